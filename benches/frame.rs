@@ -41,7 +41,7 @@ fn main() -> io::Result<()> {
         "zoom", "ask, us", "build, us", "drag, us", "loop, us", "rectangles"
     );
     for zoom in [1, 8, 64, 1000, 100_000] {
-        let mut view = Viewport::of_capture(0, end_ns, WIDTH_PX, 1080.0);
+        let mut view = Viewport::covering(0, end_ns, WIDTH_PX, 1080.0);
         view.show_exactly(end_ns / 3, end_ns / 3 + end_ns / zoom);
         let lanes = frame::lanes_in_view(&layout, &view);
         let mut tiles = Tiles::default();

@@ -8,7 +8,7 @@ use crate::app::background::{guarded, spawn};
 use crate::app::event::{TaskError, TaskEvent, TaskId, Wake};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
-use crate::frame::filtered::{Asked, Filtered};
+use crate::frame::filtered::{FilterView, Filtered};
 use crate::query::Snapshot;
 use crate::query::aggregate::{GrowingTotals, Totals, aggregate};
 use crate::query::filter::Filter;
@@ -70,7 +70,7 @@ impl Analysis {
         &mut self,
         id: TaskId,
         matcher: Arc<Matcher>,
-        asked: Asked,
+        in_view: FilterView,
         snapshot: &Snapshot,
         wake: &Wake,
     ) {
@@ -79,7 +79,7 @@ impl Analysis {
         }
         let snapshot = snapshot.clone();
         self.start(id, QuestionKind::Pixels, None, wake, move |cancel, _| {
-            Ok(Some(Answer::Pixels(Arc::new(Filtered::find(matcher, &snapshot, asked, cancel)?))))
+            Ok(Some(Answer::Pixels(Arc::new(Filtered::find(matcher, &snapshot, in_view, cancel)?))))
         });
     }
 

@@ -51,7 +51,7 @@ impl OpenCapture {
             return;
         }
         let snapshot = self.timeline.snapshot();
-        self.details = selected.and_then(|row| DetailsPanel::of_row(snapshot, row));
+        self.details = selected.and_then(|row| DetailsPanel::from_row(snapshot, row));
         let has_flows = snapshot.summary().flows > 0;
         let row = selected.filter(|_| has_flows);
         self.following = row.map(|row| tasks::follow(self.id, snapshot.clone(), row, wake));

@@ -6,7 +6,7 @@ use crate::scene::color::Shade;
 
 /// The desktop's settings, as far as it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wishes {
+pub struct DesktopSettings {
     pub(crate) shade: Option<Shade>,
     /// Whether nothing is to move by itself.
     pub(crate) reduces_motion: bool,
@@ -14,22 +14,22 @@ pub struct Wishes {
 
 /// Asks the desktop once; takes a second at most.
 #[must_use]
-pub(crate) fn wishes() -> Wishes {
+pub(crate) fn settings() -> DesktopSettings {
     #[cfg(target_os = "linux")]
-    return portal::wishes(zbus::connection::Builder::session());
+    return portal::settings(zbus::connection::Builder::session());
     #[cfg(not(target_os = "linux"))]
-    Wishes::default()
+    DesktopSettings::default()
 }
 
 /// Calls `tell` with the desktop's settings, and again when they change. Does not return while the desktop is there, so
 /// the window has a thread for it.
-pub(crate) fn watch(tell: impl FnMut(Wishes)) {
+pub(crate) fn watch(tell: impl FnMut(DesktopSettings)) {
     #[cfg(target_os = "linux")]
     portal::watch(zbus::connection::Builder::session(), tell);
     #[cfg(not(target_os = "linux"))]
     {
         let mut tell = tell;
-        tell(wishes());
+        tell(settings());
     }
 }
 
@@ -43,7 +43,7 @@ mod portal {
     use zbus::zvariant::{OwnedValue, Value};
     use zbus::{Connection, MatchRule, MessageStream};
 
-    use super::Wishes;
+    use super::DesktopSettings;
     use crate::scene::color::Shade;
 
     /// A desktop that is there answers in some milliseconds; one that hangs must not hang this.
@@ -58,35 +58,35 @@ mod portal {
     const GNOME: &str = "org.gnome.desktop.interface";
 
     /// Reads the settings of the desktop on a bus once.
-    pub(super) fn wishes(bus: zbus::Result<Builder<'_>>) -> Wishes {
+    pub(super) fn settings(bus: zbus::Result<Builder<'_>>) -> DesktopSettings {
         pollster::block_on(async {
             match connect(bus).await {
-                Ok(connection) => asked(&connection).await.unwrap_or_default(),
-                Err(_) => Wishes::default(),
+                Ok(connection) => read_all(&connection).await.unwrap_or_default(),
+                Err(_) => DesktopSettings::default(),
             }
         })
     }
 
     /// Calls `tell` with the settings of the desktop on a bus, and again when they change, until the bus is gone.
-    pub(super) fn watch(bus: zbus::Result<Builder<'_>>, mut tell: impl FnMut(Wishes)) {
+    pub(super) fn watch(bus: zbus::Result<Builder<'_>>, mut tell: impl FnMut(DesktopSettings)) {
         pollster::block_on(async {
             let Ok(connection) = connect(bus).await else {
-                tell(Wishes::default());
+                tell(DesktopSettings::default());
                 return;
             };
             // Before the settings are read, so that no change falls between.
             let changes = changes(&connection).await;
-            let mut told = asked(&connection).await.unwrap_or_default();
-            tell(told);
+            let mut last = read_all(&connection).await.unwrap_or_default();
+            tell(last);
             let Ok(mut changes) = changes else { return };
             while let Some(change) = changes.next().await {
                 if !change.is_ok_and(|change| concerns(&change)) {
                     continue;
                 }
                 // Read and not taken from the signal: two settings ask for no movement, and one alone does not tell.
-                if let Some(asked) = asked(&connection).await.filter(|asked| *asked != told) {
-                    told = asked;
-                    tell(told);
+                if let Some(settings) = read_all(&connection).await.filter(|settings| *settings != last) {
+                    last = settings;
+                    tell(settings);
                 }
             }
         });
@@ -118,12 +118,12 @@ mod portal {
     }
 
     /// The settings now; `None` without a portal that answers, such as while one restarts.
-    async fn asked(connection: &Connection) -> Option<Wishes> {
+    async fn read_all(connection: &Connection) -> Option<DesktopSettings> {
         let scheme = read(connection, APPEARANCE, "color-scheme").await.ok()?;
         let reduced = read(connection, APPEARANCE, "reduced-motion").await.ok()?;
         // Older GNOME knows only whether it animates itself.
         let animates = read(connection, GNOME, "enable-animations").await.ok()?;
-        Some(Wishes {
+        Some(DesktopSettings {
             shade: scheme.as_deref().and_then(shade),
             reduces_motion: is(reduced.as_deref(), &Value::U32(1)) || is(animates.as_deref(), &Value::Bool(false)),
         })
@@ -199,15 +199,15 @@ mod portal {
             }
 
             /// The settings of the desktop on it, in the order of their changes, until the bus is gone.
-            fn told(&self) -> Receiver<Wishes> {
-                let (sender, told) = channel();
+            fn watch_settings(&self) -> Receiver<DesktopSettings> {
+                let (sender, receiver) = channel();
                 let address = self.1.clone();
                 std::thread::spawn(move || {
-                    watch(Builder::address(address.as_str()), |wishes| {
-                        sender.send(wishes).ok(); // the test has seen enough
+                    watch(Builder::address(address.as_str()), |settings| {
+                        sender.send(settings).ok(); // the test has seen enough
                     });
                 });
-                told
+                receiver
             }
         }
 
@@ -228,8 +228,8 @@ mod portal {
 
         impl Portal {
             fn find(&self, namespace: &str, key: &str) -> zbus::fdo::Result<OwnedValue> {
-                let found = self.settings.lock().unwrap().get(&(namespace.to_owned(), key.to_owned())).cloned();
-                found.ok_or(zbus::fdo::Error::Failed("no such setting".to_owned()))
+                let value = self.settings.lock().unwrap().get(&(namespace.to_owned(), key.to_owned())).cloned();
+                value.ok_or(zbus::fdo::Error::Failed("no such setting".to_owned()))
             }
         }
 
@@ -285,20 +285,20 @@ mod portal {
         #[test]
         fn the_desktop_is_believed_whether_its_portal_is_old_or_new() {
             for is_old in [false, true] {
-                let wishes_of = |settings: &[(&str, &str, Value<'_>)]| {
+                let settings_of = |settings: &[(&str, &str, Value<'_>)]| {
                     let bus = Bus::new();
                     let _desktop = Desktop::new(&bus, is_old, settings);
-                    bus.told().recv_timeout(LONG).unwrap()
+                    bus.watch_settings().recv_timeout(LONG).unwrap()
                 };
-                let dark = wishes_of(&[(APPEARANCE, "color-scheme", Value::U32(1))]);
-                assert_eq!(dark, Wishes { shade: Some(Shade::Dark), reduces_motion: false });
+                let dark = settings_of(&[(APPEARANCE, "color-scheme", Value::U32(1))]);
+                assert_eq!(dark, DesktopSettings { shade: Some(Shade::Dark), reduces_motion: false });
                 let light =
                     [(APPEARANCE, "color-scheme", Value::U32(2)), (APPEARANCE, "reduced-motion", Value::U32(1))];
-                assert_eq!(wishes_of(&light), Wishes { shade: Some(Shade::Light), reduces_motion: true });
-                let still = wishes_of(&[(GNOME, "enable-animations", Value::Bool(false))]);
-                assert_eq!(still, Wishes { shade: None, reduces_motion: true });
-                let moving = wishes_of(&[(GNOME, "enable-animations", Value::Bool(true))]);
-                assert_eq!(moving, Wishes::default());
+                assert_eq!(settings_of(&light), DesktopSettings { shade: Some(Shade::Light), reduces_motion: true });
+                let still = settings_of(&[(GNOME, "enable-animations", Value::Bool(false))]);
+                assert_eq!(still, DesktopSettings { shade: None, reduces_motion: true });
+                let moving = settings_of(&[(GNOME, "enable-animations", Value::Bool(true))]);
+                assert_eq!(moving, DesktopSettings::default());
             }
         }
 
@@ -306,48 +306,48 @@ mod portal {
         fn what_changes_on_the_desktop_is_told_once_and_what_does_not_concern_us_not_at_all() {
             let bus = Bus::new();
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
-            let told = bus.told();
-            let dark = Wishes { shade: Some(Shade::Dark), reduces_motion: false };
-            assert_eq!(told.recv_timeout(LONG).unwrap(), dark);
+            let received = bus.watch_settings();
+            let dark = DesktopSettings { shade: Some(Shade::Dark), reduces_motion: false };
+            assert_eq!(received.recv_timeout(LONG).unwrap(), dark);
             // A setting of others, and a signal without a change: both are dropped, or the next settings would differ.
             desktop.set("org.example.other", "color-scheme", Value::U32(2));
             desktop.say(APPEARANCE, "color-scheme", Value::U32(1));
             desktop.set(APPEARANCE, "color-scheme", Value::U32(2));
-            let light = Wishes { shade: Some(Shade::Light), reduces_motion: false };
-            assert_eq!(told.recv_timeout(LONG).unwrap(), light);
+            let light = DesktopSettings { shade: Some(Shade::Light), reduces_motion: false };
+            assert_eq!(received.recv_timeout(LONG).unwrap(), light);
             desktop.set(GNOME, "enable-animations", Value::Bool(false));
-            assert_eq!(told.recv_timeout(LONG).unwrap(), Wishes { reduces_motion: true, ..light });
+            assert_eq!(received.recv_timeout(LONG).unwrap(), DesktopSettings { reduces_motion: true, ..light });
             desktop.set(APPEARANCE, "color-scheme", Value::U32(0));
-            assert_eq!(told.recv_timeout(LONG).unwrap(), Wishes { shade: None, reduces_motion: true });
+            assert_eq!(received.recv_timeout(LONG).unwrap(), DesktopSettings { shade: None, reduces_motion: true });
             // The desktop ends: the thread that watches it does, too.
             drop((desktop, bus));
-            assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+            assert_eq!(received.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
         }
 
         #[test]
         fn a_portal_that_is_started_anew_is_asked_again_and_listened_to() {
             let bus = Bus::new();
-            let told = {
+            let received = {
                 let _desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
-                let told = bus.told();
-                let dark = Wishes { shade: Some(Shade::Dark), reduces_motion: false };
-                assert_eq!(told.recv_timeout(LONG).unwrap(), dark);
-                told
+                let received = bus.watch_settings();
+                let dark = DesktopSettings { shade: Some(Shade::Dark), reduces_motion: false };
+                assert_eq!(received.recv_timeout(LONG).unwrap(), dark);
+                received
             };
             // No signal says that the portal is gone; the next one starts soon, and sends none by itself.
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(2))]);
-            let light = Wishes { shade: Some(Shade::Light), reduces_motion: false };
-            assert_eq!(told.recv_timeout(LONG).unwrap(), light);
+            let light = DesktopSettings { shade: Some(Shade::Light), reduces_motion: false };
+            assert_eq!(received.recv_timeout(LONG).unwrap(), light);
             desktop.set(APPEARANCE, "reduced-motion", Value::U32(1));
-            assert_eq!(told.recv_timeout(LONG).unwrap(), Wishes { reduces_motion: true, ..light });
+            assert_eq!(received.recv_timeout(LONG).unwrap(), DesktopSettings { reduces_motion: true, ..light });
         }
 
         #[test]
         fn a_bus_without_a_desktop_and_no_bus_at_all_ask_for_nothing() {
-            assert_eq!(Bus::new().told().recv_timeout(LONG).unwrap(), Wishes::default());
-            let mut told = Vec::new();
-            watch(Builder::address("unix:path=/nowhere/at/all"), |wishes| told.push(wishes));
-            assert_eq!(told, [Wishes::default()]);
+            assert_eq!(Bus::new().watch_settings().recv_timeout(LONG).unwrap(), DesktopSettings::default());
+            let mut received = Vec::new();
+            watch(Builder::address("unix:path=/nowhere/at/all"), |settings| received.push(settings));
+            assert_eq!(received, [DesktopSettings::default()]);
         }
     }
 }

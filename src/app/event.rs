@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-use super::desktop::Wishes;
+use super::desktop::DesktopSettings;
 use crate::app::pasted::Pasted;
 use crate::export::ExportReport;
 use crate::ingest::Loaded;
@@ -51,7 +51,7 @@ pub enum TaskEvent {
     /// Letters that the fonts of the window lack were looked for in those of the system.
     FoundFonts,
     /// The settings of the desktop, at the start and after each change.
-    Wished(Wishes),
+    DesktopChanged(DesktopSettings),
 }
 
 /// Tells the answers of a task from those of one that was given up.
@@ -104,7 +104,7 @@ impl HandedOver {
 
     /// The files, unless whoever handed them over has opened a window of its own meanwhile.
     #[must_use]
-    pub(crate) fn take(self) -> Option<Sources> {
+    pub(crate) fn take_sources(self) -> Option<Sources> {
         if self.is_decided.swap(true, Ordering::SeqCst) {
             return None;
         }

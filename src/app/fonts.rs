@@ -12,10 +12,10 @@ use egui::epaint::text::{FallbackRequest, FontInsert, FontProvider};
 use egui_system_font_provider::SystemFontProvider;
 
 /// A letter in fonts of a kind.
-type Wanted = (FontFamily, char);
+type Letter = (FontFamily, char);
 
 /// The fonts of letters: `None` during the search, and `Some(None)` where no font has the letter.
-type Found = BTreeMap<Wanted, Option<Option<FontInsert>>>;
+type LetterFonts = BTreeMap<Letter, Option<Option<FontInsert>>>;
 
 /// Finds a font that has a letter.
 type Finder = Box<dyn Fn(&FontFamily, char) -> Option<FontInsert> + Send>;
@@ -23,14 +23,14 @@ type Finder = Box<dyn Fn(&FontFamily, char) -> Option<FontInsert> + Send>;
 /// The fonts of the system.
 #[derive(Clone)]
 pub(super) struct Fonts {
-    known: Arc<Mutex<Known>>,
+    cache: Arc<Mutex<FontCache>>,
     /// Whom to tell of fonts that were found; `None`: whoever asks waits.
     wake: Option<Wake>,
 }
 
 #[derive(Default)]
-struct Known {
-    found: Found,
+struct FontCache {
+    fonts: LetterFonts,
     /// Made when the first letter is looked for: to list the fonts of a system takes up to a second.
     finder: Option<Finder>,
     is_looking: bool,
@@ -40,37 +40,37 @@ impl Fonts {
     /// Fonts that come once they are found in the background; `wake` then gets [`TaskEvent::FoundFonts`].
     #[must_use]
     pub(super) fn in_background(wake: &Wake) -> Self {
-        Self { known: Arc::default(), wake: Some(Arc::clone(wake)) }
+        Self { cache: Arc::default(), wake: Some(Arc::clone(wake)) }
     }
 
     /// Fonts that are waited for: for pictures.
     #[must_use]
     pub(super) fn at_once() -> Self {
-        Self { known: Arc::default(), wake: None }
+        Self { cache: Arc::default(), wake: None }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn cache(&self) -> MutexGuard<'_, FontCache> {
         // A finder that panicked has left what was found before.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks for all letters that are wanted and not found yet.
     fn look(&self) {
-        let mut finder = self.known().finder.take().unwrap_or_else(system_finder);
+        let mut finder = self.cache().finder.take().unwrap_or_else(system_finder);
         loop {
-            let mut known = self.known();
-            let next = known.found.iter().find(|(_, found)| found.is_none()).map(|(wanted, _)| wanted.clone());
+            let mut cache = self.cache();
+            let next = cache.fonts.iter().find(|(_, font)| font.is_none()).map(|(letter, _)| letter.clone());
             let Some((family, letter)) = next else {
                 // At one with the look for more: a letter that comes after it starts another.
-                (known.finder, known.is_looking) = (Some(finder), false);
+                (cache.finder, cache.is_looking) = (Some(finder), false);
                 return;
             };
-            drop(known);
-            let found = guarded(|| Ok(finder(&family, letter))).unwrap_or_else(|_| {
+            drop(cache);
+            let font = guarded(|| Ok(finder(&family, letter))).unwrap_or_else(|_| {
                 finder = Box::new(|_, _| None);
                 None
             });
-            self.known().found.insert((family, letter), Some(found));
+            self.cache().fonts.insert((family, letter), Some(font));
         }
     }
 }
@@ -87,24 +87,24 @@ impl FontProvider for Fonts {
     fn font_for(&self, request: &FallbackRequest<'_>) -> Option<FontInsert> {
         let letter = request.cluster.chars().next()?;
         let wanted = (request.family.clone(), letter);
-        let mut known = self.known();
-        if let Some(found) = known.found.get(&wanted) {
+        let mut cache = self.cache();
+        if let Some(found) = cache.fonts.get(&wanted) {
             return found.clone().flatten();
         }
-        known.found.insert(wanted.clone(), None);
+        cache.fonts.insert(wanted.clone(), None);
         let Some(wake) = &self.wake else {
-            drop(known);
+            drop(cache);
             self.look();
-            return self.known().found.get(&wanted).cloned().flatten().flatten();
+            return self.cache().fonts.get(&wanted).cloned().flatten().flatten();
         };
-        if !std::mem::replace(&mut known.is_looking, true) {
+        if !std::mem::replace(&mut cache.is_looking, true) {
             let (fonts, wake) = (self.clone(), Arc::clone(wake));
             let work = move || {
                 fonts.look();
                 wake(TaskEvent::FoundFonts);
             };
             // Without a thread the letters stay empty boxes.
-            known.is_looking = spawn("fonts", work).is_ok();
+            cache.is_looking = spawn("fonts", work).is_ok();
         }
         None
     }
@@ -144,7 +144,7 @@ mod tests {
         let sender = Mutex::new(sender);
         let wake: Wake = Arc::new(move |event| sender.lock().unwrap().send(event).unwrap());
         let fonts = Fonts::in_background(&wake);
-        fonts.known().finder = Some(made());
+        fonts.cache().finder = Some(made());
         for (letter, expected) in [("漢", Some("han")), ("\u{1f600}", None)] {
             assert_eq!(ask(&fonts, &FontFamily::Proportional, letter), None, "nobody waits for it");
             let event = told.recv_timeout(Duration::from_secs(30)).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_picture_waits_for_its_fonts_and_each_kind_of_letters_has_its_own() {
         let fonts = Fonts::at_once();
-        fonts.known().finder = Some(made());
+        fonts.cache().finder = Some(made());
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "字").as_deref(), Some("han"));
         assert_eq!(ask(&fonts, &FontFamily::Monospace, "字").as_deref(), Some("han mono"));
         assert_eq!(ask(&fonts, &FontFamily::Monospace, "?"), None);
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_finder_that_fails_leaves_boxes_and_what_was_found_before() {
         let fonts = Fonts::at_once();
-        fonts.known().finder = Some(made());
+        fonts.cache().finder = Some(made());
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "a").as_deref(), Some("latin"));
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "!"), None);
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "b"), None);

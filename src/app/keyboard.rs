@@ -4,10 +4,10 @@
 use winit::window::Window;
 
 /// Gives the window the keyboard where no window manager does. A failure leaves the keyboard where it is.
-pub(super) fn take_if_unmanaged(window: &Window) {
+pub(super) fn focus_if_unmanaged(window: &Window) {
     #[cfg(target_os = "linux")]
     if !window.has_focus() {
-        x11::take_if_unmanaged(window).ok(); // the display is gone, and the event loop ends with its own error
+        x11::focus_if_unmanaged(window).ok(); // the display is gone, and the event loop ends with its own error
     }
     #[cfg(not(target_os = "linux"))]
     let _ = window;
@@ -23,7 +23,7 @@ mod x11 {
     use x11rb::protocol::xproto::{ConnectionExt, EventMask, InputFocus};
 
     /// Does nothing on other displays than X, and under a window manager.
-    pub(super) fn take_if_unmanaged(window: &Window) -> Result<(), Box<dyn Error>> {
+    pub(super) fn focus_if_unmanaged(window: &Window) -> Result<(), Box<dyn Error>> {
         let id = match window.window_handle()?.as_raw() {
             RawWindowHandle::Xlib(handle) => u32::try_from(handle.window)?,
             RawWindowHandle::Xcb(handle) => handle.window.get(),

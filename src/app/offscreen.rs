@@ -25,7 +25,7 @@ pub(crate) struct TimelinePicture {
 impl TimelinePicture {
     /// Of a timeline as it is now.
     #[must_use]
-    pub(crate) fn of(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
+    pub(crate) fn from_timeline(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
         let times: u8 = match size {
             PictureSize::AsShown => 1,
             PictureSize::Doubled => 2,

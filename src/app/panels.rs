@@ -179,9 +179,9 @@ impl Panels {
 
     /// Asks what matches the search in view, if that is not known.
     pub(super) fn attend(&mut self, timeline: &Timeline, wake: &Wake) {
-        if let Some((matcher, asked)) = timeline.unfiltered() {
+        if let Some((matcher, in_view)) = timeline.unfiltered() {
             let id = self.next_id();
-            self.analysis.ask_pixels(id, matcher, asked, timeline.snapshot(), wake);
+            self.analysis.ask_pixels(id, matcher, in_view, timeline.snapshot(), wake);
         }
     }
 
@@ -248,7 +248,7 @@ impl Panels {
     }
 
     /// Takes an answer; returns the row to reveal.
-    pub(super) fn take(
+    pub(super) fn take_answer(
         &mut self,
         (id, kind): (TaskId, QuestionKind),
         answer: Result<Option<Answer>, TaskError>,
@@ -286,7 +286,7 @@ impl Panels {
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(totals) => self.statistics.take_totals(totals, timeline.snapshot()),
             Answer::Name(facts) => self.statistics.take_name(facts),
-            Answer::Paths(tree) => self.flame.take(&tree),
+            Answer::Paths(tree) => self.flame.set_tree(&tree),
         }
         None
     }

@@ -78,7 +78,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     app.set_adapter(String::new(), gpu.is_software());
     app.wait_for_fonts();
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
-    let survey = TraceSummary::of(&snapshot, &Cancel::default());
+    let survey = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
     app.show_capture(snapshot, Sources::from(&options.title), false);
     app.leave_damage();
     if let Some(timeline) = app.timeline_mut() {

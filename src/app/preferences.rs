@@ -105,7 +105,7 @@ impl Default for Preferences {
 impl Folders {
     /// The user's own; `None` where the system names none.
     #[must_use]
-    pub(crate) fn of_user() -> Option<Self> {
+    pub(crate) fn for_user() -> Option<Self> {
         let state = dirs::state_dir().or_else(dirs::data_local_dir)?;
         Some(Self { config: dirs::config_dir()?.join("longspan"), state: state.join("longspan") })
     }
@@ -113,8 +113,8 @@ impl Folders {
     /// The preferences, and a sentence if those that were kept cannot be read.
     #[must_use]
     pub fn preferences(&self) -> (Preferences, Option<String>) {
-        let (kept, note) = read::<Preferences>(&self.preferences_path());
-        let mut preferences = kept.unwrap_or_default();
+        let (saved, note) = read::<Preferences>(&self.preferences_path());
+        let mut preferences = saved.unwrap_or_default();
         // A text of 0 percent could not be put right, because it could not be read.
         preferences.text_percent = preferences.text_percent.clamp(60, 200);
         preferences.memory_bytes = preferences.memory_bytes.max(MEMORY_BYTES_MIN);
@@ -125,7 +125,7 @@ impl Folders {
     #[must_use]
     pub fn second_start(&self) -> SecondStart {
         let text = fs::read(self.preferences_path()).unwrap_or_default();
-        serde_json::from_slice::<Preferences>(&text).map(|kept| kept.second_start).unwrap_or_default()
+        serde_json::from_slice::<Preferences>(&text).map(|saved| saved.second_start).unwrap_or_default()
     }
 
     /// Writes the preferences to their file.
@@ -143,9 +143,9 @@ impl Folders {
     }
 
     /// Saves the timeline of a capture. Fails with the I/O error of the write, or for a capture that is gone.
-    pub(crate) fn keep_timeline(&self, capture: &Sources, kept: &SavedTimeline) -> io::Result<()> {
+    pub(crate) fn keep_timeline(&self, capture: &Sources, timeline: &SavedTimeline) -> io::Result<()> {
         let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
-        write(&path, kept)?;
+        write(&path, timeline)?;
         forget_oldest(&self.state.join("captures"), KEPT_MAX)
     }
 
@@ -167,7 +167,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
         Err(error) => return (None, Some(format!("{}: cannot be read: {error}", path.display()))),
     };
     match serde_json::from_slice(&text) {
-        Ok(kept) => (Some(kept), None),
+        Ok(value) => (Some(value), None),
         Err(error) => {
             let aside = path.with_extension("json.broken");
             let moved = match fs::rename(path, &aside) {
@@ -180,13 +180,13 @@ fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
 }
 
 /// Writes a file of JSON: whole or not at all.
-fn write(path: &Path, kept: &impl Serialize) -> io::Result<()> {
-    write_on(path, kept, &SystemDisk)
+fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    write_on(path, value, &SystemDisk)
 }
 
-fn write_on(path: &Path, kept: &impl Serialize, disk: &dyn Disk) -> io::Result<()> {
+fn write_on(path: &Path, value: &impl Serialize, disk: &dyn Disk) -> io::Result<()> {
     fs::create_dir_all(files::folder_of(path))?;
-    let mut text = serde_json::to_vec_pretty(kept)?;
+    let mut text = serde_json::to_vec_pretty(value)?;
     text.push(b'\n');
     replace::write(path, &text, disk)
 }
@@ -325,9 +325,9 @@ mod tests {
         assert_eq!(folders.timeline(&capture), (None, None));
         let arrangement = Arrangement { order: TrackOrder::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
         let color_by = Some(ColorBy::Track);
-        let kept = SavedTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..SavedTimeline::default() };
-        folders.keep_timeline(&capture, &kept).unwrap();
-        assert_eq!(folders.timeline(&capture), (Some(kept), None));
+        let saved = SavedTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..SavedTimeline::default() };
+        folders.keep_timeline(&capture, &saved).unwrap();
+        assert_eq!(folders.timeline(&capture), (Some(saved), None));
         fs::write(&path, "[ ]").unwrap();
         assert_eq!(folders.timeline(&capture), (None, None));
         fs::remove_file(&path).unwrap();

@@ -40,7 +40,7 @@ impl RecentTraces {
         let sources = Sources::new(files);
         // The same files moved otherwise are the same capture: the way in which they lie now is the one that is meant.
         let paths = |of: &Sources| of.files().iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
-        self.0.retain(|known| paths(known) != paths(&sources));
+        self.0.retain(|trace| paths(trace) != paths(&sources));
         self.0.insert(0, sources);
         self.0.truncate(RECENT_MAX);
     }

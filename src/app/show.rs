@@ -100,7 +100,7 @@ impl App {
                 }
             }
         }
-        self.take_dropped(ui);
+        self.open_dropped(ui);
         let mut effects = Vec::new();
         for command in commands {
             match self.act(command) {
@@ -178,7 +178,7 @@ impl App {
     }
 
     /// Takes files that were dropped, and says that they may be while they hover.
-    fn take_dropped(&mut self, ui: &Ui) {
+    fn open_dropped(&mut self, ui: &Ui) {
         let (hovers, dropped) = ui.input(|input| {
             let paths = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
             (!input.raw.hovered_files.is_empty(), paths)

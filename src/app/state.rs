@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use super::AppOptions;
 use super::capture::OpenCapture;
-use super::desktop::Wishes;
+use super::desktop::DesktopSettings;
 use super::fonts::Fonts;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowPlace};
@@ -99,7 +99,7 @@ pub struct App {
     pub(super) kept_preferences: Preferences,
     /// For letters that the fonts of the window lack.
     pub(super) fonts: Fonts,
-    pub(super) wishes: Wishes,
+    pub(super) desktop: DesktopSettings,
     pub(super) adapter: String,
     /// Whether files can be dropped on the window.
     pub(super) takes_drops: bool,
@@ -150,7 +150,7 @@ impl App {
             preferences,
             kept_preferences,
             fonts,
-            wishes: Wishes::default(),
+            desktop: DesktopSettings::default(),
             adapter: String::new(),
             takes_drops: true,
             budget: RectBudget::HARDWARE,
@@ -214,22 +214,22 @@ impl App {
 
     /// How the view moves: by the preferences, or else by the desktop's settings.
     pub(super) fn navigation(&self) -> Navigation {
-        let Wishes { reduces_motion, .. } = self.wishes;
+        let DesktopSettings { reduces_motion, .. } = self.desktop;
         let of_desktop = if reduces_motion { Navigation::STILL } else { Navigation::default() };
         self.preferences.navigation.unwrap_or(of_desktop)
     }
 
     /// Sets the theme by the preferences, or else by the desktop's settings; dark without either.
     fn set_theme(&mut self) {
-        self.theme = Theme::new(self.preferences.shade.or(self.wishes.shade).unwrap_or_default());
+        self.theme = Theme::new(self.preferences.shade.or(self.desktop.shade).unwrap_or_default());
         self.themed = false;
         let theme = self.theme.clone();
         self.timelines().for_each(|timeline| timeline.set_theme(&theme));
     }
 
     /// Takes new settings of the desktop.
-    pub(super) fn set_wishes(&mut self, wishes: Wishes) {
-        self.wishes = wishes;
+    pub(super) fn set_desktop(&mut self, settings: DesktopSettings) {
+        self.desktop = settings;
         self.set_theme();
         let navigation = self.navigation();
         self.timelines().for_each(|timeline| timeline.set_navigation(navigation));

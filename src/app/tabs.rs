@@ -28,10 +28,10 @@ impl App {
     /// Opens a capture in a tab of its own; where nothing is open in the tab that is shown, in that.
     pub(super) fn open_in_tab(&mut self, source: LoadSource) {
         if let LoadSource::Files(sources) = &source
-            && let Some(known) = self.tabs.iter().position(|tab| tab.is_of(sources))
+            && let Some(open) = self.tabs.iter().position(|tab| tab.is_of(sources))
         {
             // It is read again: it may have changed.
-            self.show_tab(known);
+            self.show_tab(open);
         } else if !self.tab().is_empty() {
             let tab = self.new_tab();
             self.tabs.insert(self.shown_tab + 1, tab);

@@ -192,7 +192,7 @@ pub(crate) fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
     let surveying = Looking::default();
     let (cancel, wake) = (surveying.0.clone(), Arc::clone(wake));
     let work = move || {
-        let survey = guarded(|| TraceSummary::of(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
+        let survey = guarded(|| TraceSummary::from_snapshot(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
         if let Ok(survey) = survey {
             wake(TaskEvent::Surveyed(id, Arc::new(survey)));
         }
@@ -230,7 +230,7 @@ pub(crate) fn arrange(job: Arranging, wake: &Wake) {
 /// Sends the desktop's settings to the loop, now and after each change.
 pub(crate) fn watch_desktop(wake: &Wake) {
     let wake = Arc::clone(wake);
-    spawn("desktop", move || desktop::watch(|wishes| wake(TaskEvent::Wished(wishes)))).ok(); // without a thread it is as usual
+    spawn("desktop", move || desktop::watch(|settings| wake(TaskEvent::DesktopChanged(settings)))).ok(); // without a thread it is as usual
 }
 
 /// Reads which files a pasted text names.

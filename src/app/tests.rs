@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::AppOptions;
-use super::desktop::Wishes;
+use super::desktop::DesktopSettings;
 use super::preferences::{Folders, Preferences};
 use super::state::App;
 use crate::app::event::TaskEvent;
@@ -542,13 +542,13 @@ fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let mut driven = Driven::with_folders(folders);
     assert_eq!(driven.app.theme().shade, Shade::Dark);
-    let wishes = Wishes { shade: Some(Shade::Light), reduces_motion: true };
-    driven.app.take(TaskEvent::Wished(wishes));
+    let settings = DesktopSettings { shade: Some(Shade::Light), reduces_motion: true };
+    driven.app.take(TaskEvent::DesktopChanged(settings));
     driven.frame(Vec::new());
     assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Light, Navigation::STILL));
     driven.app.act(Command::App(AppCommand::SetShade(Some(Shade::Dark))));
     driven.app.act(Command::App(AppCommand::SetNavigation(Navigation::default())));
-    driven.app.take(TaskEvent::Wished(wishes));
+    driven.app.take(TaskEvent::DesktopChanged(settings));
     assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Dark, Navigation::default()));
     driven.app.act(Command::App(AppCommand::SetShade(None)));
     assert_eq!(driven.app.theme().shade, Shade::Light);

@@ -46,7 +46,7 @@ impl From<accesskit_winit::Event> for UserEvent {
 /// Opens the window and returns when it is closed. The capture is opened after the first frame is on the screen. Fails
 /// with [`AppError`] if there is no display, no driver, or a library of the system is missing.
 pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
-    let instance = SingleInstance::of_user().filter(|_| options.hand_over);
+    let instance = SingleInstance::for_user().filter(|_| options.hand_over);
     let is_preferred = options.folders.as_ref().is_none_or(|folders| folders.second_start() == SecondStart::Tab);
     let note = match instance.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {
         Some(instance) => match instance.hand_over(&sources) {
@@ -155,7 +155,7 @@ impl ApplicationHandler<UserEvent> for Shell {
     fn user_event(&mut self, event_loop: &ActiveEventLoop, event: UserEvent) {
         match event {
             UserEvent::RepaintAt(at) => {
-                self.repaint_at = Some(self.repaint_at.map_or(at, |known| known.min(at)));
+                self.repaint_at = Some(self.repaint_at.map_or(at, |earlier| earlier.min(at)));
             }
             UserEvent::Task(event) => {
                 self.app.take(event);
@@ -190,7 +190,7 @@ impl ApplicationHandler<UserEvent> for Shell {
                 }
             }
             WindowEvent::Occluded(false) => open.window.request_redraw(),
-            WindowEvent::MouseInput { state: ElementState::Pressed, .. } => keyboard::take_if_unmanaged(&open.window),
+            WindowEvent::MouseInput { state: ElementState::Pressed, .. } => keyboard::focus_if_unmanaged(&open.window),
             _ => {}
         }
         if open.egui.on_window_event(&open.window, &event).repaint {

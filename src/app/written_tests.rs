@@ -23,8 +23,8 @@ fn an_export_carries_the_store_unless_it_is_to_be_compact() {
         export::export(&snapshot, &"two".into(), &expected, &options, &cancel, &progress).unwrap();
         let written = std::fs::read(output).unwrap();
         assert!(written == std::fs::read(expected).unwrap(), "{format:?} is not as {options:?}");
-        let told = format!("2 spans in {} written to ", bytes_text(written.len() as u64));
-        assert!(driven.app.note().starts_with(&told), "{}", driven.app.note());
+        let note = format!("2 spans in {} written to ", bytes_text(written.len() as u64));
+        assert!(driven.app.note().starts_with(&note), "{}", driven.app.note());
         written.len()
     };
     let native = |compact| ExportFormat::Native { compact };

@@ -24,7 +24,7 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 
 /// Opens the window and stays until it is closed.
 pub(super) fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
-    let folders = Folders::of_user();
+    let folders = Folders::for_user();
     // No other window can read what comes to this process.
     let hand_over = how.is_usual && !sources.files().iter().any(|file| is_unseekable(&file.input));
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
@@ -62,7 +62,7 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let (from_ns, to_ns) = range.on_clock_of(snapshot.start_ns());
     let title = sources.title();
     let size_px = [size.width_px, size.height_px];
-    let shade = shade.or_else(|| desktop::wishes().shade).unwrap_or_default();
+    let shade = shade.or_else(|| desktop::settings().shade).unwrap_or_default();
     let options = PictureOptions { size_px, scale: *scale, from_ns, to_ns, shade, colors: *colors, title };
     Ok(render_png(&snapshot, &options, sources, output)?)
 }

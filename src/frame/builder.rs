@@ -122,7 +122,7 @@ pub fn build(
             let (y0, y1) = place(view, row);
             let mut packer = ColumnPacker::new(view, buckets, tiles.span_count(TileOwner::Lane(row.lane), buckets));
             if row.kind != LaneKind::Counter {
-                tiles.each_span(TileOwner::Lane(row.lane), buckets, |cell| packer.take(cell));
+                tiles.each_span(TileOwner::Lane(row.lane), buckets, |cell| packer.push_cell(cell));
             }
             DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns: packer.finish() }
         })
@@ -143,7 +143,7 @@ pub fn build(
             let drawing = Drawing { names, lane, track, of_track, is_of_states, options };
             match lane.kind {
                 LaneKind::Counter => {
-                    let color = palette.of_text(tracks.track_name(lane.lane));
+                    let color = palette.text_color(tracks.track_name(lane.lane));
                     push_counter(&mut rects, tiles, buckets, view, lane, color, options.scale);
                 }
                 LaneKind::Instants | LaneKind::Samples => {
@@ -175,7 +175,7 @@ pub fn build(
 #[must_use]
 pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &Palette) -> Rgba {
     match palette.by() {
-        ColorBy::Track => palette.of_text(&tracks.track_text(lane)),
+        ColorBy::Track => palette.text_color(&tracks.track_text(lane)),
         _ => Rgba::default(),
     }
 }
@@ -199,9 +199,9 @@ impl Drawing<'_> {
     fn color_of(&self, run: &ColumnRun) -> Colored {
         let (palette, name) = (self.options.palette, self.names.get(run.name));
         let full = if self.is_of_states {
-            palette.of_state(name.text)
+            palette.state_color(name.text)
         } else {
-            palette.of_span(name, run.dur_ns, self.of_track)
+            palette.span_color(name, run.dur_ns, self.of_track)
         };
         let shown = self.options.filtered.map_or(full, |filtered| filtered.color(run, self.track, full));
         Colored { full, shown }
@@ -366,7 +366,7 @@ mod tests {
         FrameFixture {
             capture: Regular { rows },
             layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),
-            view: Viewport::of_capture(0, rows * 100, 1920.0, 1080.0),
+            view: Viewport::covering(0, rows * 100, 1920.0, 1080.0),
             tiles: Tiles::default(),
             palette: Palette::new(Shade::Dark),
         }
@@ -419,11 +419,11 @@ mod tests {
         for step in 0..60 {
             fixture.view.zoom(1.17, f64::from(step * 31 % 1920));
             fixture.view.pan(f64::from(step % 7) * 40.0);
-            let known = fixture.frame(RectBudget::HARDWARE);
+            let cached = fixture.frame(RectBudget::HARDWARE);
             fixture.tiles = Tiles::default();
-            let anew = fixture.frame(RectBudget::HARDWARE);
-            assert_eq!(known.rects, anew.rects);
-            assert_eq!(known.labels, anew.labels);
+            let fresh = fixture.frame(RectBudget::HARDWARE);
+            assert_eq!(cached.rects, fresh.rects);
+            assert_eq!(cached.labels, fresh.labels);
         }
     }
 }

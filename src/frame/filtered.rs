@@ -23,7 +23,7 @@ const DIMMED_OPACITY: u8 = 50;
 
 /// The part of a capture that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct FilterView {
     pub(crate) buckets: Buckets,
     pub(crate) lanes: Vec<LaneIdx>,
 }
@@ -32,14 +32,14 @@ pub(crate) struct Asked {
 #[derive(Debug, Clone)]
 pub struct Filtered {
     matcher: Arc<Matcher>,
-    asked: Option<Asked>,
+    in_view: Option<FilterView>,
     lanes: FxHashMap<LaneIdx, Vec<Cell>>,
 }
 
-impl Asked {
+impl FilterView {
     /// The columns and lanes in view.
     #[must_use]
-    pub(crate) fn of(layout: &RowLayout, view: &Viewport) -> Self {
+    pub(crate) fn from_layout(layout: &RowLayout, view: &Viewport) -> Self {
         let rows = layout.lanes_in_view(view).into_iter();
         let lanes = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
         Self { buckets: view.buckets(), lanes: lanes.map(|row| row.lane).collect() }
@@ -50,7 +50,7 @@ impl Filtered {
     /// A filter of which nothing is known yet.
     #[must_use]
     pub(crate) fn new(matcher: Arc<Matcher>) -> Self {
-        Self { matcher, asked: None, lanes: FxHashMap::default() }
+        Self { matcher, in_view: None, lanes: FxHashMap::default() }
     }
 
     /// Searches a part of a capture for matches, its lanes in parallel; [`filtered::longest`] states the cost. Fails
@@ -58,15 +58,15 @@ impl Filtered {
     pub(crate) fn find(
         matcher: Arc<Matcher>,
         snapshot: &Snapshot,
-        asked: Asked,
+        in_view: FilterView,
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
-        let lanes = asked
+        let lanes = in_view
             .lanes
             .par_iter()
-            .map(|&lane| Ok((lane, filtered::longest(snapshot, &matcher, lane, asked.buckets, cancel)?)));
+            .map(|&lane| Ok((lane, filtered::longest(snapshot, &matcher, lane, in_view.buckets, cancel)?)));
         let lanes = lanes.collect::<Result<_, Cancelled>>()?;
-        Ok(Self { asked: Some(asked), lanes, matcher })
+        Ok(Self { in_view: Some(in_view), lanes, matcher })
     }
 
     #[must_use]
@@ -76,8 +76,8 @@ impl Filtered {
 
     /// Whether this is what matches there.
     #[must_use]
-    pub(crate) fn answers(&self, asked: &Asked) -> bool {
-        self.asked.as_ref() == Some(asked)
+    pub(crate) fn covers(&self, in_view: &FilterView) -> bool {
+        self.in_view.as_ref() == Some(in_view)
     }
 
     /// The colour of a stretch: dimmed unless it is one span that surely matches.
@@ -95,8 +95,8 @@ impl Filtered {
     /// pixels, a power of two.
     #[must_use]
     pub(crate) fn runs(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<ColumnRun> {
-        let (Some(cells), Some(asked)) = (self.lanes.get(&lane), &self.asked) else { return Vec::new() };
-        let columns = Columns::of_cells(view, asked.buckets, cells);
+        let (Some(cells), Some(in_view)) = (self.lanes.get(&lane), &self.in_view) else { return Vec::new() };
+        let columns = Columns::from_cells(view, in_view.buckets, cells);
         (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).runs(palette)
     }
 }

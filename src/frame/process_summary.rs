@@ -29,13 +29,13 @@ pub(crate) fn rects(
     (names, palette): (&Names, &Palette),
     out: &mut Vec<Rect>,
 ) {
-    let columns = Columns::of_cells(view, buckets, cells);
+    let columns = Columns::from_cells(view, buckets, cells);
     let wider = band.column_px.max(COLUMN_PX_MIN).ilog2();
     let runs = (0..wider).fold(columns, |columns, _| columns.wider()).runs(palette);
     out.extend(runs.iter().map(|run| {
         let track = lanes.track_of(process, run.row).filter(|_| palette.by() == ColorBy::Track);
-        let of_track = track.map(|track| palette.of_text(&lanes.text_of(track))).unwrap_or_default();
-        let color = palette.of_span(names.get(run.name), run.dur_ns, of_track);
+        let of_track = track.map(|track| palette.text_color(&lanes.text_of(track))).unwrap_or_default();
+        let color = palette.span_color(names.get(run.name), run.dur_ns, of_track);
         rect(run, band.y0, band.y1, color)
     }));
 }
@@ -57,21 +57,21 @@ mod tests {
         });
         let long = r#"{"ph":"X","name":"long","pid":1,"tid":9,"ts":300,"dur":400}"#;
         let snapshot = snapshot(&format!("[{}{long}]", short.collect::<String>()));
-        let mut view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 100.0);
+        let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 100.0);
         view.show_exactly(0, 1_000_000);
         let buckets = view.buckets();
-        let lanes = ProcessSummaries::of(&snapshot, buckets, &Cancel::default()).unwrap();
+        let lanes = ProcessSummaries::from_snapshot(&snapshot, buckets, &Cancel::default()).unwrap();
         let (mut cells, mut out) = (Vec::new(), Vec::new());
         lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
         let palette = Palette::new(Shade::Dark);
         let band = SummaryBand { y0: 3.0, y1: 20.0, column_px: 1 };
         let process = (ProcessIdx(0), &lanes);
         rects(&view, (buckets, &cells), band, process, (snapshot.names(), &palette), &mut out);
-        let of_long: Vec<_> = out.iter().filter(|rect| rect.color == palette.of_text("long")).collect();
+        let of_long: Vec<_> = out.iter().filter(|rect| rect.color == palette.text_color("long")).collect();
         assert_eq!(of_long.len(), 1, "{out:?}");
         assert_eq!((of_long[0].x0, of_long[0].x1), (300.0, 700.0));
         assert!(out.windows(2).all(|pair| pair[0].x1 <= pair[1].x0), "{out:?}");
         assert!(out.iter().all(|rect| (rect.y0, rect.y1) == (3.0, 20.0)));
-        assert!(out.iter().filter(|rect| rect.color == palette.of_text("short")).count() >= 50);
+        assert!(out.iter().filter(|rect| rect.color == palette.text_color("short")).count() >= 50);
     }
 }

@@ -229,7 +229,7 @@ impl LayerBuffers {
 
     fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, rects: &Rects) {
         queue.write_buffer(&self.canvas, 0, bytemuck::bytes_of(&rects.canvas));
-        if self.uploaded.as_ref().is_some_and(|known| Arc::ptr_eq(known, &rects.instances)) {
+        if self.uploaded.as_ref().is_some_and(|uploaded| Arc::ptr_eq(uploaded, &rects.instances)) {
             return;
         }
         for buffer in &mut self.buffers {

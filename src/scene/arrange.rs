@@ -60,8 +60,8 @@ pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &R
 /// Lays out the pinned tracks of a capture; those that it does not have are left out.
 #[must_use]
 pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
-    let known = arrangement.pinned.iter().filter(|track| track.index() < snapshot.tracks().tracks.len());
-    let tracks = known.map(|&track| rows_of(snapshot, track));
+    let pinned = arrangement.pinned.iter().filter(|track| track.index() < snapshot.tracks().tracks.len());
+    let tracks = pinned.map(|&track| rows_of(snapshot, track));
     // A pinned track is shown at the top even where it is hidden below.
     let folded = Folded { tracks: arrangement.folded.tracks.clone(), ..Folded::default() };
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
@@ -76,7 +76,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Ve
     }
     let tables = snapshot.tracks();
     let mut process_texts: FxHashMap<ProcessIdx, String> = FxHashMap::default();
-    let mut kept = Vec::new();
+    let mut candidates = Vec::new();
     for &index in snapshot.display_order() {
         let track = snapshot.track(index);
         let (title, beside) = track_title(track);
@@ -90,10 +90,10 @@ pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Ve
                 continue;
             }
         }
-        kept.push(candidate(snapshot, index, title, order));
+        candidates.push(candidate(snapshot, index, title, order));
     }
-    sort(snapshot, order, &mut kept);
-    kept.into_iter().map(|candidate| candidate.rows).collect()
+    sort(snapshot, order, &mut candidates);
+    candidates.into_iter().map(|candidate| candidate.rows).collect()
 }
 
 fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
@@ -128,28 +128,28 @@ fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
             });
         }
         TrackOrder::FirstEvent => {
-            let firsts = of_processes(tracks, |track| track.first_ns, i64::min);
+            let firsts = by_process(tracks, |track| track.first_ns, i64::min);
             tracks.sort_by_key(|track| (firsts[&track.rows.process], track.rows.process, track.first_ns));
         }
         TrackOrder::Activity => {
-            let events = of_processes(tracks, |track| track.events, |a, b| a + b);
+            let events = by_process(tracks, |track| track.events, |a, b| a + b);
             tracks
                 .sort_by_key(|track| (Reverse(events[&track.rows.process]), track.rows.process, Reverse(track.events)));
         }
     }
 }
 
-fn of_processes<T: Copy>(
+fn by_process<T: Copy>(
     tracks: &[Candidate],
     of: impl Fn(&Candidate) -> T,
     combine: impl Fn(T, T) -> T,
 ) -> FxHashMap<ProcessIdx, T> {
-    let mut found = FxHashMap::default();
+    let mut combined = FxHashMap::default();
     for track in tracks {
         let value = of(track);
-        found.entry(track.rows.process).and_modify(|known| *known = combine(*known, value)).or_insert(value);
+        combined.entry(track.rows.process).and_modify(|sum| *sum = combine(*sum, value)).or_insert(value);
     }
-    found
+    combined
 }
 
 /// A part of a name: numbers sort before letters and by value, so that `worker 9` comes before `worker 10`.

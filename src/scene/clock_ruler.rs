@@ -95,7 +95,7 @@ mod tests {
     const NOON_NS: i64 = 1_795_269_723 * SECOND_NS;
 
     fn labels(start_ns: i64, end_ns: i64, utc_offset_ns: i64) -> (String, Vec<(i64, String)>) {
-        let mut view = Viewport::of_capture(0, 1_000_000 * SECOND_NS, 1000.0, 100.0);
+        let mut view = Viewport::covering(0, 1_000_000 * SECOND_NS, 1000.0, 100.0);
         view.show_exactly(start_ns, end_ns);
         let ruler = clock_ruler(&view, utc_offset_ns, 7.0);
         let inside = ruler.ticks.into_iter().filter(|tick| (start_ns..end_ns).contains(&tick.ts_ns));
@@ -139,7 +139,7 @@ mod tests {
             width in 60.0..4000.0,
             digit_px in 5.0..20.0,
         ) {
-            let mut view = Viewport::of_capture(start_ns, start_ns.saturating_add(length_ns), width, 100.0);
+            let mut view = Viewport::covering(start_ns, start_ns.saturating_add(length_ns), width, 100.0);
             view.zoom(depth, at);
             let ruler = clock_ruler(&view, utc_offset_ns, digit_px);
             check_labels(&ruler, &view, digit_px)?;

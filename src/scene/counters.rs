@@ -145,7 +145,7 @@ mod tests {
     const BAND: CounterBand = CounterBand { y0: 10.0, y1: 50.0, color: Rgba::opaque(1, 2, 3), line_px: 1.0 };
 
     fn drawn(cells: &[CounterCell], scale: Scale) -> Vec<Rect> {
-        let mut view = Viewport::of_capture(0, 1_000_000, 1024.0, 100.0);
+        let mut view = Viewport::covering(0, 1_000_000, 1024.0, 100.0);
         view.show_exactly(0, 1024);
         let mut out = Vec::new();
         rects(&view, Buckets::covering(0, 1024, 1), cells, scale, &BAND, &mut out);
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_peak_between_two_pixels_does_not_widen_to_its_neighbours() {
         // Half a pixel to a bucket: the peak's bucket rounds to nothing.
-        let mut view = Viewport::of_capture(0, 1_000_000, 512.0, 100.0);
+        let mut view = Viewport::covering(0, 1_000_000, 512.0, 100.0);
         view.show_exactly(0, 1024);
         let cells = [cell(0, 101, 1.0, 1.0), cell(101, 1, 8.0, 8.0), cell(102, 100, 1.0, 1.0)];
         let mut out = Vec::new();

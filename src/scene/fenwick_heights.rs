@@ -55,8 +55,8 @@ impl FenwickHeights {
 
     /// Changes one height; does nothing where there is none.
     pub(super) fn set(&mut self, index: usize, height: u32) {
-        let Some(known) = self.heights.get_mut(index) else { return };
-        let before = std::mem::replace(known, height);
+        let Some(old) = self.heights.get_mut(index) else { return };
+        let before = std::mem::replace(old, height);
         let mut at = index + 1;
         while at < self.fenwick_heights.len() {
             self.fenwick_heights[at] = self.fenwick_heights[at] - u64::from(before) + u64::from(height);
@@ -119,8 +119,8 @@ mod tests {
             let mut fenwick_heights = FenwickHeights::new(heights.clone());
             for (index, height) in changes {
                 fenwick_heights.set(index, height);
-                if let Some(known) = heights.get_mut(index) {
-                    *known = height;
+                if let Some(old) = heights.get_mut(index) {
+                    *old = height;
                 }
             }
             for count in 0..=heights.len() {

@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_span_that_starts_out_of_view_has_its_name_in_view() {
-        let mut view = Viewport::of_capture(0, 1_000_000, 1000.0, 100.0);
+        let mut view = Viewport::covering(0, 1_000_000, 1000.0, 100.0);
         view.show_exactly(0, 1000);
         let mut run = ColumnRun {
             x0: -8.0,

@@ -114,7 +114,7 @@ mod tests {
     const START: i64 = 1_700_000_000_000_000_000;
 
     fn parts() -> (Minimap, Viewport) {
-        let mut view = Viewport::of_capture(START, START + 1_000_000, 500.0, 100.0);
+        let mut view = Viewport::covering(START, START + 1_000_000, 500.0, 100.0);
         view.show_exactly(START + 200_000, START + 400_000);
         (Minimap::new(START, START + 1_000_000, 1000.0), view)
     }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_capture_of_one_moment_has_a_map_too() {
         let map = Minimap::new(5, 5, 100.0);
-        let view = Viewport::of_capture(5, 5, 100.0, 100.0);
+        let view = Viewport::covering(5, 5, 100.0, 100.0);
         let (x0, x1) = map.window(&view);
         assert!(x0 >= 0.0 && x1 <= 100.0 && x0 < x1);
     }

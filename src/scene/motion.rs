@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn view(start_ns: i64, end_ns: i64) -> Viewport {
-        let mut view = Viewport::of_capture(1_700_000_000_000_000_000, 1_700_000_100_000_000_000, 1000.0, 100.0);
+        let mut view = Viewport::covering(1_700_000_000_000_000_000, 1_700_000_100_000_000_000, 1000.0, 100.0);
         view.show_exactly(1_700_000_000_000_000_000 + start_ns, 1_700_000_000_000_000_000 + end_ns);
         view
     }

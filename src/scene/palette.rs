@@ -80,12 +80,12 @@ impl Palette {
     /// Names in the usual colours, on a dark or a light ground.
     #[must_use]
     pub fn new(shade: Shade) -> Self {
-        Self::of(Colors::default(), shade)
+        Self::from_colors(Colors::default(), shade)
     }
 
     /// Colours on a dark or a light ground.
     #[must_use]
-    pub fn of(colors: Colors, shade: Shade) -> Self {
+    pub fn from_colors(colors: Colors, shade: Shade) -> Self {
         let named = match colors.hues {
             Hues::Usual => usual(shade),
             Hues::ColorBlind => rgba(color_blind(shade)).collect(),
@@ -96,26 +96,26 @@ impl Palette {
 
     /// The colour of a text.
     #[must_use]
-    pub fn of_text(&self, text: &str) -> Rgba {
+    pub fn text_color(&self, text: &str) -> Rgba {
         let place = xxh3_64(text.as_bytes()) % self.named.len() as u64;
         usize::try_from(place).ok().and_then(|place| self.named.get(place)).copied().unwrap_or_default()
     }
 
     /// The colour of a name where nothing but the name is known: by its category if that is what counts.
     #[must_use]
-    pub(crate) fn of_name(&self, name: NameRow<&str>) -> Rgba {
+    pub(crate) fn name_color(&self, name: NameRow<&str>) -> Rgba {
         match (self.by, name.category) {
             (ColorBy::Category, None | Some("")) => self.grey,
-            (ColorBy::Category, Some(category)) => self.of_text(category),
-            _ => self.of_text(name.text),
+            (ColorBy::Category, Some(category)) => self.text_color(category),
+            _ => self.text_color(name.text),
         }
     }
 
     /// The colour of a span on a track that has the colour `of_track` if tracks have colours.
     #[must_use]
-    pub(crate) fn of_span(&self, name: NameRow<&str>, dur_ns: u64, of_track: Rgba) -> Rgba {
+    pub(crate) fn span_color(&self, name: NameRow<&str>, dur_ns: u64, of_track: Rgba) -> Rgba {
         match self.by {
-            ColorBy::Name | ColorBy::Category => self.of_name(name),
+            ColorBy::Name | ColorBy::Category => self.name_color(name),
             ColorBy::Track => of_track,
             ColorBy::Duration => self.ramp[duration_step(dur_ns)],
         }
@@ -123,7 +123,7 @@ impl Palette {
 
     /// The colour of a state of a thread, by the name that it has in every format.
     #[must_use]
-    pub(crate) fn of_state(&self, state: &str) -> Rgba {
+    pub(crate) fn state_color(&self, state: &str) -> Rgba {
         match state {
             "Running" => self.states.running,
             state if state.starts_with("Runnable") => self.states.runnable,

@@ -42,7 +42,7 @@ mod tests {
     fn every_row_of_pixels_picks_the_lane_that_is_drawn_there() {
         let tracks = [TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..50 }];
         let layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.5));
-        let mut view = Viewport::of_capture(0, 1000, 500.0, 300.0);
+        let mut view = Viewport::covering(0, 1000, 500.0, 300.0);
         view.scroll(333.0, 1e6);
         for y in 0..300_u32 {
             let picked = pick(&layout, &view, 250.0, f64::from(y) + 0.5);
@@ -55,7 +55,7 @@ mod tests {
     fn the_header_and_the_void_below_have_no_lane() {
         let tracks = [TrackRows { track: TrackIdx(0), process: ProcessIdx(7), lanes: 0..1 }];
         let layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0));
-        let view = Viewport::of_capture(0, 1000, 500.0, 300.0);
+        let view = Viewport::covering(0, 1000, 500.0, 300.0);
         let header = pick(&layout, &view, 0.0, 3.0);
         assert_eq!(header.group.map(|group| group.kind), Some(GroupKind::Process(ProcessIdx(7))));
         assert_eq!(header.lane, None);

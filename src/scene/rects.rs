@@ -82,9 +82,9 @@ pub(crate) struct Columns {
 impl Columns {
     /// The pieces for a lane's cells, in columns of a pixel.
     #[must_use]
-    pub(crate) fn of_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
+    pub(crate) fn from_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
         let mut packer = ColumnPacker::new(view, buckets, cells.len());
-        cells.iter().for_each(|cell| packer.take(cell));
+        cells.iter().for_each(|cell| packer.push_cell(cell));
         packer.finish()
     }
 
@@ -157,7 +157,7 @@ impl<'a> ColumnPacker<'a> {
     }
 
     /// Takes the next cell, in order of time.
-    pub(crate) fn take(&mut self, cell: &Cell) {
+    pub(crate) fn push_cell(&mut self, cell: &Cell) {
         let view = self.view;
         let next = if (cell.dur_ns() as f64) < self.surely_narrow_ns {
             self.narrow(cell)
@@ -304,11 +304,11 @@ mod tests {
     fn drawn_by(by: ColorBy, view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<ColumnRun> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
         let buckets = Buckets::covering(view.start_ns(), view.end_ns(), (view.ns_per_px() / 2.0) as u64);
-        let mut columns = Columns::of_cells(view, buckets, &cells(buckets, spans));
+        let mut columns = Columns::from_cells(view, buckets, &cells(buckets, spans));
         while columns.column_px < column_px {
             columns = columns.wider();
         }
-        let palette = Palette::of(Colors { by, ..Colors::default() }, Shade::Dark);
+        let palette = Palette::from_colors(Colors { by, ..Colors::default() }, Shade::Dark);
         let runs = columns.runs(&palette);
         assert_eq!(runs.len(), columns.run_count(&palette));
         runs
@@ -316,7 +316,7 @@ mod tests {
 
     /// 1000 pixels of 100 ns each, from 0.
     fn view() -> Viewport {
-        let mut view = Viewport::of_capture(0, 1_000_000, 1000.0, 100.0);
+        let mut view = Viewport::covering(0, 1_000_000, 1000.0, 100.0);
         view.show_exactly(0, 100_000);
         view
     }

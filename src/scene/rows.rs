@@ -173,7 +173,7 @@ impl RowLayout {
         heights: &RowHeights,
     ) -> Self {
         let mut layout = Self { heights: Some(*heights), ..Self::default() };
-        layout.take_tracks(tracks, kind_of, folded);
+        layout.push_tracks(tracks, kind_of, folded);
         for place in 0..layout.processes.len() {
             let process = &mut layout.processes[place];
             process.header_px = heights.header_px;
@@ -191,7 +191,7 @@ impl RowLayout {
         heights: &RowHeights,
     ) -> Self {
         let mut layout = Self { heights: Some(*heights), ..Self::default() };
-        layout.take_tracks(tracks, kind_of, folded);
+        layout.push_tracks(tracks, kind_of, folded);
         layout.add_up();
         layout
     }
@@ -206,7 +206,7 @@ impl RowLayout {
     /// as a hidden track, is passed over by a search.
     #[must_use]
     pub(crate) fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
-        let mut found = Vec::new();
+        let mut groups = Vec::new();
         let mut place = self.process_sums.at(top_px);
         while let Some(process) = self.processes.get(place) {
             let header_top_px = self.process_sums.before(place);
@@ -215,18 +215,18 @@ impl RowLayout {
             }
             let tracks_top_px = header_top_px + u64::from(process.header_px);
             if process.header_px > 0 && tracks_top_px > top_px {
-                found.push(self.header_group(place, header_top_px));
+                groups.push(self.header_group(place, header_top_px));
             }
             if !process.folded {
-                self.tracks_within(process, tracks_top_px, top_px..bottom_px, &mut found);
+                self.tracks_within(process, tracks_top_px, top_px..bottom_px, &mut groups);
             }
             place = self.process_sums.at(header_top_px + u64::from(self.process_sums.height(place)));
         }
-        found
+        groups
     }
 
     /// Adds the tracks of a process, the first of which begins at `tracks_top_px`, that touch some pixels.
-    fn tracks_within(&self, process: &ProcessRows, tracks_top_px: u64, pixels: Range<u64>, found: &mut Vec<Group>) {
+    fn tracks_within(&self, process: &ProcessRows, tracks_top_px: u64, pixels: Range<u64>, groups: &mut Vec<Group>) {
         let before_px = self.track_sums.before(process.tracks.start as usize);
         let mut place = self.track_sums.at(before_px + pixels.start.saturating_sub(tracks_top_px));
         while place < process.tracks.end as usize {
@@ -234,7 +234,7 @@ impl RowLayout {
             if tracks_top_px + within_px >= pixels.end {
                 break;
             }
-            found.push(self.track_group(place, tracks_top_px + within_px));
+            groups.push(self.track_group(place, tracks_top_px + within_px));
             place = self.track_sums.at(before_px + within_px + u64::from(self.track_sums.height(place)));
         }
     }
@@ -242,15 +242,15 @@ impl RowLayout {
     /// The lanes that touch `[top_px, bottom_px)`.
     #[must_use]
     pub(crate) fn lanes_within(&self, top_px: u64, bottom_px: u64) -> Vec<LaneRow> {
-        let mut found = Vec::new();
+        let mut rows = Vec::new();
         for group in self.groups_within(top_px, bottom_px) {
             let GroupKind::Track(track) = group.kind else { continue };
             let Some(place) = self.place_of(track) else { continue };
             let (lanes, heights) = (&self.tracks[place], self.heights_px());
             let inside_px = |y_px: u64| y_px.saturating_sub(group.top_px);
-            found.extend(lanes.within(group.top_px, inside_px(top_px)..inside_px(bottom_px), &heights));
+            rows.extend(lanes.within(group.top_px, inside_px(top_px)..inside_px(bottom_px), &heights));
         }
-        found
+        rows
     }
 
     /// The lanes of which at least a pixel is in view.
@@ -336,7 +336,7 @@ impl RowLayout {
         }
     }
 
-    fn take_tracks(
+    fn push_tracks(
         &mut self,
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,
@@ -454,14 +454,14 @@ impl LanesOfTrack {
 
     /// The lanes that touch the pixels `within` of a track that begins at `top_px`.
     fn within(&self, top_px: u64, within: Range<u64>, heights: &RowHeights) -> Vec<LaneRow> {
-        let mut found = Vec::new();
+        let mut rows = Vec::new();
         let mut y_px = u64::from(heights.padding_px);
         let mut first = self.first;
         for (kind, count, height_px) in self.kinds(heights) {
             let height = u64::from(height_px);
             let from = within.start.saturating_sub(y_px) / height;
             let to = within.end.saturating_sub(y_px).div_ceil(height).min(u64::from(count));
-            found.extend((from..to).map(|number| LaneRow {
+            rows.extend((from..to).map(|number| LaneRow {
                 lane: LaneIdx(first + number as u32),
                 kind,
                 top_px: top_px + y_px + number * height,
@@ -470,7 +470,7 @@ impl LanesOfTrack {
             y_px += u64::from(count) * height;
             first += count;
         }
-        found
+        rows
     }
 
     fn row(&self, lane: LaneIdx, top_px: u64, heights: &RowHeights) -> Option<LaneRow> {

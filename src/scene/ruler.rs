@@ -170,7 +170,7 @@ pub(super) mod tests {
             width in 60.0..4000.0,
             digit_px in 5.0..20.0,
         ) {
-            let mut view = Viewport::of_capture(epoch_ns, epoch_ns.saturating_add(length_ns), width, 100.0);
+            let mut view = Viewport::covering(epoch_ns, epoch_ns.saturating_add(length_ns), width, 100.0);
             view.zoom(depth, at);
             let ruler = ruler(&view, epoch_ns, digit_px);
             check_labels(&ruler, &view, digit_px)?;
@@ -178,7 +178,7 @@ pub(super) mod tests {
     }
 
     fn labels(start_ns: i64, end_ns: i64) -> (String, Vec<String>) {
-        let mut view = Viewport::of_capture(0, 100_000_000_000, 1000.0, 100.0);
+        let mut view = Viewport::covering(0, 100_000_000_000, 1000.0, 100.0);
         view.show_exactly(start_ns, end_ns);
         let ruler = ruler(&view, 0, 8.0);
         let inside = ruler.ticks.into_iter().filter(|tick| (start_ns..end_ns).contains(&tick.ts_ns));

@@ -27,7 +27,7 @@ pub struct Viewport {
 impl Viewport {
     /// A view of the whole capture.
     #[must_use]
-    pub fn of_capture(start_ns: i64, end_ns: i64, width_px: f64, height_px: f64) -> Self {
+    pub fn covering(start_ns: i64, end_ns: i64, width_px: f64, height_px: f64) -> Self {
         let mut view = Self {
             start_ns,
             start_fraction_ns: 0.0,
@@ -334,7 +334,7 @@ mod tests {
             at_x in 200.0..1700.0,
             factor in 0.5..2.0,
         ) {
-            let mut view = Viewport::of_capture(epoch_ns, epoch_ns + length_ns, 1920.0, 1080.0);
+            let mut view = Viewport::covering(epoch_ns, epoch_ns + length_ns, 1920.0, 1080.0);
             #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any place will do")]
             let middle_ns = epoch_ns + (length_ns as f64 * middle) as i64;
             view.zoom(depth, view.x_from_time(middle_ns));
@@ -354,7 +354,7 @@ mod tests {
             depth in 1.0..1e5,
             x in 0.0..1920.0,
         ) {
-            let mut view = Viewport::of_capture(start_ns, start_ns.saturating_add(length_ns), 1920.0, 1080.0);
+            let mut view = Viewport::covering(start_ns, start_ns.saturating_add(length_ns), 1920.0, 1080.0);
             view.zoom(depth, 960.0);
             let ts_ns = view.time_from_x(x);
             prop_assume!(ts_ns != i64::MIN && ts_ns != i64::MAX);
@@ -367,7 +367,7 @@ mod tests {
             moves in prop::collection::vec((0..3, -5000.0..5000.0, 0.01..100.0), 1..40),
             length_ns in 0_i64..i64::MAX,
         ) {
-            let mut view = Viewport::of_capture(EPOCH_NS, EPOCH_NS.saturating_add(length_ns), 1920.0, 1080.0);
+            let mut view = Viewport::covering(EPOCH_NS, EPOCH_NS.saturating_add(length_ns), 1920.0, 1080.0);
             for (kind, by_px, factor) in moves {
                 match kind {
                     0 => view.pan(by_px),
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn the_whole_of_time_fits() {
-        let view = Viewport::of_capture(i64::MIN, i64::MAX, 1000.0, 100.0);
+        let view = Viewport::covering(i64::MIN, i64::MAX, 1000.0, 100.0);
         assert!(view.width_ns() > 1.8e19);
         assert_eq!(view.time_from_x(-1e300), i64::MIN);
         assert_eq!(view.time_from_x(1e300), i64::MAX);
@@ -391,13 +391,13 @@ mod tests {
 
     #[test]
     fn a_capture_of_one_instant_is_in_the_middle() {
-        let view = Viewport::of_capture(EPOCH_NS, EPOCH_NS, 1000.0, 100.0);
+        let view = Viewport::covering(EPOCH_NS, EPOCH_NS, 1000.0, 100.0);
         assert!((view.x_from_time(EPOCH_NS) - 500.0).abs() < 1.0);
     }
 
     #[test]
     fn a_shown_range_is_wholly_in_view() {
-        let mut view = Viewport::of_capture(0, 1_000_000_000, 1000.0, 100.0);
+        let mut view = Viewport::covering(0, 1_000_000_000, 1000.0, 100.0);
         view.show_range(500, 900);
         assert!(view.x_from_time(500) > 50.0 && view.x_from_time(900) < 950.0);
         view.show_exactly(1000, 2000);
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn rows_scroll_no_further_than_the_last() {
-        let mut view = Viewport::of_capture(0, 100, 1000.0, 100.0);
+        let mut view = Viewport::covering(0, 100, 1000.0, 100.0);
         view.scroll(1e9, 250.0);
         assert!((view.scroll_px() - 150.0).abs() < 1e-9);
         view.scroll(-1e9, 250.0);

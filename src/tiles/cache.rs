@@ -47,7 +47,7 @@ pub(crate) enum TileQuery {
 #[derive(Debug)]
 pub(crate) struct TileResult {
     query: TileQuery,
-    found: TileAnswer,
+    answer: TileAnswer,
     read: ReadCount,
 }
 
@@ -70,7 +70,7 @@ enum TileAnswer {
 impl TileQuery {
     pub(crate) fn ask(self, source: &dyn TileSource) -> TileResult {
         let mut read = ReadCount::default();
-        let found = match self {
+        let answer = match self {
             TileQuery::Spans(key) => {
                 let mut cells = Vec::with_capacity(1 << TILE_LOG2);
                 read = source.longest(key.owner, buckets_of_tile(key), &mut cells);
@@ -86,13 +86,13 @@ impl TileQuery {
                 TileAnswer::Range(min, max)
             }
         };
-        TileResult { query: self, found, read }
+        TileResult { query: self, answer, read }
     }
 
     /// Says that it cannot be answered: what it is about stays veiled.
     #[must_use]
     pub(crate) fn failed(self) -> TileResult {
-        TileResult { query: self, found: TileAnswer::Failed, read: ReadCount::default() }
+        TileResult { query: self, answer: TileAnswer::Failed, read: ReadCount::default() }
     }
 }
 
@@ -145,7 +145,7 @@ impl Tiles {
     pub fn prepare(&mut self, source: &dyn TileSource, buckets: Buckets, owners: &[(TileOwner, LaneKind)]) {
         let missing = self.begin_frame(source, buckets, owners);
         let results = missing.par_iter().map(|query| query.ask(source)).collect();
-        self.take(results);
+        self.insert_results(results);
         self.end_frame(source, buckets, owners);
     }
 
@@ -188,10 +188,10 @@ impl Tiles {
     }
 
     /// Takes answers, in any order.
-    pub(crate) fn take(&mut self, results: Vec<TileResult>) {
-        for TileResult { query, found, read } in results {
+    pub(crate) fn insert_results(&mut self, results: Vec<TileResult>) {
+        for TileResult { query, answer, read } in results {
             self.read = self.read.plus(read);
-            match (query, found) {
+            match (query, answer) {
                 (TileQuery::Spans(key), TileAnswer::Spans(cells)) => self.spans.keep(key, cells, self.frame),
                 (TileQuery::Counter(key), TileAnswer::Counter(cells)) => self.counters.keep(key, cells, self.frame),
                 (TileQuery::Range(owner), TileAnswer::Range(min, max)) => {
@@ -304,14 +304,14 @@ impl Tiles {
 impl<T: TileCell> TileMap<T> {
     /// Whether a tile is known; marks it as used.
     fn find(&mut self, key: TileKey, frame: u64) -> bool {
-        let known = self.tiles.get_mut(&key).filter(|tile| !tile.is_outdated);
-        known.map(|tile| tile.used_in_frame = frame).is_some()
+        let tile = self.tiles.get_mut(&key).filter(|tile| !tile.is_outdated);
+        tile.map(|tile| tile.used_in_frame = frame).is_some()
     }
 
     /// Keeps those of some tiles that follow from narrower ones, and returns the others.
     fn derive(&mut self, keys: Vec<(LaneInfo, TileKey)>, frame: u64) -> Vec<TileKey> {
         // All of a view follow at once when a zoom out passes a power of two.
-        let derived: Vec<Option<Box<[T]>>> = keys.par_iter().map(|(info, key)| self.of_halves(info, *key)).collect();
+        let derived: Vec<Option<Box<[T]>>> = keys.par_iter().map(|(info, key)| self.derive_tile(info, *key)).collect();
         let mut left = Vec::new();
         for ((_, key), cells) in keys.into_iter().zip(derived) {
             match cells {
@@ -323,7 +323,7 @@ impl<T: TileCell> TileMap<T> {
     }
 
     /// A tile from the two of the width below, if both are known.
-    fn of_halves(&self, info: &LaneInfo, key: TileKey) -> Option<Box<[T]>> {
+    fn derive_tile(&self, info: &LaneInfo, key: TileKey) -> Option<Box<[T]>> {
         let width_log2 = key.width_log2.checked_sub(1)?;
         let mut halves: [&[T]; 2] = [&[]; 2];
         for (half, tile) in halves.iter_mut().zip(key.tile * 2..) {

@@ -45,7 +45,7 @@ impl LiveTiles {
 
     /// Switches to a later snapshot of the same capture, of which more is sorted now. The old tiles are drawn until
     /// the new ones are loaded.
-    pub(crate) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
+    pub(crate) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
         self.tiles.outdate(|owner| match owner {
             TileOwner::Lane(lane) => later.lane_since(earlier, lane).map(TileOwner::Lane),
             // The summaries of processes are made again for the later look.

@@ -117,7 +117,7 @@ impl TileLoader {
         let missing = tiles.begin_frame(answers, wanted.buckets, wanted.owners);
         let ahead = wanted.ahead.map(|buckets| tiles.missing(answers, buckets, wanted.owners)).unwrap_or_default();
         let results = self.ask(missing, ahead, patience);
-        tiles.take(results);
+        tiles.insert_results(results);
         tiles.end_frame(answers, wanted.buckets, wanted.owners);
         PauseGuard(Arc::clone(&self.shared))
     }
@@ -125,8 +125,8 @@ impl TileLoader {
     fn ask(&self, wanted: Vec<TileQuery>, ahead: Vec<TileQuery>, patience: Duration) -> Vec<TileResult> {
         let mut state = self.shared.lock();
         // Results that arrived after the last frame are not queried again.
-        let known: FxHashSet<TileQuery> = state.results.iter().map(TileResult::query).collect();
-        let is_new = |query: &TileQuery| !state.asked.contains(query) && !known.contains(query);
+        let answered: FxHashSet<TileQuery> = state.results.iter().map(TileResult::query).collect();
+        let is_new = |query: &TileQuery| !state.asked.contains(query) && !answered.contains(query);
         let wanted = wanted.into_iter().filter(is_new).collect();
         let ahead = ahead.into_iter().filter(is_new).collect();
         (state.wanted, state.ahead) = (wanted, ahead);
@@ -257,7 +257,7 @@ mod tests {
 
     impl TileSource for Gated {
         fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
-            let (_, kind) = *LANES.iter().find(|(known, _)| *known == owner)?;
+            let (_, kind) = *LANES.iter().find(|(lane, _)| *lane == owner)?;
             Some(LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 })
         }
 
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_zoom_in_looks_ahead_to_where_it_goes() {
-        let mut before = Viewport::of_capture(0, 1 << 40, 1000.0, 100.0);
+        let mut before = Viewport::covering(0, 1 << 40, 1000.0, 100.0);
         before.show_exactly(1 << 30, (1 << 30) + 1_000_000);
         let mut now = before;
         now.zoom(1.1, 250.0);
@@ -439,7 +439,7 @@ mod tests {
         let capture = Arc::new(Gated::default());
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
-        let mut view = Viewport::of_capture(0, 1 << 50, 1920.0, 1080.0);
+        let mut view = Viewport::covering(0, 1 << 50, 1920.0, 1080.0);
         let (mut before, mut needed) = (view, FxHashSet::default());
         for frame in 0..200 {
             let buckets = view.buckets();

@@ -55,7 +55,7 @@ struct Ranked {
 impl ProcessSummaries {
     /// The processes of a capture. Of those with very many lanes, queries all for `buckets`. Fails with
     /// [`Cancelled`] when the caller cancels.
-    pub(crate) fn of(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
+    pub(crate) fn from_snapshot(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
         Self::asking_ahead_from(LANES_ASKED_AHEAD, snapshot, buckets, cancel)
     }
 
@@ -169,7 +169,7 @@ impl ProcessSummary {
             for (place, ranked) in (part * 64..).zip(lanes) {
                 cells.clear();
                 pixels::longest(snapshot, ranked.lane, buckets, &mut cells);
-                longest.take(place, &cells);
+                longest.take_lane(place, &cells);
             }
             Ok(longest)
         });
@@ -191,7 +191,7 @@ impl ProcessSummary {
                 let levels = buckets.width_log2 - known_buckets.width_log2;
                 let wide = (0..levels).fold(known.clone(), |cells, _| Cell::wider(cells.into_iter()));
                 let is_in_view = |cell: &Cell| cell.end_bucket() > buckets.first && cell.first_bucket < buckets.end();
-                longest.take_merged(wide.into_iter().filter(is_in_view));
+                longest.take_cells(wide.into_iter().filter(is_in_view));
                 out.extend(longest.into_cells());
                 return ReadCount::default();
             }
@@ -219,7 +219,7 @@ impl ProcessSummary {
             }
             cells.clear();
             count = count.plus(pixels::longest(snapshot, ranked.lane, part, &mut cells));
-            longest.take(place, &cells);
+            longest.take_lane(place, &cells);
         }
         out.extend(longest.into_cells());
         count
@@ -241,13 +241,13 @@ impl Longest {
     }
 
     /// Takes the cells of the lane at a place of the process.
-    fn take(&mut self, place: usize, cells: &[Cell]) {
+    fn take_lane(&mut self, place: usize, cells: &[Cell]) {
         let of_lane = (place as u64) << ROW_BITS;
-        self.take_merged(cells.iter().map(|cell| Cell { row: of_lane | cell.row, ..*cell }));
+        self.take_cells(cells.iter().map(|cell| Cell { row: of_lane | cell.row, ..*cell }));
     }
 
     /// Takes cells whose rows tell their lanes.
-    fn take_merged(&mut self, cells: impl Iterator<Item = Cell>) {
+    fn take_cells(&mut self, cells: impl Iterator<Item = Cell>) {
         for cell in cells {
             let first = cell.first_bucket.max(self.buckets.first);
             let end = cell.end_bucket().min(self.buckets.end());

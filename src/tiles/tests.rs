@@ -70,7 +70,7 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
 /// The reads of the only process's summary for a view of [`COLUMNS`] buckets from `from_ns`.
 fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> ReadCount {
     let ahead = Buckets { first: 0, count: 1200, width_log2: 12 };
-    let lanes = ProcessSummaries::of(snapshot, ahead, &Cancel::default()).unwrap();
+    let lanes = ProcessSummaries::from_snapshot(snapshot, ahead, &Cancel::default()).unwrap();
     let mut cells = Vec::new();
     let buckets = Buckets { first: from_ns >> width_log2, count: COLUMNS as u32, width_log2 };
     lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells)
@@ -97,7 +97,7 @@ fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
 #[test]
 fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
     for (threads, spans) in [(1, 4), (1, 4000), (3000, 2)] {
-        let survey = TraceSummary::of(&busy_threads(threads, spans), &Cancel::default()).unwrap();
+        let survey = TraceSummary::from_snapshot(&busy_threads(threads, spans), &Cancel::default()).unwrap();
         // Two for each column of the widest map: what a frame passes over.
         assert!(survey.filled.len() <= 2050, "{} parts for {threads} threads", survey.filled.len());
         assert_eq!(survey.columns(0, 4_620_000, 640).len(), 640);
@@ -110,7 +110,7 @@ fn the_survey_sees_where_spans_are() {
     spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));
     spans.push(("a", "quiet", 1000));
     let snapshot = threads(&spans);
-    let survey = TraceSummary::of(&snapshot, &Cancel::default()).unwrap();
+    let survey = TraceSummary::from_snapshot(&snapshot, &Cancel::default()).unwrap();
     let columns = survey.columns(snapshot.start_ns(), snapshot.end_ns(), 10);
     let most = columns.iter().copied().fold(0.0, f32::max);
     assert_eq!(columns[5], most, "{columns:?}");
@@ -118,5 +118,5 @@ fn the_survey_sees_where_spans_are() {
     assert!(survey.processes.is_some_and(|processes| processes.has(ProcessIdx(0))));
     let stopped = Cancel::default();
     stopped.cancel();
-    assert!(TraceSummary::of(&snapshot, &stopped).is_err());
+    assert!(TraceSummary::from_snapshot(&snapshot, &stopped).is_err());
 }

@@ -31,7 +31,7 @@ pub struct TraceSummary {
 
 impl TraceSummary {
     /// Summarises a capture. Fails with [`Cancelled`] when the caller cancels.
-    pub(crate) fn of(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
+    pub(crate) fn from_snapshot(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
         let lanes = outermost_lanes(snapshot);
         let dur_ns = snapshot.end_ns().abs_diff(snapshot.start_ns());
         let buckets = Buckets::covering(snapshot.start_ns(), snapshot.end_ns(), dur_ns / (2 * BUCKETS));
@@ -65,7 +65,7 @@ impl TraceSummary {
             SourcePos::Time(ts_ns) => Some((ts_ns, lost.loss)),
             SourcePos::Offset(_) => None,
         });
-        let processes = Some(Arc::new(ProcessSummaries::of(snapshot, buckets, cancel)?));
+        let processes = Some(Arc::new(ProcessSummaries::from_snapshot(snapshot, buckets, cancel)?));
         Ok(Self { buckets: Some(buckets), filled, processes, losses: losses.collect() })
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     ui.input_mut(|input| {
         input.events.retain(|event| {
             let Some(entry) = keys.meant(event) else {
-                commands.extend(keys.of_clipboard(event, state, copies_words));
+                commands.extend(keys.clipboard_command(event, state, copies_words));
                 return true;
             };
             let command = entry.command(state);
@@ -91,7 +91,7 @@ impl ActiveShortcuts {
 
     /// The keys of the clipboard, which the system hands on as what they do: unless they are for a text, they copy the
     /// selected span and open the paths that were copied elsewhere.
-    fn of_clipboard(&self, event: &Event, state: &UiState, copies_words: bool) -> Option<Command> {
+    fn clipboard_command(&self, event: &Event, state: &UiState, copies_words: bool) -> Option<Command> {
         match event {
             _ if self.is_typing => None,
             Event::Copy if self.is_in_table => None,

@@ -20,7 +20,7 @@ pub(crate) const SELECTION: Color = [0xff, 0xff, 0xff];
 
 /// The colour of spans of a name.
 pub(crate) fn span_color(name: &str) -> Color {
-    let [red, green, blue, _] = Palette::new(Shade::Dark).of_text(name).0;
+    let [red, green, blue, _] = Palette::new(Shade::Dark).text_color(name).0;
     [red, green, blue]
 }
 

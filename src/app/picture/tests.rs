@@ -19,7 +19,7 @@ fn options(scale: f32) -> PictureOptions {
 
 /// The first column and the one after the last that hold a pixel of exactly the colour of a name.
 fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
-    let color = Palette::new(Shade::Dark).of_text(name).0;
+    let color = Palette::new(Shade::Dark).text_color(name).0;
     let has = |x: &u32| (0..pixels.height).any(|y| pixels.at(*x, y) == color);
     let first = (0..pixels.width).find(has).expect("the span is drawn");
     let last = (0..pixels.width).rev().find(has).expect("the span is drawn");
@@ -45,7 +45,7 @@ fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
     let single = picture(TWO_SPANS, &options(1.0));
     let double = picture(TWO_SPANS, &options(2.0));
     let height = |pixels: &Pixels| {
-        let color = Palette::new(Shade::Dark).of_text("alpha").0;
+        let color = Palette::new(Shade::Dark).text_color("alpha").0;
         // Near the right end, where there is no text.
         let (_, end) = columns_of(pixels, "alpha");
         (0..pixels.height).filter(|&y| pixels.at(end - 12, y) == color).count()
@@ -69,7 +69,7 @@ fn timeline_picture(change: impl FnOnce(&mut Driven), size: PictureSize) -> Pixe
     let theme = driven.app.theme().clone();
     let timeline = driven.app.timeline_mut().unwrap();
     let (points, _) = timeline.shown_size();
-    let pixels = TimelinePicture::of(timeline, theme, size).draw().unwrap();
+    let pixels = TimelinePicture::from_timeline(timeline, theme, size).draw().unwrap();
     let times = if size == PictureSize::Doubled { 2.0 } else { 1.0 };
     assert_eq!([pixels.width, pixels.height], [points.x, points.y].map(|points| (points * times) as u32));
     pixels
@@ -133,7 +133,7 @@ fn a_filter_dims_in_a_picture_of_the_timeline_what_it_dims_in_the_window() {
         });
     };
     let pixels = timeline_picture(filtered, PictureSize::AsShown);
-    let alpha = Palette::new(Shade::Dark).of_text("alpha").0;
+    let alpha = Palette::new(Shade::Dark).text_color("alpha").0;
     let rows = 62..pixels.height;
     assert!(rows.clone().all(|y| (0..pixels.width).all(|x| pixels.at(x, y) != alpha)), "what does not match is dimmed");
     let (first, end) = columns_of(&pixels, "omega");
@@ -152,14 +152,14 @@ fn a_picture_too_large_for_the_card_is_refused_with_its_limit() {
 #[test]
 fn spans_of_one_duration_have_one_colour_when_that_is_what_counts_and_the_bar_below_tells_which() {
     let colors = Colors { by: ColorBy::Duration, hues: Hues::ColorBlind };
-    let palette = Palette::of(colors, Shade::Dark);
+    let palette = Palette::from_colors(colors, Shade::Dark);
     let pixels = picture(TWO_SPANS, &PictureOptions { colors, ..options(1.0) });
     let of_400_us = palette.durations()[crate::scene::palette::duration_step(400_000)].0;
     let count = |color: [u8; 4], rows: std::ops::Range<u32>| {
         rows.flat_map(|y| (0..pixels.width).map(move |x| (x, y))).filter(|&(x, y)| pixels.at(x, y) == color).count()
     };
     assert!(count(of_400_us, 0..370) > 2 * 250 * 10, "both spans");
-    assert_eq!(count(Palette::new(Shade::Dark).of_text("alpha").0, 0..400), 0);
+    assert_eq!(count(Palette::new(Shade::Dark).text_color("alpha").0, 0..400), 0);
     for color in palette.durations() {
         assert!(count(color.0, 376..400) >= 20, "{color:?} is in the bar at the bottom");
     }

@@ -37,7 +37,7 @@ const TAKEN: u8 = b'y';
 impl SingleInstance {
     /// That of the user's own display; `None` where the system names no folder that only the user can enter.
     #[must_use]
-    pub(crate) fn of_user() -> Option<Self> {
+    pub(crate) fn for_user() -> Option<Self> {
         let display = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(|name| std::env::var(name).ok());
         let folder = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
         Self::within(&folder, &display.unwrap_or_default())
@@ -234,7 +234,7 @@ mod tests {
         let host = instance.host(&wake).unwrap().expect("the first hosts");
         assert!(instance.host(&wake).unwrap().is_none(), "and the second does not");
         assert_eq!(fs::metadata(&instance.socket).unwrap().permissions().mode() & 0o777, 0o600);
-        let loop_of_window = std::thread::spawn(move || taken.recv().unwrap().take());
+        let loop_of_window = std::thread::spawn(move || taken.recv().unwrap().take_sources());
         instance.hand_over(&files(&["/a", "/bc"])).unwrap();
         assert_eq!(loop_of_window.join().unwrap(), Some(files(&["/a", "/bc"])));
         drop(host);
@@ -250,7 +250,7 @@ mod tests {
         // Before the answering thread could begin to wait.
         let wake: Wake = Arc::new(move |event| {
             if let TaskEvent::HandedOver(handed) = event {
-                events.send(handed.take()).unwrap();
+                events.send(handed.take_sources()).unwrap();
             }
         });
         let _host = instance.host(&wake).unwrap().expect("the first hosts");
@@ -269,7 +269,7 @@ mod tests {
         assert!(matches!(instance.hand_over(&files(&["/a"])), Err(HandOverError::NoAnswer { .. })));
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         match hung.recv().unwrap() {
-            TaskEvent::HandedOver(handed) => assert_eq!(handed.take(), None),
+            TaskEvent::HandedOver(handed) => assert_eq!(handed.take_sources(), None),
             other => panic!("{other:?}"),
         }
     }

@@ -35,7 +35,7 @@ impl App {
             }
             TaskEvent::Chosen(DialogChoice::NoDialog(purpose)) => self.show_picker(purpose),
             TaskEvent::HandedOver(handed) => {
-                if let Some(sources) = handed.take() {
+                if let Some(sources) = handed.take_sources() {
                     self.open(sources);
                     self.wants_attention = true;
                 }
@@ -44,7 +44,7 @@ impl App {
             TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
             // The next frame hands the fonts to egui again.
             TaskEvent::FoundFonts => self.themed = false,
-            TaskEvent::Wished(wishes) => self.set_wishes(wishes),
+            TaskEvent::DesktopChanged(settings) => self.set_desktop(settings),
             // Work that no tab has started.
             of_shown @ (TaskEvent::Previewed(..)
             | TaskEvent::Loaded(..)
@@ -119,13 +119,13 @@ impl App {
             }
             TaskEvent::Arranged(arranged) => {
                 if let Some(timeline) = tab.timeline_mut() {
-                    timeline.take(arranged);
+                    timeline.set_arranged(arranged);
                 }
             }
             TaskEvent::Answered(id, kind, answer) => {
                 let Some(capture) = &mut tab.capture else { return };
                 let answer = answer.map(|answer| *answer);
-                if let Some(row) = tab.panels.take((id, kind), answer, &mut capture.timeline, &tab.wake) {
+                if let Some(row) = tab.panels.take_answer((id, kind), answer, &mut capture.timeline, &tab.wake) {
                     self.act_on_timeline(at, TimelineCommand::Reveal(row));
                 }
             }
@@ -144,7 +144,7 @@ impl App {
             | TaskEvent::Pasted(_)
             | TaskEvent::Chosen(_)
             | TaskEvent::FoundFonts
-            | TaskEvent::Wished(_) => {}
+            | TaskEvent::DesktopChanged(_) => {}
         }
     }
 
@@ -154,7 +154,7 @@ impl App {
         // While more is sorted, what is looked at stays in view.
         let (timeline, is_mended) =
             if let Some(OpenCapture { timeline, grows: true, is_mended, .. }) = tab.capture.take() {
-                (timeline.with_more(snapshot), is_mended)
+                (timeline.with_snapshot(snapshot), is_mended)
             } else {
                 let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, navigation);
                 timeline.set_density(self.preferences.density);
@@ -165,12 +165,12 @@ impl App {
         let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
         capture.is_mended = is_mended;
         let folders = self.options.folders.as_ref().filter(|_| !grows && capture.timeline.is_untouched());
-        let (kept, note) = match tab.moved_from.take() {
+        let (saved, note) = match tab.moved_from.take() {
             Some(view) => (Some(view), None),
             None => folders.map(|folders| folders.timeline(&capture.sources)).unwrap_or_default(),
         };
         tab.add_note(&note.unwrap_or_default());
-        if let Some(job) = kept.and_then(|kept| capture.timeline.restore(kept)) {
+        if let Some(job) = saved.and_then(|saved| capture.timeline.restore(saved)) {
             tasks::arrange(job, &tab.wake);
         }
         tab.capture = Some(capture);

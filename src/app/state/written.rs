@@ -98,7 +98,7 @@ impl App {
         let theme = self.theme.clone();
         let tab = self.tab_mut();
         if let Some(capture) = &tab.capture {
-            let picture = TimelinePicture::of(&capture.timeline, theme, size);
+            let picture = TimelinePicture::from_timeline(&capture.timeline, theme, size);
             tasks::draw(path.to_owned(), picture, capture.sources.clone(), &tab.wake);
             tab.note = format!("Drawing {}...", file_name(path));
         }
@@ -107,7 +107,7 @@ impl App {
 
 /// Whether a path is of a device or a pipe, which is written as it is named.
 fn is_special(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 const PICTURES: &str = "Pictures are written as PNG";

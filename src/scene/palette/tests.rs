@@ -52,7 +52,7 @@ fn distance(a: Rgba, b: Rgba, blindness: Blindness) -> f64 {
 }
 
 fn palette(hues: Hues, by: ColorBy, shade: Shade) -> Palette {
-    Palette::of(Colors { by, hues }, shade)
+    Palette::from_colors(Colors { by, hues }, shade)
 }
 
 /// Every colour of every palette, with its ground.
@@ -89,7 +89,7 @@ fn states_of_threads_are_told_apart_by_any_eyes_and_sleep_is_nearest_to_the_grou
     for (shade, ground) in [(Shade::Dark, Rgba::opaque(0x16, 0x18, 0x1d)), (Shade::Light, Rgba::opaque(255, 255, 255))]
     {
         let palette = Palette::new(shade);
-        let colors = STATES.map(|state| palette.of_state(state));
+        let colors = STATES.map(|state| palette.state_color(state));
         for (index, &color) in colors.iter().enumerate() {
             assert!(contrast(color, color.text_on()) >= 4.5, "{color:?}");
             for (&other, blindness) in
@@ -154,8 +154,8 @@ fn a_duration_ten_times_as_long_is_told_apart_by_any_eyes_and_longer_is_always_f
 #[test]
 fn a_name_keeps_its_colour_and_names_differ() {
     let palette = Palette::new(Shade::Dark);
-    assert_eq!(palette.of_text("parse"), palette.of_text("parse"));
-    let distinct: std::collections::HashSet<_> = (0..100).map(|n| palette.of_text(&format!("name {n}"))).collect();
+    assert_eq!(palette.text_color("parse"), palette.text_color("parse"));
+    let distinct: std::collections::HashSet<_> = (0..100).map(|n| palette.text_color(&format!("name {n}"))).collect();
     assert!(distinct.len() > 50, "{}", distinct.len());
 }
 
@@ -171,7 +171,7 @@ fn each_power_of_ten_has_its_own_steps_and_what_is_beyond_has_the_last() {
 fn a_span_has_the_colour_of_what_counts_and_of_nothing_else() {
     let name = |text, category| NameRow { text, category };
     let (red, blue) = (Rgba::opaque(255, 0, 0), Rgba::opaque(0, 0, 255));
-    let color = |by, name, dur_ns, track| palette(Hues::Usual, by, Shade::Dark).of_span(name, dur_ns, track);
+    let color = |by, name, dur_ns, track| palette(Hues::Usual, by, Shade::Dark).span_color(name, dur_ns, track);
     let (a, b) = (name("a", Some("io")), name("b", Some("io")));
     assert_eq!(color(ColorBy::Category, a, 1, red), color(ColorBy::Category, b, 1_000_000, blue));
     assert_ne!(color(ColorBy::Category, a, 1, red), color(ColorBy::Category, name("a", None), 1, red));

@@ -46,21 +46,21 @@ impl CommandPalette {
                 self.chosen = 0;
             }
             ui.add_space(4.0);
-            let found = found(&self.words, state);
+            let entries = matching_entries(&self.words, state);
             self.chosen = match (up, down) {
                 (true, _) => self.chosen.saturating_sub(1),
                 (_, true) => self.chosen + 1,
                 _ => self.chosen,
             };
-            self.chosen = self.chosen.min(found.len().saturating_sub(1));
-            if found.is_empty() {
+            self.chosen = self.chosen.min(entries.len().saturating_sub(1));
+            if entries.is_empty() {
                 ui.label(RichText::new("No such command").color(theme.weak_text));
             }
             let moved = up || down || response.changed();
-            if let Some(entry) = self.list(ui, &found, moved, theme) {
+            if let Some(entry) = self.list(ui, &entries, moved, theme) {
                 outcome = Outcome::Given(entry.command(state));
             }
-            if let Some(entry) = found.get(self.chosen).filter(|_| entered) {
+            if let Some(entry) = entries.get(self.chosen).filter(|_| entered) {
                 outcome = Outcome::Given(entry.command(state));
             }
         });
@@ -74,7 +74,7 @@ impl CommandPalette {
     fn list<'a>(
         &self,
         ui: &mut Ui,
-        found: &[&'a CommandEntry],
+        entries: &[&'a CommandEntry],
         moved: bool,
         theme: &Theme,
     ) -> Option<&'a CommandEntry> {
@@ -82,7 +82,7 @@ impl CommandPalette {
         let mut clicked = None;
         ScrollArea::vertical().max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
-            for (index, entry) in found.iter().enumerate() {
+            for (index, entry) in entries.iter().enumerate() {
                 let is_chosen = index == self.chosen;
                 let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), egui::Sense::click());
                 if is_chosen || response.hovered() {
@@ -114,13 +114,13 @@ impl CommandPalette {
 }
 
 /// The enabled commands whose names hold every word; those that begin with the first word come first.
-fn found(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
+fn matching_entries(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let text = |entry: &CommandEntry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();
     let holds = |entry: &&CommandEntry| words.iter().all(|word| text(entry).contains(word.as_str()));
-    let mut found: Vec<_> = TABLE.iter().filter(|entry| entry.is_enabled(state)).filter(holds).collect();
-    found.sort_by_key(|entry| !words.first().is_some_and(|word| text(entry).starts_with(word.as_str())));
-    found
+    let mut entries: Vec<_> = TABLE.iter().filter(|entry| entry.is_enabled(state)).filter(holds).collect();
+    entries.sort_by_key(|entry| !words.first().is_some_and(|word| text(entry).starts_with(word.as_str())));
+    entries
 }
 
 #[cfg(test)]
@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn words_in_any_order_find_a_command_and_a_name_that_begins_so_stands_first() {
-        let titles = |words: &str| found(words, &state(true)).iter().map(|entry| entry.title).collect::<Vec<_>>();
+        let titles =
+            |words: &str| matching_entries(words, &state(true)).iter().map(|entry| entry.title).collect::<Vec<_>>();
         assert_eq!(titles("TRACKS compact"), ["Compact tracks"]);
         assert_eq!(titles("zoom")[0], "Zoom in");
         assert!(titles("zoom").contains(&"Animate zoom"));
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_now_is_not_offered() {
-        assert!(found("whole trace", &state(false)).is_empty());
-        assert_eq!(found("whole trace", &state(true)).len(), 1);
+        assert!(matching_entries("whole trace", &state(false)).is_empty());
+        assert_eq!(matching_entries("whole trace", &state(true)).len(), 1);
     }
 }

@@ -22,6 +22,6 @@ pub(crate) struct PanelContext<'a> {
 impl<'a> PanelContext<'a> {
     /// The look of a table of this name.
     pub(super) fn table(&self, name: &str, absence: Option<&'a str>) -> TableLook<'a> {
-        TableLook { theme: self.theme, cells: self.cells, kept: self.tables.get(name), absence }
+        TableLook { theme: self.theme, cells: self.cells, saved: self.tables.get(name), absence }
     }
 }

@@ -57,7 +57,7 @@ struct SpanFlows {
 impl DetailsPanel {
     /// Looks up everything about a row; `None` if there is no such row.
     #[must_use]
-    pub(crate) fn of_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
+    pub(crate) fn from_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
         let description = crate::query::describe::describe(snapshot, row)?;
         let arguments = match description.args_json.as_str() {
             "" => Ok(None),
@@ -167,42 +167,46 @@ impl DetailsPanel {
         let label = egui::Label::new(RichText::new(&short).font(font).strong()).sense(egui::Sense::click());
         let response = ui.add(label.extend());
         let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
-        response.context_menu(|ui| commands.extend(value_menu::show(ui, &PanelValue::of_name(name, self.name))));
+        response.context_menu(|ui| commands.extend(value_menu::show(ui, &PanelValue::from_name(name, self.name))));
     }
 
     fn show_facts(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
-        let known = &self.description;
+        let description = &self.description;
         let mut fact = |label: &str, text: String, filter: Option<String>| {
             if !text.is_empty() {
                 let value = PanelValue { filter, ..PanelValue::new(label, text.as_str()) };
                 commands.extend(pair(ui, theme, (label, NAME_POINTS), &shown(&text), &value));
             }
         };
-        let found = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", quoted(text)));
-        let category = known.category.clone().unwrap_or_default();
-        let with_category = found("cat", &category);
+        let filter_of = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", quoted(text)));
+        let category = description.category.clone().unwrap_or_default();
+        let with_category = filter_of("cat", &category);
         fact("Category", category, with_category);
-        fact("Start", format!("{} s", seconds_text(known.start_ns.saturating_sub(self.origin_ns))), None);
+        fact("Start", format!("{} s", seconds_text(description.start_ns.saturating_sub(self.origin_ns))), None);
         if self.kind == LaneKind::Spans {
-            let more = if known.unfinished { " or more" } else { "" };
-            let as_long = format!("dur={}ns", known.dur_ns);
-            fact("Duration", format!("{}{more}", duration_text(known.dur_ns)), Some(as_long));
-            let self_text = |self_ns| format!("{}{}", duration_text(self_ns), share_text(self_ns, known.dur_ns));
-            fact("Self time", known.self_ns.map(self_text).unwrap_or_default(), None);
+            let more = if description.unfinished { " or more" } else { "" };
+            let as_long = format!("dur={}ns", description.dur_ns);
+            fact("Duration", format!("{}{more}", duration_text(description.dur_ns)), Some(as_long));
+            let self_text = |self_ns| format!("{}{}", duration_text(self_ns), share_text(self_ns, description.dur_ns));
+            fact("Self time", description.self_ns.map(self_text).unwrap_or_default(), None);
             let of_parent = self
                 .parent
                 .as_ref()
-                .map(|(name, dur_ns)| format!("{} of {name}", share_text(known.dur_ns, *dur_ns).trim()));
+                .map(|(name, dur_ns)| format!("{} of {name}", share_text(description.dur_ns, *dur_ns).trim()));
             fact("Share", of_parent.unwrap_or_default(), None);
         }
-        fact("Thread time", known.thread_dur_ns.map(signed_duration_text).unwrap_or_default(), None);
-        fact("Thread clock", known.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default(), None);
-        let of_track = found("thread", &known.track_name);
-        fact("Track", joined(&known.track_name, &known.tid.to_string()), of_track);
-        let of_process = found("process", &known.process_name);
-        fact("Process", joined(&known.process_name, &known.pid.to_string()), of_process);
-        fact("Depth", known.depth.to_string(), None);
-        fact("Clock", format!("{} ns", known.start_ns), None);
+        fact("Thread time", description.thread_dur_ns.map(signed_duration_text).unwrap_or_default(), None);
+        fact(
+            "Thread clock",
+            description.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default(),
+            None,
+        );
+        let of_track = filter_of("thread", &description.track_name);
+        fact("Track", joined(&description.track_name, &description.tid.to_string()), of_track);
+        let of_process = filter_of("process", &description.process_name);
+        fact("Process", joined(&description.process_name, &description.pid.to_string()), of_process);
+        fact("Depth", description.depth.to_string(), None);
+        fact("Clock", format!("{} ns", description.start_ns), None);
         fact("UTC", self.utc_text().unwrap_or_default(), None);
     }
 
@@ -270,18 +274,18 @@ impl DetailsPanel {
     /// Everything that is known, to be pasted elsewhere.
     #[must_use]
     pub(crate) fn as_text(&self) -> String {
-        let known = &self.description;
+        let description = &self.description;
         let mut lines = vec![
-            format!("name: {}", known.name),
-            format!("start: {} s", seconds_text(known.start_ns.saturating_sub(self.origin_ns))),
-            format!("duration: {} ns", known.dur_ns),
-            format!("track: {}", joined(&known.track_name, &known.tid.to_string())),
-            format!("process: {}", joined(&known.process_name, &known.pid.to_string())),
+            format!("name: {}", description.name),
+            format!("start: {} s", seconds_text(description.start_ns.saturating_sub(self.origin_ns))),
+            format!("duration: {} ns", description.dur_ns),
+            format!("track: {}", joined(&description.track_name, &description.tid.to_string())),
+            format!("process: {}", joined(&description.process_name, &description.pid.to_string())),
         ];
         lines.extend(self.utc_text().map(|utc| format!("utc: {utc}")));
-        lines.extend(known.category.as_ref().map(|category| format!("category: {category}")));
-        if !known.args_json.is_empty() {
-            lines.push(format!("arguments: {}", known.args_json));
+        lines.extend(description.category.as_ref().map(|category| format!("category: {category}")));
+        if !description.args_json.is_empty() {
+            lines.push(format!("arguments: {}", description.args_json));
         }
         lines.join("\n")
     }

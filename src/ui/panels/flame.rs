@@ -67,7 +67,7 @@ impl FlamePanel {
         *self = Self { is_open: self.is_open, samples: self.samples, ..Self::default() };
     }
 
-    pub(crate) fn take(&mut self, tree: &Arc<CallTree>) {
+    pub(crate) fn set_tree(&mut self, tree: &Arc<CallTree>) {
         self.children = tree.children();
         (self.tree, self.root) = (Some(Arc::clone(tree)), None);
     }
@@ -167,7 +167,7 @@ impl FlamePanel {
             let (left, right) = (origin.x + bar.left, origin.x + (bar.right - 1.0).max(bar.left + WIDTH_MIN));
             let rect = Rect::from_min_max(pos2(left, top), pos2(right, top + BAR_POINTS - 1.0));
             let named = snapshot.names().get(tree.nodes()[bar.node.index()].name);
-            let (name, color) = (shown(named.text), palette.of_name(named));
+            let (name, color) = (shown(named.text), palette.name_color(named));
             painter.rect_filled(rect, 1.0, color32(color));
             if response.hover_pos().is_some_and(|at| rect.contains(at)) {
                 pointed = Some(bar.node);
@@ -199,18 +199,18 @@ impl FlamePanel {
 }
 
 fn describe(tree: &CallTree, node: NodeIdx, samples: bool, snapshot: &Snapshot) -> String {
-    let kept = tree.nodes()[node.index()];
+    let entry = tree.nodes()[node.index()];
     let amount =
         |weight: u64| if samples { format!("{} samples", grouped_digits(weight)) } else { duration_text(weight) };
     let whole = tree.nodes()[0].total.max(1);
-    let percent = kept.total as f64 * 100.0 / whole as f64;
-    let name = shown(snapshot.names().get(kept.name).text);
+    let percent = entry.total as f64 * 100.0 / whole as f64;
+    let name = shown(snapshot.names().get(entry.name).text);
     let name = on_screen(&name);
-    let count = if samples { String::new() } else { format!("\n{} spans", grouped_digits(kept.count)) };
+    let count = if samples { String::new() } else { format!("\n{} spans", grouped_digits(entry.count)) };
     format!(
         "{name}\n{} ({percent:.1} %), by itself {}{count}\nRight click: search",
-        amount(kept.total),
-        amount(kept.own)
+        amount(entry.total),
+        amount(entry.own)
     )
 }
 

@@ -236,7 +236,7 @@ impl Rows for NameRows {
         let Line { name, text, numbers, .. } = self.line(row);
         let spans_of = |ns: u128| format!("dur={ns}ns {}", quoted(text));
         match (NameColumn::ALL[column], self.cell(row, column)) {
-            (NameColumn::Name, _) => PanelValue::of_name(text, *name),
+            (NameColumn::Name, _) => PanelValue::from_name(text, *name),
             (NameColumn::Min, _) => PanelValue::new("Min", numbers[6].to_string()).found_by(spans_of(numbers[6])),
             (NameColumn::Max, _) => PanelValue::new("Max", numbers[7].to_string()).found_by(spans_of(numbers[7])),
             (_, TableCell::Number(number)) => PanelValue::new(COLUMNS[column].title, number.copied()),

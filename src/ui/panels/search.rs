@@ -138,8 +138,8 @@ impl SearchPanel {
     }
 
     /// Takes a hit with its number, and returns its row.
-    pub(crate) fn take_neighbour(&mut self, found: Option<(u64, Hit)>) -> Option<RowIdx> {
-        let (number, hit) = found?;
+    pub(crate) fn take_neighbour(&mut self, hit: Option<(u64, Hit)>) -> Option<RowIdx> {
+        let (number, hit) = hit?;
         self.current = Some((number, hit));
         self.table.reveal(number);
         Some(hit.row)
@@ -341,7 +341,7 @@ impl Rows for HitRows<'_> {
         let Some(hit) = hit_at(self.page, row) else { return PanelValue::default() };
         let title = COLUMNS[column].title;
         match column {
-            0 => PanelValue::of_name(self.snapshot.names().get(hit.name).text, hit.name),
+            0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
             1 if hit.dur_ns > 0 => {
                 PanelValue::new(title, hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns))
             }
@@ -349,8 +349,8 @@ impl Rows for HitRows<'_> {
             3 => {
                 let track = self.track(&hit);
                 let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
-                let found = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
-                PanelValue { filter: found, ..PanelValue::new(title, track) }
+                let filter = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
+                PanelValue { filter, ..PanelValue::new(title, track) }
             }
             _ => PanelValue::new(title, ""),
         }

@@ -108,7 +108,7 @@ pub(crate) struct TableLook<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) cells: Cells,
     /// The layout that the preferences have of this table.
-    pub(crate) kept: Option<&'a TableLayout>,
+    pub(crate) saved: Option<&'a TableLayout>,
     /// The reason why there is no row.
     pub(crate) absence: Option<&'a str>,
 }
@@ -187,7 +187,7 @@ impl TableView {
         look: &TableLook<'_>,
     ) -> TableResponse {
         let mut response = TableResponse::default();
-        self.restore(columns, rows, look.kept);
+        self.restore(columns, rows, look.saved);
         let edges = self.edges(columns, ui.available_width() - BAR_POINTS);
         let width = edges.last().map_or(0.0, |(_, right)| *right);
         let right = ui.available_rect_before_wrap().right();
@@ -220,18 +220,18 @@ impl TableView {
     }
 
     /// Takes the layout that the preferences have, once.
-    fn restore(&mut self, columns: &[TableColumn], rows: &mut dyn Rows, kept: Option<&TableLayout>) {
+    fn restore(&mut self, columns: &[TableColumn], rows: &mut dyn Rows, saved: Option<&TableLayout>) {
         if std::mem::replace(&mut self.is_restored, true) {
             return;
         }
-        if let Some(kept) = kept {
+        if let Some(saved) = saved {
             let is_column = |column: &usize| columns.get(*column).is_some_and(|column| column.is_sortable);
-            let sorted_by = kept.sorted_by.filter(is_column);
+            let sorted_by = saved.sorted_by.filter(is_column);
             let (sorted_by, ascending) = match sorted_by {
-                Some(_) => (sorted_by, kept.ascending),
+                Some(_) => (sorted_by, saved.ascending),
                 None => (self.layout.sorted_by, self.layout.ascending),
             };
-            self.layout = TableLayout { widths: kept.widths.clone(), sorted_by, ascending };
+            self.layout = TableLayout { widths: saved.widths.clone(), sorted_by, ascending };
         }
         if let Some((column, ascending)) = self.sorting() {
             rows.sort(column, ascending);

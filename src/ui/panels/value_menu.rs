@@ -35,7 +35,7 @@ impl PanelValue {
 
     /// The name of some spans, with the filter that finds them.
     #[must_use]
-    pub(crate) fn of_name(text: &str, name: NameIdx) -> Self {
+    pub(crate) fn from_name(text: &str, name: NameIdx) -> Self {
         Self { name: Some(name), ..Self::new("Name", text).found_by(quoted(text)) }
     }
 }

@@ -58,7 +58,7 @@ impl Timeline {
     }
 
     /// Takes rows that were laid out in the background, unless others were asked for since.
-    pub(crate) fn take(&mut self, arranged: Arranged) {
+    pub(crate) fn set_arranged(&mut self, arranged: Arranged) {
         let Some((layout, changed)) = self.tracks.accept(arranged) else { return };
         self.rows.set_layout(layout);
         for kind in changed {
@@ -81,7 +81,7 @@ impl Timeline {
         if is_long {
             return Some(job);
         }
-        self.take(job.run());
+        self.set_arranged(job.run());
         None
     }
 

@@ -85,12 +85,12 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
         let items = items.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
         MenuSection { title: String::new(), items: items.collect() }
     });
-    let of_span = clicked.row.map(|row| of_span(timeline, row));
-    let of_range = timeline.selection.range().map(of_range);
+    let of_span = clicked.row.map(|row| span_section(timeline, row));
+    let of_range = timeline.selection.range().map(range_section);
     of_span.into_iter().chain(of_range).chain([moment]).chain(of_group).collect()
 }
 
-fn of_span(timeline: &Timeline, row: RowIdx) -> MenuSection {
+fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     /// The letters of a name before it is cut.
     const LETTERS_MAX: f32 = 40.0;
     let span = timeline.snapshot.row(row);
@@ -108,7 +108,7 @@ fn of_span(timeline: &Timeline, row: RowIdx) -> MenuSection {
     MenuSection { title: on_screen(&short).into_owned(), items }
 }
 
-fn of_range((from_ns, to_ns): (i64, i64)) -> MenuSection {
+fn range_section((from_ns, to_ns): (i64, i64)) -> MenuSection {
     let export = Command::App(AppCommand::Choose(Purpose::ExportSelected));
     let items = vec![
         item("Zoom to this time", "Fit selection", Command::Timeline(TimelineCommand::Step(NavigationStep::Selection))),

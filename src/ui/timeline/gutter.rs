@@ -42,13 +42,13 @@ fn show_group(
     let folded = timeline.tracks.is_folded(group.kind);
     let hovered = response.contains_pointer();
     let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
-    let buttons = if hovered || pinned { Buttons::of(group.kind, pinned, hovered) } else { Buttons::default() };
+    let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
     let name = Name { group, rect, gutter: shown.gutter, title: &title, beside: &beside, folded, hovered };
     let middle = paint(ui, theme, &name, buttons.width());
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
-    let told = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &told));
+    let label = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if response.clicked() {
         commands.push(RowCommand::ToggleFold(group.kind));
     }
@@ -125,7 +125,7 @@ enum Sign {
 impl Buttons {
     const WIDTH: f32 = 18.0;
 
-    fn of(kind: GroupKind, pinned: bool, hovered: bool) -> Self {
+    fn from_kind(kind: GroupKind, pinned: bool, hovered: bool) -> Self {
         let mut buttons = Vec::new();
         if hovered {
             buttons.push(Button { sign: Sign::Cross, label: "Hide", command: RowCommand::Hide(kind), strong: false });

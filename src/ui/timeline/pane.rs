@@ -93,8 +93,8 @@ impl Pane {
     }
 
     /// Takes a later snapshot of the same capture. The old tiles are drawn until the new ones are loaded.
-    pub(super) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
-        self.tiles.take_more(earlier, later, workers);
+    pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
+        self.tiles.update_snapshot(earlier, later, workers);
         self.strips = None;
         self.drawn = None;
     }
@@ -124,9 +124,9 @@ impl Pane {
         }
         let owners = frame::lanes_in_view(&self.layout, view);
         let query = FrameQuery { view, buckets: view.buckets(), owners: &owners, deadline };
-        let held = self.tiles.prepare(snapshot, query);
+        let pause = self.tiles.prepare(snapshot, query);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
-        drop(held);
+        drop(pause);
         self.draw_strips(snapshot.names(), view, options.palette, deadline, &mut frame);
         #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
         let size_px = [view.width_px() as f32, view.height_px() as f32];

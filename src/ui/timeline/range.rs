@@ -38,8 +38,8 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     let length = length(timeline, ui, layout, theme)?;
     let response = ui.interact(length.place, ui.scope_id().with("selected time"), Sense::click());
     response.widget_info(|| {
-        let told = format!("Statistics of the selected {}", duration_text(to_ns.abs_diff(from_ns)));
-        WidgetInfo::labeled(Role::Button, true, told)
+        let label = format!("Statistics of the selected {}", duration_text(to_ns.abs_diff(from_ns)));
+        WidgetInfo::labeled(Role::Button, true, label)
     });
     painter.rect_filled(length.place, 4.0, if response.hovered() { theme.text } else { theme.accent });
     let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());

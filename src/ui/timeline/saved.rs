@@ -56,15 +56,15 @@ impl Timeline {
 
     /// Shows what was kept; returns what is to be done in the background.
     #[must_use]
-    pub fn restore(&mut self, kept: SavedTimeline) -> Option<Arranging> {
-        self.overlays.bookmarks = kept.marks;
-        self.overlays.ruler_origin = kept.ruler_origin;
-        if let Some(by) = kept.color_by {
+    pub fn restore(&mut self, saved: SavedTimeline) -> Option<Arranging> {
+        self.overlays.bookmarks = saved.marks;
+        self.overlays.ruler_origin = saved.ruler_origin;
+        if let Some(by) = saved.color_by {
             self.set_colors(Colors { by, ..self.colors() });
         }
         // The width of the screen is not known before the first frame.
-        self.view.show_when_sized(kept.start_ns, kept.end_ns);
-        self.tracks.restore(kept.arrangement, kept.scrolled_part);
+        self.view.show_when_sized(saved.start_ns, saved.end_ns);
+        self.tracks.restore(saved.arrangement, saved.scrolled_part);
         self.arrange()
     }
 }

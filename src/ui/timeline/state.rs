@@ -14,7 +14,7 @@ use super::tracks::TrackState;
 use super::view::ViewState;
 use crate::base::time::{duration_text, seconds_text};
 use crate::frame::RectBudget;
-use crate::frame::filtered::{Asked, Filtered};
+use crate::frame::filtered::{FilterView, Filtered};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
@@ -84,7 +84,7 @@ impl Timeline {
         navigation: Navigation,
         workers: Option<LoaderPool>,
     ) -> Self {
-        let view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
+        let view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
         let pane = |layer| {
             let mut pane = Pane::new(layer);
             pane.load_with(&snapshot, workers.as_ref());
@@ -116,7 +116,7 @@ impl Timeline {
     /// The same view of a later snapshot of the same capture, of which more is sorted now. The last frame stays until
     /// it is drawn again, and the selection stays.
     #[must_use]
-    pub(crate) fn with_more(mut self, snapshot: Snapshot) -> Self {
+    pub(crate) fn with_snapshot(mut self, snapshot: Snapshot) -> Self {
         self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
         let earlier = std::mem::replace(&mut self.snapshot, snapshot);
         let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
@@ -124,8 +124,8 @@ impl Timeline {
         self.selection.hover(None);
         (self.interaction.moved_file, self.interaction.clicked) = (None, None);
         self.overlays.forget_answers();
-        self.rows.take_more(&earlier, &self.snapshot, self.workers.as_ref());
-        self.pinned.take_more(&earlier, &self.snapshot, self.workers.as_ref());
+        self.rows.update_snapshot(&earlier, &self.snapshot, self.workers.as_ref());
+        self.pinned.update_snapshot(&earlier, &self.snapshot, self.workers.as_ref());
         self.lay_out();
         self
     }
@@ -157,17 +157,17 @@ impl Timeline {
 
     /// Shows what matches the filter, if it is still the same.
     pub(crate) fn set_matching(&mut self, matching: &Arc<Filtered>) {
-        if self.overlays.filtered.as_ref().is_some_and(|known| Arc::ptr_eq(known.matcher(), matching.matcher())) {
+        if self.overlays.filtered.as_ref().is_some_and(|filtered| Arc::ptr_eq(filtered.matcher(), matching.matcher())) {
             self.set_filtered(Some(Arc::clone(matching)));
         }
     }
 
     /// The filter, and what is in view of which it does not know yet what matches.
     #[must_use]
-    pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, Asked)> {
+    pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, FilterView)> {
         let filtered = self.overlays.filtered.as_ref()?;
-        let asked = Asked::of(&self.rows.layout, self.view.now());
-        (!filtered.answers(&asked)).then(|| (Arc::clone(filtered.matcher()), asked))
+        let in_view = FilterView::from_layout(&self.rows.layout, self.view.now());
+        (!filtered.covers(&in_view)).then(|| (Arc::clone(filtered.matcher()), in_view))
     }
 
     /// The capture that is shown.
@@ -220,7 +220,7 @@ impl Timeline {
     /// Takes other colours of spans.
     pub(crate) fn set_colors(&mut self, colors: Colors) {
         self.colors = colors;
-        self.palette = Palette::of(colors, self.shade);
+        self.palette = Palette::from_colors(colors, self.shade);
         self.redraw();
     }
 
@@ -341,7 +341,7 @@ impl Timeline {
     /// Lays out at once, also where that takes longer than a frame: there are no rows to show meanwhile.
     fn lay_out(&mut self) {
         if let Some(job) = self.arrange() {
-            self.take(job.run());
+            self.set_arranged(job.run());
         }
     }
 

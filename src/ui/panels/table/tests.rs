@@ -128,8 +128,8 @@ fn the_keys_lead_through_a_hundred_million_rows() {
 #[test]
 fn widths_that_were_kept_are_bounded_and_an_order_by_no_column_is_passed_over() {
     let mut screen = Screen::new(10);
-    let kept = TableLayout { widths: vec![None, Some(60_000)], sorted_by: Some(7), ascending: true };
-    screen.table.restore(&COLUMNS, &mut screen.rows, Some(&kept));
+    let saved = TableLayout { widths: vec![None, Some(60_000)], sorted_by: Some(7), ascending: true };
+    screen.table.restore(&COLUMNS, &mut screen.rows, Some(&saved));
     assert_eq!(screen.table.width(1), Some(f32::from(WIDTH_MAX)));
     assert_eq!(screen.table.sorting(), None);
 }
