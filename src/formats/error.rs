@@ -1,4 +1,4 @@
-//! Why a capture is unreadable: each error names the file, the position in it, what was expected and what was found.
+//! Why a capture is unreadable: each error names the file, the position, the expected content and the actual one.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub enum ReadError {
     /// The file holds no byte.
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
-    /// Something else than a file stands there.
+    /// The path is no file.
     #[error("{}: not a file but {kind}", path.display())]
     NotAFile { path: PathBuf, kind: FileKind },
     /// No known format begins like this.
@@ -30,7 +30,7 @@ pub enum ReadError {
     /// Several files cannot be read: why, for each.
     #[error("{} files cannot be read:\n{}", errors.len(), lines(errors))]
     Several { errors: Vec<ReadError> },
-    /// The work was asked to stop.
+    /// The user cancelled the work.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// The sink cannot keep a batch.
@@ -62,7 +62,7 @@ impl ReadError {
         self
     }
 
-    /// Where in the file it was found.
+    /// The position of the error in the file.
     #[must_use]
     pub(crate) fn offset(&self) -> u64 {
         match self {

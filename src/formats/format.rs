@@ -7,9 +7,7 @@ use super::reader::{ReadContext, Reader};
 /// A kind of data that a reader extracts from a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// Events with a duration.
     Spans,
-    /// Events without a duration.
     Instants,
     /// Values that change over time.
     Counters,

@@ -1,6 +1,6 @@
 //! Readers of captures: bytes in, batches of events or sortable chunks out. Never sorts across chunks, never nests.
 //!
-//! A format is one folder with a `wire` (its bytes) and a `read` (its events), behind one of two traits:
+//! A format is one folder with a `wire` (its bytes) and a `read` (its events), and implements one of two traits:
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 //!

@@ -16,7 +16,7 @@ use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, Tr
 
 const HEADER: &[u8] = b"# ninja log v";
 
-/// Commands that are laid out together. A build of more is laid out in parts, which may take more rows.
+/// Commands of one layout. A larger build is laid out in parts, which may take more rows.
 const COMMANDS_MAX: usize = 1 << 17;
 
 /// Ninja's log of a build.

@@ -1,4 +1,4 @@
-//! The two traits behind which a format stands, with everything that passes between a reader and its caller.
+//! The two traits that formats implement, with everything that passes between a reader and its caller.
 
 use super::error::ReadError;
 use crate::base::budget::Budget;
@@ -11,7 +11,7 @@ use crate::model::{Batch, Chunk, Losses, Names, Stacks, TrackTables};
 pub struct ReadContext {
     /// Asks the reader to stop between batches.
     pub cancel: Cancel,
-    /// Told of bytes and events as they are read.
+    /// Receives the counts of bytes and events read.
     pub progress: Progress,
     /// Bounds what is read ahead.
     pub budget: Budget,
@@ -25,14 +25,14 @@ pub struct ReadContext {
 /// read: tests cut so that every record is hit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChunkLimits {
-    /// Bytes that are taken from the capture at once, at least 1.
+    /// Bytes to read from the capture at once, at least 1.
     pub block_bytes: Option<usize>,
     /// Events after which a batch is handed on, at least 1.
     pub batch_events: Option<usize>,
 }
 
-/// Files below this length are read without threads of their own. Text of this length is parsed in less than a
-/// millisecond, which starting threads and waiting for them takes too; an archive may have a million such files.
+/// Files below this length are read without threads of their own. Parsing that much text takes less than a millisecond,
+/// as do starting threads and waiting for them; an archive may have a million such files.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
 impl ChunkLimits {
@@ -44,15 +44,15 @@ impl ChunkLimits {
     }
 }
 
-/// Takes batches in the order of the capture.
+/// Receives batches in the order of the capture.
 pub trait BatchSink {
     /// Accepts the next batch.
     ///
     /// # Errors
-    /// [`ReadError::Sink`] when the batch cannot be kept; the reader then stops.
+    /// [`ReadError::Sink`] when the batch cannot be stored; the reader then stops.
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError>;
 
-    /// Where the next batch goes: what [`Self::move_from`] is told later. Of no use to a sink that keeps no batches.
+    /// The position of the next batch, for a later [`Self::move_from`]. Of no use to a sink that stores no batches.
     fn position(&self) -> usize {
         0
     }
@@ -64,7 +64,7 @@ pub trait BatchSink {
         true
     }
 
-    /// Tells the user a sentence.
+    /// Shows the user a sentence.
     fn tell(&mut self, sentence: String) {
         drop(sentence);
     }
@@ -84,17 +84,16 @@ pub trait StreamReader: Send {
 pub struct ChunkHead {
     /// The smallest time in the chunk, as its header promises.
     pub min_ts_ns: i64,
-    /// The largest time at which an event of the chunk starts, as its header says; used for statistics and previews
-    /// only.
+    /// The largest start of the chunk's events by its header, for statistics and previews only.
     pub max_ts_ns: i64,
     /// How many events it holds.
     pub events: u32,
-    /// Bytes that it takes in memory once loaded, for the budget.
+    /// Its bytes in memory once loaded, for the budget.
     pub memory_bytes: u64,
 }
 
-/// Chunks that can be fetched in any order, from any thread. Names, tracks and stacks in them are rows of the
-/// source's tables.
+/// Chunks that can be fetched in any order, from any thread. Names, tracks and stacks in them are
+/// rows of the source's tables.
 pub trait ChunkSource: Send + Sync {
     /// The head of each chunk, in capture order.
     fn heads(&self) -> &[ChunkHead];
@@ -106,8 +105,8 @@ pub trait ChunkSource: Send + Sync {
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError>;
 }
 
-/// A store of a whole capture that lies in it, in parts that follow each other. Nothing is known of them but that
-/// they are what was written.
+/// A store of a whole capture inside of the capture, in parts that follow each other. The parts are opaque bytes,
+/// returned as they were written.
 pub(crate) trait StoreParts: Send + Sync {
     /// How many there are, at least 1.
     fn count(&self) -> usize;
@@ -115,20 +114,17 @@ pub(crate) trait StoreParts: Send + Sync {
     /// The sum of their lengths.
     fn bytes(&self) -> u64;
 
-    /// Fetches one part.
-    ///
-    /// # Errors
-    /// [`ReadError::Malformed`] when it is damaged: then the chunks are still there.
+    /// Fetches one part. A damaged one is [`ReadError::Malformed`]: then the chunks are still there.
     fn load(&self, part: usize) -> Result<Vec<u8>, ReadError>;
 }
 
 /// A capture whose chunks can be fetched in any order, with the tables that they point into.
 pub struct ChunkedCapture {
-    /// The chunks of events.
+    /// Fetches the chunks of events.
     pub source: Box<dyn ChunkSource>,
-    /// The table of [`crate::model::Event::name`].
+    /// The table that [`crate::model::Event::name`] points into.
     pub names: Names,
-    /// The table of [`crate::model::Event::track`].
+    /// The table that [`crate::model::Event::track`] points into.
     pub tracks: TrackTables,
     /// The table that the values of samples are rows of.
     pub stacks: Stacks,

@@ -31,7 +31,7 @@ pub const FORMATS: &[Format] = &[
     super::unsupported::FORMAT,
 ];
 
-/// Opens a capture in whatever known format it is.
+/// Opens a capture in any known format.
 ///
 /// # Errors
 /// When it cannot be opened, or begins like no known format.
@@ -56,8 +56,8 @@ pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result
     }
 }
 
-/// The format that a decompressed capture is in, by its first bytes, up to
-/// [`HEAD_BYTES`](super::input::source::HEAD_BYTES) of them.
+/// Recognises the format of a decompressed capture by its first bytes,
+/// up to [`HEAD_BYTES`](super::input::source::HEAD_BYTES) of them.
 #[must_use]
 pub fn format_of(head: &[u8]) -> Option<&'static Format> {
     recognise(FORMATS, head)

@@ -159,7 +159,7 @@ pub(super) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// The name of the format that a capture is taken for.
+/// The name of the format that [`sniff`](super::sniff) recognises.
 pub(super) fn format_of(bytes: &[u8]) -> Option<&'static str> {
     let file = file_of(bytes);
     let source = super::input::source::Source::open(file.path(), &ReadContext::default()).ok()?;

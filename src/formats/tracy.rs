@@ -17,7 +17,7 @@ use crate::model::{Event, EventKind, Id, Loss, TrackKey, TrackKind};
 /// The columns without which there is no span.
 const NEEDED: [&[u8]; 3] = [b"name", b"ns_since_start", b"exec_time_ns"];
 
-/// Zones that `tracy-csvexport` writes.
+/// The output of Tracy's `tracy-csvexport`: one zone a line.
 pub(crate) const FORMAT: Format = Format {
     name: "Tracy zones",
     sniff: looks_like_zones,

@@ -58,10 +58,7 @@ fn is_unsupported(head: &[u8]) -> bool {
     UNSUPPORTED.iter().any(|kind| (kind.sniff)(head))
 }
 
-/// Says what a capture is, and what to do about it.
-///
-/// # Errors
-/// Always.
+/// Fails with the format of a capture and the way to convert it.
 fn refuse(source: &Source) -> Result<Reader, ReadError> {
     let kind = UNSUPPORTED.iter().find(|kind| (kind.sniff)(source.head()));
     let found = kind.map_or_else(|| "another".to_owned(), |kind| format!("{}: {}", kind.found, kind.advice));

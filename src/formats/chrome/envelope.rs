@@ -6,7 +6,7 @@ use crate::formats::json::scan::{Broken, Scanner, Shape};
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Why the whole is no capture: what was expected at a byte offset, and what stands there.
+/// Why the whole is no capture: the byte offset, the expected syntax, and the bytes there.
 #[derive(Debug)]
 pub(super) struct NoCapture {
     pub(super) offset: u64,
@@ -40,7 +40,7 @@ enum EnvelopeStage {
     Members,
     Value(Skip),
     Closed,
-    /// Something stands behind the end, or in place of a member: counted once, and the rest left alone.
+    /// Something follows the end, or replaces a member: counted once, and the rest left alone.
     Left,
 }
 
@@ -52,13 +52,13 @@ impl Envelope {
         Self { stage: EnvelopeStage::Start, is_object: false, array_found: false, keys: Vec::new() }
     }
 
-    /// Goes on behind the closing bracket of the event array.
+    /// Goes on after the closing bracket of the event array.
     pub(super) fn array_closed(&mut self) {
         self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::Closed };
     }
 
-    /// Whether the capture may end here without a loss. An array may: tracers leave it open so that a crash costs
-    /// nothing.
+    /// Whether the capture may end here without a loss. Inside of an array it may: tracers leave it open so
+    /// that a crash costs nothing.
     pub(super) fn may_end(&self) -> bool {
         !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Left)
     }
@@ -78,7 +78,7 @@ impl Envelope {
         Err(NoCapture { offset, expected: "an array of events, or an object with the key traceEvents", found })
     }
 
-    /// Goes on through `bytes`, which stand at `offset`; returns how many were taken and what follows them.
+    /// Goes on through `bytes`, which begin at `offset`; returns how many were read and what follows them.
     pub(super) fn advance(
         &mut self,
         bytes: &[u8],
@@ -151,7 +151,7 @@ impl Envelope {
         }
     }
 
-    /// Takes a key, its colon, and of its value only the bracket that opens an event array.
+    /// Reads a key, its colon, and of its value only the bracket that opens an event array.
     fn member(&mut self, scanner: &mut Scanner<'_>, losses: &mut Losses, offset: u64) -> Result<(), Broken> {
         let key = scanner.key()?;
         let first = scanner.peek()?;

@@ -52,7 +52,7 @@ pub(super) struct ChromeBatch {
     pub(super) wants_frames: bool,
 }
 
-/// Where an event goes: found once per record, used for each event that it makes.
+/// The position, time and name of a record, read once for all events that it makes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
     pub(super) place: SourcePos,
@@ -64,7 +64,7 @@ pub(super) struct Spot {
 const RECORD_BYTES: usize = 128;
 
 impl<'a> ChromeEvents<'a> {
-    /// A batch of what stands in so many bytes.
+    /// A batch with room for the records of so many bytes.
     pub(super) fn for_bytes(len: usize, frames: Option<&'a StackFrames>) -> Self {
         let mut builder = Self { frames, ..Self::default() };
         builder.chunk.events.reserve(len / RECORD_BYTES);
@@ -87,8 +87,7 @@ impl<'a> ChromeEvents<'a> {
         ChromeBatch { batch, unowned, profiles, wants_frames }
     }
 
-    /// Takes one record that stands at byte `offset` of the capture. An object without members says nothing and is
-    /// passed over.
+    /// Adds the record at byte `offset` of the capture. Skips an object without members.
     pub(super) fn take_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
         let place = SourcePos::Offset(offset);
         if record.is_empty {
@@ -221,8 +220,8 @@ impl<'a> ChromeEvents<'a> {
         if id.is_absent() {
             return self.losses.add(Loss::BadFlow, spot.place);
         }
-        // An end binds to the next span, unless it says otherwise or is of a category that Chrome always meant
-        // otherwise.
+        // The end of a flow binds to the next span, unless it says otherwise or is of a category
+        // that Chrome always meant otherwise.
         let category = record.cat.text;
         let binds_around = kind != EventKind::FlowEnd
             || record.bp.is_text(b"e")
@@ -398,7 +397,7 @@ fn bare(spot: Spot, kind: EventKind) -> Event {
     }
 }
 
-/// The digits of a number, which may stand in a string; nothing for anything else.
+/// The digits of a number, which may be in a string; empty for anything else.
 pub(super) fn number_text<'a>(value: &JsonValue<'a>) -> &'a [u8] {
     match value.shape {
         Shape::Scalar | Shape::String => value.text,

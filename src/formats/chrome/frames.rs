@@ -1,6 +1,6 @@
-//! The table `stackFrames`, which events and samples point into by id. It may stand anywhere in the capture, also
-//! behind all that points into it: so the first event that does has the capture looked through for it, once. Captures
-//! without stacks pay nothing.
+//! The table `stackFrames`, which events and samples point into by id. It may be anywhere in the capture, also
+//! after all that points into it: so the first event that points into it has the capture searched for it, once.
+//! Captures without stacks pay nothing.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ const FRAMES_MAX: usize = 1 << 16;
 pub(super) struct StackFrames {
     rows: Vec<ChromeFrame>,
     by_id: FxHashMap<Box<[u8]>, u32>,
-    /// Losses in the texts of the table, and where it was too large to be held.
+    /// Losses in the texts of the table, and of rows beyond its limit.
     pub(super) losses: Losses,
 }
 
@@ -46,10 +46,7 @@ struct ChromeFrame {
 }
 
 impl StackFrames {
-    /// Looks through a capture for the table; an empty one where there is none.
-    ///
-    /// # Errors
-    /// I/O errors, and a request to stop.
+    /// Searches a capture for the table; an empty one where there is none.
     pub(super) fn find(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         // Bytes that are read twice are not counted twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
@@ -170,7 +167,7 @@ fn next_byte(input: &mut ByteReader) -> Result<Option<u8>, ReadError> {
     }
 }
 
-/// Takes one value, and returns its text if that is no longer than `len_max` and whole.
+/// Reads one value, and returns its text if that is no longer than `len_max` and whole.
 fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
     let (mut skip, mut text) = (Skip::default(), Some(Vec::new()));
     loop {

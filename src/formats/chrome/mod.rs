@@ -1,9 +1,9 @@
 //! Chrome's trace event format in JSON: the array form and the object form, as tracers really write them.
 //!
-//! In reading order: `split` guesses where to cut, `scan` steps over JSON, `wire` finds the fields of a record,
-//! `phases` says what it means, `events` makes events of it, `samples` those with call stacks, whose table is in
-//! `frames` or, in V8's profiles, comes piece by piece in `profiles`, `records` is the whole array, `envelope` what
-//! stands around it, and `read` does all of that on several threads; [`write`](mod@write) goes the other way.
+//! In reading order: `split` guesses where to cut, `scan` steps over JSON, `wire` finds the fields of a record, and
+//! `phases` interprets its phase. `events` makes events of it, `samples` those with call stacks, whose table is in
+//! `frames` or, in V8's profiles, comes piece by piece in `profiles`. `records` is the whole array, `envelope` the
+//! syntax around it, and `read` does all of that on several threads; [`write`](mod@write) goes the other way.
 
 mod envelope;
 mod events;

@@ -11,9 +11,9 @@ pub(super) enum Phase {
     Instant,
     /// A counter: one series for each argument.
     Counter,
-    /// Nestable asynchronous: told apart by category or scope, and id.
+    /// Nestable asynchronous: identified by category or scope, and id.
     Async(EventKind),
-    /// Asynchronous as old Chrome and node write it: told apart by the name as well; steps are named by `args.step`.
+    /// Asynchronous as old Chrome and node write it: identified by the name as well; steps are named by `args.step`.
     OldAsync(EventKind),
     Flow(EventKind),
     /// An event in the life of an object: shown as a point in time, never as a span.

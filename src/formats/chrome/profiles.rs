@@ -1,7 +1,6 @@
-//! V8's CPU profiles as its tracer writes them: an event `V8Profile`, then any number of `ProfileChunk`s with the
-//! nodes that came since, what was sampled, and the microseconds between. Each chunk builds on those before it, so
-//! they are taken in the order of the capture, by the one that follows it. The samples are on the thread of the first
-//! event.
+//! V8's CPU profiles as its tracer writes them: an event `V8Profile`, then any number of `ProfileChunk`s with the new
+//! nodes, the samples, and the microseconds between. Each chunk builds on those before it, so one thread reads them in
+//! the order of the capture. The samples are on the thread of the first event.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::model::{Batch, Id, Loss, SourcePos, TrackKey, TrackKind};
 pub(super) struct ProfilePart {
     pub(super) pid: Id,
     pub(super) tid: Id,
-    /// Tells the profiles of a process apart.
+    /// Identifies the profile among those of a process.
     pub(super) id: Box<[u8]>,
     /// Whether it begins a profile.
     pub(super) is_start: bool,
@@ -68,7 +67,7 @@ impl Profiles {
         Self { open: FxHashMap::default(), batch: BatchBuilder::new(chunk_limits) }
     }
 
-    /// Takes the next event of a profile; returns the samples so far once they are many.
+    /// Adds the next event of a profile; returns the samples so far once they are many.
     pub(super) fn add_part(&mut self, part: ProfilePart) -> Option<Batch> {
         let Ok(data) = serde_json::from_str::<Data<'_>>(&part.data) else {
             self.batch.lose(Loss::BadRecord, part.place);

@@ -1,8 +1,8 @@
-//! Reads a capture: pieces are parsed on all threads at once, and handed on in the order of the capture.
-//! Those of a small capture are parsed on the thread that takes them.
+//! Reads a capture: all threads parse pieces, and one hands them on in the order of the capture. The calling thread
+//! parses a small capture alone.
 //!
-//! A piece's result counts only if the piece before it ended exactly where this one begins; else its bytes are parsed
-//! again from where the reading truly stands. So the batches hold the same events whatever the pieces and threads.
+//! A piece's result counts only if the piece before it ended exactly where this one begins. Else its bytes are parsed
+//! again from the true position. So the batches hold the same events whatever the pieces and threads.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -52,7 +52,7 @@ enum Ticket {
     Parsed(Receiver<(ChromePiece, ParsedRecords)>, Charge),
     Unparsed(ChromePiece, Charge),
     Failed(ReadError),
-    /// Behind the last piece: where the source turned out to be cut short.
+    /// After the last piece: the offset at which the source was cut, if it was.
     End(Option<u64>),
 }
 
@@ -163,22 +163,22 @@ struct FrameLookup<'a> {
     found: &'a OnceLock<StackFrames>,
 }
 
-/// Knows where the reading truly stands, and takes the pieces in order.
+/// Knows the true position of the reader, and follows the pieces in order.
 struct Follower<'a> {
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
     envelope: Envelope,
-    /// Where in the event array one stands; `None` outside of it.
+    /// The position in the event array; `None` outside of it.
     position: Option<ArrayPosition>,
-    /// Bytes that were not enough for anything yet, and those behind them.
+    /// The bytes of an incomplete record, and those after them.
     carry: Vec<u8>,
-    /// Where the carry stands in the capture.
+    /// The offset of the carry in the capture.
     offset: u64,
     /// The carry is looked at again once it has this many bytes: doubled each time, so that a large record is not
     /// scanned again for each piece of it.
     enough_bytes: usize,
     truncated: bool,
-    /// Takes back the buffers of pieces that are done.
+    /// Returns the buffers of finished pieces.
     spare: Sender<Vec<u8>>,
     frames: FrameLookup<'a>,
     profiles: Profiles,
@@ -241,7 +241,7 @@ impl<'a> Follower<'a> {
         self.end(splitter.cut_at())
     }
 
-    /// Takes a piece that was parsed from where the reading truly stands.
+    /// Accepts a piece that was parsed from the true position.
     fn take_parsed(&mut self, piece: ChromePiece, mut parsed: ParsedRecords) -> Result<(), Stop> {
         let bytes = piece.bytes;
         if parsed.events.wants_frames
@@ -356,7 +356,7 @@ impl<'a> Follower<'a> {
         Ok(self.sink.accept(batch)?)
     }
 
-    /// Takes what is left, and counts an early end once, whichever of its signs there are.
+    /// Parses the rest, and counts an early end once, by any of its signs.
     fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
         self.advance(true)?;
         let samples = self.profiles.rest();

@@ -1,8 +1,8 @@
-//! The event array from any position in it: bytes -> a batch. The one definition of what a capture's records are;
-//! cutting it into pieces and parsing these at once changes nothing. Finds its way again behind damage.
+//! The event array from any position in it: bytes -> a batch. The one definition of a capture's records: cutting it
+//! into pieces and parsing these in parallel changes nothing. Resynchronises after damage.
 //!
-//! A damaged record ends where the next event begins: an object that stands by itself (not behind a colon), is whole,
-//! and has a `ph`. So an unterminated string costs its own record and not the rest of the capture.
+//! A damaged record ends where the next event begins: an object that is not a member's value (not after a colon), is
+//! whole, and has a `ph`. So an unterminated string costs its own record and not the rest of the capture.
 
 use super::events::{ChromeBatch, ChromeEvents};
 use super::frames::StackFrames;
@@ -11,15 +11,15 @@ use crate::formats::json::scan::Broken;
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, SourcePos};
 
-/// The most bytes of one record. Real ones reach 600 KB; what is larger is stepped over without being held.
+/// The most bytes of one record. Real ones reach 600 KB; the reader skips larger ones without buffering them.
 pub(super) const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Where in the event array one stands.
+/// A position in the event array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArrayPosition {
     /// Between two records; the one before may still want its comma.
     Between { comma_due: bool },
-    /// Behind damage, looking for the next event; `before` is the last byte seen that is not white space.
+    /// After damage, searching for the next event; `before` is the last byte so far that is not white space.
     Damaged { before: u8 },
     /// Inside a record that is stepped over.
     Skipping(Skip),
@@ -36,10 +36,8 @@ pub(super) struct ParsedRecords {
     pub(super) consumed: usize,
 }
 
-/// Parses what is whole in `bytes`, which stand at `offset` of the capture; `at_end`: nothing follows them.
-///
-/// Without `frames`, nothing is known of the stack frames of the capture; an outcome that wants them is to be made
-/// again.
+/// Parses the whole records in `bytes`, which begin at `offset` of the capture; `at_end`: nothing follows them.
+/// Without `frames`, an outcome that points to stack frames must be parsed again with them.
 pub(super) fn parse(
     bytes: &[u8],
     offset: u64,
@@ -67,7 +65,7 @@ struct RecordParser<'a> {
 }
 
 impl RecordParser<'_> {
-    /// Goes on to the next position, or nowhere once all that is whole is taken.
+    /// Goes on to the next position; `None` once all whole records are read.
     fn step(&mut self) -> Option<ArrayPosition> {
         match self.position {
             ArrayPosition::Between { comma_due } => self.between(comma_due),
@@ -162,7 +160,7 @@ impl RecordParser<'_> {
         None
     }
 
-    /// Counts what stands here as damaged, and steps into it.
+    /// Counts the value here as damaged, and steps into it.
     fn damage(&mut self) -> ArrayPosition {
         self.lose(Loss::BadRecord);
         let before = self.bytes[self.pos];
@@ -205,7 +203,7 @@ pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: b
         let gap = &bytes[pos..brace.unwrap_or(bytes.len())];
         before = gap.iter().rev().find(|byte| !byte.is_ascii_whitespace()).copied().unwrap_or(before);
         let Some(start) = brace else { return NextEvent::Nothing { before } };
-        // Behind a colon it is the value of a member, such as the arguments of the damaged record.
+        // After a colon it is the value of a member, such as the arguments of the damaged record.
         if before != b':' {
             match read_record(&mut record, bytes, start) {
                 Ok(end) if record.is_event() || record.is_bare_sample() => {

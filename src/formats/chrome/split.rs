@@ -1,8 +1,9 @@
-//! Cuts the bytes of a capture into pieces that most probably begin at a record, so that they can be parsed at once.
+//! Cuts the bytes of a capture into pieces that most probably begin at a record, so that threads
+//! can parse them in parallel.
 //!
 //! It guesses: whether a brace opens a record depends on every quote before it, and to count these would cost a pass
-//! over all bytes on one core. So it looks for one whole event near the end of each piece and cuts before that.
-//! The parse of the piece before tells for certain, and a wrong guess costs time, never a record.
+//! over all bytes on one core. So it searches for one whole event near the end of each piece and cuts before that. The
+//! parse of the piece before decides, and a wrong guess costs time, never a record.
 
 use crossbeam_channel::Receiver;
 
@@ -20,7 +21,7 @@ const WINDOW_BYTES: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct ChromePiece {
     pub(super) bytes: Vec<u8>,
-    /// Where they stand in the capture.
+    /// The offset of the first byte in the capture.
     pub(super) offset: u64,
     /// Where in the event array the piece begins, if the guess is right; `None` without a guess.
     pub(super) begins: Option<ArrayPosition>,
@@ -71,7 +72,7 @@ impl Splitter {
         Ok((!piece.bytes.is_empty()).then_some(piece))
     }
 
-    /// Where the source turned out to be cut short; known behind the last piece.
+    /// The offset at which the source was cut, if it was; known after the last piece.
     pub(super) fn cut_at(&self) -> Option<u64> {
         self.source.cut_at()
     }

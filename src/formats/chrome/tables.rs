@@ -7,7 +7,7 @@ use crate::formats::json::text::{Repairs, decode};
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{Id, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
 
-/// A row that was found, and what its text cost.
+/// A row, and the losses in its text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RepairedRow<T> {
     pub(super) row: T,
@@ -24,8 +24,7 @@ struct RecentRow<'a, T> {
 /// A hundred functions take most of the time of most programs.
 const RECENT_SLOTS: usize = 128;
 
-/// The names and tracks of one batch, looked up by the bytes that stand in the capture.
-///
+/// The names and tracks of one batch, looked up by their bytes in the capture.
 /// Two spellings of one text get two rows; the ingest gives both the same index. The bytes of a piece bound the rows.
 #[derive(Debug)]
 pub(super) struct ChromeTables<'a> {
@@ -33,7 +32,7 @@ pub(super) struct ChromeTables<'a> {
     pub(super) tracks: Vec<TrackKey>,
     name_rows: FxHashMap<Box<[u8]>, RepairedRow<NameIdx>>,
     track_rows: FxHashMap<Box<[u8]>, RepairedRow<TrackIdx>>,
-    /// The names and threads met last, each at the slot of its text: they are asked for again and again.
+    /// The most recent names and threads, each at the slot of its text: records repeat them.
     recent_names: [Option<RecentRow<'a, NameIdx>>; RECENT_SLOTS],
     recent_threads: [Option<RecentRow<'a, TrackIdx>>; RECENT_SLOTS],
     key: Vec<u8>,

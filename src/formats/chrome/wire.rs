@@ -1,9 +1,8 @@
-//! One record of the event array: bytes -> where its known fields stand. Decodes nothing, decides nothing.
+//! One record of the event array: bytes -> the positions of its known fields. Decodes nothing, decides nothing.
 
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 
-/// The fields of one record. Absent ones, and those that are `null`, are [`Shape::Absent`]; of duplicates the last
-/// wins.
+/// The fields of one record. Absent and `null` ones are [`Shape::Absent`]; of duplicates the last counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChromeRecord<'a> {
     pub(super) ph: JsonValue<'a>,
@@ -26,7 +25,7 @@ pub(super) struct ChromeRecord<'a> {
     pub(super) bind_id: JsonValue<'a>,
     pub(super) flow_in: JsonValue<'a>,
     pub(super) flow_out: JsonValue<'a>,
-    /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome: kept beside the arguments.
+    /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome, which are arguments too.
     pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Stacks and what else only samples have, and the place of a point of a flow that was exported.
     pub(super) rare: Vec<(JsonValue<'a>, JsonValue<'a>)>,
@@ -34,9 +33,8 @@ pub(super) struct ChromeRecord<'a> {
     pub(super) is_empty: bool,
 }
 
-/// Reads the record whose opening brace is at `start` and returns the position behind its closing brace.
-///
-/// Into a record that is there already: it is 480 bytes, and moving it costs as much as filling it.
+/// Reads the record whose opening brace is at `start` and returns the position after its closing brace.
+/// Fills an existing record: it is 480 bytes, and moving it costs as much as filling it.
 pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], start: usize) -> Result<usize, Broken> {
     let mut scanner = Scanner::new(bytes, start);
     *record = ChromeRecord::default();
@@ -80,7 +78,7 @@ pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], st
 }
 
 impl ChromeRecord<'_> {
-    /// Whether this looks like an event rather than some object that stands in its arguments.
+    /// Whether this looks like an event rather than an object in the arguments of one.
     pub(super) fn is_event(&self) -> bool {
         self.ph.shape == Shape::String && self.ph.text.len() == 1
     }

@@ -9,7 +9,7 @@
 //! | instant, state | `i` of the thread, the process or everything; `n` on an asynchronous track |
 //! | counter | `C` with the one series of its track |
 //! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
-//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` where it binds to the span around it; `place` where time does not tell to what |
+//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the span around it; `place` if time leaves it open |
 //! | sample | `P` with the stack frame `sf`, which is a row of `stackFrames`, before all events |
 //! | process, track | `M`, before all events |
 //!
@@ -43,10 +43,7 @@ pub(crate) struct ChromeJsonWriter<'a, W> {
 }
 
 impl<'a, W: Write> ChromeJsonWriter<'a, W> {
-    /// Begins a capture with what is known of its processes and tracks.
-    ///
-    /// # Errors
-    /// I/O errors of the output.
+    /// Begins a capture with its processes and tracks. Every method that writes returns the I/O errors of the output.
     pub(crate) fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
         write_stack_frames(&mut out, names, stacks)?;
@@ -67,9 +64,6 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     }
 
     /// Writes an event with the blob of its details. One on a track that does not exist is on no thread.
-    ///
-    /// # Errors
-    /// I/O errors of the output.
     pub(crate) fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let tracks = self.tracks;
         let track = tracks.tracks.get(event.track.index());
@@ -104,7 +98,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                 if event.value != u64::from(StackIdx::EMPTY.0) {
                     write!(self.line, ",\"sf\":{}", event.value)?;
                 } else if event.name != NameIdx::EMPTY {
-                    // Else its name would be taken for its one frame.
+                    // Without this, readers would use its name as its one frame.
                     self.line.extend_from_slice(b",\"stack\":[]");
                 }
             }
@@ -114,17 +108,14 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     }
 
     /// Closes the array and flushes the output.
-    ///
-    /// # Errors
-    /// I/O errors of the output.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    /// One series of a counter. The name of its track is that of the counter, its id in brackets, and that of the
-    /// series.
+    /// One series of a counter. The name of its track joins that of the counter, its id in brackets,
+    /// and that of the series.
     fn counter(&mut self, event: &Event, track: Option<&Track>) -> io::Result<()> {
         let whole = track.map_or("", |track| &*track.key.name);
         let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);

@@ -16,20 +16,20 @@ use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// Makes events of records.
+/// Turns records into events, and keeps what one record says for later ones.
 #[derive(Debug, Default)]
 pub(super) struct FxtEventBuilder {
     scheduler: Scheduler,
     args: ArgsWriter,
     /// The arguments that are numbers, for counters: name and value.
     numbers: Vec<(Vec<u8>, f64)>,
-    /// The last argument that names a process, for kernel objects.
+    /// The last argument named `process`, which kernel objects of threads have.
     process: Option<u64>,
-    /// The weights of threads in a switch.
+    /// A buffer for the bytes that [`Self::joined`] hashes.
     scratch: Vec<u8>,
 }
 
-/// A number that the kernel gives to an object.
+/// The id of a kernel object.
 fn id(koid: u64) -> Id {
     i64::try_from(koid).map_or_else(|_| Id::Text(koid.to_string().into()), Id::Number)
 }
@@ -39,15 +39,14 @@ fn key(kind: TrackKind, thread: ThreadId) -> TrackKey {
     TrackKey { kind, pid: id(thread.process), tid, name: Arc::default(), slot: 0 }
 }
 
-/// A record, with what its reading needs.
+/// A record, with the state that its parser needs.
 pub(super) struct FxtRecord<'a, 'b> {
-    /// Who wrote it.
+    /// The provider that wrote the record.
     pub(super) provider: &'a Provider,
     pub(super) header: u64,
-    /// What is behind the header and not taken yet.
+    /// The words after the header that are not read yet.
     pub(super) words: Words<'a>,
     pub(super) place: SourcePos,
-    /// Where its events go.
     pub(super) batch: &'b mut BatchBuilder,
 }
 

@@ -21,7 +21,6 @@ impl BitField {
 }
 
 /// Declares a module of constants for each header (`bits`, of [`BitField`]) and each enumeration (`values`, of `u64`).
-///
 /// Tests find all of them in `ALL`: module, constant, and the value or the first and last bit as they are written here.
 macro_rules! fxt_fields {
     ($($sort:ident $module:ident { $($name:ident = $first:literal $(..= $last:literal)?,)* })*) => {

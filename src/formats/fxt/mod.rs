@@ -1,9 +1,9 @@
 //! Fuchsia's trace format (FXT): records of 64-bit words, from several providers one after the other.
 //!
-//! Texts and threads are referred to by small numbers that each provider gives anew as it goes, so records are read in
-//! their order. `wire` takes words apart, `names` is what the numbers of a provider stand for at a time, `events` makes
-//! events, `read` goes from record to record. A damaged record costs itself, unless it is its length that is damaged:
-//! then what follows is searched for the next word that a record could begin with.
+//! Records refer to texts and threads by small numbers, which each provider reassigns as it goes, so records are read
+//! in order. `wire` splits words, `fields` names their bits, `names` holds the current tables of a provider, `events`
+//! makes events and `read` steps from record to record. A damaged record costs only itself. If its length is damaged,
+//! the reader searches for the next word that a record could begin with.
 
 mod events;
 mod fields;

@@ -1,4 +1,4 @@
-//! What the numbers of a provider stand for: texts, threads, the length of a tick.
+//! The tables of a provider: texts and threads by number, and the length of a tick.
 
 use rustc_hash::FxHashMap;
 
@@ -11,11 +11,11 @@ pub(super) struct ThreadId {
     pub(super) thread: u64,
 }
 
-/// A thread that was referred to.
+/// The thread that a reference points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FxtThread {
     Present(ThreadId),
-    /// A number that stands for nothing.
+    /// No record has defined the number.
     Missing,
 }
 
@@ -29,7 +29,7 @@ impl FxtThread {
     }
 }
 
-/// A provider of events.
+/// A program that wrote records, with its tables so far.
 #[derive(Debug)]
 pub(super) struct Provider {
     texts: FxHashMap<u16, Box<[u8]>>,
@@ -39,16 +39,16 @@ pub(super) struct Provider {
 
 impl Default for Provider {
     fn default() -> Self {
-        // Until it says otherwise.
+        // Until an initialization record says otherwise.
         Self { texts: FxHashMap::default(), threads: FxHashMap::default(), ticks_per_second: 1_000_000_000 }
     }
 }
 
-/// A text that was referred to.
+/// The text that a reference points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FxtText<'a> {
     Present(&'a [u8]),
-    /// A number that stands for nothing.
+    /// No record has defined the number.
     Missing,
 }
 
@@ -58,7 +58,7 @@ impl Provider {
         self.texts.insert(number, text.into());
     }
 
-    /// A text that stands in the record, or was given a number before. `None` if the record ends inside of it.
+    /// A text, either inline in the record or by a number from before. `None` if the record ends inside of it.
     pub(super) fn text<'a>(&'a self, reference: TextRef, words: &mut Words<'a>) -> Option<FxtText<'a>> {
         Some(match reference {
             TextRef::Empty => FxtText::Present(b""),
@@ -67,7 +67,7 @@ impl Provider {
         })
     }
 
-    /// A thread that stands in the record, or was given a number before. `None` if the record ends inside of it.
+    /// A thread, either inline in the record or by a number from before. `None` if the record ends inside of it.
     pub(super) fn thread(&self, reference: u8, words: &mut Words<'_>) -> Option<FxtThread> {
         if reference == 0 {
             return Some(FxtThread::Present(ThreadId { process: words.word()?, thread: words.word()? }));

@@ -1,4 +1,4 @@
-//! Goes from record to record.
+//! Steps from record to record.
 
 use rustc_hash::FxHashMap;
 
@@ -22,10 +22,9 @@ const RECORDS_PER_CHECK: u64 = 4096;
 /// A capture has some dozen providers.
 const PROVIDERS_MAX: usize = 1 << 16;
 
-/// The largest blob that is stepped over rather than taken for damage: a large record counts its words in 32 bits.
+/// The largest blob that the reader skips. A larger one counts as damage, since a large record has a size of 32 bits.
 const LARGE_WORDS_MAX: u64 = 1 << 27;
 
-/// Fuchsia's trace format.
 pub(crate) const FORMAT: Format = Format {
     name: "Fuchsia trace",
     sniff: looks_like_fxt,
@@ -47,7 +46,7 @@ struct Fxt {
     source: Option<Source>,
 }
 
-/// What lasts from one record to the next.
+/// The state from one record to the next.
 struct FxtParser {
     batch: BatchBuilder,
     events: FxtEventBuilder,
@@ -83,7 +82,7 @@ impl StreamReader for Fxt {
                 break;
             };
             let Some(words) = size(header) else {
-                // Its length is damaged: what follows is searched word by word, and counted once.
+                // The length is damaged: the reader searches word by word, and counts one loss.
                 if !in_damage {
                     parser.batch.lose(Loss::BadRecord, place);
                 }
@@ -119,7 +118,7 @@ impl StreamReader for Fxt {
     }
 }
 
-/// How many words a record has with its header; `None` for what is no header.
+/// The size of a record in words, with its header; `None` for a word that is no header.
 fn size(header: u64) -> Option<u64> {
     match record::RECORD_TYPE.get(header) {
         record_type::LARGE => {
@@ -131,7 +130,7 @@ fn size(header: u64) -> Option<u64> {
 }
 
 impl FxtParser {
-    /// Takes the words behind a header.
+    /// Reads a record from its header and the words after it.
     fn record(&mut self, header: u64, bytes: &[u8], place: SourcePos) {
         let mut words = Words::new(bytes);
         let taken = match record::RECORD_TYPE.get(header) {
@@ -167,7 +166,7 @@ impl FxtParser {
                 taken
             }
         };
-        // A record with more words than it has fields is as damaged as one with fewer.
+        // A record with more words than fields is as damaged as one with fewer.
         if taken.is_none() || !words.is_empty() {
             self.batch.lose(Loss::BadRecord, place);
         }

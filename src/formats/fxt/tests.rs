@@ -41,7 +41,7 @@ fn provider(number: u64) -> Vec<u8> {
     record(2 << 16 | number << 20, &[])
 }
 
-/// An event of thread 1, with category 1 and a name that stands in the record.
+/// An event of thread 1, with category 1 and an inline name.
 fn event(kind: u64, ts: u64, name: &str, args: &[Vec<u8>], last: &[u64]) -> Vec<u8> {
     let header = 4 | kind << 16 | (args.len() as u64) << 20 | 1 << 24 | 1 << 32 | inline(name) << 48;
     record(header, &[words(&[ts]), padded(name), args.concat(), words(last)])
@@ -207,7 +207,7 @@ fn damage_costs_the_records_that_it_hits() {
     ]);
     assert_eq!(reading.events.len(), 3);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 2)]);
-    // One whose length swallows the record behind it.
+    // An event whose length covers the record after it.
     let mut long = event(0, 1, "good", &[], &[]);
     long[0] += 3 << 4;
     assert_eq!(read(&[long, event(0, 2, "good", &[], &[])]).lost(), [(Loss::BadRecord, 1)]);

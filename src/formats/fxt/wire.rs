@@ -5,22 +5,20 @@ use super::fields::string_ref;
 /// The first word of a capture: a metadata record of one word that says which format this is.
 pub(super) const MAGIC: u64 = 0x0016_5478_4604_0010;
 
-/// Bytes of a word.
+/// The size of a word in bytes.
 pub(super) const WORD: usize = 8;
 
-/// The words of a record, taken from the front.
+/// Reads the words of a record from front to back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Words<'a> {
-    /// Words behind a header.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// The next word.
     pub(super) fn word(&mut self) -> Option<u64> {
         let (word, rest) = self.bytes.split_first_chunk::<WORD>()?;
         self.bytes = rest;
@@ -34,20 +32,20 @@ impl<'a> Words<'a> {
         Some(&words[..len])
     }
 
-    /// The rest as records of their own, such as arguments.
+    /// The next `count` words as a record of their own, such as an argument.
     pub(super) fn take_words(&mut self, count: usize) -> Option<Self> {
         let (words, rest) = self.bytes.split_at_checked(count.checked_mul(WORD)?)?;
         self.bytes = rest;
         Some(Self { bytes: words })
     }
 
-    /// Whether all words are taken.
+    /// Whether all words are read.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 }
 
-/// A reference to a text: none, a number, or so many bytes that stand in the record.
+/// A reference to a text: empty, an index into the string table, or the length of a text inline in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextRef {
     Empty,

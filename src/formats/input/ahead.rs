@@ -1,5 +1,5 @@
-//! Work on what follows in a capture that depends on nothing before it: done by several threads, a few jobs ahead, and
-//! taken in order. What is taken is the same for any number of threads.
+//! Runs independent jobs on the next parts of a capture on several threads, a few jobs ahead, and hands their results
+//! on in order. The results are the same for any number of threads.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ thread_local! {
     pub(crate) static STARTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Tells tests that a reader starts so many threads from this one.
+/// Reports to tests that a reader starts so many threads from this one.
 #[inline]
 pub(crate) fn count_threads(count: usize) {
     #[cfg(test)]
@@ -28,12 +28,9 @@ pub(crate) fn jobs_ahead(threads: usize) -> usize {
     AHEAD_OF_THREAD * threads + 1
 }
 
-/// Takes the jobs that `next` gives, each done by `work`, in their order, at most `ahead` of them on their way at once.
-///
+/// Runs the jobs that `next` returns by `work`, at most `ahead` of them at once, and hands their results to `take` in
+/// order. Fails with the first error of `take`, and then begins no more jobs.
 /// `next` runs on a thread of its own, and `work` on `threads` of them; with less than two, all is done here.
-///
-/// # Errors
-/// The first that `take` returns; no more jobs are begun then.
 pub(crate) fn in_order<J: Send, D: Send, E>(
     (threads, ahead): (usize, usize),
     mut next: impl FnMut() -> Option<J> + Send,

@@ -1,5 +1,4 @@
-//! Binary captures from front to back: bytes by need, with the offset at which they stand. Never holds more than what
-//! is asked for at once and a block.
+//! Binary captures from front to back: bytes on request, with their offset. Buffers at most one request and a block.
 
 use super::source::Source;
 use crate::formats::ReadError;
@@ -12,7 +11,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub(crate) struct ByteReader {
     source: Source,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that the caller has taken.
+    /// Bytes of the buffer that the caller has read.
     start: usize,
     /// Where the buffer begins in the capture.
     offset: u64,
@@ -29,7 +28,7 @@ impl ByteReader {
         &self.source
     }
 
-    /// Where the next byte stands in the capture.
+    /// The offset of the next byte in the capture.
     pub(crate) fn offset(&self) -> u64 {
         self.offset + self.start as u64
     }
@@ -57,7 +56,7 @@ impl ByteReader {
         Ok(&self.buffer[self.start..end])
     }
 
-    /// The next `len` bytes; `None`, and nothing taken, if there are fewer.
+    /// Reads the next `len` bytes; `None`, with nothing read, if there are fewer.
     pub(crate) fn take_bytes(&mut self, len: usize) -> Result<Option<&[u8]>, ReadError> {
         if self.peek(len)?.len() < len {
             return Ok(None);
@@ -79,7 +78,7 @@ impl ByteReader {
         }
     }
 
-    /// Whether all bytes are taken.
+    /// Whether all bytes are read.
     pub(crate) fn is_at_end(&mut self) -> Result<bool, ReadError> {
         Ok(self.peek(1)?.is_empty())
     }

@@ -89,8 +89,8 @@ fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
 fn exact_nanos(text: &[u8], places: i64) -> Result<i64, NumberError> {
     let Decimal { negative, whole, fraction, exponent } = Decimal::parse(text.trim_ascii())?;
     let digits = || whole.iter().chain(fraction).map(|byte| byte - b'0');
-    // How many of the digits stand before the point once the value is in nanoseconds; zeros follow if there are fewer.
-    // More digits than an `i64` counts do not fit in memory.
+    // How many digits are before the point once the value is in nanoseconds; zeros follow if there are fewer. More
+    // digits than an `i64` counts do not fit in memory.
     let kept = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + places);
     let mut magnitude = 0u64;
     let mut padding = kept;

@@ -149,11 +149,10 @@ enum Sent {
     Failed(io::Error),
 }
 
-/// Decompresses block by block.
 struct Decompressor {
     /// `None` once the data are over, or cut.
     reader: Option<Box<dyn Read + Send>>,
-    /// Follows the last block.
+    /// The message after the last block.
     last: Option<Sent>,
     failed_reads: Arc<AtomicU64>,
     block_bytes: usize,
@@ -229,7 +228,7 @@ fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<
     Ok(reader)
 }
 
-/// Counts failures of the file itself, to tell them from those of the data.
+/// Counts failures of the file itself, to distinguish them from those of the data.
 struct Watched {
     inner: Box<dyn Read + Send>,
     failed_reads: Arc<AtomicU64>,
@@ -243,7 +242,7 @@ impl Read for Watched {
     }
 }
 
-/// Where the decompressor works.
+/// Decompression on a thread of its own, or on the caller's.
 enum Decompressing {
     /// On a thread of its own, which stops when this is dropped.
     Ahead(Receiver<Sent>),
@@ -259,7 +258,7 @@ impl Decompressing {
     }
 }
 
-/// Decompressed bytes.
+/// Reads decompressed bytes, which come in blocks.
 pub(crate) struct Blocks {
     decompressing: Decompressing,
     block: Vec<u8>,
@@ -269,11 +268,9 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Unpacks on a thread of its own, so that this works while the parser does; few bytes as they are read. Ends
-    /// `packed_bytes` that unpack to far more than they are like data that are cut.
-    ///
-    /// # Errors
-    /// If the system has no thread left.
+    /// Unpacks on a thread of its own, so that the parser works meanwhile; few bytes on the caller's thread.
+    /// Fails if the system has no thread left. `packed_bytes` that unpack to far more than they are end like
+    /// a file that was cut.
     pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
         let decompressing = if chunk_limits.is_small(packed_bytes) {

@@ -50,7 +50,7 @@ pub(crate) trait LineParser: Send {
         out.flush_if_full()
     }
 
-    /// Takes note of the end, and hands on what is left batch by batch.
+    /// Ends the capture, and hands on the rest batch by batch.
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let _ = out; // most have nothing left
         Ok(())
@@ -69,7 +69,7 @@ impl<'a> Output<'a> {
         Self { batch, sink, context }
     }
 
-    /// The memory that the load may take.
+    /// The memory budget of the load.
     pub(crate) fn budget(&self) -> &Budget {
         &self.context.budget
     }
@@ -118,7 +118,7 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
 pub(crate) struct LineReader {
     source: Source,
     buffer: Vec<u8>,
-    /// The part of the buffer that is not taken yet.
+    /// The part of the buffer that is not read yet.
     start: usize,
     /// Where the buffer begins in the capture.
     offset: u64,
@@ -164,7 +164,7 @@ impl LineReader {
                 None => {
                     searched = unread.len();
                     if searched > self.line_bytes_max {
-                        // Where it begins is all that is told of it.
+                        // Only the position of its beginning is reported.
                         too_long.get_or_insert(self.offset + self.start as u64);
                         self.start = self.buffer.len();
                         searched = 0;
@@ -181,7 +181,7 @@ impl LineReader {
         Ok(Some(TextLine { bytes, offset, has_end }))
     }
 
-    /// Reads on, behind what is not taken yet.
+    /// Reads more bytes after the unread ones.
     fn fill(&mut self) -> Result<(), ReadError> {
         self.buffer.drain(..self.start);
         self.offset += self.start as u64;
@@ -195,7 +195,7 @@ impl LineReader {
     }
 }
 
-/// The lines that stand whole at the beginning of a capture, for recognising it.
+/// The whole lines at the beginning of a capture, for recognising its format.
 pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_whole = head.len() < super::source::HEAD_BYTES;
     let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };

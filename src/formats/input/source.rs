@@ -11,7 +11,7 @@ use crate::base::progress::{Progress, Stage};
 use crate::formats::reader::SMALL_BYTES;
 use crate::formats::{ChunkLimits, ReadContext, ReadError};
 
-/// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
+/// The bytes at the beginning that a format may check: enough for the keys that distinguish JSON formats.
 pub const HEAD_BYTES: usize = 4096;
 
 /// An opened capture: a reader of its decompressed bytes.
@@ -27,7 +27,7 @@ pub struct Source {
     file_bytes: u64,
 }
 
-/// The most that a small packed file is taken to unpack to, as a multiple of its length: few texts shrink more.
+/// The assumed ratio of a small packed file's unpacked length to its own: few texts shrink more.
 const UNPACKED_RATIO: u64 = 16;
 
 enum Remainder {
@@ -42,7 +42,7 @@ impl Source {
     /// When the path is no file, holds nothing, or cannot be read.
     pub fn open(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         let io_error = |source| ReadError::Io { path: path.to_owned(), offset: 0, source };
-        // Asked before opening: to open a pipe is to wait for its other end.
+        // Before opening: to open a pipe is to wait for its other end.
         let metadata = std::fs::metadata(path).map_err(io_error)?;
         if !metadata.is_file() {
             return Err(ReadError::NotAFile { path: path.to_owned(), kind: FileKind::from_metadata(&metadata) });
@@ -83,8 +83,8 @@ impl Source {
         &self.path
     }
 
-    /// How many bytes to take at once, where that many are usual. Not many more than a small file has: to clear a
-    /// buffer for each of a million files would take longer than to read them.
+    /// How many bytes to read at once, where `usual` is the usual number. Not many more than a small file has: clearing
+    /// a buffer for each of a million files would take longer than reading them.
     pub(crate) fn block_bytes(&self, usual: usize) -> usize {
         let ratio = if self.is_packed() { UNPACKED_RATIO } else { 1 };
         // One more, so that the end is seen by the first read.
@@ -109,22 +109,18 @@ impl Source {
         &self.head
     }
 
-    /// Where the compressed data turned out to be cut or damaged, as an offset in the decompressed bytes; known at
-    /// their end.
+    /// Where the compressed data is cut or damaged, as an offset in the decompressed bytes; known at their end.
     #[must_use]
     pub fn cut_at(&self) -> Option<u64> {
         self.cut_at
     }
 
-    /// Fills `buffer` as far as there are bytes.
-    ///
-    /// # Errors
-    /// [`ReadError::Io`] with the offset at which the system refused.
+    /// Fills `buffer` as far as there are bytes. An I/O error has the offset at which the system refused.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         read_full(self, buffer).map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })
     }
 
-    /// Puts the file behind decompressors.
+    /// Wraps the file in decompressors.
     fn unpack(&mut self) -> io::Result<()> {
         let Remainder::Plain(reader) = &mut self.rest else { return Ok(()) };
         let file =

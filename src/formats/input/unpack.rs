@@ -12,8 +12,8 @@ use crate::formats::{ReadContext, ReadError};
 /// Bytes that every file may unpack to: small archives may hold very repetitive text.
 const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 
-/// The most that an archive may unpack to, as a multiple of its length. Captures as text shrink to a twentieth,
-/// seldom to a fiftieth.
+/// The most that an archive may unpack to, as a multiple of its length. Text captures shrink to a twentieth,
+/// and seldom to a fiftieth.
 const UNPACKED_RATIO_MAX: u64 = 256;
 
 /// Bytes between two looks at whether to stop. Small, since a block is cleared for each of perhaps a million files.
@@ -38,11 +38,8 @@ impl Allowance {
         Self { left_bytes: UNPACKED_BYTES_MIN.max(archive_bytes.saturating_mul(UNPACKED_RATIO_MAX)) }
     }
 
-    /// Unpacks bytes of the file at `path` to a temporary file. Damage of the bytes ends them; a failure to write is
-    /// an error.
-    ///
-    /// # Errors
-    /// I/O errors, and a request to stop.
+    /// Unpacks bytes of the file at `path` to a temporary file. Damaged bytes end it; a failed write
+    /// or read is an error.
     pub(crate) fn unpack(
         &mut self,
         packed: &mut dyn Read,
@@ -71,10 +68,8 @@ impl Allowance {
     }
 }
 
-/// The decompressed bytes of a source as a file, for formats that read by position.
-///
-/// # Errors
-/// [`ReadError::Malformed`] for what unpacks to far more than it is, and what the system says.
+/// Unpacks a source to a file, for formats that read by position. Fails with [`ReadError::Malformed`] if the source
+/// unpacks to far more than it is, and with I/O errors.
 pub(crate) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Result<Scratch, ReadError> {
     let path = source.path().to_owned();
     let packed_bytes = File::open(&path).and_then(|file| file.metadata()).map_or(0, |metadata| metadata.len());

@@ -1,5 +1,5 @@
-//! Captures that are one JSON document whose parts point into each other: profiles whose tables may stand behind what
-//! uses them. Read by position in the file, in whatever order suits, so nothing is held but what a reader asks for,
+//! Captures that are one JSON document whose parts point into each other: profiles whose tables may come after the
+//! values that use them. Reads by position in the file, in any order, so memory holds only what a reader asks for,
 //! however large the document is.
 //!
 //! A value is a [`JsonExtent`] of the file. [`Document::pick`] finds members of an object, [`Items`] the extents of
@@ -31,7 +31,7 @@ use crate::model::{Loss, Losses, SourcePos};
 /// Tables are charged in steps of this.
 const CHARGE_BYTES: u64 = 1 << 20;
 
-/// Elements of an array, and values that are taken whole, are at most so long: longer ones are no event.
+/// The longest element of an array, or value that is read whole: nothing longer is an event.
 const VALUE_BYTES_MAX: usize = 16 << 20;
 
 /// Keys are at most so long: longer ones are none that is known.
@@ -44,7 +44,7 @@ pub(crate) struct Document {
     len: u64,
     block_bytes: usize,
     context: ReadContext,
-    /// Whether the capture is the file as it stands, whose bytes count as progress.
+    /// Whether the file is not compressed, so that its bytes count as progress.
     is_plain: bool,
     /// Whether a value was seen to go on at the end of the file.
     is_cut: Cell<bool>,
@@ -59,7 +59,7 @@ pub(crate) struct TableCharge<'d> {
     charges: Vec<Charge>,
 }
 
-/// Where a value stands in a document.
+/// The position of a value in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JsonExtent {
     pub(crate) start: u64,
@@ -73,10 +73,7 @@ impl JsonExtent {
 }
 
 impl Document {
-    /// Opens the file of a source; one that is compressed is unpacked to a temporary file first.
-    ///
-    /// # Errors
-    /// I/O errors, and the errors of [`unpacked_to_file`].
+    /// Opens the file of a source; a compressed one is first unpacked by [`unpacked_to_file`].
     pub(crate) fn open(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         const BLOCK_BYTES: usize = 64 << 10;
         let (path, is_plain, block_bytes) =
@@ -97,8 +94,7 @@ impl Document {
         JsonExtent { start: 0, end: self.len }
     }
 
-    /// Where the members with these keys are in an object, in one pass over it. Of several with the same key, the
-    /// first.
+    /// Finds the members with these keys in an object, in one pass. Of several with the same key, the first counts.
     pub(crate) fn pick<const N: usize>(
         &self,
         object: JsonExtent,
@@ -139,7 +135,7 @@ impl Document {
         Ok(window.unread().trim_ascii().to_vec())
     }
 
-    /// A value that is taken whole; `None`, and counted, for one that is not what it should be.
+    /// Parses a whole value; `None` for one of another type, which counts as a loss.
     pub(crate) fn value<T: DeserializeOwned>(
         &self,
         value: Option<JsonExtent>,
@@ -179,10 +175,7 @@ impl Document {
 }
 
 impl TableCharge<'_> {
-    /// Takes note of more of the table.
-    ///
-    /// # Errors
-    /// [`ReadError::Malformed`] once all tables take more than their share.
+    /// Charges more of the table. Fails with [`ReadError::Malformed`] once all tables take more than their share.
     pub(crate) fn add(&mut self, bytes: usize, place: u64) -> Result<(), ReadError> {
         let Document { path, context, kept_bytes, .. } = self.document;
         self.bytes += bytes as u64;
@@ -205,7 +198,7 @@ impl Drop for TableCharge<'_> {
     }
 }
 
-/// The members of an object: keys as they stand between their quotes, and the extents of the values.
+/// The members of an object: keys as written between their quotes, and the extents of the values.
 pub(crate) struct JsonMembers<'d> {
     window: Window<'d>,
 }

@@ -8,7 +8,7 @@
 pub(crate) enum Broken {
     /// The bytes end inside of it.
     Incomplete,
-    /// The byte at this position cannot stand there.
+    /// The byte at this position is not valid there.
     Malformed(usize),
     /// More than [`DEPTH_MAX`] brackets are open.
     TooDeep,
@@ -23,7 +23,7 @@ pub(crate) enum Shape {
     /// The member is missing, or `null`.
     #[default]
     Absent,
-    /// A string; the text is what stands between the quotes.
+    /// A string; its text is between the quotes.
     String,
     /// A number, a literal, or a bare word that JSON does not know.
     Scalar,
@@ -44,7 +44,7 @@ impl Quirks {
     pub(crate) const CONTROL: Self = Self(2);
     /// A byte above 127, which may or may not be good UTF-8.
     pub(crate) const NON_ASCII: Self = Self(4);
-    /// Something that strict JSON parsers refuse: a bare word, an unknown escape, or a surrogate that may stand alone.
+    /// Something that strict JSON parsers refuse: a bare word, an unknown escape, or a surrogate that may be unpaired.
     pub(crate) const NOT_JSON: Self = Self(8);
 
     pub(crate) fn has(self, other: Self) -> bool {
@@ -56,7 +56,7 @@ impl Quirks {
     }
 }
 
-/// A value where it stands.
+/// A value and its position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JsonValue<'a> {
     pub(crate) text: &'a [u8],
@@ -99,7 +99,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes the next byte that is not white space, which must be `byte`.
+    /// Reads the next byte that is not white space, which must be `byte`.
     #[inline]
     pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Broken> {
         if self.peek()? == byte {
@@ -143,7 +143,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps to behind the closing quote; the opening one is already taken.
+    /// Steps past the closing quote; the opening one is already read.
     #[inline]
     fn rest_of_string(&mut self) -> Result<JsonValue<'a>, Broken> {
         // Keys and most short values end within eight plain bytes.
@@ -256,7 +256,7 @@ impl<'a> Scanner<'a> {
                         }
                         continue;
                     }
-                    // The loop below takes the closing bracket.
+                    // The loop below reads the closing bracket.
                 }
                 b'"' => {
                     self.pos += 1;
@@ -268,7 +268,7 @@ impl<'a> Scanner<'a> {
                     }
                 }
             }
-            // Behind a value, or before the closing bracket of an empty container.
+            // After a value, or before the closing bracket of an empty container.
             loop {
                 let in_object = objects & 1 == 1;
                 match self.peek()? {
@@ -298,7 +298,6 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH_BITS: u64 = ONES << 7;
 
 /// The high bit of each byte that is a quote, a backslash or a control character.
-///
 /// Only the lowest bit set is exact: a subtraction borrows from the bytes above a true hit, never from those below it.
 #[inline]
 fn special_bytes(word: u64) -> u64 {

@@ -10,7 +10,7 @@ pub(crate) struct Skip {
 }
 
 impl Skip {
-    /// Goes on through `bytes`; returns where in them the value ends, or `None` if it goes on behind them.
+    /// Goes on through `bytes`; returns where in them the value ends, or `None` if it goes on after them.
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut pos = 0;
         while let Some(&byte) = bytes.get(pos) {

@@ -1,6 +1,6 @@
-//! Tells the formats in JSON apart by the first bytes of a document.
+//! Distinguishes the formats in JSON by the first bytes of a document.
 
-/// Whether there is a key of this name: a text with a colon behind it. The same text may be a name in any document.
+/// Whether there is a key of this name: a text with a colon after it. The same text may be a name in any document.
 pub(crate) fn has_key(head: &[u8], key: &str) -> bool {
     let quoted = format!("\"{key}\"");
     let mut found = memchr::memmem::find_iter(head, quoted.as_bytes());

@@ -58,7 +58,7 @@ fn lossy<'a>(bytes: &'a [u8], repairs: &mut Repairs) -> Cow<'a, str> {
     text
 }
 
-/// Decodes the escape that `bytes` begin with and returns what follows it. An unknown escape stands for itself.
+/// Decodes the escape that `bytes` begin with and returns what follows it. An unknown escape is kept as text.
 fn take_escape<'a>(bytes: &'a [u8], text: &mut String, repairs: &mut Repairs) -> &'a [u8] {
     let plain = match bytes.get(1) {
         Some(b'"') => '"',
@@ -105,7 +105,7 @@ fn utf16_unit(bytes: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
 }
 
-/// A value as valid JSON text: as it stands where it is valid, else with its strings and bare words written anew.
+/// A value as valid JSON text: unchanged where it is valid, else with its strings and bare words rewritten.
 pub(crate) fn valid_json<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
     if value.quirks.has(Quirks::CONTROL) {
         repairs.add(Repairs::CONTROL);

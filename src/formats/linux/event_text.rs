@@ -13,7 +13,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// An event, taken out of its line.
+/// An event, parsed from its line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextEvent<'a> {
     pub(crate) ts_ns: i64,
@@ -30,10 +30,10 @@ pub(crate) struct TextEvent<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct KernelText {
     pub(crate) scheduler: Scheduler,
-    /// The kind of machine, as `uname` names it; empty if it is not told.
+    /// The kind of machine, as `uname` names it; empty if unknown.
     pub(crate) machine: String,
     args: ArgsWriter,
-    /// The names of threads as they were told last.
+    /// The latest names of threads.
     named: rustc_hash::FxHashMap<i64, Box<[u8]>>,
 }
 
@@ -124,7 +124,7 @@ impl KernelText {
         TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
     }
 
-    /// Tells the name of a thread where that is news.
+    /// Adds the name of a thread to the batch if it changed.
     pub(crate) fn name_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let (tid, task) = (event.tid, event.task);
         if tid == 0 || task.is_empty() || self.named.get(&tid).is_some_and(|known| **known == *task) {
@@ -156,7 +156,6 @@ impl KernelText {
     }
 }
 
-/// Parses a whole number.
 pub(crate) fn number(text: Option<&[u8]>) -> Option<i64> {
     std::str::from_utf8(text?).ok()?.parse().ok()
 }
@@ -167,7 +166,7 @@ fn value<'a>(fields: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     Some(&rest[..memchr::memchr(b' ', rest).unwrap_or(rest.len())])
 }
 
-/// Where a key begins, and what stands behind its `=`.
+/// The position of a key, and the text after its `=`.
 fn find_key<'a>(fields: &'a [u8], key: &[u8]) -> Option<(usize, &'a [u8])> {
     memchr::memmem::find_iter(fields, key).find_map(|at| {
         let begins = at == 0 || fields[at - 1] == b' ';
@@ -176,7 +175,7 @@ fn find_key<'a>(fields: &'a [u8], key: &[u8]) -> Option<(usize, &'a [u8])> {
     })
 }
 
-/// A name, which may have spaces and `=` in it: what stands between its key and the next one.
+/// A name, which may have spaces and `=` in it: the text between its key and the next one.
 fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]> {
     let (_, rest) = find_key(fields, key)?;
     let end = memchr::memmem::find(rest, &[b" ", next, b"="].concat())?;
@@ -207,7 +206,7 @@ fn switch_from_fields(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], Schedu
     Some((previous, state.trim_ascii(), short_task(after)?.0))
 }
 
-/// `name:tid [priority]`, and what stands behind it.
+/// Parses `name:tid [priority]`, and returns the text after it.
 fn short_task(text: &[u8]) -> Option<(SchedulerTask<'_>, &[u8])> {
     let open = memchr::memmem::find(text, b" [")?;
     let colon = memchr::memrchr(b':', &text[..open])?;

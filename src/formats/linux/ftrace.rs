@@ -43,7 +43,7 @@ fn is_page(head: &[u8]) -> bool {
 /// Whether a line is about the trace rather than of it.
 fn is_note(line: &[u8]) -> bool {
     let is_about = [&b"#"[..], b"TRACE:", b"cpus=", b"version =", b"CPU "].iter().any(|begin| line.starts_with(begin));
-    // Rulers stand around each switch in a function graph.
+    // A function graph has rulers around each switch.
     let is_ruler = || line.trim_ascii().iter().all(|&byte| byte == b'-');
     is_ruler() || is_about && !line.contains(&b']')
 }
@@ -57,7 +57,7 @@ struct Ftrace {
     has_trace: bool,
 }
 
-/// Where in a page one stands.
+/// A position in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Page {
     /// The capture is no page.
@@ -65,7 +65,6 @@ enum Page {
     None,
     /// Outside of its traces: the program that shows them.
     Outside,
-    /// Inside the page element.
     Inside,
 }
 
@@ -82,8 +81,7 @@ struct FtraceRecord<'a> {
 
 impl<'a> FtraceRecord<'a> {
     fn from_line(line: &'a [u8]) -> Option<Self> {
-        // A task may be called anything: the CPU is the first number in brackets with a task before and a time behind
-        // it.
+        // A task may have any name: the CPU is the first number in brackets with a task before and a time after it.
         memchr::memmem::find_iter(line, b"[").find_map(|open| {
             let close = open + memchr::memchr(b']', &line[open..])?;
             let cpu = u64::try_from(number(Some(&line[open + 1..close]))?).ok()?;
@@ -108,12 +106,12 @@ impl<'a> FtraceRecord<'a> {
     }
 }
 
-/// `TASK-PID`, with `(TGID)` behind it perhaps.
+/// Parses `TASK-PID`, perhaps with `(TGID)` after it.
 fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     let (text, tgid) = match text.strip_suffix(b")") {
         Some(inside) => {
             let open = memchr::memrchr(b'(', inside)?;
-            // Dashes stand for a group that is not known.
+            // Dashes mean an unknown group.
             (text[..open].trim_ascii_end(), number(Some(inside[open + 1..].trim_ascii())))
         }
         None => (text, None),
@@ -182,7 +180,7 @@ impl LineParser for Ftrace {
     }
 }
 
-/// `CPU:3 [LOST 15 EVENTS]`
+/// Parses the count of a line such as `CPU:3 [LOST 15 EVENTS]`.
 fn lost_events(line: &[u8]) -> Option<u64> {
     let lost = &line[memchr::memmem::find(line, b"[LOST ")? + 6..];
     let count = number(lost.split(|&byte| byte == b' ').next())?;

@@ -1,9 +1,8 @@
-//! The function graph of `ftrace` as the kernel draws it itself: `TIME | CPU) TASK-PID | DURATION | f() {`, of which
-//! the time and the task are there only if the tracer was told so.
+//! The function graph of `ftrace` as the kernel draws it itself: `TIME | CPU) TASK-PID | DURATION | f() {`, whose
+//! time and task are optional.
 //!
-//! Without times there are the durations: on each CPU, what is drawn next begins where what was drawn before has
-//! ended. So every duration is exact, and what nests in what; how long nothing was drawn is not known, and one loss
-//! says so.
+//! Without times there are the durations: on each CPU, a call begins where the one before it has ended. So every
+//! duration and the nesting are exact; idle time between calls is unknown, and one loss says so.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ const DEPTH_MAX: usize = 1024;
 /// CPUs and tasks; what is beyond is counted.
 const STACKS_MAX: usize = 1 << 16;
 
-/// A line of a graph, taken apart.
+/// A parsed line of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GraphLine<'a> {
     ts_ns: Option<i64>,
@@ -31,7 +30,7 @@ pub(crate) struct GraphLine<'a> {
     what: GraphEvent<'a>,
 }
 
-/// `name-pid`
+/// A task, written as `name-pid`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct GraphTask<'a> {
     name: &'a [u8],
@@ -40,13 +39,13 @@ struct GraphTask<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GraphEvent<'a> {
-    /// `f() {`
+    /// The begin of a function: `f() {`.
     Entry(&'a [u8]),
     /// `}`, with how long it took.
     Exit(Option<u64>),
     /// `f();`, with how long it took.
     Leaf(&'a [u8], Option<u64>),
-    /// `/* text */`
+    /// A comment of the tracer: `/* text */`.
     Comment(&'a [u8]),
     /// `a-1 => b-2`: the CPU goes on with another task.
     Switch(GraphTask<'a>, GraphTask<'a>),
@@ -55,7 +54,7 @@ enum GraphEvent<'a> {
 }
 
 impl<'a> GraphLine<'a> {
-    /// Takes a line apart; `None` if it is none of a graph.
+    /// Parses a line; `None` if it is none of a graph.
     pub(crate) fn from_line(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.trim_ascii();
         let mut ts_ns = None;
@@ -108,7 +107,7 @@ impl<'a> GraphLine<'a> {
     }
 }
 
-/// `GraphEvent` stands before the next bar, and what behind it.
+/// The text before the next bar, and the text after it.
 fn cell(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let bar = memchr::memchr(b'|', text)?;
     Some((text[..bar].trim_ascii(), text[bar + 1..].trim_ascii()))
@@ -153,7 +152,7 @@ pub(crate) struct FunctionGraph {
     /// Where each CPU is, if there are no times.
     now_ns: FxHashMap<u32, i64>,
     open: FxHashMap<GraphOwner, Vec<OpenFunction>>,
-    /// The task of each CPU, once it is told; `None` while it rests.
+    /// The task of each CPU, once it is known; `None` while the CPU is idle.
     running: FxHashMap<u32, Option<i64>>,
     named: FxHashMap<GraphOwner, Box<[u8]>>,
     args: ArgsWriter,
@@ -193,8 +192,7 @@ impl FunctionGraph {
                 let Some(OpenFunction { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
                     return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
                 };
-                // Where times are told, that of the end says more than the duration, which leaves out what the tracer
-                // took.
+                // With times, that of the end is more exact than the duration, which leaves out the tracer's own time.
                 let told_ns = drawn.ts_ns.map(|end_ns| end_ns.saturating_sub(start_ns).max(0).cast_unsigned());
                 Self::span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
             }
@@ -289,7 +287,7 @@ impl FunctionGraph {
         };
     }
 
-    /// Tells the name of a task where that is news. At rest, each CPU has a task 0 of its own.
+    /// Adds the name of a task to the batch if it changed. While idle, each CPU has a task 0 of its own.
     fn name(&mut self, cpu: u32, task: GraphTask<'_>, batch: &mut BatchBuilder, place: SourcePos) -> GraphOwner {
         if task.tid == 0 {
             return GraphOwner::Cpu(cpu);

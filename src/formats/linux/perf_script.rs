@@ -1,7 +1,7 @@
 //! The text of `perf script`: for each event a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
 //! innermost frame first, and an empty line. An event without fields is a sample of its thread, and so is one with a
 //! stack; beside that, events of the kernel's scheduler are scheduling, system calls are spans, others are instants.
-//! Names stay as `perf` found them: an address that it could not name is shown as its file.
+//! Names stay as `perf` prints them: it shows an address without a name as its file.
 
 use super::event_text::{KernelText, TextEvent, number};
 use crate::formats::format::{Format, Opener, Shown};
@@ -14,7 +14,7 @@ use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, NameIdx, SourcePos, StackIdx};
 
-/// Text of `perf script`.
+/// The text that `perf script` prints.
 pub(crate) const FORMAT: Format = Format {
     name: "perf script",
     sniff: looks_like_perf_script,
@@ -26,7 +26,7 @@ pub(crate) const FORMAT: Format = Format {
 fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
     lines.next().and_then(ScriptHeader::from_line).is_some_and(|header| {
-        // Without the name of an event, a program with numbers behind it may be anything, but for the stack.
+        // Without the name of an event, only the stack shows that a program with numbers after it is a sample.
         !header.event.is_empty() || lines.next().is_some_and(|line| frame_name(line).is_some())
     })
 }
@@ -58,7 +58,7 @@ struct Pending {
     is_told: bool,
 }
 
-/// The first line of an event, taken apart.
+/// The parsed first line of an event.
 #[derive(Debug, Clone, Copy)]
 struct ScriptHeader<'a> {
     comm: &'a [u8],
@@ -67,7 +67,7 @@ struct ScriptHeader<'a> {
     cpu: Option<u64>,
     ts_ns: i64,
     period: Option<u64>,
-    /// Empty if it is not told.
+    /// Empty if the line names no event.
     event: &'a [u8],
     fields: &'a [u8],
 }

@@ -1,14 +1,14 @@
-//! The scheduler of a kernel, as any tracer of it tells of it: which thread runs on which CPU, and what the others
-//! wait for.
+//! The scheduler of a kernel, from the events of any tracer: which thread runs on which CPU, and
+//! what the others wait for.
 //!
-//! To feed it, keep one [`Scheduler`] for a capture. Tell it the process of a thread by [`Scheduler::set_process`] as
-//! soon as that is known (a thread of which nothing is known is taken for a process of its own). For each
-//! `sched_switch` call [`Scheduler::switch`]; for each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`
-//! [`Scheduler::wake`]; at the end [`Scheduler::finish`]. The switches of one CPU must come in their order; those of
-//! several CPUs, and wakings, need not, since the states of threads follow on each other only once all is sorted.
+//! Use one [`Scheduler`] for a capture. Set the process of a thread by [`Scheduler::set_process`] as soon as that is
+//! known (an unknown thread counts as a process of its own). For each `sched_switch` call [`Scheduler::switch`]; for
+//! each `sched_waking`, `sched_wakeup` and `sched_wakeup_new` [`Scheduler::wake`]; at the end [`Scheduler::finish`].
+//! The switches of one CPU must come in their order; those of several CPUs, and wakings, need not, since the states of
+//! threads follow each other only after the sort.
 //!
 //! A CPU has a track with a span for each time that a thread ran, named after the thread, with `pid`, `tid`, `prio` and
-//! `end_state` as arguments. A CPU at rest (thread 0) has none. A thread has a track of its states.
+//! `end_state` as arguments. An idle CPU (thread 0) has none. A thread has a track of its states.
 
 use std::sync::Arc;
 
@@ -22,8 +22,7 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, 
 /// A machine has fewer CPUs than this.
 const CPUS_MAX: usize = 1 << 16;
 
-/// A machine runs fewer threads than this in the time of a capture; each takes some hundred bytes here and in the
-/// tables.
+/// A machine runs fewer threads than this in the time of a capture; each has some hundred bytes here and in the tables.
 const THREADS_MAX: usize = 1 << 20;
 
 /// A thread as an event names it.
@@ -31,7 +30,7 @@ const THREADS_MAX: usize = 1 << 20;
 pub(crate) struct SchedulerTask<'a> {
     /// 0 is a CPU at rest.
     pub(crate) tid: i64,
-    /// Empty if the event does not tell.
+    /// Empty if the event does not name the task.
     pub(crate) name: &'a [u8],
     pub(crate) priority: Option<i64>,
 }
@@ -41,7 +40,7 @@ pub(crate) struct SchedulerTask<'a> {
 pub(crate) struct Switch<'a> {
     pub(crate) ts_ns: i64,
     pub(crate) cpu: u64,
-    /// `None` if the event does not tell: it is the one that was switched to before.
+    /// `None` if the event does not name it: then it is the task of the switch before.
     pub(crate) previous: Option<SchedulerTask<'a>>,
     /// The state of the previous thread from now on.
     pub(crate) previous_state: Option<TaskState>,
@@ -69,7 +68,7 @@ struct RunningTask {
 #[derive(Debug)]
 struct ScheduledThread {
     pid: i64,
-    /// As it was told last.
+    /// The latest name of the thread.
     name: Box<[u8]>,
     /// Its track of states in the batch of this number.
     states: (u32, TrackIdx),
@@ -83,7 +82,7 @@ impl Scheduler {
         }
     }
 
-    /// The process of a thread, if that was said.
+    /// The process of a thread, if it is known.
     pub(crate) fn process(&self, tid: i64) -> Option<i64> {
         self.process_of.get(&tid).copied()
     }
@@ -118,7 +117,7 @@ impl Scheduler {
         self.enter(batch, ts_ns, &next, "Running", "Running", EventFlags::AWAKE, place);
     }
 
-    /// Takes a `sched_waking` or a `sched_wakeup`: the first of both counts.
+    /// Adds a `sched_waking` or a `sched_wakeup`: the first of both counts.
     pub(crate) fn wake(&mut self, batch: &mut BatchBuilder, ts_ns: i64, task: &SchedulerTask<'_>, place: SourcePos) {
         self.newest_ns = self.newest_ns.max(ts_ns);
         let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
@@ -193,7 +192,7 @@ impl Scheduler {
         batch.push(Event { flags, ..bare(ts_ns, EventKind::State, track, name) });
     }
 
-    /// The track of a thread's states; tells the thread's name where that is news.
+    /// The track of a thread's states; adds the thread's name to the batch if it changed.
     fn state_track(
         &mut self,
         batch: &mut BatchBuilder,
@@ -236,7 +235,7 @@ impl Scheduler {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskState(u16);
 
-/// Bits as kernels from 4.14 on have them, then those that only older ones tell.
+/// Bits as kernels from 4.14 on have them, then those of older ones only.
 const STATES: [(u16, char, &str); 12] = [
     (0x01, 'S', "Sleeping"),
     (0x02, 'D', "Uninterruptible sleep"),

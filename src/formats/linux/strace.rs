@@ -1,7 +1,7 @@
-//! `StraceEvent` `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`.
-//! With `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others
-//! are instants. Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that
-//! `-C` prints behind the calls has no times: it is stepped over.
+//! The output of `strace -f -ttt` and `-tt`: one line per system call, `PID time name(args) = result <seconds>`. With
+//! `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others are
+//! instants. Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that `-C`
+//! prints after the calls has no times, so the reader skips it.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
     let Some(line) = head_lines(head).find(|line| !line.is_empty() && !line.starts_with(b"strace: ")) else {
         return false;
     };
-    // Before the call stand a process and a distance at most.
+    // At most a process and a distance precede the call.
     let is_number = |word: &[u8]| word.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
     let mut rest = line.trim_ascii_start();
     for _ in ["process", "distance"] {
@@ -69,7 +69,7 @@ struct Strace {
     /// The offset of times of day, and the last of these times.
     day_ns: i64,
     last_of_day_ns: i64,
-    /// Whether it was told that times are of UTC.
+    /// Whether the batch says already that times are UTC.
     told_utc: bool,
     /// Whether the line before was of a table of sums.
     is_in_table: bool,
@@ -96,14 +96,14 @@ struct StraceRecord<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum StraceEvent<'a> {
-    /// `name(args) = result <seconds>`
+    /// A whole call: `name(args) = result <seconds>`.
     Call {
         name: &'a [u8],
         args: &'a [u8],
         result: &'a [u8],
         dur_ns: Option<i64>,
     },
-    /// `name(args <unfinished ...>`
+    /// The begin of a call: `name(args <unfinished ...>`.
     Begun {
         name: &'a [u8],
         args: &'a [u8],
@@ -184,7 +184,7 @@ fn ended(mut rest: &[u8]) -> (&[u8], &[u8], Option<i64>) {
     (args.strip_suffix(b")").unwrap_or(args).trim_ascii(), rest[equals + 3..].trim_ascii(), dur_ns)
 }
 
-/// Whether a line may stand below the head of a table of sums: a ruler, or a share in percent and more.
+/// Whether a line may be below the head of a table of sums: a ruler, or a share in percent and more.
 fn is_of_table(line: &[u8]) -> bool {
     let (first, rest) = word(line.trim_ascii());
     let is_share = || first.contains(&b'.') && first.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
@@ -353,7 +353,7 @@ impl Strace {
     }
 }
 
-/// `strace` tells threads and never whose they are.
+/// The key of a thread; `strace` never names its process.
 fn thread(tid: i64) -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
 }

@@ -1,6 +1,5 @@
-//! System calls, as the tracers of a kernel tell of them: an event for each call with its name, or one for all calls
-//! with its number. What call a number is depends on the kind of machine; where that is not told, the number is the
-//! name.
+//! System calls, as the tracers of a kernel record them: an event for each call with its name, or one for all calls
+//! with its number. The call of a number depends on the kind of machine; where that is unknown, the number is the name.
 
 use std::borrow::Cow;
 
@@ -14,18 +13,18 @@ pub(crate) struct SystemCall<'a> {
 }
 
 impl<'a> SystemCall<'a> {
-    /// The call that a tracepoint is of which stands for one call alone.
+    /// The call of a tracepoint for one call alone.
     pub(crate) fn from_tracepoint(name: &'a [u8]) -> Option<Self> {
         let of = |kind, before: &[u8]| Some(Self { kind, name: Cow::Borrowed(name.strip_prefix(before)?) });
         of(EventKind::Begin, b"syscalls:sys_enter_").or_else(|| of(EventKind::End, b"syscalls:sys_exit_"))
     }
 
-    /// The call with a number, where the tracepoint stands for all calls.
+    /// The call with a number, from a tracepoint for all calls.
     pub(crate) fn from_number(name: &[u8], number: i64, machine: &str) -> Option<Self> {
         Some(Self { kind: kind_from_name(name)?, name: name_from_number(number, machine).into() })
     }
 
-    /// The call that a line of text tells of, and what it says of that: the arguments, or the result.
+    /// The call of a line of text, and its arguments or its result.
     pub(crate) fn from_text(name: &'a [u8], fields: &'a [u8], machine: &str) -> Option<(Self, &'a [u8])> {
         if let Some(call) = Self::from_tracepoint(name) {
             return Some((call, fields));
@@ -107,7 +106,7 @@ mod tests {
             ("syscalls:sys_exit_read", "0x3", Some((end, "read", "0x3"))),
             ("sys_enter", "NR 0 (3, 7ffd, 0)", Some((begin, "read", "3, 7ffd, 0"))),
             ("raw_syscalls:sys_exit", "NR 0 = -11", Some((end, "read", "-11"))),
-            // Not told which: no span that nothing would end.
+            // An unknown call: no span, since nothing would end it.
             ("sys_enter", "id: 0", None),
             ("sys_exit", "", None),
             ("sched_stat_runtime", "comm=x", None),

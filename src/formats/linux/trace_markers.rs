@@ -16,7 +16,7 @@ pub(crate) struct MarkerSource {
     pub(crate) place: SourcePos,
 }
 
-/// Takes the text of a marker. The process that it tells is that of the thread from here on.
+/// Adds the event of a marker's text. The process that it names is that of the thread from here on.
 pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: MarkerSource, text: &[u8]) {
     let MarkerSource { ts_ns, tid, place } = written;
     let text = text.trim_ascii_end();

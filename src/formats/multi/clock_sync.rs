@@ -1,8 +1,8 @@
 //! How the clocks of several files relate, where the files say so: a clock sync is the same moment in each file that
-//! has one of its id. Of two that are said to be one moment at different times, the first counts. Reads no files.
+//! has one of its id. Of two syncs of one id at different times, the first counts. Reads no files.
 //!
-//! In Chrome's traces it is told twice: whoever received it says when; whoever issued it says when that was and when
-//! the answer came, and it happened halfway.
+//! In Chrome's traces a sync has two records: the receiver writes when it received it; the issuer writes when it issued
+//! it and when the answer came, and the sync happened halfway.
 
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
@@ -14,8 +14,10 @@ use crate::model::{Batch, EventKind, NameIdx};
 /// The name of the instants that are clock syncs.
 const NAME: &str = "clock_sync";
 
-/// Clock syncs of a file that are kept: a recording has some. And the bytes of their ids, which are UUIDs or names.
+/// The most clock syncs of a file: a recording has some.
 const SYNCS_MAX: usize = 1000;
+
+/// The most bytes of a clock sync's id, which is a UUID or a name.
 const ID_BYTES_MAX: usize = 200;
 
 /// The arguments of a clock sync.
@@ -42,7 +44,7 @@ struct Sync {
 #[derive(Debug, Default)]
 pub(crate) struct ClockSyncs {
     all: Vec<Sync>,
-    /// Names of clock syncs, of all that the batches so far have told.
+    /// The names of clock syncs among the names of the batches so far.
     names: Vec<NameIdx>,
 }
 
@@ -53,7 +55,7 @@ pub(crate) struct KnownSyncs {
 }
 
 impl ClockSyncs {
-    /// Takes note of the clock syncs in a batch, which goes to `position` of its sink.
+    /// Records the clock syncs in a batch, which goes to `position` of its sink.
     pub(crate) fn look_at(&mut self, batch: &Batch, position: usize) {
         self.names.retain(|name| name.0 < batch.names_before);
         let told = (batch.names_before..).zip(&batch.names).filter(|(_, row)| &*row.text == NAME);
@@ -76,7 +78,7 @@ impl ClockSyncs {
         }
     }
 
-    /// Takes note of a move of all that went to the sink from `position` on.
+    /// Records that everything in the sink from `position` on moved.
     pub(crate) fn move_from(&mut self, position: usize, by_ns: i64) {
         for sync in self.all.iter_mut().filter(|sync| sync.position >= position) {
             sync.at_ns = sync.at_ns.saturating_add(by_ns);
@@ -85,14 +87,14 @@ impl ClockSyncs {
 }
 
 impl KnownSyncs {
-    /// By how much the clock of one more file is behind that of the files before, and the id that says so, if it
-    /// shares one with them.
+    /// How far the clock of one more file is behind that of the files before, and the id of the clock sync that they
+    /// share; `None` if they share none.
     pub(crate) fn behind(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
         let behind = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
         syncs.all.iter().find_map(|sync| Some((behind(sync)?, sync.id.clone())))
     }
 
-    /// Takes what one more file says, which was moved by `by_ns`.
+    /// Adds the clock syncs of one more file, which was moved by `by_ns`.
     pub(crate) fn add_file(&mut self, syncs: ClockSyncs, by_ns: i64) {
         for Sync { id, at_ns, .. } in syncs.all {
             self.at_ns.entry(id).or_insert(at_ns.saturating_add(by_ns));

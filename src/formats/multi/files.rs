@@ -12,10 +12,8 @@ use crate::formats::native::batches;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
 use crate::model::{Loss, Losses, SourcePos, Sources};
 
-/// Opens files as one capture. One that is alone is what it is.
-///
-/// # Errors
-/// As [`sniff::open`] for a file that is alone. What is wrong with one of several is found when it is read.
+/// Opens files as one capture. A single file opens as by [`sniff::open`]; an error in one of several
+/// comes when it is read.
 pub(crate) fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
     match sources.alone() {
         Some(_) => sniff::open(sources.path_to_read(0), context),

@@ -1,5 +1,4 @@
-//! Several files as one capture, given together or in an archive: their clocks set against each other, their
-//! processes kept apart.
+//! Several files as one capture, given together or in an archive: aligns their clocks and keeps their processes apart.
 
 pub(crate) mod archive;
 pub(crate) mod clock_sync;

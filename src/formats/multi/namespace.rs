@@ -13,10 +13,10 @@ use crate::base::units::signed_time_text;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
 
-/// One file of several.
+/// The scope of one file of several.
 #[derive(Debug, Clone)]
 pub(crate) struct FileScope {
-    /// Its unique name.
+    /// The unique name of the file.
     pub(crate) file: Arc<str>,
     /// The label of its processes, unless the capture labels them itself.
     pub(crate) label: Box<str>,
@@ -32,7 +32,7 @@ pub(crate) struct FileScope {
 pub(crate) struct NamespacedSink<'a> {
     sink: &'a mut dyn BatchSink,
     scope: FileScope,
-    /// The processes of which it is said where they come from.
+    /// The processes whose labels name the file already.
     labelled: FxHashSet<Id>,
     /// Those that the capture itself has labelled, perhaps in a batch before their first event.
     own_labels: FxHashSet<Id>,
@@ -58,11 +58,8 @@ impl<'a> NamespacedSink<'a> {
         }
     }
 
-    /// Ends the file: moves it to the clock of the files before it, if it shares a clock sync with them. Its offset
-    /// is added to that. Returns whether an event came.
-    ///
-    /// # Errors
-    /// The errors of the sink.
+    /// Ends the file. Moves it to the clock of the files before it if it shares a clock sync with them, which changes
+    /// its offset too. Returns whether an event came.
     pub(crate) fn finish(self, known: &mut KnownSyncs) -> Result<bool, ReadError> {
         let (mut by_ns, id) = known.behind(&self.clock_syncs).unwrap_or_default();
         if by_ns != 0 {
@@ -110,7 +107,7 @@ impl<'a> NamespacedSink<'a> {
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
             Metadata::TrackSortIndex { key, .. } => self.id(&mut key.pid),
-            // Told when the file ends.
+            // The file's offset is handed on at its end.
             Metadata::Utc { .. } => {}
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
     Ok(())
 }
 
-/// Names and orders of processes and threads, as a stream tells them.
+/// Names and orders of processes and threads, in the form that a stream reports.
 fn described(tables: &TrackTables) -> Vec<Metadata> {
     let mut metadata: Vec<_> = tables.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }).into_iter().collect();
     for process in &tables.processes {

@@ -10,12 +10,12 @@
 //! |---|---|
 //! | 0..64 | the `Prefix`: counts, which planes are stored, the bytes of those that are not |
 //! | then | the bytes that each section takes, 4 bytes for each |
-//! | then | the sections: stored planes in the order of `planes::WIDTHS`, stored planes of the detail lengths, detail bytes |
+//! | then | the sections: stored planes by `planes::WIDTHS`, stored planes of detail lengths, detail bytes |
 //!
 //! Each section is a zstd frame of its own, since planes have little in common (together they take 5% more, and a
-//! quarter more time to read back), or stands as it is if that is no larger: then it takes as many bytes as it has.
-//! Times are kept as the zigzag of the wrapping step from the event before, which is exact over the whole of `i64`;
-//! details as the step from the last one.
+//! quarter more time to read back). A section that compression does not shrink is stored raw: then it takes as many
+//! bytes as it has. Times are stored as the zigzag of the wrapping step from the event before, which is exact over the
+//! whole of `i64`; details as the step from the last one.
 
 use bytemuck::{Pod, Zeroable};
 use zstd::zstd_safe::CParameter;
@@ -30,8 +30,8 @@ const LENGTH_PLANES: usize = 4;
 
 /// The level at which compression still outruns the disk; higher ones gain a few percent here and cost several times.
 const ZSTD_LEVEL: i32 = 1;
-/// Planes repeat in long runs or not at all: looking for short matches only takes time, and the fewer places are
-/// remembered the faster (measured beside the level's own 5 and 12: 1% smaller, 20% faster to write, 15% to read).
+/// Planes repeat in long runs or not at all, so a search for short matches only costs time. A smaller table is faster
+/// too: beside the level's own 5 and 12, 1% smaller, 20% faster to write, 15% faster to read.
 const PLANE_MATCH_MIN: u32 = 7;
 const PLANE_HASH_LOG2: u32 = 10;
 
@@ -123,7 +123,7 @@ pub fn encode(chunk: &Chunk) -> Result<Vec<u8>, ColumnsError> {
     Ok(bytes)
 }
 
-/// A compressor for planes, or none where there is no memory for one: planes then stand as they are.
+/// A compressor for planes, or none where there is no memory for one: planes are then stored raw.
 fn plane_compressor() -> Option<zstd::bulk::Compressor<'static>> {
     let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).ok()?;
     compressor.set_parameter(CParameter::MinMatch(PLANE_MATCH_MIN)).ok()?;
@@ -205,7 +205,7 @@ impl Sections<'_> {
     }
 }
 
-/// Planes that stand end to end; none if they are empty.
+/// The planes of a run of them; none if they are empty.
 fn plane_slices(planes: &[u8], plane_bytes: usize) -> impl Iterator<Item = &[u8]> {
     planes.chunks_exact(plane_bytes.max(1))
 }

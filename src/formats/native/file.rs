@@ -1,5 +1,5 @@
-//! The file of a capture: its records and payloads, read by `pread` and held against their checksums. Never maps it,
-//! since it may be cut while it is read; knows nothing of what a payload means.
+//! The file of a capture: its records and payloads, read by `pread` and compared with their checksums. Never maps it,
+//! since it may be cut while it is read; knows nothing of the content of a payload.
 
 use std::fs::File;
 use std::io;
@@ -20,10 +20,7 @@ pub(super) struct CaptureFile {
 }
 
 impl CaptureFile {
-    /// Opens a file that is not empty.
-    ///
-    /// # Errors
-    /// I/O errors; [`ReadError::NotAFile`] and [`ReadError::Empty`].
+    /// Opens a file; [`ReadError::NotAFile`] and [`ReadError::Empty`] refuse what can hold no capture.
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io { path: path.into(), offset: 0, source };
         let file = File::open(path).map_err(io)?;
@@ -58,7 +55,7 @@ impl CaptureFile {
         Ok(Some(record))
     }
 
-    /// The payload behind a header, as it was written.
+    /// The payload after a header, as it was written.
     pub(super) fn payload(&self, entry: &DirectoryEntry) -> Result<Vec<u8>, ReadError> {
         let mut chunk = vec![0; size_of::<ChunkHeader>() + entry.header.payload_bytes as usize];
         self.read_at(entry.offset, &mut chunk).map_err(|error| match error {

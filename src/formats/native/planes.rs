@@ -110,7 +110,7 @@ impl PlaneLayout {
         planes
     }
 
-    /// The `count` events that the stored planes are of, or the byte of a kind that there is not.
+    /// Decodes `count` events from the stored planes. The error is an unknown byte of a kind.
     ///
     /// # Panics
     /// If `planes` is not as many bytes as the layout says.
@@ -219,7 +219,7 @@ impl Before {
             return 0;
         }
         let detail = self.detail.wrapping_add(step);
-        // A step onto 0 stands for no step at all.
+        // The encoder writes a repeated detail as the step that would lead to 0.
         if detail != 0 {
             self.detail = detail;
         }
@@ -238,7 +238,7 @@ fn for_each_plane(mut each: impl FnMut(usize, usize, u32)) {
     }
 }
 
-/// Puts the bytes of a plane into words, which begin anew from `base` if there is one.
+/// Puts the bytes of a plane into words, which start from `base` if there is one.
 fn set_plane(words: &mut [u32; BLOCK_EVENTS], base: Option<u32>, bytes: &[u8], shift: u32) {
     let pairs = words.iter_mut().zip(bytes);
     match base {

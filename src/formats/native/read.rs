@@ -37,16 +37,13 @@ fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadErro
 /// Opens a capture: reads its directory and its tables, not its events.
 ///
 /// # Errors
-/// For a file that cannot be read, is no native capture, or is one of another version. Damage behind the file's header
-/// is no error: it is counted in the losses.
+/// For a file that cannot be read, is no native capture, or is one of another version. Damage after the file's header
+/// is no error: it counts as a loss.
 pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
     open_unpacked(path, path, context)
 }
 
-/// The same for a capture that was unpacked to another file: errors name the one that the user knows.
-///
-/// # Errors
-/// As [`open`].
+/// Like [`open`], for a capture that was unpacked to another file: errors name the file that the user knows.
 fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
     let file = CaptureFile::open(unpacked)?.known_as(path);
     let mut losses = Losses::default();
@@ -145,7 +142,7 @@ impl ChunkSource for NativeSource {
         }
         // An index beyond the tables would need a check at every later use.
         for event in &mut chunk.events {
-            // Late is what stands after a later event here, whatever it was where the capture was made.
+            // An event is late if it follows a later event here, whatever its flag was where the capture was made.
             event.flags = event.flags.without(EventFlags::LATE);
             if event.name.index() >= self.names || event.track.index() >= self.tracks {
                 let found = format!("name {} and track {}", event.name.0, event.track.0);
@@ -192,7 +189,7 @@ impl NativeSource {
     }
 }
 
-/// Checks the file's header. One that is damaged behind its magic is counted: the chunks speak for themselves.
+/// Checks the file's header. Damage after its magic counts as a loss, since the chunks need nothing of it.
 fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadError> {
     let Some(header) = file.record::<FileHeader>(0)? else {
         return Err(file.malformed(file.bytes, format!("{} bytes of header", FileHeader::BYTES), "the end".into()));

@@ -9,10 +9,7 @@ use crate::model::{Loss, Losses, SourcePos};
 /// Bytes looked through at a time: large enough that the disk reads in one go.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// All chunks that can be found, in the order of the file.
-///
-/// # Errors
-/// When the system refuses to read, or on a request to stop.
+/// Finds all whole chunks, in the order of the file. Fails on I/O errors and on a request to stop.
 pub(super) fn hop(
     file: &CaptureFile,
     context: &ReadContext,
@@ -20,7 +17,7 @@ pub(super) fn hop(
 ) -> Result<Vec<DirectoryEntry>, ReadError> {
     let mut entries: Vec<DirectoryEntry> = Vec::new();
     let mut offset = FileHeader::BYTES;
-    // Where the last chunk that was passed over begins, until the next whole one tells how many they were.
+    // Where the last skipped chunk begins, until the next whole one says how many were skipped.
     let mut gap: Option<u64> = None;
     let mut expected_sequence = 0;
     let mut last_kind = None;
@@ -64,8 +61,7 @@ pub(super) fn hop(
     Ok(entries)
 }
 
-/// Where the next header stands, from `offset` on, that is whole and `follows` on what was found before.
-///
+/// Finds the next whole header from `offset` on that `follows` the chunks before it.
 /// Every candidate is judged within the window, so that a file full of magics costs no more reads than any other.
 fn search(
     file: &CaptureFile,
@@ -79,7 +75,7 @@ fn search(
         let bytes = (file.bytes - offset).min(WINDOW_BYTES as u64);
         let window = &mut window[..bytes as usize];
         file.read_at(offset, window)?;
-        // Windows overlap by less than a header: one that is cut by the end of this window stands whole in the next.
+        // Windows overlap by less than a header: one that this window's end cuts is whole in the next.
         let starts = (0..window.len() + 1 - size_of::<ChunkHeader>()).step_by(ALIGNMENT as usize);
         for start in starts.clone() {
             let bytes = &window[start..start + size_of::<ChunkHeader>()];

@@ -8,8 +8,8 @@ use super::tables::{MISSING_ROWS_MAX, PatchError};
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{NameIdx, StackIdx, StackRow, Stacks};
 
-/// Rows after which a patch is closed and another begun: at most ten bytes each, so far below the 64 MiB that a reader
-/// accepts.
+/// Rows after which a patch is closed and another begun: at most ten bytes each, so far below the 64
+/// MiB that a reader accepts.
 const PATCH_ROWS: usize = 1 << 20;
 
 /// The rows that were added to the stacks.
@@ -35,10 +35,10 @@ pub(crate) fn patches_since(written: usize, stacks: &Stacks) -> impl Iterator<It
 }
 
 impl StacksPatch {
-    /// Adds the rows to those that are there.
+    /// Appends the rows to a table of stacks.
     ///
     /// # Errors
-    /// A [`PatchError`] for a patch that does not follow on what is there; then nothing of it is taken.
+    /// [`PatchError`] for a patch that does not follow the rows of the table, which then stays as it was.
     pub fn apply(self, stacks: &mut Stacks) -> Result<(), PatchError> {
         let (first, have) = (self.first as usize, stacks.len());
         if first < have {

@@ -78,7 +78,7 @@ impl TablesWritten {
     }
 }
 
-/// The patch that takes the next row.
+/// The patch that has room for the next row.
 fn open_patch<'a>(patches: &'a mut Vec<TablesPatch>, text_bytes: &mut usize, row_bytes: usize) -> &'a mut TablesPatch {
     // 64 bytes a row beside its text, so that a great many empty rows are cut up as well.
     *text_bytes += row_bytes + 64;
@@ -90,10 +90,10 @@ fn open_patch<'a>(patches: &'a mut Vec<TablesPatch>, text_bytes: &mut usize, row
     &mut patches[last]
 }
 
-/// Why a patch cannot be taken.
+/// Why a patch does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// It begins too far behind the rows that are there.
+    /// It begins after a gap.
     #[error("a patch of {table} that begins at row {first} where {have} are known")]
     TooFar { table: &'static str, first: usize, have: usize },
     /// It holds rows that are already known.
@@ -101,7 +101,7 @@ pub enum PatchError {
     Known { first: usize, have: usize },
 }
 
-/// Applies patches to tables.
+/// Tables that patches build up.
 #[derive(Debug, Default)]
 pub struct TablesRead {
     pub(crate) names: Names,
@@ -111,10 +111,10 @@ pub struct TablesRead {
 }
 
 impl TablesRead {
-    /// Applies the next patch.
+    /// Applies the next patch, with which the tables grow.
     ///
     /// # Errors
-    /// A [`PatchError`] for a patch that does not follow on what is there; then nothing of it is taken.
+    /// [`PatchError`] for a patch that does not follow the rows of the tables, which then stay as they were.
     pub fn apply(&mut self, patch: TablesPatch) -> Result<(), PatchError> {
         let first_name = patch.first_name as usize;
         if !patch.names.is_empty() && first_name < self.names.len() {

@@ -150,7 +150,7 @@ fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
             continue;
         }
         let capture = opened.unwrap();
-        // The padding behind a payload may be cut without harm, but its chunk then counts as cut.
+        // The padding after a payload may be cut without harm, but its chunk then counts as cut.
         let whole = sample.places.iter().filter(|place| place.end <= cut as u64).count();
         assert_eq!(load_all(&capture), (sample.chunks[..whole].to_vec(), 0), "{cut}");
         assert!(!capture.losses.is_empty(), "{cut}: a cut must be counted");

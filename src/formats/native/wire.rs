@@ -9,12 +9,12 @@
 //! | [`FileTrailer`]: where the directory begins | 24 |
 //!
 //! All numbers are little-endian. Everything after the file header can be found again without the directory: a chunk's
-//! header says how long its payload is, and headers stand at multiples of 8 and begin with a magic, so that a reader
+//! header says how long its payload is, and headers are at multiples of 8 and begin with a magic, so that a reader
 //! hops from one to the next, and after a damaged one searches for the next that is whole. A file that was cut while it
 //! was being written loses the chunk that was cut and nothing else.
 //!
-//! The header of a chunk tells what a reader wants to know before it spends time on the payload: `start_min_ns` drives
-//! the merge of chunks, `start_max_ns` and `end_max_ns` tell whether a chunk matters for a time range (a tracer that
+//! The header of a chunk holds what a reader needs to know before it spends time on the payload: `start_min_ns` drives
+//! the merge of chunks, `start_max_ns` and `end_max_ns` decide whether a chunk matters for a time range (a tracer that
 //! logs a span when it ends writes the outermost spans last), `watermark_ns` how far the recording is complete, and
 //! `lost_before` how many events the recorder had to give up.
 
@@ -30,7 +30,7 @@ pub(crate) const VERSION: u32 = 2;
 pub(crate) const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
 /// The end of a whole file.
 pub(crate) const TRAILER_MAGIC: [u8; 8] = *b"SPANEND\n";
-/// Headers stand at multiples of this, so that the search for one need not look at every byte.
+/// Headers begin at multiples of this, so that a search need not look at every byte.
 pub(crate) const ALIGNMENT: u64 = 8;
 /// A watermark that promises nothing.
 pub(crate) const NO_WATERMARK: i64 = i64::MIN;
@@ -39,11 +39,11 @@ pub(crate) const NO_WATERMARK: i64 = i64::MIN;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct FileHeader {
-    /// [`MAGIC`].
+    /// Equals [`MAGIC`] in every native file.
     pub(crate) magic: [u8; 8],
-    /// [`VERSION`].
+    /// Equals [`VERSION`], or this reader refuses the file.
     pub(crate) version: u32,
-    /// Bits: [`FileHeader::SORTED`].
+    /// Bits, of which [`FileHeader::SORTED`] is one.
     pub(crate) flags: u32,
     /// Of the bytes before it.
     pub(crate) checksum: u64,
@@ -53,15 +53,15 @@ pub struct FileHeader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ChunkHeader {
-    /// [`CHUNK_MAGIC`].
+    /// Equals [`CHUNK_MAGIC`] in every header of a chunk.
     pub(crate) magic: u32,
-    /// A [`ChunkKind`].
+    /// The byte of a [`ChunkKind`].
     pub(crate) kind: u8,
-    /// Bits: [`ChunkHeader::SORTED`], [`ChunkHeader::PLACED`].
+    /// Bits, of which [`ChunkHeader::SORTED`] and [`ChunkHeader::PLACED`] are two.
     pub(crate) flags: u8,
     /// Always zero in this version.
     pub(crate) reserved: u16,
-    /// The place of the chunk among all of the file, from 0: tells how many are missing.
+    /// The index of the chunk in the file, from 0: a gap shows how many are missing.
     pub sequence: u32,
     /// How many events the payload holds.
     pub(crate) event_count: u32,
@@ -85,7 +85,7 @@ pub struct ChunkHeader {
     pub(crate) header_checksum: u64,
 }
 
-/// One row of the directory: a chunk's header and where it stands.
+/// One row of the directory: a chunk's header and its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct DirectoryEntry {
@@ -103,7 +103,7 @@ pub(crate) struct FileTrailer {
     pub(crate) directory_offset: u64,
     /// Of the bytes before it.
     pub(crate) checksum: u64,
-    /// [`TRAILER_MAGIC`].
+    /// Equals [`TRAILER_MAGIC`] in every whole file.
     pub(crate) magic: [u8; 8],
 }
 
@@ -134,7 +134,7 @@ pub enum ChunkKind {
 impl ChunkKind {
     const ALL: [Self; 6] = [Self::Events, Self::Tables, Self::Directory, Self::Stacks, Self::Utc, Self::Store];
 
-    /// The byte that stands for it.
+    /// The byte that encodes the kind in a header.
     #[must_use]
     pub(crate) fn byte(self) -> u8 {
         match self {
@@ -149,7 +149,7 @@ impl ChunkKind {
 }
 
 impl FileHeader {
-    /// The bytes that it takes.
+    /// Its size in the file, in bytes.
     pub const BYTES: u64 = size_of::<Self>() as u64;
     /// A flag: all chunks are sorted and no chunk begins before the one before it ends.
     pub(crate) const SORTED: u32 = 1;
@@ -174,7 +174,7 @@ impl FileHeader {
 }
 
 impl ChunkHeader {
-    /// The bytes that it takes.
+    /// Its size in the file, in bytes.
     pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
     /// A flag: the events are in order of time.
     pub(crate) const SORTED: u8 = 1;
@@ -210,7 +210,7 @@ impl ChunkHeader {
 }
 
 impl FileTrailer {
-    /// The bytes that it takes.
+    /// Its size in the file, in bytes.
     pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
 
     /// A trailer with its checksum.

@@ -40,10 +40,7 @@ pub(crate) struct EncodedChunk {
 }
 
 impl EncodedChunk {
-    /// Encodes a chunk. Its events may be in any order, but not empty.
-    ///
-    /// # Errors
-    /// [`ColumnsError::TooLarge`] for a chunk that no reader would take.
+    /// Encodes a chunk that is not empty, with events in any order. Fails for a chunk that no reader would accept.
     pub(crate) fn new(chunk: &Chunk) -> Result<Self, ColumnsError> {
         let payload = columns::encode(chunk)?;
         let memory = columns::decoded_bytes(chunk.events.len(), chunk.details.ends.len(), chunk.details.bytes.len());
@@ -99,7 +96,7 @@ impl<W: Write> NativeWriter<W> {
         Ok(Self { out, offset: FileHeader::BYTES, directory, tables, stacks: 0 })
     }
 
-    /// Writes what is new or changed in the tables. Must come before the first chunk that points to it.
+    /// Writes the new and changed rows of the tables. Must come before the first chunk that points to them.
     ///
     /// # Errors
     /// I/O errors of the output.
@@ -111,8 +108,8 @@ impl<W: Write> NativeWriter<W> {
         patches.iter().try_for_each(|patch| self.write_postcard(ChunkKind::Tables, patch))
     }
 
-    /// Writes the stacks that are new. Must come after the names in them, and before the first chunk that points to
-    /// them.
+    /// Writes the stacks that are new. Must come after the names in them, and before the first
+    /// chunk that points to them.
     ///
     /// # Errors
     /// I/O errors of the output.
@@ -130,9 +127,6 @@ impl<W: Write> NativeWriter<W> {
     }
 
     /// Writes a chunk that was encoded elsewhere. One without events is left out.
-    ///
-    /// # Errors
-    /// I/O errors of the output.
     pub(crate) fn write_encoded(&mut self, chunk: &EncodedChunk) -> Result<(), WriteError> {
         if chunk.header.event_count == 0 && chunk.header.lost_before == 0 {
             return Ok(());
@@ -159,7 +153,7 @@ impl<W: Write> NativeWriter<W> {
             self.write_postcard(ChunkKind::Tables, &patch)?;
         }
         let entries: &[u8] = bytemuck::cast_slice(&self.directory);
-        // A directory that no reader would take (of more than 700,000 chunks) is left out: the reader hops instead.
+        // A directory that no reader would accept (of more than 700,000 chunks) is left out: the reader hops instead.
         if entries.len() as u64 <= DECODED_BYTES_MAX {
             let payload = zstd::bulk::compress(entries, ZSTD_LEVEL)?;
             let header = chunk_header(ChunkKind::Directory, &payload, entries.len() as u64)?;

@@ -1,4 +1,4 @@
-//! What spans carry, whichever encoding it came in -> one JSON object.
+//! The attributes of a span, from either encoding -> one JSON object.
 
 use super::fields::{span_kind, status_code};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
@@ -9,7 +9,7 @@ pub(super) struct Attributes {
     args: ArgsWriter,
 }
 
-/// A value that is written as it is met.
+/// A value that writes itself.
 pub(super) trait WriteJson {
     /// Appends exactly one JSON value.
     fn write_json(&self, json: &mut String);
@@ -37,7 +37,6 @@ impl Attributes {
     }
 }
 
-/// A list of values.
 pub(super) fn write_list<T: WriteJson>(values: impl IntoIterator<Item = T>, json: &mut String) {
     json.push('[');
     for (position, value) in values.into_iter().enumerate() {
@@ -49,7 +48,6 @@ pub(super) fn write_list<T: WriteJson>(values: impl IntoIterator<Item = T>, json
     json.push(']');
 }
 
-/// An object.
 pub(super) fn write_object<'k, T: WriteJson>(members: impl IntoIterator<Item = (&'k str, T)>, json: &mut String) {
     json.push('{');
     for (position, (key, value)) in members.into_iter().enumerate() {
@@ -70,7 +68,7 @@ pub(super) fn write_double(value: f64, json: &mut String) {
     let _ = if value.is_finite() { write!(json, "{value:?}") } else { write!(json, "\"{value}\"") };
 }
 
-/// What kind of span it is.
+/// The name of a span kind, without its prefix; empty for an unspecified one.
 pub(super) fn kind_name(kind: u64) -> &'static str {
     match kind {
         span_kind::SPAN_KIND_INTERNAL => "INTERNAL",
@@ -82,7 +80,7 @@ pub(super) fn kind_name(kind: u64) -> &'static str {
     }
 }
 
-/// How a span went.
+/// The name of a status code, without its prefix; empty for an unset one.
 pub(super) fn status_name(code: u64) -> &'static str {
     match code {
         status_code::STATUS_CODE_OK => "OK",

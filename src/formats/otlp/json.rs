@@ -1,6 +1,6 @@
-//! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, and some
-//! exporters write base64: they are compared as they stand. Whole numbers may be in quotes, enumerations may be names
-//! or numbers, and `null` is as good as nothing.
+//! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, but some
+//! exporters write base64, so they are compared as text. Whole numbers may be in quotes, enumerations may be names or
+//! numbers, and `null` counts as absent.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -16,7 +16,6 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
 
-/// OpenTelemetry's traces as JSON.
 pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry JSON",
     sniff: looks_like_otlp,
@@ -32,9 +31,6 @@ fn looks_like_otlp(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of requests.
-///
-/// # Errors
-/// What the system says.
 fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let first = source.head().trim_ascii_start();
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -153,7 +149,7 @@ struct KeyValue<'a> {
     value: Option<JsonAnyValue<'a>>,
 }
 
-/// Of its members one is there.
+/// Exactly one of its members is present.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the format calls them so")]
@@ -186,7 +182,7 @@ struct List<'a> {
     values: Vec<KeyValue<'a>>,
 }
 
-/// What many exporters write as `null` where nothing is there.
+/// Deserializes `null`, which many exporters write for an absent value, as the default.
 fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
@@ -230,14 +226,14 @@ impl<T: WriteJson> WriteJson for Option<T> {
     }
 }
 
-/// Requests line by line.
+/// Reads a file with one request a line.
 #[derive(Default)]
 struct Requests {
     decoder: JsonDecoder,
 }
 
 impl LineParser for Requests {
-    /// A request of the largest usual batch takes some MiB.
+    /// A request of the largest usual batch has some MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
@@ -276,7 +272,7 @@ impl StreamReader for OneRequest {
     }
 }
 
-/// Takes requests apart.
+/// Turns requests into spans of a layout.
 #[derive(Default)]
 struct JsonDecoder {
     layout: Layout,
@@ -296,9 +292,9 @@ impl JsonDecoder {
         }
     }
 
-    /// The same of a request of any size, span by span.
+    /// Like [`Self::take_request`] for a request of any size, span by span.
     fn take_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
-        // Of several documents behind each other, too.
+        // This covers several documents in a row, too.
         let mut members = document.members(document.whole());
         while let Some((key, value)) = members.next()? {
             if matches!(&*key, b"resourceSpans" | b"resource_spans") {
@@ -395,7 +391,7 @@ impl JsonDecoder {
     }
 }
 
-/// JSON that is kept as it stands.
+/// JSON that is written unchanged.
 struct Raw<'a>(&'a RawValue);
 
 impl WriteJson for Raw<'_> {

@@ -1,5 +1,5 @@
-//! Spans with parents -> rows on which they nest. All spans of a part of the capture are held: a quarter of the memory
-//! budget at most, and then laid out, so that a larger capture may take more rows than it must.
+//! Spans with parents -> rows on which they nest. Holds the spans of a part of the capture, up to a quarter of the
+//! memory budget, and then lays them out. So a larger capture may take more rows than it must.
 //!
 //! The slow answer: in order of start, longer first, a span goes to the row of its parent if that is what is open
 //! innermost there and does not end before it; else to the first row of its service on which nothing is open.
@@ -22,17 +22,18 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, 
 /// Bytes of a span beside its texts, about.
 const SPAN_BYTES: usize = 160;
 
-/// A span as the capture tells it.
+/// A span before its layout.
 #[derive(Debug)]
 pub(super) struct OtlpSpan {
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    /// Numbers for (trace, span) and (trace, parent); `None` without a parent.
+    /// A hash of the trace id and the span id.
     pub(super) id: u64,
+    /// The hash of the trace id and the parent's span id; `None` without a parent.
     pub(super) parent: Option<u64>,
     pub(super) service: u32,
     pub(super) name: Box<[u8]>,
-    /// One JSON object.
+    /// The attributes, as one JSON object.
     pub(super) args: Box<str>,
     pub(super) points: Vec<Point>,
     pub(super) place: SourcePos,
@@ -63,12 +64,12 @@ pub(super) struct Layout {
 #[derive(Debug, Default)]
 struct Service {
     rows: Vec<SpanRow>,
-    /// The rows that are taken, by the time from which they are free.
+    /// The rows in use, by the time from which they are free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
 }
 
-/// What is open on a row, outermost first: ids and ends.
+/// The open spans of a row as ids and ends, outermost first, and its last end.
 #[derive(Debug)]
 struct SpanRow {
     open: Vec<(u64, i64)>,
@@ -100,12 +101,12 @@ impl Layout {
         self.spans.push(span);
     }
 
-    /// Whether so much is held that it should be laid out.
+    /// Whether the spans in memory reach their share of the budget.
     pub(super) fn is_full(&self, budget: &Budget) -> bool {
         self.bytes as u64 > BudgetShare::OtlpSpans.bytes(budget)
     }
 
-    /// Lays out what is held.
+    /// Lays out all spans in memory.
     pub(super) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut spans = std::mem::take(&mut self.spans);
         self.bytes = 0;

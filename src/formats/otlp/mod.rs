@@ -1,9 +1,9 @@
 //! OpenTelemetry's traces: requests to export them as JSON, one a line or one for the whole file, or as protobuf.
 //!
-//! These spans have no threads, and they come in the order of their ends. A service is a process here, and its spans
-//! are laid out on rows by their parents (`layout`): a span stands below its parent wherever it fits there, else on the
-//! first free row with an arrow from its parent. `json` and `proto` read the two encodings, `attributes` writes what
-//! spans carry.
+//! These spans have no threads, and they come in the order of their ends. A service is a process here, and
+//! `layout` puts its spans on rows by their parents. A span goes below its parent wherever it fits there, else on
+//! the first free row with an arrow from its parent. `json` and `proto` read the two encodings, `attributes`
+//! writes the attributes of spans.
 
 mod attributes;
 pub(crate) mod fields;

@@ -1,5 +1,5 @@
-//! Requests as protobuf: `ExportTraceServiceRequest`, or any number of them end to end. A resource with its spans is
-//! held at a time, of at most 64 MiB.
+//! Requests as protobuf: `ExportTraceServiceRequest`, or any number of them end to end. Holds one resource with its
+//! spans at a time, of at most 64 MiB.
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::fields::{
@@ -27,7 +27,6 @@ const RESOURCE_BYTES_MAX: usize = 64 << 20;
 /// Values within values; the parser of arguments allows 128.
 const DEPTH_MAX: u32 = 100;
 
-/// OpenTelemetry's traces as protobuf.
 pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry protobuf",
     sniff: looks_like_otlp,
@@ -162,7 +161,7 @@ fn key_value(bytes: &[u8], depth: u32) -> (&[u8], ProtoAnyValue<'_>) {
     (key, ProtoAnyValue { bytes: value, depth })
 }
 
-/// A span that another one is linked to: its ids, and what is said of the link.
+/// A span that another one is linked to: its ids, and the attributes of the link.
 struct ProtoLink<'a>(&'a [u8]);
 
 struct ProtoLinks<'a>(Vec<ProtoLink<'a>>);

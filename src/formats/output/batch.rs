@@ -17,15 +17,15 @@ const BATCH_EVENTS: usize = 20_000;
 /// The most events that a batch has room for before there are any: 2 MiB.
 const RESERVED_EVENTS_MAX: usize = 1 << 16;
 
-/// Rows of names, and bytes of their texts, from which a batch begins a new table of them: a program has some
-/// thousand, and a capture that names every span anew does not fill the memory.
+/// The rows of names, and below the bytes of their texts, from which on a batch begins a new table. A program has some
+/// thousand names; the limits bound the memory of a capture that names every span differently.
 const NAMES_MAX: usize = 1 << 16;
 const NAME_BYTES_MAX: usize = 8 << 20;
 
 /// Bytes of details of a batch, whatever the number of events.
 const BATCH_DETAIL_BYTES: usize = 8 << 20;
 
-/// The names that the batches so far have told, those of the one in the making with them.
+/// The names of the batches so far, with those of the current one.
 #[derive(Debug)]
 struct NameTable {
     /// Counts the tables, so that rows can be remembered together with the table that they are of.
@@ -89,13 +89,12 @@ impl BatchBuilder {
         }
     }
 
-    /// The same for a reader with little time, which hands on no other batches: each name is told once for many
-    /// batches, and ends are told with their begins. For tracks by [`Self::numbered_track`].
+    /// Like [`Self::new`] for a fast reader that hands on no other batches: each name is sent once for many batches,
+    /// and ends are sent with their begins. For tracks by [`Self::numbered_track`].
     pub(crate) fn telling_once(chunk_limits: ChunkLimits) -> Self {
         Self { tells_names_once: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
 
-    /// Counts what could not be taken.
     pub(crate) fn lose(&mut self, loss: Loss, place: SourcePos) {
         self.batch.losses.add(loss, place);
     }
@@ -165,8 +164,8 @@ impl BatchBuilder {
         row
     }
 
-    /// The row of a track that the reader has given a small number, for readers with little time: `key` is asked once a
-    /// batch. One reader uses this or [`Self::track_with`], not both.
+    /// The row of a track that the reader numbers itself, for fast readers: calls `key` once a batch. One reader uses
+    /// this or [`Self::track_with`], not both.
     #[inline]
     pub(crate) fn numbered_track(&mut self, number: usize, key: impl FnOnce() -> TrackKey) -> TrackIdx {
         match self.numbered_rows.get(number) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// The rows of things that run at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// Rows that are taken, by when they become free.
+    /// The rows in use, by when they become free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
     count: usize,

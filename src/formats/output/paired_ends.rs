@@ -1,17 +1,16 @@
-//! Ends that are known when their begins are handed on: a span that begins and ends within a batch needs one event,
-//! not two, so that half as many are kept, sorted and merged.
+//! Moves ends to their begins: a span that begins and ends within a batch needs one event, not two, so that memory,
+//! sort and merge have half as many.
 //!
-//! The result does not depend on where batches are cut, or on who else writes to the track: only the end is moved to
-//! a begin of its track, and which begin it closes is found out where all events stand in order. An end keeps an
-//! event of its own if it says more than a time, or if anything of its track stands at its time or later: it would be
-//! put before that.
+//! The result does not depend on where batches are cut, or on who else writes to the track. An end only moves to a
+//! begin of its track; the sorted store decides which begin it closes. An end stays an event of its own if it says more
+//! than a time, or if an event of its track has its time or a later one: it would be put before that.
 
 use crate::model::{Event, EventFlags, EventKind};
 
 /// The begins whose ends have not come, of the tracks of a reader that goes through a capture in its order.
 #[derive(Debug, Default)]
 pub(crate) struct PairedEnds {
-    /// By row of track in the batch; those beyond `rows` are kept to be used again.
+    /// By row of track in the batch; those beyond `rows` are spare.
     tails: Vec<Tail>,
     rows: usize,
     /// By number of track: the newest time of the batches before.
@@ -23,7 +22,7 @@ pub(crate) struct PairedEnds {
 struct Tail {
     number: Option<usize>,
     newest_ns: i64,
-    /// Where in the batch begins stand that no end was moved to, innermost last.
+    /// Positions in the batch of begins without an end, innermost last.
     open: Vec<u32>,
 }
 
@@ -39,8 +38,8 @@ impl PairedEnds {
         self.rows = 0;
     }
 
-    /// Takes note of the next track of the batch: the same number in every batch, for all events of that track. None
-    /// for a track whose ends are left alone.
+    /// Adds the next track of the batch: the same number in every batch, for all events of that track. `None` for
+    /// a track whose ends stay.
     pub(crate) fn add_track(&mut self, number: Option<usize>) {
         if self.tails.len() == self.rows {
             self.tails.push(Tail::default());
@@ -57,8 +56,8 @@ impl PairedEnds {
         self.rows += 1;
     }
 
-    /// Adds the next event of the capture to those of the batch, or moves it to its begin if it is an end that says
-    /// nothing more.
+    /// Adds the next event of the capture to the batch, or moves it to its begin if it is an
+    /// end that says nothing more.
     #[inline(always)] // as the builder of batches, which says why
     #[expect(clippy::inline_always, reason = "see there")]
     pub(crate) fn push(&mut self, events: &mut Vec<Event>, event: Event) {
@@ -72,7 +71,7 @@ impl PairedEnds {
         }
     }
 
-    /// The begin that an end can be moved to; `place` is where the event stands otherwise.
+    /// The begin that an end can move to; `place` is the end's position otherwise.
     #[inline]
     fn begin_for(&mut self, event: &Event, place: usize) -> Option<u32> {
         let tail = self.tails.get_mut(event.track.index())?;

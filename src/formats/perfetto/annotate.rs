@@ -10,16 +10,16 @@ use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, p
 /// Names of arguments that are interned; further ones are written out each time, so that memory stays bounded.
 const KEYS_MAX: usize = 1 << 16;
 
-/// Readers put this before every key, so it is taken away from those that have it.
+/// Readers put this before every key, so the writer removes it from keys that have it.
 const PREFIX: &str = "debug.";
 
-/// Numbers of the names of arguments.
+/// Interned names of arguments, with their iids.
 #[derive(Debug, Default)]
 pub(super) struct AnnotationKeys(FxHashMap<Box<str>, u64>);
 
 impl AnnotationKeys {
-    /// Appends a track event's annotations for an object, and to `interned` the names that are new. Text that is no
-    /// object is one annotation.
+    /// Appends a track event's annotations for an object, and to `interned` the names that are new. Text that is
+    /// no object is one annotation.
     pub(super) fn annotate(&mut self, args_json: &str, event: &mut Vec<u8>, interned: &mut Vec<u8>) {
         if args_json.is_empty() {
             return;
@@ -80,7 +80,7 @@ impl AnnotationKeys {
                 } else if let Some(number) = number.as_u64() {
                     push_number(bytes, debug_annotation::UINT_VALUE, number);
                 } else {
-                    // A number may be longer than a double can tell.
+                    // A number may have more digits than a double can hold.
                     let text = number.to_string();
                     match number.as_f64().filter(|double| is_same_number(*double, &text)) {
                         Some(double) => push_fixed64(bytes, debug_annotation::DOUBLE_VALUE, double.to_bits()),
@@ -101,7 +101,7 @@ fn push_empty(bytes: &mut Vec<u8>, kind: u64) {
     push_message(bytes, debug_annotation::NESTED_VALUE, |bytes| push_number(bytes, nested_value::NESTED_TYPE, kind));
 }
 
-/// Whether a double stands for the number in a text: no other digits come out of it.
+/// Whether a double is the number in a text: it prints the same digits.
 fn is_same_number(double: f64, text: &str) -> bool {
     let digits = |text: &str| {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();

@@ -56,7 +56,7 @@ impl ArgsWriter {
         self.json.push(']');
     }
 
-    /// Adds a debug annotation.
+    /// Adds a debug annotation: its name, then its value, as a member of the object.
     pub(super) fn annotation(&mut self, bytes: &[u8], shared: &mut Shared<'_>) {
         let key = annotation_name(bytes, shared.texts, shared.place, shared.losses);
         self.key("debug.", key);
@@ -65,7 +65,7 @@ impl ArgsWriter {
     }
 }
 
-/// What annotations refer to, and where they stand.
+/// The tables that annotations refer to, and the position and losses of their packet.
 pub(super) struct Shared<'a> {
     pub(super) texts: &'a InternedTexts,
     /// Know the types of messages.
@@ -140,14 +140,13 @@ impl ValueWriter<'_, '_> {
             }
         }
         let of = String::from_utf8_lossy(of);
-        // Names stand with a dot before them in descriptors, and may be told without.
+        // Names in descriptors have a dot before them, which annotations may omit.
         let of = if of.starts_with('.') { of } else { format!(".{of}").into() };
         let schema = tracks.schema_with_type(&of);
         TypedWriter { json: self.json, schema, place: *place, losses, shows_unknown: true }
             .message(message, &of, depth);
     }
 
-    /// Writes exactly one value.
     fn annotation(&mut self, bytes: &[u8], depth: u32) {
         let begins_at = self.json.len();
         if depth > DEPTH_MAX {
@@ -219,7 +218,7 @@ impl ValueWriter<'_, '_> {
         }
     }
 
-    /// Writes a value of the older kind: the keys of a dictionary stand apart from its values.
+    /// Writes a value of the older kind, where the keys and the values of a dictionary are separate lists.
     fn nested(&mut self, bytes: &[u8], depth: u32) {
         if depth > DEPTH_MAX {
             self.lose(Loss::DeepNesting);

@@ -1,5 +1,5 @@
-//! Brings times of every clock to the one clock of the capture, by the snapshots that the capture holds of several
-//! clocks at once. A time with no way to that clock is kept as it stands and counted.
+//! Converts times of every clock to the one clock of the capture, by the snapshots that the capture holds of several
+//! clocks at once. A time without a way to that clock stays as it is and counts as a loss.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +10,6 @@ use crate::model::{Loss, Losses, SourcePos};
 /// The clock of a capture that says nothing else.
 const BOOTTIME: u64 = builtin_clock::BOOTTIME;
 
-/// The clock of UTC.
 const REALTIME: u64 = builtin_clock::REALTIME;
 
 /// The clock of the oldest track events.
@@ -25,20 +24,20 @@ const READINGS_MAX: usize = 2 << 20;
 /// A snapshot has some ten clocks.
 const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 
-/// The most clocks that one is linked to. An event of a clock without a link to
-/// the capture's clock asks all of them.
+/// The most clocks that one is linked to: an event of a clock without a link to the capture's
+/// clock searches all of them.
 const LINKS_MAX: usize = 64;
 
-/// Each sequence has two or three; all beyond this are one.
+/// Each sequence has two or three. All clocks beyond this limit count as one.
 const CLOCKS_MAX: usize = 1 << 20;
 
-/// All clocks.
+/// The clocks of a capture and the offsets between them.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     /// Fixed by the first snapshot.
     primary: Option<usize>,
     rows: FxHashMap<ClockKey, usize>,
-    /// The clock that was asked for last: nearly always the next one too.
+    /// The most recently used clock: nearly always the next one too.
     recent: Option<(ClockKey, usize)>,
     all: Vec<Clock>,
     readings: usize,
@@ -54,7 +53,7 @@ struct ClockKey {
 #[derive(Debug)]
 struct Clock {
     unit_ns: u64,
-    /// Times are told as distances from the time before.
+    /// Each time is a delta to the one before.
     is_incremental: bool,
     newest_ns: i64,
     is_own: bool,
@@ -86,12 +85,12 @@ pub(super) enum Time {
     Known(i64),
     /// No snapshot leads to the capture's clock; the time is that of its own clock.
     Foreign(i64),
-    /// It does not fit.
+    /// The time does not fit into 64 bits.
     Bad,
 }
 
 impl Clocks {
-    /// Takes a snapshot that was written by `sequence`.
+    /// Reads a snapshot that `sequence` wrote.
     #[inline(never)]
     pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], place: SourcePos, losses: &mut Losses) {
         let mut readings: Vec<(usize, i64)> = Vec::new();
@@ -119,7 +118,7 @@ impl Clocks {
         self.link(&readings, place, losses);
     }
 
-    /// What is to be added to the capture's times for UTC, by the first snapshot of both clocks.
+    /// The nanoseconds to add to the capture's times for UTC, by the first snapshot of both clocks.
     pub(super) fn utc_offset_ns(&self) -> Option<i64> {
         let realtime = *self.rows.get(&key(0, REALTIME))?;
         let primary = self.primary?;
@@ -207,8 +206,8 @@ impl Clocks {
         Some((row, ns))
     }
 
-    /// Notes how the clocks of one snapshot stand to the capture's clock, or else to those of the whole capture: a link
-    /// between any two would take the square of what the capture holds.
+    /// Records the offsets of one snapshot's clocks to the capture's clock, or else to those of the whole capture.
+    /// Links between any two clocks would take memory by the square of their number.
     fn link(&mut self, readings: &[(usize, i64)], place: SourcePos, losses: &mut Losses) {
         let has_primary = readings.iter().any(|&(row, _)| Some(row) == self.primary);
         for &(to, to_ns) in readings {
@@ -240,7 +239,7 @@ impl Clocks {
                 });
                 let known = &mut links[position].readings;
                 if known.last().is_some_and(|&(newest_ns, _)| newest_ns > from_ns) {
-                    // The clock was set back, as a wall clock may be: its times before that stay as they are.
+                    // The clock was set back, as a wall clock may be: its earlier times stay as they are.
                     continue;
                 }
                 known.push((from_ns, later_ns));

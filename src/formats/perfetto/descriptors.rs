@@ -23,7 +23,7 @@ pub(super) const PARENTS_MAX: usize = 128;
 /// Every asynchronous span of Chromium may have a track; what is beyond this is not described. Some 500 MiB at most.
 const DESCRIPTORS_MAX: usize = 4 << 20;
 
-/// Everything that is described.
+/// All descriptions of a capture so far.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     by_uuid: FxHashMap<u64, Descriptor>,
@@ -31,25 +31,23 @@ pub(super) struct Descriptors {
     pub(super) process_of: FxHashMap<i64, i64>,
     /// The kernel says that it is older than version 4.14.
     pub(super) is_before_4_14: bool,
-    /// The kind of machine, as `uname` names it; empty if it is not told.
+    /// The kind of machine, as `uname` names it; empty if unknown.
     pub(super) machine: String,
     /// A track says how those below it are ordered.
     pub(super) is_ordered: bool,
-    /// The types of arguments.
     pub(super) schema: Schema,
-    /// Names and orders.
+    /// Names and orders that are not handed on yet.
     pub(super) metadata: Vec<Metadata>,
-    /// What could not be taken.
+    /// Losses in descriptions that are not handed on yet.
     pub(super) losses: Losses,
 }
 
-/// What a capture says of a track, over all times that it says it.
+/// The description of a track, merged from all packets that describe it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Descriptor {
     pub(super) parent: Option<u64>,
     pub(super) name: Box<str>,
     pub(super) process: Option<i64>,
-    /// Process and thread.
     pub(super) thread: Option<(i64, i64)>,
     pub(super) counter: Option<Counter>,
     /// Of a counter's values; empty if they have none.
@@ -60,26 +58,25 @@ pub(super) struct Descriptor {
     pub(super) rank: i64,
     /// It is not drawn together with its siblings of the same name.
     pub(super) stands_alone: bool,
-    /// What its siblings have in common that it is drawn together with, instead of the name; empty for the name.
+    /// The key of the siblings that it is drawn together with, instead of the name; empty for the name.
     pub(super) merge_key: Box<str>,
 }
 
 /// How a track orders those below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ChildOrder {
-    /// As they appear.
+    /// In the order of their first events.
     #[default]
     Appearance,
-    /// By their names.
     Name,
     /// By the ranks that they give.
     Rank,
 }
 
-/// What a counter counts.
+/// How to read the values of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counter {
-    /// The thread's own time, which is told beside the times of spans.
+    /// The thread's own time, which spans show beside their times.
     pub(super) is_thread_time: bool,
     pub(super) is_incremental: bool,
     pub(super) multiplier: i64,
@@ -93,7 +90,7 @@ impl Descriptors {
         let mut block = PacketBlock::default();
         while let Some(next) = packets.next(block)? {
             context.cancel.check()?;
-            // What is damaged is counted by the reading that this is for.
+            // The pass that this is for counts the damage.
             each_unpacked(&next, 0, &mut |packet, place| described.take_packet(packet, place));
             block = next;
         }
@@ -112,7 +109,7 @@ impl Descriptors {
         }
     }
 
-    /// Takes a field of a packet, if it is one that describes something.
+    /// Reads a field of a packet if it is a description.
     pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos) {
         match number {
             trace_packet::PROCESS_TREE => self.process_tree(bytes, place),
@@ -125,7 +122,7 @@ impl Descriptors {
         }
     }
 
-    /// Forgets what was described, but not what is to be told of it.
+    /// Forgets the descriptions, but keeps the metadata and losses that are not handed on yet.
     pub(super) fn forget(&mut self) {
         self.by_uuid.clear();
         self.process_of.clear();
@@ -262,7 +259,7 @@ impl Descriptors {
         Some((said.pid, said.tid))
     }
 
-    /// What the kernel says of processes and threads.
+    /// Reads the processes and threads of the kernel.
     fn process_tree(&mut self, bytes: &[u8], place: SourcePos) {
         for field in Fields::new(bytes) {
             let (mut id, mut group, mut name) = (None, None, Box::default());

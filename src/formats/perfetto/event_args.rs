@@ -13,7 +13,8 @@ use crate::model::args::Detail;
 const TYPED_MAX: usize = 256;
 
 impl PerfettoEventBuilder<'_> {
-    /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`](crate::model::Event::detail) holds for them.
+    /// Stores the arguments and the thread's own times, and returns the [`Event::detail`](crate::model::Event::detail)
+    /// of them.
     #[inline]
     pub(super) fn detail(
         &mut self,
@@ -87,7 +88,7 @@ impl PerfettoEventBuilder<'_> {
                     value,
                 ) => {
                     let sum = &mut self.sequence.newest_instructions;
-                    // One that is told in full stands for itself alone.
+                    // An absolute value does not change the sum.
                     let is_delta = number == track_event::THREAD_INSTRUCTION_COUNT_DELTA;
                     let count = if is_delta { sum.wrapping_add(value.signed()) } else { value.signed() };
                     if is_delta {

@@ -13,7 +13,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos};
 
-/// What all events are made with.
+/// The state that a packet's events are made with.
 pub(super) struct PerfettoEventBuilder<'m> {
     pub(super) sequence: &'m mut Sequence,
     pub(super) tracks: &'m mut PerfettoTracks,
@@ -63,7 +63,7 @@ impl<'a> TrackEvent<'a> {
             && self.legacy.is_none()
     }
 
-    /// The time in the oldest captures, which is told within the event.
+    /// The time in the oldest captures, which is a field of the event.
     pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
         match self.more.own_time? {
             OwnTime::Absolute(us) => Some(us),
@@ -86,7 +86,7 @@ impl PerfettoEventBuilder<'_> {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
         };
-        // The number 0 stands for no category among the known names, and for a missing one in an event.
+        // The number 0 means no category among the known names, and a missing one in an event.
         let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
         let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
         if is_simple
@@ -196,7 +196,7 @@ impl PerfettoEventBuilder<'_> {
         *sum
     }
 
-    /// Takes the counters that the event carries, and returns the thread's own time if it is among them.
+    /// Adds the counters that the event carries, and returns the thread's own time if it is among them.
     #[inline(never)]
     pub(super) fn further_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         if !event.has_counters {
@@ -229,7 +229,7 @@ impl PerfettoEventBuilder<'_> {
                 }
                 let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
                 match counter {
-                    // Told beside the span's own time rather than drawn: it is one value for each end of a span.
+                    // Shown beside the span's own time rather than drawn: it is one value for each end of a span.
                     Some(counter) if counter.is_thread_time => {
                         let value = if counter.is_incremental { self.sum(uuid, value as i64) } else { value as i64 };
                         thread_ts_ns = value.checked_mul(counter.multiplier);
@@ -257,8 +257,8 @@ impl PerfettoEventBuilder<'_> {
         by_counter.or_else(|| us?.checked_mul(1000))
     }
 
-    /// Flows that pass through the event. Which end of a flow it is, only the order of times tells: the first is where
-    /// it begins.
+    /// Adds the flows that pass through the event. Only the order of times decides which end of a flow it is: the
+    /// first event begins the flow.
     pub(super) fn flows(&mut self, event: &TrackEvent<'_>, made: &Event) {
         if !event.has_flows {
             return;

@@ -18,20 +18,20 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos};
 
-/// What the kernel's events need from one bundle to the next.
+/// The state of the kernel's events from one bundle to the next.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
     pub(super) scheduler: Scheduler,
-    /// The tracing of the scheduler was told to be before version 4.14, whose bits mean something else.
+    /// The kernel is older than version 4.14, whose scheduler's bits mean something else.
     is_before_4_14: bool,
-    /// The kind of machine, which tells what call a number is.
+    /// The kind of machine, which names the system call of a number.
     machine: String,
     is_begun: bool,
     args: ArgsWriter,
 }
 
 impl Kernel {
-    /// Takes what is described of threads anywhere in the capture, before the first event.
+    /// Reads the descriptions of threads from anywhere in the capture, before the first event.
     fn begin(&mut self, described: &Descriptors) {
         if !self.is_begun {
             described.process_of.iter().for_each(|(&tid, &pid)| self.scheduler.set_process(tid, pid));
@@ -41,7 +41,7 @@ impl Kernel {
     }
 }
 
-/// What is needed to take a bundle.
+/// Decodes a bundle of the kernel's events.
 pub(super) struct FtraceDecoder<'t> {
     pub(super) kernel: &'t mut Kernel,
     pub(super) clocks: &'t mut Clocks,
@@ -59,7 +59,7 @@ struct BundleClock {
 }
 
 impl FtraceDecoder<'_> {
-    /// Takes the events of one CPU.
+    /// Decodes the events of one CPU.
     pub(super) fn bundle(&mut self, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());
         let (mut cpu, mut clock, mut ftrace_ns, mut boot_ns) = (0, 0, None, None);
@@ -94,7 +94,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Threads that run to the end of the capture.
+    /// Ends the spans of threads that run to the end of the capture.
     pub(super) fn finish(&mut self) {
         self.kernel.scheduler.finish(self.batch, self.place);
     }

@@ -1,4 +1,4 @@
-//! A table of what a writer interns: ids that it counts up, and what each stands for.
+//! A table of the values that a writer interns, by the ids that it counts up.
 
 use rustc_hash::FxHashMap;
 

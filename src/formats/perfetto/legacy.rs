@@ -14,7 +14,7 @@ use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, TrackKey, TrackKind};
 
 impl PerfettoEventBuilder<'_> {
-    /// Takes a track event that says by a phase what it is.
+    /// Adds an event of the kind that its phase says.
     #[inline(never)]
     pub(super) fn legacy(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
         match legacy.phase {

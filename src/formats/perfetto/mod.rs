@@ -1,15 +1,14 @@
 //! Perfetto's protobuf captures: track events, the older events of Chrome within them, and the scheduling and markers
-//! of Linux. The few fields that a timeline shows are read by their numbers; typed arguments by the descriptor files
-//! that a capture holds.
+//! of Linux. The reader knows by number the few fields that a timeline shows, and decodes typed arguments by the
+//! descriptor files in the capture.
 //!
-//! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `parse` reads what they say for
-//! themselves, on several threads, `descriptors` tells who is who, `clocks` brings times to one clock, `sequence` is
-//! what the packets of one writer share, `track_event`, `legacy`, `ftrace` and `profile` make events, `args` and, for
-//! typed ones, `schema` write arguments, `order` tells where tracks stand, `read` goes through all packets. `write`
-//! makes captures, with `encode` for fields and `annotate` for arguments.
+//! In reading order: `packets` finds the packets, `parse` reads their fields on several threads, `descriptors` names
+//! tracks, processes and threads, `clocks` converts times to one clock, and `sequence` is the state of one writer.
+//! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` and, for typed ones, `schema` write arguments,
+//! `order` sorts tracks, and `read` goes through all packets. `write` writes captures, with `annotate` for arguments.
 //!
 //! One pass, and a second over the descriptions only where it is needed: an event may be on a track that is described
-//! after it, as 69 of a capture of Chromium are.
+//! after it, as are 69 events in a capture of Chromium.
 
 mod annotate;
 mod args;

@@ -1,5 +1,5 @@
-//! Where a capture wants its tracks among those of their process: the ranks and names of siblings, on every level ->
-//! one number for each track. Says nothing of a process whose tracks stand as they appear.
+//! The order that a capture wants for the tracks of a process: the ranks and names of siblings, on every level -> one
+//! number for each track. Leaves out processes whose tracks are in order of appearance.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,7 +7,7 @@ use super::descriptors::{ChildOrder, Descriptors, PARENTS_MAX};
 use super::tracks::PerfettoTracks;
 use crate::model::{Id, Metadata, TrackKey};
 
-/// Where a track stands among those below the same parent.
+/// The sort key of a track among those below the same parent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct OrderStep {
     rank: i64,
@@ -39,9 +39,9 @@ pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
         .filter(|(key, _)| ordered.contains(&key.pid))
         .map(|(key, uuid)| (key, path(uuid, described, &appeared)))
         .collect();
-    // Within each process alone: how those stand to each other is not told here.
+    // Within each process alone: this does not order processes.
     paths.sort_by(|(a, a_path), (b, b_path)| a.pid.cmp(&b.pid).then_with(|| a_path.cmp(b_path)));
-    // What is drawn together, as siblings of one name are, has one place.
+    // Tracks that are drawn together, such as siblings of one name, share a number.
     let mut together: FxHashMap<(&Id, &Id, &str), i64> = FxHashMap::default();
     let numbered = paths.iter().zip(1..).map(|((key, _), position)| {
         let is_shared = !key.name.is_empty() && key.slot >= TrackKey::SLOT_SIBLING && key.slot < TrackKey::SLOT_ALONE;
@@ -69,7 +69,7 @@ fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildO
     std::iter::from_fn(step).take(PARENTS_MAX)
 }
 
-/// Where a track stands, from the outside in.
+/// The sort keys of a track and its parents, from the outside in.
 fn path(uuid: u64, described: &Descriptors, appeared: &FxHashMap<u64, usize>) -> Vec<OrderStep> {
     let steps = line(uuid, described).map(|(uuid, order)| {
         let known = described.get(uuid);

@@ -1,5 +1,5 @@
-//! Packets out of a capture: a tag and a length before each. Unpacks bundles that are compressed. Finds its way again
-//! behind damage; holds one packet and what was read ahead of it, whatever the lengths claim.
+//! Packets out of a capture: a tag and a length before each. Unpacks compressed bundles. Resynchronises after damage;
+//! holds one packet and the bytes read ahead of it, whatever the lengths claim.
 
 use std::io::Read as _;
 use std::num::NonZeroU32;
@@ -14,11 +14,11 @@ use crate::model::{Loss, Losses, SourcePos};
 /// The tag of a packet, the only field at the top level.
 pub(super) const PACKET_TAG: u8 = bytes_tag(trace::PACKET) as u8;
 
-/// The most bytes of a packet, packed or unpacked: a longer one is taken for damage. Writers keep them below 512 KiB; a
+/// The most bytes of a packet, packed or unpacked: a longer one counts as damage. Writers keep them below 512 KiB; a
 /// screenshot may have some MiB.
 pub(super) const PACKET_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes read at once: what is parsed of them stays in the cache of a core until it is taken.
+/// Bytes read at once: their parsed packets stay in the cache of a core until the next thread reads them.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Packets of a block: as many as are usual in what is read at once. Bounds what is parsed of packets without content.
@@ -27,28 +27,29 @@ const BLOCK_PACKETS_MAX: usize = 4096;
 /// A bundle in a bundle is an accident or an attack.
 pub(super) const BUNDLES_MAX: u32 = 2;
 
-/// Behind damage, only a packet up to this length is taken for one: else one wrong length hides what follows.
+/// After damage, only a packet up to this length counts as one: else one wrong length hides what follows.
 const FOUND_PACKET_BYTES_MAX: usize = 1 << 20;
 
-/// Behind damage, this many fields of a packet are looked at before it is taken for one: bounds the time for each byte.
+/// After damage, this many fields of a packet are checked before it counts as one: bounds the time for each byte.
 const FOUND_PACKET_FIELDS: usize = 32;
 
 /// Fields that a packet may have: more is not a packet.
 const FIELD_NUMBER_MAX: u32 = 2000;
 
-/// The kinds of packets that are told from profiles of pprof have numbers up to this: somewhat more than are defined.
+/// The largest number of a kind of packet, for distinguishing captures from profiles of pprof: somewhat
+/// above those that are defined.
 const KIND_MAX: u32 = 140;
 
-/// Splits a capture.
+/// Splits a capture into blocks of packets.
 pub(super) struct Packets {
     source: Source,
     buffer: Vec<u8>,
     /// Where the next packet begins in the buffer.
     start: usize,
-    /// Where the buffer stands in the capture.
+    /// The offset of the buffer in the capture.
     offset: u64,
     at_end: bool,
-    /// What was damaged on the way.
+    /// Losses by damage between the packets.
     pub(super) losses: Losses,
 }
 
@@ -56,12 +57,12 @@ pub(super) struct Packets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     start: u32,
-    /// Never 0, since a tag stands before it: an optional part then takes no more than a part.
+    /// Never 0, since a tag precedes it: so an optional part takes no more memory than a part.
     end: NonZeroU32,
 }
 
 impl Part {
-    /// Where `bytes` stand, which are a part of `block`.
+    /// The position of `bytes`, which are a part of `block`.
     #[inline]
     pub(super) fn new(bytes: &[u8], block: &[u8]) -> Self {
         let start = bytes.as_ptr().addr().wrapping_sub(block.as_ptr().addr());
@@ -71,7 +72,6 @@ impl Part {
         Self { start: end.get().saturating_sub(bytes.len() as u32), end }
     }
 
-    /// The bytes.
     #[inline]
     pub(super) fn in_block(self, block: &[u8]) -> &[u8] {
         block.get(self.start as usize..self.end.get() as usize).unwrap_or_default()
@@ -82,26 +82,26 @@ impl Part {
 #[derive(Debug, Default)]
 pub(super) struct PacketBlock {
     pub(super) bytes: Vec<u8>,
-    /// Where they stand in the capture. Those of a bundle stand where the bundle does.
+    /// The offset of the first byte in the capture. Packets of a bundle have the bundle's offset.
     pub(super) offset: u64,
-    /// What is in each packet, and where the packet begins in the bytes.
+    /// For each packet, where it begins in the bytes and its content.
     pub(super) packets: Vec<(u32, Part)>,
 }
 
 impl PacketBlock {
-    /// Where a packet stands that begins so many bytes into the block.
+    /// The position in the capture of the packet that begins at byte `at` of the block.
     pub(super) fn place(&self, at: u32) -> SourcePos {
         SourcePos::Offset(self.offset + u64::from(at))
     }
 }
 
-/// What the next bytes are.
+/// The kind of the next bytes.
 enum Next {
     /// A packet with so many bytes before its body.
     Packet { head: usize, len: usize },
     /// The beginning of a packet.
     Unfinished { need: usize },
-    /// Anything else.
+    /// Bytes that no packet begins with.
     Damaged,
 }
 
@@ -123,7 +123,7 @@ impl Packets {
                 let follows = self.buffer.get(body + len).copied();
                 let bytes = &self.buffer[body..body + len];
                 if follows.is_none_or(|tag| tag == PACKET_TAG) || is_whole(bytes) {
-                    // What is read ahead is far below 4 GiB.
+                    // The read-ahead is far below 4 GiB.
                     block.packets.push((self.start as u32, Part::new(bytes, &self.buffer)));
                     self.start = body + len;
                     continue;
@@ -133,7 +133,7 @@ impl Packets {
                 return Ok(Some(self.hand_out(block)));
             }
             let may_go_on = match next {
-                // What follows tells whether the length is right.
+                // The next byte shows whether the length is right.
                 Next::Packet { head, len } if self.start + head + len == self.buffer.len() && !self.at_end => {
                     self.read_more(head + len + 1)?;
                     true
@@ -148,7 +148,7 @@ impl Packets {
         }
     }
 
-    /// Hands out the bytes of the packets that were found.
+    /// Moves the bytes of the packets into the block.
     fn hand_out(&mut self, mut block: PacketBlock) -> PacketBlock {
         block.bytes.clear();
         block.bytes.extend_from_slice(&self.buffer[self.start..]);
@@ -175,7 +175,7 @@ impl Packets {
         SourcePos::Offset(self.offset + self.start as u64)
     }
 
-    /// Reads until `need` bytes stand behind the start or the source ends; says whether there are that many.
+    /// Reads until the buffer has `need` bytes from the start on or the source ends; returns whether it has.
     fn read_more(&mut self, need: usize) -> Result<bool, ReadError> {
         let block_bytes = self.source.block_bytes(READ_BYTES);
         if self.start > 0 {
@@ -204,7 +204,7 @@ impl Packets {
                 if self.read_more(1)? {
                     continue;
                 }
-                // What cannot be a packet up to the very end is a packet that was cut.
+                // Without another packet up to the very end, this one was cut.
                 self.losses.add(Loss::Truncated, damaged_at);
                 return Ok(false);
             };
@@ -246,7 +246,7 @@ fn is_whole(bytes: &[u8]) -> bool {
     !fields.is_broken()
 }
 
-/// Whether a packet seems to stand here: its first fields are ones that packets have, and a packet follows it.
+/// Whether these bytes look like a packet: its first fields are ones that packets have, and a packet follows it.
 pub(super) fn is_probable(bytes: &[u8]) -> bool {
     let Next::Packet { head, len } = peek_next(bytes) else { return false };
     let body = &bytes[head..head + len];
@@ -290,8 +290,7 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     let is_cut = len > rest.len();
     let body = &rest[..len.min(rest.len())];
     let mut fields = Fields::new(body);
-    // A packet tells its writer, its time, or is of a kind that stands alone; a value type of pprof has two small
-    // numbers.
+    // A packet has its writer, its time, or a kind that needs neither; a value type of pprof has two small numbers.
     let is_packet = fields.by_ref().any(|field| match (field.number, field.value) {
         (number, ProtoValue::Bytes(_)) => KINDS.contains(&number) || is_later_kind(number),
         (number, _) => NUMBERS.contains(&number),
@@ -305,9 +304,9 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
 pub(super) struct Bundle {
     /// As many of its packets as a block may have.
     pub(super) block: PacketBlock,
-    /// What of the bytes was looked at.
+    /// How many of the bytes were split into packets.
     taken: usize,
-    /// What was damaged in it.
+    /// Damage inside of the bundle.
     pub(super) losses: Losses,
 }
 
@@ -360,7 +359,7 @@ impl Bundle {
     }
 }
 
-/// Hands on what is in each packet of a block, or in those of a bundle in it, with where it stands.
+/// Calls `take` with the content and position of each packet of a block, and of each bundle in it.
 pub(super) fn each_unpacked(block: &PacketBlock, depth: u32, take: &mut dyn FnMut(&[u8], SourcePos)) {
     for &(at, part) in &block.packets {
         let (packet, place) = (part.in_block(&block.bytes), block.place(at));

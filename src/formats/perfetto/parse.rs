@@ -1,5 +1,5 @@
-//! What a packet says without what stands before it: where its parts are, and the numbers of its track event. So blocks
-//! are parsed at once, on several threads; what the numbers mean is told by `read`, in the order of the capture.
+//! The fields of packets that need no earlier packet: the positions of their parts, and the numbers of their track
+//! event. So blocks are parsed in parallel; `read` interprets the numbers, in the order of the capture.
 
 use super::fields::{sequence_flags, trace_packet, track_event};
 use super::packets::{Bundle, PacketBlock, Part};
@@ -10,7 +10,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 /// is unpacked when its turn comes.
 const UNPACKED_AHEAD_BYTES: usize = 4 << 20;
 
-/// A block, and what its packets say.
+/// A block and its parsed packets.
 #[derive(Debug, Default)]
 pub(super) struct ParsedBlock {
     pub(super) block: PacketBlock,
@@ -19,23 +19,23 @@ pub(super) struct ParsedBlock {
     pub(super) bundles: Vec<(usize, ParsedBundle)>,
 }
 
-/// An unpacked bundle, and what its first packets say.
+/// An unpacked bundle and its first parsed packets.
 #[derive(Debug)]
 pub(super) struct ParsedBundle {
     pub(super) bundle: Bundle,
     pub(super) table: PacketTable,
 }
 
-/// What the packets of a block say.
+/// The parsed packets of a block.
 #[derive(Debug, Default)]
 pub(super) struct PacketTable {
     pub(super) packets: Vec<PacketFields>,
-    /// What most packets do not say; row 0 is nothing.
+    /// Fields that most packets lack; row 0 is empty.
     more: Vec<RareFields>,
 }
 
-/// The fields of a packet that say how to read it, and what it is. Small, since each goes from the core that parses to
-/// the one that understands: what few packets have is a row of [`RareFields`].
+/// The fields of a packet that say how to read it, and what it is. Small, since each moves from the core that parses to
+/// the one that interprets: fields that few packets have are a row of [`RareFields`].
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
@@ -63,10 +63,10 @@ pub(super) struct PacketFields {
 pub(super) struct EventFields {
     pub(super) track: Option<u64>,
     pub(super) name_iid: u64,
-    /// The last of them.
+    /// The last of the categories.
     pub(super) category_iid: u64,
     pub(super) categories: u32,
-    /// What it is; numbers that do not fit are as unknown as the largest.
+    /// The type of the event. A number that does not fit becomes the largest, which is as unknown.
     pub(super) kind: u32,
     pub(super) has_inline_category: bool,
     pub(super) has_counters: bool,
@@ -75,7 +75,7 @@ pub(super) struct EventFields {
     pub(super) is_broken: bool,
 }
 
-/// What few packets and track events say.
+/// Fields that few packets and track events have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RareFields {
     pub(super) interned: Option<Part>,
@@ -94,11 +94,11 @@ pub(super) enum CounterValue {
     Double(f64),
 }
 
-/// A time that an event tells itself, in microseconds.
+/// A time in the event itself, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OwnTime {
     Absolute(i64),
-    /// Than the event before.
+    /// Microseconds after the event before.
     Later(i64),
 }
 
@@ -119,7 +119,7 @@ impl ParsedBlock {
         Self { block, table, bundles }
     }
 
-    /// Bytes that this holds.
+    /// The memory of the block and its tables, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let of = |block: &PacketBlock, table: &PacketTable| {
             let of_said =
@@ -162,7 +162,7 @@ impl PacketTable {
         }
     }
 
-    /// What few packets say.
+    /// The rare fields of a packet.
     #[inline]
     pub(super) fn more(&self, packet: &PacketFields) -> &RareFields {
         &self.more[packet.more as usize]
@@ -185,7 +185,7 @@ impl PacketParser<'_> {
         const EVENT: u64 = bytes_tag(trace_packet::TRACK_EVENT);
         let mut fields = Fields::new(part.in_block(self.block));
         loop {
-            // Those of nearly all packets, told apart at one step.
+            // The fields of nearly all packets, in one match.
             if let Some((tag, value)) = fields.small() {
                 match u64::from(tag) {
                     SEQUENCE => self.packet.sequence = value.into(),
@@ -263,7 +263,7 @@ impl PacketParser<'_> {
             let (tag, value) = match fields.small() {
                 Some((tag, value)) => (tag.into(), value.into()),
                 None => match fields.tag() {
-                    // Those of nearly all events, told apart at one step.
+                    // The fields of nearly all events, in one match.
                     Some(tag @ (KIND | TRACK | NAME | CATEGORY)) => (tag, fields.varint()),
                     Some(tag) => {
                         if let Some(field) = fields.value(tag) {
@@ -317,7 +317,7 @@ impl PacketParser<'_> {
         }
     }
 
-    /// The packet's row of what few say.
+    /// The packet's row of rare fields, new if it has none.
     fn more(&mut self) -> &mut RareFields {
         if self.packet.more == 0 {
             // A block has some thousand packets.

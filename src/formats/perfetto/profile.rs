@@ -1,6 +1,6 @@
-//! Samples of call stacks: those that the kernel's counters trigger, and those that Chromium takes of its own threads.
-//! Their stacks, frames and functions are interned tables of their writer. Heap profiles, which have no times, are not
-//! for here.
+//! Samples of call stacks: those that the kernel's counters trigger, and those that Chromium takes of its
+//! own threads. Their stacks, frames and functions are interned tables of their writer. Leaves out heap
+//! profiles, which have no times.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 /// A stack of more frames is an attack: rows of the table of stacks are made for each.
 const FRAMES_MAX: usize = 1 << 16;
 
-/// Tables of one writer.
+/// The interned stacks of one writer.
 #[derive(Debug, Default)]
 pub(super) struct PerfettoStackTables {
     functions: Interned<Box<[u8]>>,
@@ -39,7 +39,7 @@ struct PerfettoFrame {
 }
 
 impl PerfettoStackTables {
-    /// Takes an entry of a table of interned data; false if it is none of these.
+    /// Adds an entry of interned data; false if it belongs to none of these tables.
     pub(super) fn intern(&mut self, table: FieldNumber, bytes: &[u8]) -> bool {
         let mut iid = 0;
         let mut text: &[u8] = &[];
@@ -81,7 +81,7 @@ impl PerfettoStackTables {
         true
     }
 
-    /// The row of an interned stack in the batch; `None` if the writer told of no such stack.
+    /// The row of an interned stack in the batch; `None` if the writer interned no such stack.
     pub(super) fn stack(&mut self, iid: u64, batch: &mut BatchBuilder, place: SourcePos) -> Option<StackIdx> {
         if let Some(&(number, known)) = self.known.get(&iid)
             && number == batch.number
@@ -97,8 +97,8 @@ impl PerfettoStackTables {
         Some(stack)
     }
 
-    /// What the frames of an interned stack are called, outermost first, each `None` that the writer did not tell of;
-    /// `None` if it told of no such stack.
+    /// The names of an interned stack's frames, outermost first, `None` for a frame that the writer did not intern.
+    /// `None` altogether without such a stack.
     pub(super) fn names(&self, iid: u64) -> Option<impl Iterator<Item = Option<Cow<'_, [u8]>>>> {
         Some(self.callstacks.get(iid)?.iter().map(|&frame| self.frame_text(frame)))
     }

@@ -1,6 +1,5 @@
-//! Packets in the order of the capture -> batches of events. Blocks of packets are parsed on several threads; what they
-//! say is understood on one, since each packet builds on those before it; the thread that takes the batches sorts them
-//! meanwhile.
+//! Packets in the order of the capture -> batches of events. Several threads parse blocks of packets. One thread
+//! interprets them, since each packet builds on those before it, while the thread that accepts the batches sorts them.
 
 use std::thread;
 
@@ -38,13 +37,12 @@ const SEQUENCES_MAX: usize = 1 << 18;
 /// Batches that wait to be sorted, some MiB: enough that neither thread waits for the other's worst batch.
 const BATCHES_AHEAD: usize = 4;
 
-/// What a block takes with all that its packets say, usually: eight times its own bytes.
+/// The usual memory of a block with its parsed packets: eight times its own bytes.
 const BLOCK_MEMORY_BYTES: u64 = 512 << 10;
 
 /// Events of a batch. A writer interns its names once, and each batch has to look each of them up again.
 const BATCH_EVENTS: usize = 64 * 1024;
 
-/// Perfetto's captures.
 pub(crate) const FORMAT: Format = Format {
     name: "Perfetto",
     sniff: looks_like_perfetto,
@@ -57,7 +55,6 @@ fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Perfetto { source: Some(source) }))
 }
 
-/// A capture of Perfetto.
 struct Perfetto {
     source: Option<Source>,
 }
@@ -74,7 +71,7 @@ impl StreamReader for Perfetto {
         thread::scope(|scope| {
             let (batches, decoded) = bounded(BATCHES_AHEAD);
             let decoding = scope.spawn(move || {
-                // Nobody waits once what takes the batches has failed.
+                // Nobody receives once the sink has failed.
                 decode(source, context, &mut |batch| batches.send(batch).map_err(|_| ReadError::Cancelled(Cancelled)))
             });
             for mut batch in &decoded {
@@ -92,7 +89,7 @@ impl StreamReader for Perfetto {
     }
 }
 
-/// Takes a batch that is full.
+/// Hands on a full batch.
 type EmitBatch<'h> = &'h mut dyn FnMut(Batch) -> Result<(), ReadError>;
 
 /// Goes through a capture, handing on batches in its order, each unsorted.
@@ -103,7 +100,7 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
     let affordable = BudgetShare::PerfettoBlocks.bytes(&context.budget) / BLOCK_MEMORY_BYTES;
     let threads = context.threads;
     let ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, jobs_ahead(threads));
-    // What blocks that are done took, to be filled again.
+    // The buffers of finished blocks, to be filled again.
     let (spare, spares) = bounded(ahead);
     let next = || {
         let (block, table) = spares.try_recv().unwrap_or_default();
@@ -162,7 +159,7 @@ impl Sequences {
     }
 }
 
-/// What lasts from one packet to the next.
+/// The state from one packet to the next.
 struct Decoder {
     sequences: Sequences,
     clocks: Clocks,
@@ -202,7 +199,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes the packets of a bundle, which are within so many bundles.
+    /// Decodes the packets of a bundle, which is inside of `depth` - 1 other bundles.
     fn bundle(&mut self, mut unpacked: ParsedBundle, depth: u32, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         loop {
             let block = &unpacked.bundle.block;
@@ -223,7 +220,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes a packet that is no bundle. Hands the batch on if it is full.
+    /// Decodes a packet that is no bundle. Hands the batch on if it is full.
     fn take_packet(
         &mut self,
         fields: &PacketFields,
@@ -245,7 +242,7 @@ impl Decoder {
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, place);
         }
-        // Descriptions build on nothing before them.
+        // Descriptions depend on no earlier packet.
         if descriptors::is_description(fields.kind) {
             self.tracks.describe(fields.kind, data, place, &mut self.batch);
         }
@@ -258,7 +255,7 @@ impl Decoder {
         } else if fields.was_dropped {
             sequence.is_valid = false;
         }
-        // The first packet of a sequence says so too: nothing is known to be lost before it.
+        // The first packet of a sequence has this flag too, and no packet is known to be lost before it.
         if fields.was_dropped && sequence.is_known {
             self.batch.lose(Loss::RecorderLost, place);
         }
@@ -278,7 +275,7 @@ impl Decoder {
             return self.clocks.snapshot(fields.sequence, data, place, &mut self.batch.batch.losses);
         }
         let clock = fields.clock.map(u64::from).or(sequence.defaults.clock);
-        // Asked of every packet with a time: the next one of its clock may be a distance from it.
+        // Converts the time of every packet that has one: the next one of its clock may be a delta to it.
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
         if fields.kind == trace_packet::TRACK_EVENT {
             let legacy = more.legacy.map(|part| Legacy::read(in_block(part)));
@@ -289,7 +286,7 @@ impl Decoder {
         }
     }
 
-    /// Takes a packet that is no track event.
+    /// Decodes a packet that is no track event.
     #[inline(never)]
     fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
         match fields.kind {
@@ -362,8 +359,8 @@ impl Decoder {
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 
-    /// Samples of the writer's thread, each told by the time from the one before; the packet's own time says when it
-    /// was written.
+    /// Adds samples of the writer's thread. Each has the time since the one before, and the packet's own time
+    /// is that of writing it.
     fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let Some((pid, tid)) = sequence.thread else { return self.batch.lose(Loss::MissingState, place) };
@@ -400,8 +397,7 @@ impl Decoder {
     }
 }
 
-/// Packets that say how the capture was recorded, or that the first pass has taken: nothing of them belongs on a
-/// timeline.
+/// Whether packets of a kind describe the recording, or were read by the first pass: a timeline shows nothing of them.
 fn is_about_the_recording(kind: FieldNumber) -> bool {
     use trace_packet as packet;
     const SERVICE: [FieldNumber; 6] = [

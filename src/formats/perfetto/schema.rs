@@ -18,7 +18,7 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// What track events are.
+/// The message whose extensions are typed arguments.
 const TRACK_EVENT: &str = ".perfetto.protos.TrackEvent";
 
 /// Chromium has some 3,000 fields and names of values; this is far more, and some 100 MiB.
@@ -174,7 +174,7 @@ impl Schema {
         self.messages.get(TRACK_EVENT).is_some_and(|fields| fields.contains_key(&number))
     }
 
-    /// Takes the descriptor files of a packet. What a capture says goes before the table here.
+    /// Adds the descriptor files of a packet. The types of a capture override the built-in table.
     pub(super) fn take_extension(&mut self, extension: &[u8], place: SourcePos, losses: &mut Losses) {
         let sets = Fields::new(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
         let files = sets.flat_map(|set| Fields::new(set.value.bytes()));
@@ -189,7 +189,7 @@ impl Schema {
         }
     }
 
-    /// Takes the messages, enumerations and extensions in a file or a message, which have these numbers in it.
+    /// Adds the messages, enumerations and extensions of a file or a message, which have these field numbers in it.
     fn take_types(&mut self, bytes: &[u8], [messages, enums, extensions]: [FieldNumber; 3], scope: &str, depth: u32) {
         for field in Fields::new(bytes) {
             if depth > DEPTH_MAX || self.rows >= ROWS_MAX {
@@ -235,7 +235,7 @@ impl Schema {
     }
 }
 
-/// Writes typed arguments.
+/// Writes typed arguments as JSON, by the types of a schema.
 pub(super) struct TypedWriter<'a> {
     pub(super) json: &'a mut String,
     pub(super) schema: &'a Schema,
@@ -268,8 +268,8 @@ impl TypedWriter<'_> {
         self.json.push('}');
     }
 
-    /// Writes fields by their numbers: what is repeated stands together then. Of a field that is not, the last word
-    /// counts.
+    /// Writes fields by their numbers, so that repeated ones become one list. Of a field that is not
+    /// repeated, the last value counts.
     fn members(&mut self, mut fields: Vec<(FieldNumber, ProtoValue<'_>)>, of: &str, depth: u32) {
         fields.sort_by_key(|&(number, _)| number);
         let schema = self.schema;
@@ -326,8 +326,8 @@ impl TypedWriter<'_> {
         self.json.push(']');
     }
 
-    /// Writes a value of which only the width is known. Bytes are text if they are some, else a message if they can be
-    /// one.
+    /// Writes a value of which only the width is known. Bytes are text if they are valid text, else a message
+    /// if they parse as one.
     fn unknown(&mut self, value: ProtoValue<'_>, depth: u32) {
         let ProtoValue::Bytes(bytes) = value else {
             let _ = write!(self.json, "{}", value.number()); // to memory
@@ -419,7 +419,7 @@ fn is_message(bytes: &[u8]) -> bool {
     all_numbered && !fields.is_broken()
 }
 
-/// The values that stand together in one field.
+/// The values of a packed field.
 fn unpacked(packed: &[u8], kind: u64) -> Vec<ProtoValue<'_>> {
     match kind {
         field_type::TYPE_FLOAT | field_type::TYPE_FIXED32 | field_type::TYPE_SFIXED32 => {

@@ -1,4 +1,5 @@
-//! What the packets of one writer share: interned texts, defaults, sums, and whether packets before were lost.
+//! The state that the packets of one writer share: interned texts, defaults, sums, and
+//! whether earlier packets were lost.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +10,7 @@ use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::NameIdx;
 
-/// Names that are found without a look-up; 24 bytes each, for each writer.
+/// Names with an array entry instead of a hash look-up; 24 bytes each, for each writer.
 const RECENT_NAMES_MAX: u64 = 4096;
 
 /// Pairs of name and category that are remembered: a writer has some hundred.
@@ -25,7 +26,7 @@ pub(super) struct Sequence {
     pub(super) texts: InternedTexts,
     pub(super) defaults: Defaults,
     pub(super) stacks: PerfettoStackTables,
-    /// Of counters that are told as distances, by their uuids.
+    /// The sums of counters that are written as deltas, by their uuids.
     pub(super) sums: FxHashMap<u64, i64>,
     /// The thread whose events these are, in captures without tracks.
     pub(super) thread: Option<(i64, i64)>,
@@ -36,7 +37,7 @@ pub(super) struct Sequence {
     known_names: FxHashMap<(u64, u64), (u32, NameIdx)>,
     /// The same for names of small numbers: table, category, row. A name has one category nearly always.
     recent_names: Vec<(u32, u64, NameIdx)>,
-    /// The track of the uuid that was asked for last.
+    /// The most recently used uuid and its track.
     pub(super) recent_track: Option<(u64, TrackNumber)>,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct InternedTexts {
     pub(super) locations: Interned<Location>,
 }
 
-/// Where in a source.
+/// A position in the source of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Location {
     pub(super) file: Box<[u8]>,
@@ -71,7 +72,7 @@ pub(super) struct Location {
 }
 
 impl Sequence {
-    /// The writer begins anew: nothing that it said before is meant from here on.
+    /// Clears the state: the writer refers to nothing before this packet.
     #[inline(never)]
     pub(super) fn clear(&mut self) {
         self.texts = InternedTexts::default();
@@ -84,7 +85,7 @@ impl Sequence {
         self.is_valid = true;
     }
 
-    /// Takes texts; false if they are malformed.
+    /// Adds interned data; false if it is malformed.
     #[inline(never)]
     pub(super) fn intern(&mut self, bytes: &[u8]) -> bool {
         let mut fields = Fields::new(bytes);
@@ -129,7 +130,6 @@ impl Sequence {
         is_whole && !fields.is_broken()
     }
 
-    /// Takes defaults.
     #[inline(never)]
     pub(super) fn set_defaults(&mut self, bytes: &[u8]) {
         let mut defaults = Defaults::default();

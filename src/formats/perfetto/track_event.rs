@@ -7,10 +7,10 @@ use crate::formats::output::batch::bare;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx};
 
 impl PerfettoEventBuilder<'_> {
-    /// Takes a track event.
+    /// Adds the event that a track event is, with its counters, flows and arguments.
     pub(super) fn track_event(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         if event.is_broken {
-            // What was read is shown all the same.
+            // The part before the damage is shown all the same.
             self.batch.lose(Loss::BadRecord, self.place);
         }
         let kind = match u64::from(event.kind) {

@@ -25,11 +25,11 @@ pub(super) struct TrackNumber(pub(super) usize);
 #[derive(Debug, Default)]
 pub(super) struct PerfettoTracks {
     described: Descriptors,
-    /// How to find out what is described behind the packets that were read, until that is done.
+    /// The pass that reads the descriptions after the packets so far; `None` once it is done.
     second_pass: Option<SecondPass>,
-    /// Why it could not be found out.
+    /// The error of that pass.
     failed: Option<ReadError>,
-    /// Takes descriptions that are known already: names and losses are told where they stand all the same.
+    /// A scratch table for descriptions that the second pass has read already: only their names and losses are used.
     known_already: Descriptors,
     keys: Vec<TrackKey>,
     numbers: FxHashMap<TrackKey, TrackNumber>,
@@ -39,11 +39,11 @@ pub(super) struct PerfettoTracks {
     alike: FxHashMap<TrackKey, u32>,
     /// By parent, and key of what is drawn together below it: the name that all of these have.
     merged: FxHashMap<(Option<u64>, Box<str>), Box<str>>,
-    /// Names that stand for a key, each below a parent.
+    /// Names that belong to a key, each below a parent.
     merged_names: FxHashSet<(Option<u64>, Box<str>)>,
 }
 
-/// Whose a track is, by its parents.
+/// The process and the thread that a track belongs to, by its parents.
 #[derive(Debug, Clone, Default)]
 struct Owner {
     pid: Id,
@@ -54,7 +54,7 @@ struct Owner {
 #[derive(Debug)]
 pub(super) struct SecondPass {
     pub(super) path: PathBuf,
-    /// Without progress: it is shown by the reading that this is for.
+    /// Without progress: the first pass reports it.
     pub(super) context: ReadContext,
 }
 
@@ -69,7 +69,7 @@ impl PerfettoTracks {
         Self { second_pass: Some(second_pass), ..Self::default() }
     }
 
-    /// Takes a field of a packet that may describe something, and hands names and losses to the batch.
+    /// Reads a field of a packet that may be a description, and hands names and losses to the batch.
     #[inline(never)]
     pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let said = if self.second_pass.is_some() {
@@ -85,7 +85,7 @@ impl PerfettoTracks {
         batch.batch.losses.merge(&std::mem::take(&mut said.losses));
     }
 
-    /// Everything that the capture describes anywhere: reads it from its beginning to its end, once.
+    /// All descriptions of the capture: reads it from its beginning to its end, once.
     pub(super) fn all_described(&mut self) -> &Descriptors {
         if let Some(second_pass) = self.second_pass.take() {
             match second_pass.collect() {
@@ -102,7 +102,7 @@ impl PerfettoTracks {
         if self.failed.is_some() { self.failed.take() } else { None }
     }
 
-    /// What is described of a uuid, anywhere in the capture.
+    /// The description of a uuid, from anywhere in the capture.
     pub(super) fn descriptor(&mut self, uuid: u64) -> Option<&Descriptor> {
         if self.second_pass.is_some() && !self.described.has_all_parents(uuid) {
             self.all_described();
@@ -155,12 +155,10 @@ impl PerfettoTracks {
         })
     }
 
-    /// A thread's track.
     pub(super) fn thread(&mut self, pid: i64, tid: i64) -> TrackNumber {
         self.number(plain(TrackKind::Thread, Id::Number(pid), Id::Number(tid)))
     }
 
-    /// A process's track.
     pub(super) fn process(&mut self, pid: Id) -> TrackNumber {
         self.number(plain(TrackKind::Process, pid, Id::None))
     }
@@ -231,8 +229,8 @@ impl PerfettoTracks {
         TrackKey { slot, ..key }
     }
 
-    /// The name of a track of spans. Tracks of one name are drawn together: those that shall be, by a key, are called
-    /// as the first of them, and those of another key not so.
+    /// The name of a track of spans. Tracks of one name are drawn together: so all tracks of a merge key get the name
+    /// of the first of them, and those of another key a different one.
     fn merged_name(&mut self, descriptor: &Descriptor) -> Box<str> {
         let name = self.name_below(descriptor);
         if descriptor.merge_key.is_empty() {
@@ -248,8 +246,8 @@ impl PerfettoTracks {
         name
     }
 
-    /// The name of a track of spans behind those of the tracks that it is below, up to its thread or process: spans of
-    /// one name share rows, and the queues of two devices are not one.
+    /// The names of a track of spans and of the tracks above it, up to its thread or process. Spans of one name share
+    /// rows, and the queues of two devices are not one.
     fn name_below(&self, descriptor: &Descriptor) -> Box<str> {
         let mut path = descriptor.name.clone();
         let mut last = &descriptor.name;
@@ -259,7 +257,7 @@ impl PerfettoTracks {
             if parent.thread.is_some() || parent.process.is_some() {
                 break;
             }
-            // What is below a track of its own name is more of the same.
+            // A track below one of the same name adds nothing to the path.
             if !path.is_empty() && !parent.name.is_empty() && parent.name != *last {
                 path = format!("{} / {path}", parent.name).into();
                 last = &parent.name;

@@ -7,7 +7,7 @@
 //! | begin, end | a slice's begin and end, on a track of its own or one for what overlaps it |
 //! | instant | an instant |
 //! | counter | a value of a counter track |
-//! | flow | an id of the event that it belongs to; where only its time tells, a flow event of the older kind |
+//! | flow | an id of the event that it belongs to; where only its time decides that, a flow event of the older kind |
 //! | sample | a sample of the kernel's counters, whose stack is interned |
 //! | process, thread | descriptors, before all events; ids that are no numbers get numbers that no system gives |
 //!
@@ -33,9 +33,9 @@ use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, S
 const SEQUENCE: u64 = 1;
 /// The mapping of all frames, which no address leads to: Perfetto takes no frame without one.
 const MAPPING: u64 = 1;
-/// Numbers from here on stand for ids that are none: above what systems give, within what the format holds.
+/// Numbers from here on replace ids that are text: above the ids of systems, within the range of the format.
 const MADE_UP_IDS: i64 = 0x7000_0000;
-/// Bits of the number of a track in its uuid; those above tell which of the rows for what overlaps it is.
+/// Bits of the number of a track in its uuid; those above are the index of the row for overlapping spans.
 const OVERLAP_SHIFT: u32 = 32;
 /// Uuids of processes, apart from those of tracks.
 const PROCESS_BIT: u64 = 1 << 62;
@@ -43,23 +43,21 @@ const PROCESS_BIT: u64 = 1 << 62;
 /// A flow that belongs to an event, and whether it ends there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlowOf {
-    /// Its id.
     pub(crate) id: u64,
-    /// Whether it ends there.
     pub(crate) ends: bool,
 }
 
-/// Where the spans of a track go that do not nest in each other: 0 for those of the track itself.
+/// The row below a track for spans that do not nest in others; 0 is the track itself.
 pub(crate) type Overlap = u16;
 
-/// Writes a capture.
+/// Writes a capture. Every method that writes returns the I/O errors of the output.
 #[derive(Debug)]
 pub(crate) struct PerfettoWriter<'a, W> {
     out: W,
     names: &'a Names,
     stacks: &'a Stacks,
     tracks: &'a TrackTables,
-    /// What is added to every time.
+    /// The nanoseconds that are added to every time.
     later_ns: u64,
     made_up: FxHashMap<Id, i64>,
     /// By row of names, of stacks: whether it is interned.
@@ -82,10 +80,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
 }
 
 impl<'a, W: Write> PerfettoWriter<'a, W> {
-    /// Begins a capture with what is known of its processes and tracks; `start_ns` is its smallest time.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Begins a capture with its processes and tracks; `start_ns` is its smallest time.
     pub(crate) fn new(
         out: W,
         names: &'a Names,
@@ -130,9 +125,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes the begin of a span with the blob of its details.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(crate) fn begin(&mut self, span: &Event, overlap: Overlap, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         if overlap > 0 && self.overlaps.insert((span.track.0, overlap)) {
             self.describe_overlap(span, overlap)?;
@@ -143,9 +135,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes the end of a span at its time, with the thread's own time if there is one.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(crate) fn end(
         &mut self,
         end: &Event,
@@ -160,9 +149,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes an instant with the blob of its details.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(crate) fn instant(&mut self, instant: &Event, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         let detail = Detail::decode(blob);
         let uuid = self.track_uuid(instant);
@@ -171,9 +157,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes a value of a counter.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(crate) fn counter(&mut self, value: &Event) -> io::Result<()> {
         push_number(&mut self.message, track_event::TYPE, track_event_type::TYPE_COUNTER);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid(value.track.0, 0));
@@ -182,9 +165,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes a point of a flow that only its time binds.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(crate) fn flow(&mut self, point: &Event) -> io::Result<()> {
         let phase = match point.kind {
             EventKind::FlowStart => b's',
@@ -193,7 +173,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         };
         let uuid = self.track_uuid(point);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid);
-        // All flows have one name: their points must agree in it, and the ids already tell them apart.
+        // All flows have one name: their points must agree in it, and the ids already distinguish them.
         push_bytes(&mut self.message, track_event::NAME, b"flow");
         push_message(&mut self.message, track_event::LEGACY_EVENT, |bytes| {
             push_number(bytes, legacy_event::PHASE, u64::from(phase));
@@ -205,10 +185,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(point.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes a sample.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Writes a sample, after its stack if that is new.
     pub(crate) fn sample(&mut self, sample: &Event) -> io::Result<()> {
         let stack = StackIdx::from_value(sample.value);
         self.intern_stack(stack);
@@ -219,10 +196,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(sample.ts_ns), trace_packet::PERF_SAMPLE)
     }
 
-    /// Ends the capture.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Flushes and returns the output.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -322,7 +296,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// Says of the track that is being described that those below it stand by their ranks, where some have them.
+    /// Says of the track in the message that those below it are ordered by rank, where some have one.
     fn order_children(&mut self) {
         if self.is_ordered {
             push_number(&mut self.message, track_descriptor::CHILD_ORDERING, child_ordering::EXPLICIT);
@@ -374,7 +348,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// A row below a track, for spans that overlap others of it.
+    /// Describes a row below a track, for spans that overlap others of it.
     fn describe_overlap(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
         let parent = self.track_uuid(span);
         let name = self.tracks.tracks.get(span.track.index()).map_or("", |track| &*track.name);
@@ -384,8 +358,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// The uuid of an event's track: that of the process, or 0 for the whole capture, where it is not a track of its
-    /// own.
+    /// The uuid of an event's track, which may be that of the process, or 0 for the whole capture.
     fn track_uuid(&self, event: &Event) -> u64 {
         match self.tracks.tracks.get(event.track.index()) {
             Some(track) if track.key.kind == TrackKind::Global => 0,
@@ -400,7 +373,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         (self.id_number(&track.key.pid), self.id_number(&track.key.tid))
     }
 
-    /// The number that stands for an id: itself, or one that no system gives.
+    /// The number of an id: itself, or one that no system gives.
     fn id_number(&mut self, id: &Id) -> u64 {
         let number = match id {
             Id::None => 0,
@@ -423,7 +396,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
                 push_number(bytes, trace_packet::TIMESTAMP, ts_ns.cast_unsigned().wrapping_add(*later_ns));
             }
             push_number(bytes, trace_packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
-            // The first packet says that nothing was said before, all others that they need what was.
+            // The first packet says that it depends on no state, all others that they do.
             push_number(
                 bytes,
                 trace_packet::SEQUENCE_FLAGS,
@@ -445,7 +418,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 }
 
-/// Whether a track has a place of its own among its siblings; threads tell theirs otherwise.
+/// Whether a track has a rank among its siblings; threads have a sort index instead.
 fn has_rank(track: &Track) -> bool {
     track.sort_index != 0 && track.key.kind != TrackKind::Thread && !track.key.kind.is_derived()
 }

@@ -14,7 +14,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// Frames that are kept at once, about 100 bytes each; real graphs have some thousand.
+/// The most frames in memory, about 100 bytes each; real graphs have some thousand.
 const FRAMES_MAX: usize = 1 << 22;
 
 /// Stacks with weights, one a line, as flame graph tools exchange them.
@@ -45,7 +45,7 @@ fn open(source: Source) -> Reader {
 /// The name of a stack without frames: py-spy sees some while Python starts.
 const NO_FRAMES: &[u8] = b"[no frames]";
 
-/// A stack and its weight. The weight is what stands behind the last space.
+/// Splits a line into a stack and its weight, which is the text after the last space.
 fn split(line: &[u8]) -> Option<(&[u8], i64)> {
     let line = line.trim_ascii_end();
     let space = line.iter().rposition(|&byte| byte == b' ' || byte == b'\t')?;
@@ -58,7 +58,7 @@ fn split(line: &[u8]) -> Option<(&[u8], i64)> {
 struct Collapsed {
     names: Vec<Box<[u8]>>,
     name_index: FxHashMap<Box<[u8]>, u32>,
-    /// A frame stands behind the one that called it.
+    /// The frames, each after its caller.
     frames: Vec<CollapsedFrame>,
     /// By caller, 0 for none and else 1 + its place, and name.
     frame_index: FxHashMap<(u32, u32), u32>,

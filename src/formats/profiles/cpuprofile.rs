@@ -15,7 +15,7 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// The time between two samples, where V8 is told nothing else.
+/// V8's default time between two samples.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
 /// CPU profiles of V8, as Chrome and Node.js save them.
@@ -113,8 +113,8 @@ impl Calls {
         self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
     }
 
-    /// Joins nodes that came since with their callers. Returns how many could not be: they call themselves, by others
-    /// or not.
+    /// Joins new nodes with their callers. Returns how many have no caller to join: they call
+    /// themselves, directly or through others.
     pub(crate) fn join(&mut self) -> u64 {
         let mut refused = 0;
         for child in self.came.drain(..) {
@@ -181,7 +181,7 @@ impl StreamReader for CpuProfile {
             let later_ns = if let Some(delta) = delta {
                 TimeUnit::Microseconds.parse_nanos(delta.text).ok()
             } else {
-                // They stand behind the samples, so a file that is cut lacks them.
+                // They follow the samples, so a file that is cut lacks them.
                 batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
                 Some(last_ns)
             };
@@ -266,7 +266,7 @@ mod tests {
         for len in 200..PROFILE.len() {
             let reading = read_bytes(&PROFILE.as_bytes()[..len]).expect("a part");
             assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
-            // As many as are whole; samples without a time come as long behind the one before as that one did.
+            // As many as are whole; a sample without a time repeats the last time between samples.
             let whole = |key: &str| match PROFILE[..len].split_once(key) {
                 Some((_, rest)) => {
                     rest.split(']').next().unwrap_or_default().matches(',').count() + usize::from(rest.contains(']'))

@@ -21,14 +21,14 @@ pub(crate) struct FrameTable {
 struct FrameRow {
     /// The caller, never in a circle.
     caller: Option<u32>,
-    /// How many frames its stack had when its caller was told.
+    /// How many frames its stack had when its caller was set.
     depth: u32,
     /// Which of the titles is its name; the empty one beyond them.
     title: u32,
     /// The row in the batch of this number.
     found: (u32, StackIdx),
-    /// A frame that it is below, and by how many; itself for one without a caller. Nearer to the outermost with each
-    /// look.
+    /// A frame that it is below, and by how many; itself for one without a caller. Nearer to
+    /// the outermost with each look.
     above: (u32, u32),
 }
 
@@ -53,8 +53,8 @@ impl FrameTable {
         title
     }
 
-    /// Adds the next row, with one of the titles. `false`, and it has no caller, if that is no earlier row or is too
-    /// deep.
+    /// Adds the next row, with one of the titles. `false`, and it has no caller, if that is no earlier
+    /// row or is too deep.
     pub(crate) fn push_titled(&mut self, caller: Option<u32>, title: u32) -> bool {
         let below = caller.and_then(|caller| self.rows.get(caller as usize)).map(|caller| caller.depth + 1);
         let depth = below.filter(|&depth| depth < FRAMES_MAX);
@@ -211,7 +211,7 @@ mod tests {
         for _ in 0..count {
             frames.push_titled(None, title);
         }
-        // Walking up for each would take some ten billion steps.
+        // A walk from each frame to the root would need some ten billion steps.
         let refused = (1..count).filter(|&frame| !frames.set_caller(frame, frame - 1)).count();
         assert_eq!(refused, 3);
         assert!(!frames.set_caller(9, count) && !frames.set_caller(count, 9));

@@ -230,9 +230,9 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(())
     }
 
-    /// A frame goes on while the stacks that follow have it at the same depth, below the same frames. Samples and
-    /// weights are read side by side; those without a partner are counted. Weights stand behind the samples, so a
-    /// file that is cut has samples without: they are shown as long as the one before them.
+    /// A frame goes on while the next stacks have it at the same depth, below the same frames. Samples and weights are
+    /// read side by side; those without a partner count as losses. Weights follow the samples, so a file that is cut
+    /// has samples without: they last as long as the one before them.
     fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let (unit, _) = profile.unit();
         let mut now_ns = 0;
@@ -258,7 +258,7 @@ impl SpeedscopeEventBuilder<'_> {
             if weight.is_none() {
                 self.batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
             }
-            // One that cannot be read takes its time all the same.
+            // An unreadable sample still takes its time.
             let stack: Vec<u32> = sample.parse(&mut self.batch.batch.losses).unwrap_or_default();
             let same = open.iter().zip(&stack).take_while(|((open, _), frame)| open == *frame).count();
             self.close(&mut open, same, now_ns)?;

@@ -1,9 +1,9 @@
 //! Protobuf fields out of bytes, by hand: no descriptors, no allocation, no recursion. Refuses groups, which are long
-//! obsolete; what is malformed ends the walk and is told by [`Fields::is_broken`].
+//! obsolete. Malformed bytes end the iteration, and [`Fields::is_broken`] reports it.
 
 use super::numbers::{FieldNumber, wire_type};
 
-/// Walks over the fields of one message.
+/// Iterates over the fields of one message.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
@@ -31,32 +31,32 @@ impl<'a> Fields<'a> {
         Self { bytes, broken: false }
     }
 
-    /// What follows the fields so far.
+    /// The bytes after the fields so far.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether the walk ended before the end of the message.
+    /// Whether the iteration ended before the end of the message.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// The next tag, for readers with little time: which field, and how it is written, in one number to tell apart.
-    /// Then take its value by [`Self::varint`], [`Self::bytes`] or [`Self::value`]. `None` at the end.
+    /// The next tag, for the fastest readers: field number and wire type in one number to match on. Then read its value
+    /// by [`Self::varint`], [`Self::bytes`] or [`Self::value`]. `None` at the end.
     #[expect(clippy::inline_always, reason = "the innermost loop of a reader: a call costs as much as a field")]
     #[inline(always)]
     pub(crate) fn tag(&mut self) -> Option<u64> {
         if self.bytes.is_empty() { None } else { self.whole(take_varint) }
     }
 
-    /// The next tag and its value where each is a small number of one byte, as most are; else takes nothing.
+    /// The next tag and its value where each is a small number of one byte, as most are; else reads nothing.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn small(&mut self) -> Option<(u8, u8)> {
         let (&[tag, value], rest) = self.bytes.split_first_chunk()?;
         let pair = u16::from_le_bytes([tag, value]);
-        // Neither goes on in a next byte, and the tag is that of a varint; to take 8 from it tells that the field's
-        // number is not 0. All at one step.
+        // Neither byte continues in a next one, and the tag is that of a varint. Subtracting 8 from it checks that the
+        // field's number is not 0, all in one step.
         if (pair | pair.wrapping_sub(8)) & 0x8087 != 0 {
             return None;
         }
@@ -64,14 +64,14 @@ impl<'a> Fields<'a> {
         Some((tag, value))
     }
 
-    /// The value behind a [`varint_tag`]; 0 if it is not whole.
+    /// The value after a [`varint_tag`]; 0 if it is not whole.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn varint(&mut self) -> u64 {
         self.whole(take_varint).unwrap_or(0)
     }
 
-    /// The value behind a [`bytes_tag`]; `None` if it is not whole.
+    /// The value after a [`bytes_tag`]; `None` if it is not whole.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The field behind any tag.
+    /// The field after any tag.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn value(&mut self, tag: u64) -> Option<ProtoField<'a>> {
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         self.whole(|_| Some(ProtoField { number: FieldNumber::new(number?), value: value? }))
     }
 
-    /// Takes something; where it is not whole, the walk ends.
+    /// Reads a value; one that is not whole ends the iteration.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     fn whole<T>(&mut self, take: impl FnOnce(&mut &'a [u8]) -> Option<T>) -> Option<T> {
@@ -183,7 +183,7 @@ impl<'a> ProtoValue<'a> {
         }
     }
 
-    /// The numbers of a repeated field, which may stand together in one value; `wide`: as 8 bytes each.
+    /// The numbers of a repeated field, which one packed value may hold; `wide`: as 8 bytes each.
     pub(crate) fn numbers(self, wide: bool) -> Numbers<'a> {
         match self {
             Self::Bytes(packed) => Numbers { alone: None, packed, wide },
@@ -192,7 +192,7 @@ impl<'a> ProtoValue<'a> {
     }
 }
 
-/// See [`ProtoValue::numbers`].
+/// Iterates over numbers for [`ProtoValue::numbers`].
 #[derive(Debug, Clone)]
 pub(crate) struct Numbers<'a> {
     alone: Option<u64>,
@@ -216,8 +216,8 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Takes a varint of at most ten bytes from the front. Most have one byte or two: only these are worth a copy of the
-/// code in each place.
+/// Reads a varint of at most ten bytes from the front. Inlines only the usual lengths of one and two bytes, since every
+/// call site gets a copy.
 #[inline]
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     match **bytes {
@@ -257,8 +257,8 @@ fn long_varint(bytes: &[u8]) -> (u64, usize) {
     (0, 0)
 }
 
-/// The varint that eight bytes begin with, and its length; `None` if it is longer. All bytes at once, since a time has
-/// seven.
+/// The varint that eight bytes begin with, and its length; `None` if it is longer. All bytes at once,
+/// since a time has seven.
 #[inline]
 fn varint_of_word(word: u64) -> Option<(u64, usize)> {
     let last_bytes = !word & 0x8080_8080_8080_8080;

@@ -1,4 +1,4 @@
-//! Protobuf fields into bytes, by hand: the counterpart of `wire`.
+//! Protobuf fields into bytes, by hand: the counterpart of `decode`.
 
 use super::numbers::{FieldNumber, wire_type};
 

@@ -27,8 +27,8 @@ pub(super) mod wire_type {
     pub(in super::super) const FIXED32: u64 = 5;
 }
 
-/// Declares a module of constants for each message (`fields`, of [`FieldNumber`]) and each enumeration (`values`, of
-/// `u64`).
+/// Declares a module of constants for each message (`fields`, of [`FieldNumber`]) and
+/// each enumeration (`values`, of `u64`).
 ///
 /// Tests find all of them in `ALL`: the full name of the message or enumeration, the constant's name and its number.
 macro_rules! proto_numbers {

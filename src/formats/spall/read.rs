@@ -36,10 +36,7 @@ fn looks_like_spall(head: &[u8]) -> bool {
     head.starts_with(&MAGIC) || head.starts_with(&MAGIC_AUTOMATIC)
 }
 
-/// Makes a reader of Spall's captures.
-///
-/// # Errors
-/// [`ReadError::Malformed`] for captures of the automatic kind, other versions and impossible clocks.
+/// Makes a reader. Fails with [`ReadError::Malformed`] for the automatic kind, other versions and impossible clocks.
 fn open(source: Source) -> Result<Reader, ReadError> {
     let malformed = |offset, expected: &str, found: String| {
         Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
@@ -178,7 +175,7 @@ impl SpallParser<'_> {
                 return Ok(());
             };
             let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
-            // The first time of the buffer follows: some tracers write 0, and every event tells its own.
+            // The first time of the buffer follows: some tracers write 0, and every event has its own.
             let (len, tid, pid) = (u64::from(number(0)), number(4), number(8));
             (self.builder.tid, self.builder.pid) = (tid, pid);
             self.buffer(len)?;

@@ -1,9 +1,9 @@
 //! The bytes of Spall's captures, little endian and packed: header, buffers, events.
 
-/// The first 8 bytes of a capture whose events were made by hand.
+/// The first 8 bytes of a capture of the manual kind, whose events calls in the program's source make.
 pub(super) const MAGIC: [u8; 8] = 0x0bad_f00d_u64.to_le_bytes();
 
-/// The first 8 bytes of a capture whose events a compiler made.
+/// The first 8 bytes of a capture of the automatic kind, whose events compiler instrumentation makes.
 pub(super) const MAGIC_AUTOMATIC: [u8; 8] = 0xabad_f00d_u64.to_le_bytes();
 
 /// The version of a stream of events that each say their thread and time.
@@ -35,7 +35,6 @@ pub(super) const EVENT_BYTES_MAX: usize = 20 + 255 + 255;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SpallEvent<'a> {
     pub(super) what: SpallEventKind<'a>,
-    /// Its length in bytes.
     pub(super) len: usize,
 }
 
@@ -55,7 +54,7 @@ pub(super) enum SpallEventKind<'a> {
     },
     ProcessName(&'a [u8]),
     ThreadName(&'a [u8]),
-    /// Bytes to step over behind it.
+    /// Bytes to skip after the event.
     Padding(u32),
     /// The end of the events.
     Over,
@@ -77,7 +76,7 @@ pub(super) enum NoEvent {
     Unknown,
 }
 
-/// Bytes that are taken from the front.
+/// Reads bytes from front to back.
 struct SpallBytes<'a>(&'a [u8]);
 
 impl<'a> SpallBytes<'a> {

@@ -8,12 +8,11 @@ use proptest::prelude::*;
 use crate::formats::testing::{Reading, read_bytes, read_cut};
 use crate::model::EventKind;
 
-/// A sample as it is meant.
+/// A sample before it is written in a format.
 #[derive(Debug, Clone)]
 struct MeantSample {
     us: u32,
     thread: u8,
-    /// Frames, outermost first.
     stack: Vec<String>,
 }
 

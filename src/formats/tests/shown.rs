@@ -1,5 +1,5 @@
-//! The table of what is shown of each format, which the documentation repeats, is what comes out of the captures that
-//! are kept: those of other tools in `tests/data`, and the small ones that damage starts from in `tests/fuzz/corpus`.
+//! The table of what each format shows, which the documentation repeats, is compared with the events of the sample
+//! captures: those of other tools in `tests/data`, and the small ones that damage starts from in `tests/fuzz/corpus`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
         EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => Shown::Flows,
         EventKind::Sample => Shown::Samples,
     };
-    // That of which a row is made of its own: what the scheduler says of a switch is told with its row.
+    // Rows of their own do not count as arguments: the row of a scheduler's switch describes it.
     let has_arguments = !event.args.is_empty() && what != Shown::Scheduling;
     [Some(what), has_arguments.then_some(Shown::Arguments)].into_iter().flatten()
 }

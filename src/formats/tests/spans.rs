@@ -9,7 +9,7 @@ use crate::model::{EventFlags, EventKind, TrackKey};
 
 mod writers;
 
-/// A span as it is meant, in the unit of time that its format has.
+/// A span before it is written, in the unit of time of its format.
 #[derive(Debug, Clone)]
 struct MeantSpan {
     start: u32,
@@ -29,7 +29,7 @@ struct FormatWriter {
     write: fn(&[MeantSpan]) -> Vec<u8>,
 }
 
-/// Its times are since 1970, and it is told from other text by that.
+/// Its times are since 1970, which distinguishes it from other text.
 const STRACE_EPOCH_S: u64 = 1_700_000_000;
 
 const ALL: &[FormatWriter] = &[
@@ -116,12 +116,12 @@ fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the
         let all = expected(&spans, written);
         let mut most = 0;
         for len in 0..bytes.len() {
-            // Too little to be told from anything else.
+            // Too few bytes to recognise a format.
             let Ok(reading) = read_bytes(&bytes[..len]) else { continue };
             let told = told(&reading);
             for (place, span) in told.iter().enumerate() {
-                // A call whose line is cut before its duration is one of which that is not known; a text that is cut is
-                // shorter, and texts that stand behind what uses them may not be there.
+                // A call whose line is cut before its duration has an unknown one; a text that is cut is shorter, and
+                // texts that follow their users may be missing.
                 let is_part = |whole: &&(i64, u64, &str)| {
                     let is_last = place + 1 == told.len();
                     whole.0 == span.0

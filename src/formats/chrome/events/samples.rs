@@ -23,7 +23,7 @@ use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, Tra
 /// More frames than this in one stack are cut at their inner end.
 const FRAMES_MAX: usize = 1 << 16;
 
-/// A thread of a process that is not told.
+/// A thread whose process is unknown.
 #[derive(Debug)]
 pub(in crate::formats::chrome) struct UnownedThread {
     /// Its track in the batch.
@@ -39,7 +39,7 @@ pub(super) struct ThreadOwners {
     known: FxHashMap<Id, Id>,
     /// The number of tracks of the batch that are in `known`.
     looked_through: usize,
-    /// The last one whose process is not told.
+    /// The index of the last unowned thread with each id.
     unowned: FxHashMap<Id, usize>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> ChromeEvents<'a> {
         self.push_event(Event { value: u64::from(stack.0), ..event });
     }
 
-    /// A record of `samples`: it tells its thread without its process.
+    /// Adds a record of `samples`, which names its thread without its process.
     pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
             return self.losses.add(Loss::BadTime, place);
@@ -91,8 +91,8 @@ impl<'a> ChromeEvents<'a> {
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
-    /// The thread of a sample that does not tell its process: that of the first process with such a thread before it in
-    /// the capture. The reader knows those before the batch; those of the batch are looked for here.
+    /// The thread of a sample that names no process: that of the first process with such a thread before it in the
+    /// capture. The reader knows those before the batch; those of the batch are searched here.
     fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
         let mut repairs = Repairs::default();
         let tid = id(&record.tid, &mut repairs);

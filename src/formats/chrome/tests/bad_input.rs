@@ -1,4 +1,4 @@
-//! Captures that are damaged, hostile, or none: an error that says what was found, or all but the damaged part.
+//! Captures that are damaged, hostile, or none: an error that names the bytes, or all but the damaged part.
 
 use std::io::Write as _;
 

@@ -78,7 +78,7 @@ fn progress_counts_bytes_of_the_file_and_all_events_and_the_budget_is_given_back
     }
 }
 
-/// Counts events: to keep and sort a hundred thousand resolved ones after each batch takes too long.
+/// Counts events: sorting a hundred thousand resolved ones after each batch would take too long.
 struct Counting(usize);
 
 impl BatchSink for Counting {

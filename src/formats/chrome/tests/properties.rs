@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// One record as it is meant, apart from how it is written.
+/// One record, apart from how it is written.
 #[derive(Debug, Clone)]
 struct MeantRecord {
     ph: char,

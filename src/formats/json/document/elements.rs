@@ -9,8 +9,9 @@ use super::window::Window;
 use crate::formats::ReadError;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Behind damage the next element is sought from its beginning on: a quote that is missing makes a text of what
-/// follows. Only so far, that what looks like elements inside of each other is not read again for each of them.
+/// Damage this near to an element's beginning restarts the search right after that beginning, since a missing
+/// quote turns what follows into text. Later damage restarts it after the damage, so that nested elements are not
+/// read once for each level.
 const SOUGHT_WITHIN_BYTES: usize = 1 << 10;
 
 /// The values of an array, first to last.
@@ -19,7 +20,7 @@ pub(crate) struct Elements<'d> {
     has_begun: bool,
     /// The element that was handed out, which is still at the beginning of the window.
     lent: usize,
-    /// Behind damage: what elements begin with.
+    /// After damage: the first byte of elements.
     sought: Option<u8>,
 }
 
@@ -43,9 +44,9 @@ impl<'a> Element<'a> {
 /// How far an element reaches in what is read.
 enum Reach {
     Whole(usize),
-    /// Not to be told yet.
+    /// It goes on after the bytes read so far.
     Further,
-    /// It cannot go on behind so many bytes.
+    /// It is damaged after so many bytes.
     Damaged(usize),
 }
 
@@ -62,7 +63,7 @@ impl<'d> Elements<'d> {
         }
         let first = loop {
             match (self.peek()?, self.has_begun) {
-                // A brace that closes nothing is behind what was counted already.
+                // A brace that closes nothing follows damage that was counted already.
                 (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
                 (None, _) => {
                     self.window.note_end(false);
@@ -143,7 +144,7 @@ fn reach(bytes: &[u8]) -> Reach {
     }
 }
 
-/// Where in the bytes an error was found.
+/// The position of an error in the bytes.
 fn error_offset(bytes: &[u8], error: &serde_json::Error) -> usize {
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
     let before = lines.map(<[u8]>::len).sum::<usize>();

@@ -1,4 +1,4 @@
-//! Numbers with a unit, and ids that may be numbers or text, as they stand in a document.
+//! Numbers with a unit, and ids that may be numbers or text, out of a document.
 
 use serde_json::value::RawValue;
 

@@ -27,13 +27,13 @@ enum SkimState {
     Text,
     /// After a backslash in a text.
     Escape,
-    /// Behind a quote that ends a text, if what may follow one follows.
+    /// After a quote that ends a text if a byte that may follow a text comes next.
     AfterText,
 }
 
 impl Skim {
-    /// Takes the next bytes. How many of them still belong to the value, if it ends in them: behind its bracket, or
-    /// where what follows a text or a number begins.
+    /// Goes on through the next bytes. Returns how many of them belong to the value if it ends in them: up to its
+    /// closing bracket, or up to the byte after a text or a number.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut position = 0;
         while let Some(&byte) = bytes.get(position) {

@@ -104,7 +104,7 @@ fn damage_costs_the_element_that_it_is_in() {
         let text = format!(r#"{{"a":[{},{},{damaged},{},{}],"b":1}}"#, good[0], good[1], good[2], good[3]);
         for block_bytes in [1, 7, 1000] {
             let (found, lost, is_cut) = elements(text.as_bytes(), block_bytes);
-            // A bracket that is missing is that of the array, as far as can be told.
+            // The missing bracket could be that of the array.
             let is_in_doubt = damaged == r#"{"k":[2}"#;
             assert_eq!(
                 (&found[..], lost, is_cut),

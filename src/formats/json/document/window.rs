@@ -1,5 +1,4 @@
-//! A part of a document's file that moves from its front to its end. Holds what was not taken yet of the blocks that
-//! it read.
+//! A part of a document's file that moves from its front to its end. Holds the unread rest of its blocks.
 
 use super::skim::Skim;
 use super::{Document, JsonExtent};
@@ -10,7 +9,7 @@ use crate::formats::input::lengths::saturating_len;
 pub(super) struct Window<'d> {
     document: &'d Document,
     bytes: Vec<u8>,
-    /// Bytes that the parser has taken.
+    /// Bytes that the parser has read.
     taken: usize,
     /// Where the bytes begin in the file.
     offset: u64,
@@ -22,12 +21,12 @@ impl<'d> Window<'d> {
         Self { document, bytes: Vec::new(), taken: 0, offset: extent.start, end: extent.end }
     }
 
-    /// Bytes that are read and not taken.
+    /// The bytes that the parser has not read yet.
     pub(super) fn unread(&self) -> &[u8] {
         &self.bytes[self.taken..]
     }
 
-    /// Where the next byte stands in the file.
+    /// The offset of the next byte in the file.
     pub(super) fn offset(&self) -> u64 {
         self.offset + self.taken as u64
     }
@@ -37,12 +36,12 @@ impl<'d> Window<'d> {
         self.taken = self.taken.saturating_add(len).min(self.bytes.len());
     }
 
-    /// Whether nothing stands behind what is read.
+    /// Whether the file ends with the window.
     pub(super) fn is_at_end_of_file(&self) -> bool {
         self.offset + self.bytes.len() as u64 >= self.document.len
     }
 
-    /// Reads on behind what is not taken, so much again at least. Whether there was more.
+    /// Appends at least as many bytes as are unread. Returns whether there were more.
     pub(super) fn fill(&mut self) -> Result<bool, ReadError> {
         self.document.context.cancel.check()?;
         self.bytes.drain(..self.taken);
@@ -96,10 +95,10 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// Steps to behind the colon of the next key; anything else before it is no part of an object, and stepped over.
-    /// The key is as it stands between its quotes: none that is known has escapes.
+    /// Steps past the colon of the next key, and over anything before the key, which is no part of an object. Returns
+    /// the key as written between its quotes: no key that a reader knows has escapes.
     pub(super) fn key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
-        // An object that is whole has its bracket behind its last member.
+        // A whole object has its bracket after its last member.
         let mut is_closed = false;
         loop {
             let unread = self.unread();
@@ -121,7 +120,7 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// `None`, with nothing taken, for what is no key.
+    /// `None`, with nothing read, for what is no key.
     fn rest_of_key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
         let mut searched = 0;
         let len = loop {
@@ -181,7 +180,7 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// Takes note of a value that goes on where the file ends.
+    /// Records that a value goes on where the file ends.
     pub(super) fn note_end(&self, is_whole: bool) {
         if !is_whole && self.is_at_end_of_file() {
             self.document.is_cut.set(true);

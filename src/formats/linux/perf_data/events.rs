@@ -45,7 +45,7 @@ impl PerfEventBuilder {
                 attr.and_then(|attr| self.sample(header, attr, record, place, batch))
             }
             kind::MMAP => self.map(record.body, 0, place, batch),
-            // Device, inode, generation, protection and flags stand between.
+            // Device, inode, generation, protection and flags come between.
             kind::MMAP2 => self.map(record.body, 32, place, batch),
             kind::COMM => self.name(record, place, batch),
             kind::FORK => self.fork(record.body, place, batch),
@@ -122,7 +122,7 @@ impl PerfEventBuilder {
         }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
-        // That of a tracepoint without callers is the tracepoint itself.
+        // The one frame of a tracepoint without callers is the tracepoint itself.
         let has_stack = sample.addresses().nth(usize::from(is_tracepoint)).is_some();
         if is_scheduling && !has_stack {
             return Some(());
@@ -158,7 +158,7 @@ impl PerfEventBuilder {
         if is_tracepoint && !is_scheduling {
             let name = attr.name.as_bytes();
             let call = SystemCall::from_tracepoint(name).or_else(|| {
-                // The number is the first field, behind the 8 bytes that all tracepoints begin with.
+                // The number is the first field, after the 8 bytes that all tracepoints begin with.
                 let number = PerfBytes(sample.raw.get(8..)?).u64()?;
                 SystemCall::from_number(name, number.cast_signed(), &header.machine)
             });
@@ -173,8 +173,8 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// Tracepoints of the scheduler, whose fields stand where 64-bit kernels have had them since there is perf.
-    /// `None` for others.
+    /// Handles tracepoints of the scheduler, whose fields have had the same offsets on 64-bit kernels since the
+    /// first perf. `None` for others.
     fn scheduling(
         &mut self,
         name: &str,
@@ -183,7 +183,7 @@ impl PerfEventBuilder {
         place: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        // Behind the 8 bytes that all tracepoints begin with: a name of 16 bytes, then the thread and its priority.
+        // After the 8 bytes that all tracepoints begin with: a name of 16 bytes, then the thread and its priority.
         let task = |at: usize| -> Option<SchedulerTask<'_>> {
             let mut front = PerfBytes(sample.raw.get(at..)?);
             let name = PerfBytes(front.bytes(16)?).text();

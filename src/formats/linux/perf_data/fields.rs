@@ -11,7 +11,7 @@ use crate::formats::output::args::ArgsWriter;
 /// The magic bytes of the descriptions of a kernel.
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-/// Tracepoints by their numbers, which attributes tell.
+/// Tracepoints by their numbers, which attributes refer to.
 #[derive(Debug, Default)]
 pub(super) struct Tracepoints(FxHashMap<u64, Tracepoint>);
 
@@ -53,7 +53,7 @@ impl Tracepoints {
         self.0.get(&number)
     }
 
-    /// Takes the descriptions of a kernel. `None` where they are damaged; those before the damage are known.
+    /// Adds the descriptions of a kernel. `None` where they are damaged; those before the damage are added.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<()> {
         let mut front = PerfBytes(bytes.strip_prefix(MAGIC)?);
         text(&mut front)?;
@@ -77,7 +77,7 @@ impl Tracepoints {
         Some(())
     }
 
-    /// Takes the description of one; what is none is passed over.
+    /// Adds one tracepoint; skips other text.
     fn add(&mut self, group: &str, description: &str) {
         let of = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
         let (Some(name), Some(Ok(number))) = (of("name:"), of("ID:").map(str::parse)) else { return };
@@ -180,7 +180,7 @@ fn number(bytes: &[u8]) -> u64 {
 impl Tracepoint {
     /// Adds the fields of a record as arguments. `None` if it is too short for one of them.
     pub(super) fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
-        // All that fit, also behind one that does not.
+        // Adds every field that fits, also after one that does not.
         let missing = self.fields.iter().filter(|field| field.write(raw, args).is_none()).count();
         (missing == 0).then_some(())
     }

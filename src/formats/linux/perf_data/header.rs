@@ -8,13 +8,13 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::{ReadContext, ReadError};
 
-/// Ids and attributes take some KiB; a header that claims more is damaged.
+/// Ids and attributes have some KiB; a header that claims more is damaged.
 pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
 
 /// The number of the feature that describes tracepoints.
 const TRACING_DATA: u64 = 1;
 
-/// The number of the feature that tells the kind of machine.
+/// The number of the feature that names the kind of machine.
 pub(super) const ARCH: u64 = 6;
 
 /// The number of the feature that names events.
@@ -26,7 +26,7 @@ const FILE_HEADER_BYTES: usize = 104;
 /// The length of the header that a pipe carries: a magic and this length.
 const PIPE_HEADER_BYTES: u64 = 16;
 
-/// Bits that say which features are behind the records.
+/// Bits that say which features follow the records.
 const FEATURE_BITS: u64 = 256;
 
 /// How the events were recorded, and where the records are.
@@ -35,14 +35,14 @@ pub(super) struct PerfHeader {
     pub(super) attrs: Vec<Attr>,
     pub(super) by_id: FxHashMap<u64, usize>,
     pub(super) tracepoints: Tracepoints,
-    /// The kind of machine, as `uname` names it; empty if it is not told.
+    /// The kind of machine, as `uname` names it; empty if unknown.
     pub(super) machine: String,
     /// `None` through a pipe: up to the end.
     pub(super) data_bytes: Option<u64>,
 }
 
 impl PerfHeader {
-    /// Reads what stands before the records, and leaves `input` at the first of them.
+    /// Reads the header before the records, and leaves `input` at the first of them.
     pub(super) fn read(input: &mut ByteReader, context: &ReadContext) -> Result<Self, ReadError> {
         let path = input.source().path().to_owned();
         let malformed = |offset, expected: &str, found: String| {
@@ -102,7 +102,7 @@ impl PerfHeader {
         Ok(header)
     }
 
-    /// Takes an attribute with the ids that it has.
+    /// Adds an attribute with its ids.
     pub(super) fn add(&mut self, attr: &[u8], ids: &[u8]) {
         let Some(attr) = Attr::read(attr) else { return };
         let (ids, _) = ids.as_chunks::<8>();
@@ -110,14 +110,14 @@ impl PerfHeader {
         self.attrs.push(attr);
     }
 
-    /// Takes the kind of machine.
+    /// Reads the kind of machine from the bytes of its feature.
     pub(super) fn take_machine(&mut self, bytes: &[u8]) {
-        // Its length stands before it, with the zeros behind it.
+        // Its length, which includes the zeros after it, precedes it.
         let name = bytes.get(4..).map_or(&[][..], |bytes| PerfBytes(bytes).text());
         self.machine = String::from_utf8_lossy(name).into_owned();
     }
 
-    /// Takes the names of events: each with the attribute and the ids that it has.
+    /// Reads the names of events: each with its attribute and ids.
     pub(super) fn describe(&mut self, bytes: &[u8]) -> Option<()> {
         let mut front = PerfBytes(bytes);
         let (count, attr_bytes) = (front.u32()?, front.u32()? as usize);
@@ -143,7 +143,7 @@ impl PerfHeader {
         Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
     }
 
-    /// Takes the descriptions of tracepoints, which name those that nothing else names. `None` where they are damaged.
+    /// Reads the descriptions of tracepoints, which name those without another name. `None` where they are damaged.
     pub(super) fn describe_tracepoints(&mut self, bytes: &[u8]) -> Option<()> {
         let whole = self.tracepoints.read(bytes);
         for attr in self.attrs.iter_mut().filter(|attr| attr.kind == attr_type::TRACEPOINT) {
@@ -155,8 +155,8 @@ impl PerfHeader {
     }
 }
 
-/// A section of what is behind the records. Their table begins at `at`, in order of their bits: offset and length of
-/// each. A capture that is cut short has none; its events then have their usual names, and no fields.
+/// Reads a section after the records. Their table begins at `at`, in order of their bits: offset and length of each. A
+/// capture that was cut short has none; its events then have their usual names, and no fields.
 fn section(
     path: &std::path::Path,
     at: u64,

@@ -1,4 +1,4 @@
-//! Which file an address of a process is of, as far as its mappings have been told.
+//! The file of an address of a process, by the mappings so far.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 /// The mappings of all processes at once; real captures have some thousand.
 const MAPS_MAX: usize = 1 << 20;
 
-/// The process id under which the mappings of the kernel are kept.
+/// The process id that mappings of the kernel have here.
 pub(super) const KERNEL: i64 = -1;
 
 /// The process id of functions that the kernel generates at run time, such as BPF programs.

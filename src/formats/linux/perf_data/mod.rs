@@ -2,14 +2,13 @@
 //! tracepoints of the scheduler are scheduling, system calls are spans, other tracepoints are instants, with the
 //! fields that the capture describes. Refuses captures of big-endian machines.
 //!
-//! Functions are shown as `file+0xoffset`, the kernel's as addresses, those that the kernel made while recording by
-//! their names: perf names the others later, from files that are not in the capture. Events are in the order of their
-//! CPUs' buffers; perf says how far all of them are written, and up to there they are put in order, since a stack
-//! means something only with the files that were mapped at its time.
+//! Functions are shown as `file+0xoffset`, the kernel's as addresses, and those that the kernel made while recording by
+//! their names: perf resolves the others later, from files outside the capture. Events are in the order of their CPUs'
+//! buffers. perf says how far all buffers are written, and the reader sorts events up to there, since a stack only
+//! makes sense with the files that were mapped at its time.
 //!
-//! `wire` reads records, `header` what stands before and behind them, `fields` what tracepoints have, `maps` says
-//! which file an address is of, `rounds` puts records in order, `events` makes events, `read` goes through the
-//! capture.
+//! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints, `maps` the
+//! files of addresses. `rounds` sorts records, `events` makes events, `read` goes through the capture.
 
 mod events;
 mod fields;

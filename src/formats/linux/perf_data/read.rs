@@ -32,10 +32,7 @@ fn looks_like_perf_data(head: &[u8]) -> bool {
     begins(head)
 }
 
-/// Makes a reader of a capture.
-///
-/// # Errors
-/// [`ReadError::Malformed`] for captures of big-endian machines.
+/// Makes a reader. Fails with [`ReadError::Malformed`] for captures of big-endian machines.
 fn open(source: Source) -> Result<Reader, ReadError> {
     if is_big_endian(source.head()) {
         let (path, expected) = (source.path().to_owned(), "a trace of a little-endian machine".to_owned());
@@ -110,7 +107,7 @@ impl PerfParser<'_> {
                     }
                     return Ok(());
                 }
-                // A length that cannot be: the next record that could begin is looked for, in steps of their alignment.
+                // An impossible length: search for the next possible record, in steps of their alignment.
                 self.batch.lose(Loss::BadRecord, place);
                 if !self.step_over_damage(input)? {
                     return Ok(());
@@ -136,7 +133,7 @@ impl PerfParser<'_> {
         Ok(())
     }
 
-    /// Whether there is something to go on with.
+    /// Steps to the next possible record; false at the end of the file.
     fn step_over_damage(&mut self, input: &mut ByteReader) -> Result<bool, ReadError> {
         let mut steps = 0u32;
         loop {
@@ -153,7 +150,7 @@ impl PerfParser<'_> {
         }
     }
 
-    /// Takes a record. Returns how many bytes behind it belong to it.
+    /// Reads a record. Returns how many bytes after it belong to it.
     fn record(&mut self, kind: u32, misc: u16, body: &[u8], offset: u64) -> Result<u64, ReadError> {
         let place = SourcePos::Offset(offset);
         match kind {
@@ -191,7 +188,7 @@ impl PerfParser<'_> {
                 self.batch.lose(Loss::IgnoredPacket, place);
                 return Ok(PerfBytes(body).u64().unwrap_or(0));
             }
-            // Others of perf itself tell of the recording.
+            // Other records of perf itself describe the recording.
             kind if kind::OF_PERF.contains(&kind) => {}
             _ => {
                 let time = self.header.attr(if kind == kind::SAMPLE { body } else { &[] });
@@ -200,7 +197,7 @@ impl PerfParser<'_> {
                     self.batch.lose(Loss::BadTime, place);
                     return Ok(0);
                 }
-                // Before anything happened, perf tells what there was: without a time, in this order.
+                // Before the first event, perf lists what already existed: without a time, in this order.
                 let time_ns = time_ns.unwrap_or_else(|| self.rounds.newest_ns());
                 self.rounds.push(PerfRecord { time_ns, kind, misc, body, offset });
                 if self.rounds.is_full() {
@@ -220,7 +217,8 @@ impl PerfParser<'_> {
         if all { rounds.finish(&mut take) } else { rounds.finish_round(&mut take) }
     }
 
-    /// Takes the records in a compressed one. All are one stream, and a record may begin in one and end in the next.
+    /// Reads the records in a compressed one. All compressed records are one stream, and a record may begin in one
+    /// and end in the next.
     fn unpack(&mut self, packed: &[u8], offset: u64) -> Result<(), ReadError> {
         let place = SourcePos::Offset(offset);
         if self.unpack.is_none() {

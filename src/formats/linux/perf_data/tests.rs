@@ -100,7 +100,7 @@ fn fields_of_tracepoints_have_the_values_that_perf_script_prints() {
             compared += 1;
         }
     }
-    // Three fields each of the 610 events that tell run times.
+    // Three fields each of the 610 events with run times.
     assert!(compared > 1800, "{compared}");
 }
 
@@ -207,7 +207,7 @@ fn system_calls_that_are_told_by_number_are_the_spans_that_perf_script_prints() 
     let printed = read_path(&data("perf_raw_calls_script.txt.gz")).expect("a capture");
     assert_eq!((reading.lost(), printed.lost()), (vec![], vec![]));
     assert_eq!(calls_of(&reading), calls_of(&printed));
-    // `echo` was begun, asked for memory, wrote, and was gone.
+    // `echo` started, asked for memory, wrote, and exited.
     let names: Vec<&str> = reading.events.iter().map(|event| &*event.name).collect();
     assert_eq!(names[..3], ["execve", "brk", "brk"]);
     assert!(names.windows(2).any(|pair| pair == ["write", "write"]));

@@ -1,9 +1,9 @@
 //! The bytes of attributes, records and samples, little endian.
 
-/// On disk and through a pipe; of a big-endian machine it reads backwards.
+/// The first bytes on disk and through a pipe; on a big-endian machine they are reversed.
 pub(super) const MAGIC: &[u8; 8] = b"PERFILE2";
 
-/// Kind, flags and length of a record, which is part of the length.
+/// The size of kind, flags and length of a record, which count as part of the length.
 pub(super) const RECORD_HEADER_BYTES: usize = 8;
 
 /// Kinds of records: those of the kernel, and from 64 on those of perf itself.
@@ -58,10 +58,10 @@ pub(super) mod sample_type {
     pub(in super::super) const IDENTIFIER: u64 = 1 << 16;
 }
 
-/// From here on, an address in a stack says in which mode the ones behind it are.
+/// From this value on, an address in a stack is a marker for the mode of those after it.
 const CONTEXT_MIN: u64 = 0_u64.wrapping_sub(4095);
 
-/// Bytes that are taken from the front.
+/// Reads bytes from front to back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PerfBytes<'a>(pub(super) &'a [u8]);
 
@@ -144,7 +144,7 @@ impl Attr {
         i64::try_from(PerfBytes(body.get(at..)?).u64()?).ok()
     }
 
-    /// The id of the event that a sample is of, where that can be told before its fields are known.
+    /// The id of the event that a sample is of, where it has an offset that needs no other field.
     pub(super) fn id(&self, body: &[u8]) -> Option<u64> {
         use sample_type::{ADDRESS, ID, IDENTIFIER, IP, TID, TIME};
         let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;

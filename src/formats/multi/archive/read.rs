@@ -193,7 +193,7 @@ impl ArchiveReader<'_> {
         }
     }
 
-    /// Reads a file of the archive that stands at `offset` of it.
+    /// Reads the file at `offset` of the archive.
     fn member(&mut self, member: &Member, offset: u64) -> Result<(), ReadError> {
         let place = SourcePos::Offset(offset);
         let mut losses = Losses::default();

@@ -18,7 +18,7 @@ const BLOCK_BYTES: u64 = 512;
 /// Bytes between two checks of a request to stop.
 const SKIP_BYTES: u64 = 1 << 20;
 
-/// The most that is kept of the records that describe one file. Those of real archives have some hundred bytes, and
+/// The most bytes of the records that describe one file. Those of real archives have some hundred bytes, and
 /// some KiB with extended attributes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
@@ -41,7 +41,7 @@ pub(super) struct TarEntry {
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) kind: EntryKind,
-    /// Whether the records that describe it were too long to be kept.
+    /// Whether the records that describe it were longer than the limit.
     pub(super) has_long_records: bool,
 }
 
@@ -76,10 +76,8 @@ impl<R: Read> TarReader<R> {
         Self { bytes, offset: 0, next: 0 }
     }
 
-    /// Goes to the next entry. What is skipped counts against `allowance`, because it was unpacked, too.
-    ///
-    /// # Errors
-    /// Only the request to stop: a source that fails ends the archive like damage.
+    /// Goes to the next entry. Skipped bytes count against `allowance`, because they were unpacked, too. Fails only on
+    /// a request to stop: a source that fails ends the archive like damage.
     pub(super) fn next(&mut self, allowance: &mut Allowance, cancel: &Cancel) -> Result<TarStep, ReadError> {
         let mut described = Described::default();
         loop {
@@ -141,7 +139,8 @@ impl<R: Read> TarReader<R> {
         Content { tar: self, left }
     }
 
-    /// Takes the size of an entry from its valid header, and sets where the next header is. `None`: this is no header.
+    /// Reads the size of an entry from its valid header, and sets the position of the next header.
+    /// `None`: this is no header.
     fn begin(&mut self, header: &Header, described: &Described) -> Option<u64> {
         let bytes = header.as_bytes();
         let sum: u32 = bytes[..148].iter().chain(&bytes[156..]).map(|&byte| u32::from(byte)).sum();
@@ -179,7 +178,7 @@ impl<R: Read> TarReader<R> {
         let mut bytes = Vec::new();
         let read = self.bytes.by_ref().take(claimed.min(most)).read_to_end(&mut bytes);
         self.offset += bytes.len() as u64;
-        // A failure is found again where the next header should be.
+        // A failure shows again where the next header should be.
         read.map_or_else(|_| Vec::new(), |_| bytes)
     }
 
@@ -227,8 +226,7 @@ impl<R: Read> Read for Content<'_, R> {
 }
 
 impl Described {
-    /// Takes what matters from records of the form `LENGTH KEY=VALUE` and a line break, up to the first that is
-    /// damaged.
+    /// Reads the known keys of records of the form `LENGTH KEY=VALUE` and a line break, up to the first damaged one.
     fn add_records(&mut self, mut records: &[u8]) {
         while let Some((key, value, rest)) = first_record(records) {
             match key {

@@ -78,7 +78,7 @@ fn all_captures_of_an_archive_are_on_one_timeline_and_their_processes_stay_apart
     }
 }
 
-/// The labels of a process may be said long before its first event, in another batch.
+/// The labels of a process may come long before its first event, in another batch.
 #[test]
 fn labels_that_a_capture_gives_win_over_the_name_of_its_file() {
     let json = r#"[{"ph":"M","name":"process_labels","pid":7,"args":{"labels":"own"}},

@@ -33,7 +33,7 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 /// The kind of extra field that holds what does not fit into 32 bits.
 const LARGE_FIELD: u16 = 1;
 
-/// Compression methods.
+/// Compression methods of entries; the reader knows these two.
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
@@ -68,9 +68,6 @@ pub(super) struct Entries<'a> {
 
 impl Directory {
     /// Finds the list of files. `None`: there is none.
-    ///
-    /// # Errors
-    /// I/O errors of a read.
     pub(super) fn find(file: &File) -> io::Result<Option<Self>> {
         let file_bytes = file.metadata()?.len();
         let tail_start = file_bytes.saturating_sub(END_BYTES_MAX);
@@ -131,9 +128,6 @@ fn large_end(file: &File, end_at: u64) -> io::Result<Option<(u64, u64, u64, u64)
 
 impl Entries<'_> {
     /// The next line of the list. `None`: there is none, or it is damaged.
-    ///
-    /// # Errors
-    /// I/O errors of a read.
     pub(super) fn next(&mut self) -> io::Result<Option<ZipEntry>> {
         let mut fixed = [0; ENTRY_BYTES];
         if !self.take_exact(&mut fixed)? || !fixed.starts_with(ENTRY) {

@@ -1,4 +1,4 @@
-//! What each part of a capture becomes.
+//! The event that each part of a capture becomes.
 
 use std::io::Write as _;
 
@@ -108,7 +108,7 @@ fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
     assert_eq!([keys[0].slot, keys[1].slot], [TrackKey::SLOT_SIBLING, TrackKey::SLOT_SIBLING + 1]);
     assert_eq!(keys[2].slot, TrackKey::SLOT_ALONE);
     assert_eq!(keys[4].kind, TrackKind::Process);
-    // What is below another track says so: it is drawn with those of its own parent.
+    // A track below another names its parent: it is drawn with those of the same parent.
     let names = keys.iter().map(|key| &*key.name).collect::<Vec<_>>();
     assert_eq!(names, ["queue", "queue", "queue", "queue / inner", ""]);
 }
@@ -215,7 +215,7 @@ fn a_counter_has_its_unit_behind_its_name_wherever_that_stands() {
         packet(uuid).message(11, more(message().number(9, COUNTER).number(11, uuid).number(30, 2)))
     };
     let reading = read([
-        // By a name that stands behind the counter, by that of its event, by its kind, and in a unit of its own.
+        // Named by a descriptor after the counter, by its event, by its kind, and in a unit of its own.
         described(20, |track| track.bytes(10, "memory"), message().number(3, 3)),
         described(21, |track| track, message().number(3, 1)),
         described(22, |track| track, message().number(1, 2)),

@@ -84,7 +84,7 @@ fn system_calls_are_spans_of_their_threads_named_as_the_machine_numbers_them() {
     let track = &reading.events[0].track;
     assert_eq!((track.kind, &track.pid, &track.tid), (TrackKind::Thread, &Id::Number(5), &Id::Number(7)));
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "a call that is not told which");
-    // What the machine is may be said behind them, or never.
+    // The description of the machine may come after them, or never.
     assert_eq!(read([events()]).kinds()[1], (20, K::Begin, "syscall 64"));
 }
 

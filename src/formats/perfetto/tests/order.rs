@@ -1,4 +1,4 @@
-//! Where tracks stand among their siblings.
+//! The order of tracks among their siblings.
 
 use super::encode::{Message, event, message, packet, process};
 use super::*;
@@ -12,7 +12,7 @@ fn below(uuid: u64, parent: u64, name: &str, order: u64, rank: u64) -> Message {
     message().number(10, 1).message(60, track)
 }
 
-/// How a track orders those below it, said apart from all else.
+/// A packet that only says how a track orders those below it.
 fn orders(uuid: u64, order: u64) -> Message {
     message().number(10, 1).message(60, message().number(1, uuid).number(11, order))
 }

@@ -13,7 +13,7 @@ fn frame(iid: u64, function: u64, mapping: u64, address: u64) -> Message {
     message().number(1, iid).number(2, function).number(3, mapping).number(4, address)
 }
 
-/// Stack 1 is main, parse; stack 2 is main, a frame without a function; stack 3 has a frame that nothing tells of.
+/// Stack 1 is main, parse; stack 2 is main, a frame without a function; stack 3 has a frame that is not interned.
 fn tables() -> Message {
     message()
         .message(5, text(1, "main"))

@@ -68,7 +68,7 @@ proptest! {
             let position = index.index(bytes.len());
             bytes[position] = byte;
         }
-        // Whether it is still taken for a capture is not the point.
+        // The damage may hit the bytes that identify the format.
         if let Ok(reading) = read_bytes(&bytes) {
             prop_assert!(reading.events.len() <= bytes.len());
         }

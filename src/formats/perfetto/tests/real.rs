@@ -27,7 +27,7 @@ fn chromium_counters_and_thread_times_are_those_of_perfetto() {
     for event in &reading.events {
         let found = match (event.kind, event.thread_ts_ns) {
             (EventKind::Counter, _) => (f64::from_bits(event.value) as i64, event.track.name.to_string()),
-            // Perfetto draws the thread's time as a counter; here it stands beside the span's own time.
+            // Perfetto draws the thread's time as a counter; here it is a value of the span.
             (_, Some(thread_ts_ns)) => (thread_ts_ns, "thread_time".to_owned()),
             _ => continue,
         };
@@ -73,7 +73,7 @@ fn chromium_typed_arguments_are_those_of_the_protobuf_library() {
 }
 
 /// Flows as Perfetto joins them: all events of one id in the order of time, up to one that ends the flow. A flow
-/// without a name stands at the end of a span, which is the one that is open there.
+/// without a name is at the end of a span, which is the one that is open there.
 #[test]
 fn chromium_flows_join_the_events_that_perfetto_joins() {
     let reading = read_path(&data("chromium.pftrace.gz")).expect("a capture");

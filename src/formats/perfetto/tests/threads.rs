@@ -123,6 +123,6 @@ fn a_span_within_a_batch_is_one_event_and_not_two() {
     let bytes = capture((1..=3).map(thread).chain((0..500).flat_map(span)).chain(backwards));
     let kinds = batches(&bytes, 2, None).into_iter().flat_map(|batch| batch.chunk.events).map(|event| event.kind);
     let (begins, ends): (Vec<_>, Vec<_>) = kinds.partition(|&kind| kind == EventKind::Begin);
-    // Of what stands before later events of its thread, the ends stay: all but that of the first.
+    // Of events before later events of their thread, the ends stay: all but that of the first.
     assert_eq!((begins.len(), ends.len()), (1500, 499));
 }

@@ -20,8 +20,8 @@ fn extension(field: Message) -> Message {
     field.bytes(2, ".perfetto.protos.TrackEvent")
 }
 
-/// A message of all kinds of fields, which holds itself, an enumeration in it, and extensions inside and outside of
-/// messages.
+/// A message of all kinds of fields, which holds itself, an enumeration in it, and extensions
+/// inside and outside of messages.
 fn described() -> Message {
     let names = [(1, "double"), (2, "float"), (3, "int64"), (4, "uint64"), (5, "int32"), (6, "fixed64")];
     let more = [(7, "fixed32"), (8, "bool"), (9, "string"), (12, "bytes"), (13, "uint32"), (15, "sfixed32")];

@@ -190,7 +190,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         self.unit.parse_nanos(time?).ok()?.checked_add(self.offset_ns)
     }
 
-    /// The time of a row that tells it, or how long it is after the one before.
+    /// The time of a row, which has either a time or the time since the row before.
     fn next_time(&self, now_ns: i64, time: Option<&[u8]>, delta: Option<&[u8]>) -> Option<i64> {
         match delta {
             Some(delta) => self.unit.parse_nanos(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
@@ -341,8 +341,8 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
     }
 
-    /// Values are changes; of memory, what they sum up to is what a person asks for. In the Gecko form a counter is
-    /// one of the process that it is told with.
+    /// Values are changes, which are summed for memory. In the Gecko form a counter belongs to the process
+    /// that it is listed with.
     fn counter(&mut self, counter: JsonExtent, process: &Id) -> Result<(), ReadError> {
         let document = self.document;
         let members = FirefoxObject::read(document, Some(counter))?;

@@ -8,7 +8,7 @@ use crate::formats::json::document::{Document, JsonExtent, TableCharge};
 use crate::formats::profiles::frames::FrameTable;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Texts by number, and the memory that they take.
+/// Texts by number, and the charge for their memory.
 pub(super) struct FirefoxTexts<'d> {
     texts: Vec<Box<str>>,
     _kept: TableCharge<'d>,

@@ -1,5 +1,5 @@
-//! The JSON of profiles, as far as it is shown. `FirefoxStackTables` are read row by row where they stand: as columns side by
-//! side, or as rows with a schema. Numbers stay text, so that times are read exactly.
+//! The JSON of profiles, as far as it is shown. Tables are read row by row in place: as columns side by side, or as
+//! rows with a schema. Numbers stay text, so that times are read exactly.
 
 use std::collections::BTreeMap;
 

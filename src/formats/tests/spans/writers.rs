@@ -30,7 +30,7 @@ pub(super) fn tracy(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A line for each command when it ends; the hash tells commands apart.
+/// A line for each command when it ends; the hash identifies the command.
 pub(super) fn ninja(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# ninja log v5\n".to_owned();
     for (number, MeantSpan { start, dur, name, .. }) in spans.iter().enumerate() {
@@ -102,7 +102,7 @@ pub(super) fn perf_script(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Markers as columns; the texts of a thread behind all that points into them.
+/// Markers as columns; the texts of a thread after all that points into them.
 pub(super) fn firefox(spans: &[MeantSpan]) -> Vec<u8> {
     let millis = |us: u64| format!("{}.{:03}", us / 1000, us % 1000);
     let threads = (0..4u8).map(|thread| {
