@@ -38,13 +38,13 @@ pub enum ReadError {
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Each error on a line of its own: a line break in the name of a file begins none.
+/// Each error on a line of its own: line breaks in file names are escaped.
 fn lines(errors: &[ReadError]) -> String {
     errors.iter().map(|error| escaped(&error.to_string()).into_owned()).collect::<Vec<_>>().join("\n")
 }
 
 impl ReadError {
-    /// The same about the file at `named`, where it is about what was read instead of it.
+    /// The same error with the path `named`, where it has the path of a file that was read in its place.
     #[must_use]
     pub(crate) fn renamed(mut self, read: &Path, named: &Path) -> Self {
         if let Self::Io { path, .. }

@@ -42,7 +42,7 @@ impl Shown {
     }
 }
 
-/// A format that is recognised, and usually read.
+/// A format that the program recognises, and usually reads.
 #[derive(Debug)]
 pub struct Format {
     /// Its name, for a person.
@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-/// The first of `formats` that a decompressed capture is in, by its first bytes.
+/// The first of `formats` that recognises a decompressed capture by its first bytes.
 #[must_use]
 pub(crate) fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {
     formats.iter().find(|format| (format.sniff)(head))

@@ -1,5 +1,5 @@
-//! Captures of tools whose formats are not read here, or that lack what a timeline needs: recognised, and refused
-//! with what to do about it.
+//! Captures in formats that this program does not read, or that lack what a timeline needs:
+//! recognised, and refused with advice.
 
 use super::format::{Format, Opener};
 use super::input::source::Source;
@@ -19,7 +19,7 @@ struct UnsupportedFormat {
     sniff: fn(head: &[u8]) -> bool,
     /// The description in the error.
     found: &'static str,
-    /// How to come by one that can be read.
+    /// How to get a capture that can be read.
     advice: &'static str,
 }
 
@@ -53,7 +53,7 @@ const UNSUPPORTED: [UnsupportedFormat; 5] = [
     },
 ];
 
-/// Whether this is a capture of one of those kinds.
+/// Whether a capture is of one of these formats.
 fn is_unsupported(head: &[u8]) -> bool {
     UNSUPPORTED.iter().any(|kind| (kind.sniff)(head))
 }

@@ -32,7 +32,7 @@ pub(super) struct ChromeEvents<'a> {
     metadata: Vec<Metadata>,
     pub(super) losses: Losses,
     scratch: Vec<u8>,
-    /// The stack frames of the capture, if they were looked for.
+    /// The stack frames of the capture, once the search for them is done.
     frames: Option<&'a StackFrames>,
     wants_frames: bool,
     unowned: Vec<UnownedThread>,
@@ -40,7 +40,7 @@ pub(super) struct ChromeEvents<'a> {
     profiles: Vec<ProfilePart>,
 }
 
-/// The events of some bytes of the array, with what only the reader of the whole capture can complete.
+/// The events of a piece of the array, with the data that only the reader of the whole capture can complete.
 #[derive(Debug)]
 pub(super) struct ChromeBatch {
     pub(super) batch: Batch,
@@ -267,7 +267,7 @@ impl<'a> ChromeEvents<'a> {
             let value = member(&record.args, key);
             (!value.is_absent()).then(|| bounded_text(&value, repairs))
         };
-        // An order is a whole number: the same reading as of a time, in thousandths, without its last three digits.
+        // A sort index is a whole number, so it is parsed like a time in thousandths, without its last three digits.
         let order = || {
             let value = member(&record.args, b"sort_index");
             let text = std::str::from_utf8(number_text(&value)).ok()?;

@@ -35,7 +35,7 @@ pub(super) fn phase(ph: &[u8]) -> Phase {
         b'B' => Phase::Span(EventKind::Begin),
         b'E' => Phase::Span(EventKind::End),
         b'X' => Phase::Span(EventKind::Complete),
-        // A clock sync also says how the clocks of files relate that are opened together.
+        // A clock sync also relates the clocks of files that are opened together.
         b'I' | b'i' | b'R' | b'c' => Phase::Instant,
         b'C' => Phase::Counter,
         b'b' => Phase::Async(EventKind::AsyncBegin),

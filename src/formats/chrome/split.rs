@@ -32,7 +32,7 @@ pub(super) struct Splitter {
     source: Source,
     piece_bytes: usize,
     next: ChromePiece,
-    /// Buffers of pieces that are done, to be filled again: fresh ones would have to be cleared page by page.
+    /// Buffers of finished pieces, to be filled again: fresh ones would have to be cleared page by page.
     spare: Receiver<Vec<u8>>,
     ended: bool,
 }

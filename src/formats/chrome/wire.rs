@@ -27,7 +27,7 @@ pub(super) struct ChromeRecord<'a> {
     pub(super) flow_out: JsonValue<'a>,
     /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome, which are arguments too.
     pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
-    /// Stacks and what else only samples have, and the place of a point of a flow that was exported.
+    /// Stacks and other members of samples only, and the place of an exported flow's point.
     pub(super) rare: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Whether there was no member at all.
     pub(super) is_empty: bool,

@@ -9,7 +9,8 @@
 //! | instant, state | `i` of the thread, the process or everything; `n` on an asynchronous track |
 //! | counter | `C` with the one series of its track |
 //! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
-//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the span around it; `place` if time leaves it open |
+//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the span around it; `place` if
+//! time leaves it open |
 //! | sample | `P` with the stack frame `sf`, which is a row of `stackFrames`, before all events |
 //! | process, track | `M`, before all events |
 //!
@@ -150,8 +151,8 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             self.line.extend_from_slice(b",\"bp\":\"e\"");
         }
         if event.flags.has(EventFlags::PLACED) && event.depth != 0 {
-            // For this reader alone: others have no word for an instant, nor for a span that ends at this time or
-            // begins with others inside of it.
+            // Only this program reads `place`: others cannot bind a flow to an instant, nor to a span that ends at this
+            // time or begins with others inside of it.
             write!(self.line, ",\"place\":{}", event.depth)?;
         }
         Ok(())
@@ -227,7 +228,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         Ok(())
     }
 
-    /// Only threads have names and an order in this format; other tracks are named by their events.
+    /// Only threads have names and sort indices in this format; other tracks are named by their events.
     fn track(&mut self, track: &Track) -> io::Result<()> {
         if !matches!(track.key.kind, TrackKind::Thread | TrackKind::Cpu | TrackKind::State) {
             return Ok(());

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::wire::{TextRef, Words};
 
-/// A thread by the numbers that the kernel gives.
+/// A thread by the kernel's ids of its process and itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ThreadId {
     pub(super) process: u64,

@@ -5,7 +5,8 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-/// Jobs that wait for a worker, or done for their turn, for each thread: none waits for the others' worst job.
+/// Jobs per thread that wait for a worker, or are done and wait for their turn: no thread waits for
+/// the slowest job of another.
 const AHEAD_OF_THREAD: usize = 2;
 
 #[cfg(test)]
@@ -22,7 +23,7 @@ pub(crate) fn count_threads(count: usize) {
     _ = count;
 }
 
-/// How many jobs may be on their way with so many threads.
+/// How many jobs may be in flight with `threads` threads.
 #[must_use]
 pub(crate) fn jobs_ahead(threads: usize) -> usize {
     AHEAD_OF_THREAD * threads + 1

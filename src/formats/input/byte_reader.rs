@@ -33,7 +33,7 @@ impl ByteReader {
         self.offset + self.start as u64
     }
 
-    /// The next `len` bytes, without taking them; fewer at the end of the capture.
+    /// The next `len` bytes, which stay unread; fewer at the end of the capture.
     pub(crate) fn peek(&mut self, len: usize) -> Result<&[u8], ReadError> {
         if self.buffer.len() - self.start < len {
             self.buffer.drain(..self.start);

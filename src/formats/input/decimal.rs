@@ -7,7 +7,7 @@
 /// Why a text is not a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NumberError {
-    /// It does not read as a decimal number: `NaN`, `null`, `0x10`, nothing at all.
+    /// The text is no decimal number: `NaN`, `null`, `0x10`, or empty.
     #[error("not a decimal number")]
     NotANumber,
     /// It does not fit 64-bit nanoseconds.

@@ -263,7 +263,7 @@ pub(crate) struct Blocks {
     decompressing: Decompressing,
     block: Vec<u8>,
     read: usize,
-    /// Whether the end was seen, and not just data that are cut.
+    /// Whether the data ended properly, and were not cut.
     pub(crate) ended: bool,
 }
 

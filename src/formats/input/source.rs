@@ -97,7 +97,7 @@ impl Source {
         self.chunk_limits.is_small(self.file_bytes)
     }
 
-    /// Whether the bytes of the file are not those that are read, because it is compressed.
+    /// Whether the file is compressed, so that its bytes are not those of the capture.
     #[must_use]
     pub(crate) fn is_packed(&self) -> bool {
         matches!(self.rest, Remainder::Blocks(_))
@@ -162,7 +162,7 @@ impl Read for Source {
     }
 }
 
-/// A file read by position. What it reads is what the progress counts.
+/// A file read by position, which counts the progress.
 struct FileReader {
     file: File,
     offset: u64,

@@ -16,7 +16,7 @@ const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 /// and seldom to a fiftieth.
 const UNPACKED_RATIO_MAX: u64 = 256;
 
-/// Bytes between two looks at whether to stop. Small, since a block is cleared for each of perhaps a million files.
+/// Bytes between two checks for cancellation. Small, since each of perhaps a million files clears a block.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// Why unpacking of a file ended.

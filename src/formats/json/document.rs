@@ -46,7 +46,7 @@ pub(crate) struct Document {
     context: ReadContext,
     /// Whether the file is not compressed, so that its bytes count as progress.
     is_plain: bool,
-    /// Whether a value was seen to go on at the end of the file.
+    /// Whether the file ended inside of a value.
     is_cut: Cell<bool>,
     /// Memory of all tables, in bytes.
     kept_bytes: Cell<u64>,
@@ -156,7 +156,7 @@ impl Document {
         TableCharge { document: self, bytes: 0, charges: Vec::new() }
     }
 
-    /// Whether a value was seen to go on at the end of the file.
+    /// Whether the file ended inside of a value.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut.get()
     }

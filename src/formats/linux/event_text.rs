@@ -70,7 +70,7 @@ impl KernelText {
                 batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
             }
             b"tracing_mark_write" | b"print" | b"0" => {
-                // `trace_printk` puts the address or the function that it was called from before the text.
+                // `trace_printk` prints the address or the function of its caller before the text.
                 let text = if name == b"print" {
                     fields.strip_prefix(b"tracing_mark_write: ").unwrap_or(fields)
                 } else {
@@ -101,7 +101,7 @@ impl KernelText {
             shown.name = batch.name(name, None, place);
         }
         if kind == EventKind::Complete {
-            // `+ 12.5 us`: a mark before it says that this is long.
+            // `+ 12.5 us`: a mark before a duration says that it is long.
             let micros = drawn.strip_suffix(b"us").map(<[u8]>::trim_ascii_end);
             let micros = micros.and_then(|text| text.rsplit(|&byte| byte == b' ').next());
             match micros.and_then(|micros| nanos_from_micros(micros).ok()).map(u64::try_from) {

@@ -141,7 +141,7 @@ impl LineParser for Ftrace {
             if self.page == Page::Outside || has("<script") {
                 return;
             }
-            // Older pages hold the trace as a text of their program.
+            // Older pages hold the trace as a string in their script.
             bytes = bytes.strip_suffix(b"\\n\\").unwrap_or(bytes);
         }
         if let Some(lost) = lost_events(bytes) {

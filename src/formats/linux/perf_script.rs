@@ -54,7 +54,7 @@ struct Pending {
     period: Option<u64>,
     event: Box<[u8]>,
     place: SourcePos,
-    /// Whether the event is shown already, and is a sample only with a stack.
+    /// Whether the event is handed on already, so that only a stack makes a sample of it.
     is_told: bool,
 }
 
@@ -101,7 +101,7 @@ impl<'a> ScriptHeader<'a> {
                 None => (None, rest),
             };
             let (event, fields) = split_word(rest);
-            // `-F` may leave it out, and all that would follow.
+            // `-F` may leave out the name and everything after it.
             let event =
                 if rest.is_empty() { rest } else { event.strip_suffix(b":").filter(|event| !event.is_empty())? };
             Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
@@ -138,8 +138,8 @@ fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
     Some(symbol[..plus.unwrap_or(symbol.len())].into())
 }
 
-/// The line that `-F +srcline` prints below a frame: its place in the source, `  file.c:12`; `  ??:0` and `
-/// module[ff81c37]` where that is not known, which is empty here.
+/// The line that `-F +srcline` prints below a frame: its position in the source, `  file.c:12`. Unknown positions, `
+/// ??:0` and ` module[ff81c37]`, give an empty text.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
     let place = line.trim_ascii();
     if !line.first()?.is_ascii_whitespace() {

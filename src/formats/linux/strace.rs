@@ -17,7 +17,7 @@ use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// Calls that wait for their second half, one per thread; a machine has fewer threads.
+/// The most calls that wait for their second half, one per thread; a machine has fewer threads.
 const WAITING_MAX: usize = 1 << 20;
 
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -300,7 +300,7 @@ struct Done<'a> {
     start_ns: i64,
     dur_ns: Option<i64>,
     name: &'a [u8],
-    /// As they were printed, in two parts where another thread came between.
+    /// The printed arguments, in two parts if another thread's line came between.
     args: [&'a [u8]; 2],
     result: Option<&'a [u8]>,
     place: SourcePos,
@@ -358,7 +358,7 @@ fn thread(tid: i64) -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
 }
 
-/// A thread is called as the program that it began to run: the last part of the first path in quotes.
+/// Names a thread after the program that it began to run: the last part of the first path in quotes.
 fn name_thread(batch: &mut BatchBuilder, tid: i64, args: &[u8], place: SourcePos) {
     let path = args.split(|&byte| byte == b'"').nth(1).unwrap_or_default();
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Several captures as one, each moved by its offset: the files that were given together. Processes of different
 //! files stay apart, whatever their ids, and losses say which file they are in.
 //!
-//! A file that cannot be read as a whole is counted, with the reason, and the others are read all the same; only
-//! where none can be read is that an error, which says why of each.
+//! A file that cannot be read counts as a loss, with the reason, and the others are read all the same. Only if none can
+//! be read is that an error, which names the reason for each.
 
 use std::path::Path;
 

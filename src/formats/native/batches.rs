@@ -70,7 +70,7 @@ fn described(tables: &TrackTables) -> Vec<Metadata> {
     metadata
 }
 
-/// Gives the batch tables of its own, of what its events need.
+/// Gives the batch tables of its own, with only the rows that its events use.
 fn renumber(capture: &ChunkedCapture, batch: &mut Batch) {
     let mut names: FxHashMap<NameIdx, NameIdx> = FxHashMap::default();
     let mut tracks: FxHashMap<TrackIdx, TrackIdx> = FxHashMap::default();

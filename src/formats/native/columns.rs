@@ -62,7 +62,7 @@ const _: () = assert!(cfg!(target_endian = "little"), "traces are little-endian 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnsError {
     /// Fewer bytes than the prefix takes.
-    #[error("a payload of {have} bytes, which has at least {need}")]
+    #[error("a payload of {have} bytes, fewer than the {need} of the smallest")]
     TooShort { need: usize, have: usize },
     /// The chunk would take too much memory.
     #[error("a chunk of {bytes} bytes in memory, above the limit of {limit}")]
@@ -131,7 +131,7 @@ fn plane_compressor() -> Option<zstd::bulk::Compressor<'static>> {
     Some(compressor)
 }
 
-/// The chunk that [`encode`] made these bytes of.
+/// Decodes the bytes that [`encode`] made of a chunk.
 ///
 /// # Errors
 /// A [`ColumnsError`] for bytes that are no such chunk. Never takes more memory than a few times

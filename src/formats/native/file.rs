@@ -45,7 +45,7 @@ impl CaptureFile {
         files::read_exact_at(&self.file, buffer, offset).map_err(io)
     }
 
-    /// A fixed-size record, or nothing if the file ends before its end.
+    /// Reads a fixed-size record; `None` if the file ends inside of it.
     pub(super) fn record<T: bytemuck::Pod>(&self, offset: u64) -> Result<Option<T>, ReadError> {
         if offset.checked_add(size_of::<T>() as u64).is_none_or(|end| end > self.bytes) {
             return Ok(None);
@@ -59,7 +59,7 @@ impl CaptureFile {
     pub(super) fn payload(&self, entry: &DirectoryEntry) -> Result<Vec<u8>, ReadError> {
         let mut chunk = vec![0; size_of::<ChunkHeader>() + entry.header.payload_bytes as usize];
         self.read_at(entry.offset, &mut chunk).map_err(|error| match error {
-            // Cut since it was opened: this chunk is lost like one that is damaged, and those before it are not.
+            // The file was cut after it was opened: this chunk is lost like a damaged one, and those before it are not.
             ReadError::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
                 self.malformed(entry.offset, format!("{} bytes", chunk.len()), "the end of the file".into())
             }

@@ -1,5 +1,5 @@
-//! Events cut into planes: all lowest bytes of a column of theirs, then all second bytes, and so on. Turns events to
-//! planes and back, and says which planes hold one byte only; compresses nothing and trusts no plane.
+//! Events cut into planes: all lowest bytes of a column, then all second bytes, and so on. Converts events to planes
+//! and back, and reports which planes hold one byte only; compresses nothing and trusts no plane.
 
 use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx};
 
@@ -90,7 +90,7 @@ impl PlaneLayout {
         let mut planes = vec![0; self.stored.count_ones() as usize * events.len()];
         let mut before = Before { ts_ns: self.first_ts_ns, detail: 0 };
         let mut words: Box<PlaneBlock> = Box::new([[0; BLOCK_EVENTS]; COLUMNS]);
-        // The time's high half is passed over even if it is not stored: there the last time is remembered.
+        // The loop visits the time's high half even if it is not stored, since that updates the last time.
         let mut wanted = [false; COLUMNS];
         wanted[TS_HIGH] = true;
         for_each_plane(|plane, column, _| wanted[column] |= self.stores(plane));

@@ -29,7 +29,7 @@ pub(crate) const FORMAT: Format = Format {
 fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();
     let unpacked = if source.is_packed() { Some(unpacked_to_file(source, context)?) } else { None };
-    // The file has no name any more once it is open.
+    // The scratch file is deleted once it is open.
     let bytes = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
     open_unpacked(bytes, &path, context).map(Box::new).map(Reader::Chunks)
 }
@@ -206,7 +206,7 @@ fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadE
     Ok(())
 }
 
-/// The directory at the end of a file that was finished, if it and all that it says of places is whole.
+/// The directory at the end of a finished file, if it and all offsets in it are valid.
 fn directory(file: &CaptureFile) -> Option<Vec<DirectoryEntry>> {
     let trailer_offset = file.bytes.checked_sub(FileTrailer::BYTES)?;
     let trailer = file.record::<FileTrailer>(trailer_offset).ok()??;

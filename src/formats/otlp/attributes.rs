@@ -61,7 +61,7 @@ pub(super) fn write_object<'k, T: WriteJson>(members: impl IntoIterator<Item = (
     json.push('}');
 }
 
-/// A number; JSON has no word for those that are none.
+/// Writes a number; infinities and NaN become text, since JSON has no literal for them.
 pub(super) fn write_double(value: f64, json: &mut String) {
     use std::fmt::Write as _;
     // to memory

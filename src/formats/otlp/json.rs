@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(open),
 };
 
-/// Whether this is JSON that begins with spans by resource.
+/// Whether a capture is JSON whose first key is `resourceSpans`, in either spelling.
 fn looks_like_otlp(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let key = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();

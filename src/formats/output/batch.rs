@@ -62,7 +62,7 @@ impl NameTable {
         self.rows.len() >= NAMES_MAX || self.text_bytes >= NAME_BYTES_MAX
     }
 
-    /// Adds a row, or nothing where the table has as many as an index can name.
+    /// Adds a row; `None` once the table has as many rows as an index can address.
     fn push(&mut self, row: NameRow<Box<str>>, key: &[u8]) -> Option<NameIdx> {
         let index = NameIdx(next_row(self.rows.len())?);
         self.text_bytes += key.len();
@@ -100,8 +100,8 @@ impl BatchBuilder {
     }
 
     /// Adds an event. In the order of the capture, since an end may be moved to its begin.
-    // Without a call, an event is made in its place, and not copied right after its parts were written one by one: the
-    // processor would wait for these.
+    // Inlining builds the event in its final place. A copy right after its fields were written one by one would stall
+    // the processor until those writes are done.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured; see above")]
     pub(crate) fn push(&mut self, event: Event) {
@@ -245,7 +245,7 @@ pub(crate) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) 
     Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
 }
 
-/// Text that may be no UTF-8 and is cut where it is very long.
+/// Converts bytes to text: replaces invalid UTF-8, and cuts very long text.
 pub(crate) fn text(bytes: &[u8], place: SourcePos, losses: &mut Losses) -> Box<str> {
     let text = String::from_utf8_lossy(bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {

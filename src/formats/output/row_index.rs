@@ -1,6 +1,6 @@
 //! Indices into the tables of a batch.
 
-/// The index of the row after so many, or `None` where an index cannot name that many.
+/// The index of the row after `rows` others, or `None` where an index cannot address that many.
 #[must_use]
 pub(crate) fn next_row(rows: usize) -> Option<u32> {
     u32::try_from(rows).ok()

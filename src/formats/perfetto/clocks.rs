@@ -59,7 +59,7 @@ struct Clock {
     is_own: bool,
     /// Readings together with other clocks.
     links: Vec<ClockLink>,
-    /// The last answer: it holds from a time up to another.
+    /// The last shift to the capture's clock, which is valid for a range of times.
     recent: Option<Shift>,
 }
 

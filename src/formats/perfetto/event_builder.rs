@@ -140,7 +140,7 @@ impl PerfettoEventBuilder<'_> {
         row
     }
 
-    /// The event's track, or the writer's, or the writer's thread, or that of the whole capture.
+    /// The track of the event, or else of the writer, of the writer's thread, or of the whole capture.
     #[inline]
     pub(super) fn event_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
         let uuid = match (event.track.or(self.sequence.defaults.track), self.sequence.thread) {

@@ -80,7 +80,7 @@ impl FtraceDecoder<'_> {
             self.batch.lose(Loss::BadRecord, self.place);
         }
         let later_ns = ftrace_ns.and_then(|ftrace_ns| boot_ns?.checked_sub(ftrace_ns)).unwrap_or(0);
-        // The kernel's raw clock is the only other one that snapshots know.
+        // The kernel's raw clock is the only other one in snapshots.
         let clock = match clock {
             ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, later_ns: 0 },
             _ => BundleClock { id: KERNEL, later_ns },

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 /// Numbers up to this are rows of an array; others are looked up.
 const DENSE_IIDS_MAX: u64 = 4096;
 
-/// A table from the small numbers that a writer counts up.
+/// A table by iid, which writers count up from small numbers.
 #[derive(Debug)]
 pub(super) struct Interned<T> {
     dense: Vec<Option<T>>,

@@ -36,8 +36,7 @@ const FOUND_PACKET_FIELDS: usize = 32;
 /// Fields that a packet may have: more is not a packet.
 const FIELD_NUMBER_MAX: u32 = 2000;
 
-/// The largest number of a kind of packet, for distinguishing captures from profiles of pprof: somewhat
-/// above those that are defined.
+/// The largest field number of a packet's kind, somewhat above the defined ones, for distinguishing profiles of pprof.
 const KIND_MAX: u32 = 140;
 
 /// Splits a capture into blocks of packets.
@@ -78,7 +77,7 @@ impl Part {
     }
 }
 
-/// Whole packets that follow each other, without what is damaged between them.
+/// Whole packets in a row, without the damage between them.
 #[derive(Debug, Default)]
 pub(super) struct PacketBlock {
     pub(super) bytes: Vec<u8>,

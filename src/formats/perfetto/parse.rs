@@ -103,7 +103,7 @@ pub(super) enum OwnTime {
 }
 
 impl ParsedBlock {
-    /// Parses a block, into what an earlier one took.
+    /// Parses a block into the table of an earlier one, to reuse its memory.
     pub(super) fn parse(block: PacketBlock, mut table: PacketTable) -> Self {
         table.read(&block);
         let mut bytes_left = UNPACKED_AHEAD_BYTES;
@@ -133,7 +133,7 @@ impl ParsedBlock {
 }
 
 impl ParsedBundle {
-    /// Unpacks the bundle that a packet of a block is, up to a size.
+    /// Unpacks a packet that is a bundle, up to `bytes_max`, and parses its first packets.
     pub(super) fn unpack(fields: &PacketFields, block: &PacketBlock, bytes_max: usize) -> Self {
         let packed = fields.data.map_or(&[][..], |part| part.in_block(&block.bytes));
         let bundle = Bundle::unpack(fields.kind, packed, block.offset + u64::from(fields.at), bytes_max);
@@ -156,7 +156,7 @@ impl PacketTable {
         self.more.clear();
         self.more.push(RareFields::default());
         for &(at, part) in &block.packets {
-            // Filled in its place: to move it there costs as much as to read it.
+            // Filled in place: moving it there costs as much as parsing it.
             let packet = self.packets.push_mut(PacketFields { at, ..PacketFields::default() });
             PacketParser { packet, more: &mut self.more, block: &block.bytes }.packet(part);
         }

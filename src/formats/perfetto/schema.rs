@@ -241,7 +241,7 @@ pub(super) struct TypedWriter<'a> {
     pub(super) schema: &'a Schema,
     pub(super) place: SourcePos,
     pub(super) losses: &'a mut Losses,
-    /// Whether fields of no known type are shown by their numbers; else they are counted.
+    /// Whether fields of unknown types are shown by their numbers; else they count as losses.
     pub(super) shows_unknown: bool,
 }
 

@@ -41,7 +41,8 @@ impl PerfettoEventBuilder<'_> {
         if event.has_flows || event.legacy.is_some() {
             self.push_with_flows(event, made());
         } else {
-            // Made in its place: to make it here and move it there costs as much as all the rest.
+            // The closure builds the event in its final place: building it here and moving it costs as
+            // much as all the rest.
             self.batch.push(made());
         }
     }

@@ -31,7 +31,7 @@ use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, S
 
 /// The one writer of all packets.
 const SEQUENCE: u64 = 1;
-/// The mapping of all frames, which no address leads to: Perfetto takes no frame without one.
+/// The mapping of all frames, without addresses: Perfetto drops a frame without a mapping.
 const MAPPING: u64 = 1;
 /// Numbers from here on replace ids that are text: above the ids of systems, within the range of the format.
 const MADE_UP_IDS: i64 = 0x7000_0000;
@@ -386,7 +386,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         number.cast_unsigned()
     }
 
-    /// Writes the packet whose message, field `field`, is made.
+    /// Writes a packet with the finished message as its field `field`.
     fn end_packet(&mut self, ts_ns: Option<i64>, field: FieldNumber) -> io::Result<()> {
         let begun = std::mem::replace(&mut self.is_begun, true);
         let Self { packet, message, interned, later_ns, .. } = self;

@@ -91,7 +91,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Bytes of a node in memory, beside its title: tables of hashes are half full at worst.
+    /// Bytes of a node in memory, without its title: hash tables are half full at worst.
     const NODE_BYTES: usize = FrameTable::ROW_BYTES + FrameTable::TITLE_BYTES + 2 * size_of::<(u64, Option<u32>)>();
 
     /// Bytes of a call from one node to another, until both have come.

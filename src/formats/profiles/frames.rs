@@ -27,8 +27,8 @@ struct FrameRow {
     title: u32,
     /// The row in the batch of this number.
     found: (u32, StackIdx),
-    /// A frame that it is below, and by how many; itself for one without a caller. Nearer to
-    /// the outermost with each look.
+    /// A frame above this one and the distance to it; the frame itself without a caller. Each look-up moves it
+    /// nearer to the outermost frame.
     above: (u32, u32),
 }
 
@@ -82,7 +82,8 @@ impl FrameTable {
         is_taken || row.caller == Some(caller)
     }
 
-    /// The outermost frame of a stack, and how far below it the stack ends. Each look halves the way for the next one.
+    /// The outermost frame of a stack, and the depth of the stack below it. Each call halves the
+    /// distance for the next one.
     fn outermost(&mut self, mut frame: u32) -> (u32, u32) {
         let mut below = 0;
         loop {

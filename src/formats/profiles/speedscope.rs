@@ -132,7 +132,7 @@ impl SpeedscopeFrame<'_> {
     }
 }
 
-/// A profile: what is small of it, and where the rest is.
+/// A profile: its small values, and the extents of the large ones.
 #[derive(Default)]
 struct SpeedscopeProfile {
     kind: String,
@@ -278,7 +278,7 @@ impl SpeedscopeEventBuilder<'_> {
 
     /// Ends the frames below a depth.
     fn close(&mut self, open: &mut Vec<(u32, i64)>, depth: usize, now_ns: i64) -> Result<(), ReadError> {
-        // Outermost first, so that of frames with the same times the outer one comes first.
+        // Outermost first, so that the outer one of frames with the same times comes first.
         for &(frame, start_ns) in &open[depth..] {
             let (track, name) = self.rows(Some(frame), SourcePos::Time(start_ns));
             let value = now_ns.abs_diff(start_ns);

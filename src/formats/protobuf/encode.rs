@@ -30,8 +30,8 @@ pub(crate) fn push_bytes(bytes: &mut Vec<u8>, field: FieldNumber, value: &[u8]) 
     bytes.extend_from_slice(value);
 }
 
-/// Appends a field that is a message, which `fill` appends. The length before it is closed up afterwards: most messages
-/// are shorter than 128 bytes, and nothing moves.
+/// Appends a field that is a message, which `fill` appends. Reserves one byte for the length: most messages are shorter
+/// than 128 bytes, so nothing moves.
 pub(crate) fn push_message(bytes: &mut Vec<u8>, field: FieldNumber, fill: impl FnOnce(&mut Vec<u8>)) {
     push_varint(bytes, u64::from(field.get()) << 3 | wire_type::LENGTH_DELIMITED);
     let at = bytes.len();

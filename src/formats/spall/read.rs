@@ -44,7 +44,7 @@ fn open(source: Source) -> Result<Reader, ReadError> {
     let head = source.head();
     if head.starts_with(&MAGIC_AUTOMATIC) {
         let found = "one of the automatic kind, whose names are addresses in a program".to_owned();
-        return malformed(0, "a trace of Spall that was made by hand", found);
+        return malformed(0, "a trace of Spall of the manual kind", found);
     }
     let Some(header) = head.first_chunk::<HEADER_BYTES>() else {
         return malformed(head.len() as u64, "a header of 32 bytes", "the end of the file".to_owned());

@@ -1,4 +1,5 @@
-//! Documents beside `serde_json`, which reads them whole: the same values at the same places, however they are cut.
+//! Compares documents with `serde_json`, which reads them whole: the same values at the same offsets,
+//! however the bytes are cut.
 
 use proptest::prelude::*;
 use serde_json::Value;

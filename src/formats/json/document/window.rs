@@ -135,7 +135,7 @@ impl<'d> Window<'d> {
             } else {
                 searched = unread.len();
             }
-            // Text of many escaped quotes is no key either: each of its quotes would be followed up to its end.
+            // Text of many escaped quotes is no key either: the search would follow each of its quotes up to its end.
             if searched > len_max {
                 return Ok(None);
             }

@@ -1,5 +1,5 @@
-//! The fields of tracepoints: a capture repeats the description of each by its kernel, as text. Fields without a type
-//! that is known are shown as the bytes that they are.
+//! The fields of tracepoints. A capture has the kernel's description of each as text. Fields of unknown
+//! types are shown as bytes.
 
 use std::fmt::Write as _;
 

@@ -57,7 +57,7 @@ impl Rounds {
         self.bytes.len() > WAITING_BYTES_MAX
     }
 
-    /// A round is finished: hands on what nothing can come before.
+    /// Ends a round: hands on the records that no later one can precede.
     pub(super) fn finish_round<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         let safe_ns = std::mem::replace(&mut self.safe_ns, self.newest_ns);
         self.release(safe_ns, take)

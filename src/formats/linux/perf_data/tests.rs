@@ -190,7 +190,7 @@ fn system_calls_are_the_spans_that_perf_script_prints() {
             let value = i64::from_str_radix(value.trim_start_matches("0x"), 16).expect("a number");
             let found = match &args[name] {
                 serde_json::Value::String(text) => i64::from_str_radix(text.trim_start_matches("0x"), 16).ok(),
-                // perf prints 32 bits of a number that is negative.
+                // perf prints 32 bits of a negative number.
                 number => number
                     .as_i64()
                     .or(number.as_u64().map(u64::cast_signed))

@@ -202,7 +202,7 @@ pub(super) struct PerfSample<'a> {
 }
 
 impl<'a> PerfSample<'a> {
-    /// Reads the fields that the event was recorded with; `None` if there are fewer.
+    /// Reads the fields that the attribute lists; `None` if the record ends before them.
     pub(super) fn read(attr: &Attr, body: &'a [u8]) -> Option<Self> {
         use sample_type::{ADDRESS, CALLCHAIN, CPU, ID, IDENTIFIER, IP, PERIOD, RAW, READ, STREAM_ID, TID, TIME};
         let has = |field: u64| attr.sample_type & field != 0;

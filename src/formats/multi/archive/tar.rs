@@ -28,7 +28,7 @@ pub(super) enum TarStep {
     Entry(TarEntry),
     /// The archive ends where it should.
     End,
-    /// There is no valid header at this offset, and no mark to go on from.
+    /// There is no valid header at this offset, and none to go on from.
     Damaged { offset: u64 },
     /// The entry at this offset claims to hold more than the archive may unpack to.
     OverLimit { offset: u64 },
@@ -241,7 +241,7 @@ impl Described {
     }
 }
 
-/// The key and the value of the first record, and what is after it.
+/// The key and the value of the first record, and the bytes after it.
 fn first_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let blank = records.iter().take(20).position(|&byte| byte == b' ')?;
     let len: usize = std::str::from_utf8(&records[..blank]).ok()?.parse().ok()?;

@@ -221,7 +221,7 @@ fn small_members_are_read_without_threads_and_large_ones_with_them() {
     assert_eq!((reading.events.len(), started > 0), (2000, true));
 }
 
-/// Packed bytes below the limit may be many pieces, which are parsed one by one.
+/// Packed bytes below the limit may unpack to many pieces, which are parsed one by one.
 #[test]
 fn a_small_file_that_unpacks_to_much_is_read_as_the_unpacked_one_is() {
     let span = |number: usize| format!("{{\"name\":\"s\",\"ph\":\"X\",\"ts\":{number},\"dur\":1,\"pid\":1,\"tid\":2}}");

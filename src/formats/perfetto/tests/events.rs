@@ -70,7 +70,7 @@ fn tracks_of_one_merge_key_share_a_name_and_those_of_another_have_another() {
             merged(4, "lane 1", 3, key("other")),
             merged(5, "lane 1", 3, message().number(17, 7)),
             merged(6, "lane 3", 3, message().number(17, 7)),
-            // Without a key, and where the key is not what counts, by the name.
+            // Without a key, and with a merge behaviour that ignores the key, by the name.
             merged(7, "lane 4", 3, message()),
             merged(8, "lane 5", 1, key("k")),
             merged(9, "lane 6", 2, key("k")),

@@ -172,7 +172,7 @@ fn a_bundle_of_another_clock_is_brought_to_the_captures_clock() {
     let local = events(message().number(5, 3).number(6, 8).number(7, 108).message(8, message()));
     let reading = read([message().number(10, 1).message(1, local)]);
     assert_eq!(reading.kinds(), [(110, K::Begin, "draw")]);
-    // The raw monotonic clock, which a snapshot links.
+    // The raw monotonic clock, which a snapshot relates to the boot clock.
     let snapshot = message().message(6, message().message(1, clock(6, 1_000)).message(1, clock(5, 7)));
     let reading = read([snapshot, message().number(10, 1).message(1, events(message().number(5, 4)))]);
     assert_eq!(reading.kinds(), [(1_003, K::Begin, "draw")]);

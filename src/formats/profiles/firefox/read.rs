@@ -21,7 +21,7 @@ use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// A process starts processes, but not for ever.
+/// The most levels of processes that start processes.
 const PROCESSES_DEEP_MAX: u32 = 16;
 
 /// Profiles of Firefox and of samply.
@@ -355,7 +355,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let key = TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: title.into(), slot: 0 };
         let samples = match members.get("samples") {
             Some(samples) => Some(samples),
-            // Older profiles have groups of samples, of which there was ever one.
+            // Older profiles have groups of samples, but never more than one.
             None => match document.items(members.get("sampleGroups").or(members.get("sample_groups"))).next()? {
                 Some(group) => document.pick(group, ["samples"])?[0],
                 None => None,

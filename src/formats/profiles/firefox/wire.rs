@@ -135,7 +135,7 @@ pub(super) enum FirefoxTable<'d, const N: usize> {
     Rows(Elements<'d>, [usize; N]),
 }
 
-/// A row: the texts of its values, without those that are null or not there.
+/// A row: the texts of its values, without those that are null or absent.
 pub(super) struct FirefoxRow<'a, const N: usize> {
     values: [Option<&'a [u8]>; N],
     pub(super) offset: u64,
