@@ -1,5 +1,5 @@
 //! The log of the build tool Ninja: one line per output, `start end mtime output hash`, times in milliseconds since the
-//! build began. A log has no threads: commands of one build are laid side by side. Each build in it is a process.
+//! build began. A log has no threads, so commands of one build go side by side. Each build in it is a process.
 
 use std::sync::Arc;
 

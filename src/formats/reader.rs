@@ -126,7 +126,7 @@ pub struct ChunkedCapture {
     pub names: Names,
     /// The table that [`crate::model::Event::track`] points into.
     pub tracks: TrackTables,
-    /// The table that the values of samples are rows of.
+    /// The table that the values of samples point into.
     pub stacks: Stacks,
     /// Losses that the capture itself records, and damage that was met while opening it.
     pub losses: Losses,

@@ -122,7 +122,7 @@ pub(super) fn read_path(path: &Path) -> Result<Reading, ReadError> {
     read_with(path, &context(2))
 }
 
-/// Reads bytes so many at once, with batches of so many events.
+/// Reads `bytes` in blocks of `block_bytes`, with batches of `batch_events` events.
 pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) -> Result<Reading, ReadError> {
     let chunk_limits = ChunkLimits { block_bytes: Some(block_bytes), batch_events: Some(batch_events) };
     read_with(file_of(bytes).path(), &ReadContext { chunk_limits, ..context(1) })

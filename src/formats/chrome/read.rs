@@ -47,7 +47,7 @@ struct ChromeJson {
     piece_bytes: usize,
 }
 
-/// A piece in the order of the capture, parsed or on its way to be.
+/// A piece in the order of the capture, parsed or in flight.
 enum Ticket {
     Parsed(Receiver<(ChromePiece, ParsedRecords)>, Charge),
     Unparsed(ChromePiece, Charge),

@@ -165,7 +165,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.line.push(b'"');
     }
 
-    /// Begins a line with what nearly all events have.
+    /// Begins a line with the members of nearly all events.
     fn begin_line(&mut self, ph: u8, event: &Event, name: NameIdx) {
         self.begin_event(ph, event);
         let is_unnamed_end = event.kind == EventKind::End && event.flags.has(EventFlags::UNNAMED);

@@ -174,16 +174,15 @@ impl FxtParser {
 
     fn metadata(&mut self, header: u64, words: &mut Words<'_>, place: SourcePos) -> Option<()> {
         let provider = metadata::PROVIDER_ID.get(header) as u32;
+        let event_id = provider_event::EVENT_ID.get(header);
         match metadata::METADATA_TYPE.get(header) {
             metadata_type::PROVIDER_INFO => {
                 self.select(provider, place);
                 words.text(provider_info::NAME_LENGTH.get(header) as usize)?; // its name says nothing about a process
             }
             metadata_type::PROVIDER_SECTION => self.select(provider, place),
-            metadata_type::PROVIDER_EVENT
-                if provider_event::EVENT_ID.get(header) == provider_event_id::BUFFER_FILLED_UP =>
-            {
-                self.batch.lose(Loss::RecorderLost, place)
+            metadata_type::PROVIDER_EVENT if event_id == provider_event_id::BUFFER_FILLED_UP => {
+                self.batch.lose(Loss::RecorderLost, place);
             }
             // The magic record.
             metadata_type::TRACE_INFO => {}

@@ -42,7 +42,7 @@ impl Source {
     /// When the path is no file, holds nothing, or cannot be read.
     pub fn open(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         let io_error = |source| ReadError::Io { path: path.to_owned(), offset: 0, source };
-        // Before opening: to open a pipe is to wait for its other end.
+        // Checked before opening, since opening a pipe waits for its other end.
         let metadata = std::fs::metadata(path).map_err(io_error)?;
         if !metadata.is_file() {
             return Err(ReadError::NotAFile { path: path.to_owned(), kind: FileKind::from_metadata(&metadata) });

@@ -161,7 +161,7 @@ impl Document {
         self.is_cut.get()
     }
 
-    /// Counts that the file ended inside of a value, if it did.
+    /// Counts a loss if the file ended inside of a value.
     pub(crate) fn count_cut(&self, losses: &mut Losses) {
         losses.add_many(Loss::Truncated, SourcePos::Offset(self.len), u64::from(self.is_cut.get()));
     }

@@ -146,7 +146,7 @@ struct OpenFunction {
     start_ns: i64,
 }
 
-/// `GraphEvent` is known of the graph so far.
+/// The state of the graph up to the current line.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionGraph {
     /// Where each CPU is, if there are no times.
@@ -241,7 +241,7 @@ impl FunctionGraph {
         start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
     }
 
-    /// `GraphEvent` the kernel or an event says between the functions.
+    /// Adds a comment that the kernel or an event prints between the functions.
     fn comment(
         &mut self,
         owner: GraphOwner,

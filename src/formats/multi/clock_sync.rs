@@ -14,7 +14,7 @@ use crate::model::{Batch, EventKind, NameIdx};
 /// The name of the instants that are clock syncs.
 const NAME: &str = "clock_sync";
 
-/// The most clock syncs of a file: a recording has some.
+/// The most clock syncs of a file: a recording has a few.
 const SYNCS_MAX: usize = 1000;
 
 /// The most bytes of a clock sync's id, which is a UUID or a name.

@@ -112,7 +112,7 @@ impl<'a> NamespacedSink<'a> {
         }
     }
 
-    /// Says where the processes of a batch come from; labels of the capture itself win.
+    /// Labels the processes of a batch with their file; labels of the capture itself win.
     fn label(&mut self, batch: &mut Batch) {
         let own = batch.metadata.iter().filter_map(|metadata| match metadata {
             Metadata::ProcessLabels { pid, .. } => Some(pid.clone()),

@@ -47,7 +47,7 @@ struct Prefix {
     stored: u32,
     /// The byte of each plane of the events that is not stored.
     constants: [u8; PLANES],
-    /// The same for the planes of the detail lengths.
+    /// The constant bytes of the planes of the detail lengths.
     length_constants: [u8; LENGTH_PLANES],
     /// Bit `p`: plane `p` of the detail lengths is stored.
     lengths_stored: u8,

@@ -53,7 +53,7 @@ pub(super) fn hop(
         Some(first) if !finished => losses.add(Loss::Truncated, SourcePos::Offset(first)),
         Some(first) => losses.add(Loss::BadChunk, SourcePos::Offset(first)),
         None if !finished => losses.add(Loss::Truncated, SourcePos::Offset(file.bytes)),
-        // The chunks are all there, so it is the directory or the trailer that is damaged.
+        // All chunks are whole, so the damage is in the directory or the trailer.
         None if losses.is_empty() => losses.add(Loss::BadRecord, SourcePos::Offset(offset)),
         None => {}
     }

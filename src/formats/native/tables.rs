@@ -45,7 +45,7 @@ impl TablesWritten {
         self.tracks.utc_offset_ns
     }
 
-    /// The patches that bring a reader from what was written before to these tables. Counts them as written.
+    /// The patches that extend the tables written so far to these. Counts their rows as written.
     pub(crate) fn advance(&mut self, names: &Names, tracks: &TrackTables) -> Vec<TablesPatch> {
         let mut patches = vec![TablesPatch::default()];
         let mut text_bytes = 0;

@@ -1,5 +1,5 @@
-//! The bytes of a native capture, written once: what a file, a chunk and a directory begin and end with. Turns these
-//! to and from bytes and checks that they are whole; reads no file and knows nothing of what a payload holds.
+//! The bytes of a native capture: the begin and the end of a file, a chunk and a directory. Converts these to and from
+//! bytes and checks that they are whole; reads no file and knows nothing of the content of a payload.
 //!
 //! | part | bytes |
 //! |---|---|

@@ -47,7 +47,7 @@ pub(crate) struct BatchBuilder {
     numbered_rows: Vec<(u32, TrackIdx)>,
     key: Vec<u8>,
     events_max: usize,
-    /// Whether each batch goes on from the names of the one before.
+    /// Whether each batch continues the names of the one before.
     tells_names_once: bool,
     paired_ends: Option<PairedEnds>,
 }

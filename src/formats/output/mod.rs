@@ -1,5 +1,5 @@
-//! From the records of a capture to batches of events: rows for names and tracks, arguments as JSON, and ends that
-//! travel with their begins.
+//! From the records of a capture to batches of events: rows for names and tracks, arguments as JSON, and
+//! ends moved to their begins.
 
 pub(crate) mod args;
 pub(crate) mod batch;

@@ -45,7 +45,7 @@ mod tests {
             let mut placed: Vec<(usize, i64, i64)> = Vec::new();
             for (start_ns, dur_ns) in spans {
                 let end_ns = start_ns + dur_ns;
-                // A span that ends where it begins is in nobody's way.
+                // An empty span overlaps no other.
                 let is_free = |row: usize| placed.iter().all(|&(taken, _, until)| taken != row || until <= start_ns);
                 let expected = (0..=placed.len()).find(|&row| is_free(row)).expect("one of so many is");
                 prop_assert_eq!(rows.place(start_ns, end_ns), expected);

@@ -41,7 +41,7 @@ impl Deref for TrackEvent<'_> {
 }
 
 impl<'a> TrackEvent<'a> {
-    /// The event of these bytes, whose parts are of `block`.
+    /// The event in `bytes`; its parts point into `block`.
     #[inline]
     pub(super) fn new(
         bytes: &'a [u8],

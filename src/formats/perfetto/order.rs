@@ -16,7 +16,7 @@ struct OrderStep {
     appeared: usize,
 }
 
-/// The places of the tracks, each greater than 0, where the capture orders them.
+/// The sort indices of tracks, each greater than 0, where the capture orders them.
 pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
     let described = tracks.descriptors();
     if !described.is_ordered {
@@ -52,7 +52,7 @@ pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
     numbered.collect()
 }
 
-/// A track and those that it is below, each with how its parent orders it; from the inside out.
+/// A track and its parents, each with how its parent orders it, from the inside out.
 fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildOrder)> {
     let mut next = Some(uuid);
     let step = move || {

@@ -159,7 +159,7 @@ impl Packets {
         block
     }
 
-    /// Looks for a packet in what is too short for the one that it seems to begin with.
+    /// Searches for a packet in a rest that is shorter than its first packet's length.
     fn find_last_packet(&mut self) -> Result<bool, ReadError> {
         if self.start < self.buffer.len() {
             return self.find_packet();

@@ -111,7 +111,7 @@ impl PerfettoStackTables {
         batch.name(&text, None, place)
     }
 
-    /// The function, or else where in which file the frame is.
+    /// The function of a frame, or else its file and offset.
     fn frame_text(&self, iid: u64) -> Option<Cow<'_, [u8]>> {
         let frame = self.frames.get(iid)?;
         if let Some(function) = self.functions.get(frame.function)

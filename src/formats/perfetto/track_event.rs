@@ -1,5 +1,4 @@
-//! Track events -> events: one for the span, instant or counter that it is, and one for each flow and each further
-//! counter that it carries.
+//! Track events -> events: one for the span, instant or counter, and one for each flow and each further counter of it.
 
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::track_event_type;
@@ -7,7 +6,7 @@ use crate::formats::output::batch::bare;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx};
 
 impl PerfettoEventBuilder<'_> {
-    /// Adds the event that a track event is, with its counters, flows and arguments.
+    /// Adds the event of a track event, with its counters, flows and arguments.
     pub(super) fn track_event(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         if event.is_broken {
             // The part before the damage is shown all the same.

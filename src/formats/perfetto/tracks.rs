@@ -1,4 +1,4 @@
-//! Which track an event belongs to: the uuids of a capture -> keys, each given a number once.
+//! The tracks of events: the uuids of a capture -> keys, each with one number.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl PerfettoTracks {
         self.described.get(uuid)
     }
 
-    /// The types of arguments; of fields of these numbers, if they are described anywhere in the capture.
+    /// The types of arguments. Those of fields with these numbers are complete if the capture describes them anywhere.
     pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> &Schema {
         if self.second_pass.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
             self.all_described();
@@ -118,7 +118,7 @@ impl PerfettoTracks {
         &self.described.schema
     }
 
-    /// The types of messages; of those that are called so, if they are described anywhere in the capture.
+    /// The types of messages. The one of this name is complete if the capture describes it anywhere.
     pub(super) fn schema_with_type(&mut self, name: &str) -> &Schema {
         if self.second_pass.is_some() && !self.described.schema.knows_type(name) {
             self.all_described();
@@ -126,7 +126,8 @@ impl PerfettoTracks {
         &self.described.schema
     }
 
-    /// The uuids that had events below a process or a thread and the tracks that they are, as their first events came.
+    /// The uuids of tracks with events below a process or a thread, and these tracks, in the
+    /// order of their first events.
     pub(super) fn children(&self) -> Vec<(u64, TrackNumber)> {
         let spans = self.spans_of.iter().map(|(&uuid, &track)| (uuid, track));
         let counters = self.counters_of.iter().map(|(&uuid, &(track, _))| (uuid, track));

@@ -60,7 +60,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
     /// The nanoseconds that are added to every time.
     later_ns: u64,
     made_up: FxHashMap<Id, i64>,
-    /// By row of names, of stacks: whether it is interned.
+    /// By row of names, and below of stacks: whether it is interned.
     named: Vec<bool>,
     stacked: Vec<bool>,
     /// By row of names: whether a frame of that function is interned.

@@ -9,7 +9,7 @@ use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 /// No thread has so many frames.
 const FRAMES_MAX: u32 = 1 << 16;
 
-/// `FrameTable` below other frames, numbered from 0.
+/// Frames with their callers, numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct FrameTable {
     rows: Vec<FrameRow>,

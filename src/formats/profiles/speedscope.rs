@@ -20,7 +20,7 @@ use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, Tra
 /// Bytes of a frame beside its title.
 const FRAME_BYTES: usize = size_of::<Box<str>>();
 
-/// How long a sample is drawn where no weight is known: as long as a weight of 1 that is no time.
+/// The duration of a sample without a weight: that of a weight of 1 in a unit that is no time.
 const UNWEIGHTED_NS: i64 = 1_000_000;
 
 /// Profiles in the format of speedscope.
@@ -333,7 +333,7 @@ mod tests {
             for (stack, weight) in &samples {
                 let names: Vec<&str> = stack.iter().map(|&frame| ["a", "b (b.rs:7)", "c"][frame as usize]).collect();
                 for moment in now..now + *weight as i64 {
-                    // At equal starts the outer one is the longer one, or comes first.
+                    // Of spans with equal starts the outer one is the longer one, or the first.
                     let mut around: Vec<_> = reading.events.iter().filter(|event| {
                         event.ts_ns <= moment && moment < event.ts_ns + event.value as i64
                     }).collect();

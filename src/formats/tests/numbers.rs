@@ -33,7 +33,7 @@ fn every_constant_has_the_number_of_the_public_definitions() {
 #[test]
 fn the_table_holds_the_messages_that_are_used_and_no_others() {
     let named = perfetto::fields::ALL.iter().chain(otlp::fields::ALL).map(|&(message, ..)| message);
-    // And those that are read by the numbers of another message.
+    // Also the messages that are read by the numbers of another message.
     let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS);
     let used: HashSet<&str> = named.chain(alike).collect();
     let held: HashSet<&str> = rows().map(|(message, ..)| message).collect();

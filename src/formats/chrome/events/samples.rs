@@ -173,7 +173,7 @@ impl<'a> ChromeEvents<'a> {
     }
 }
 
-/// The elements of an array that was stepped over before.
+/// The elements of an array that the scanner has validated.
 fn elements<'a>(array: &JsonValue<'a>) -> impl Iterator<Item = JsonValue<'a>> + use<'a> {
     let mut scanner = Scanner::new(array.text, 0);
     std::iter::from_fn(move || {

@@ -29,7 +29,7 @@ struct CodeMap {
 }
 
 impl Maps {
-    /// A file is mapped. `false` if there are too many.
+    /// Maps a file. `false` if there are too many mappings.
     pub(super) fn add(&mut self, pid: i64, start: u64, len: u64, offset: u64, file: &[u8]) -> bool {
         if self.count >= MAPS_MAX {
             return false;
@@ -60,7 +60,7 @@ impl Maps {
         self.count -= usize::from(removed.is_some());
     }
 
-    /// A process begins as a copy of another. `false` if that are too many.
+    /// Starts a process as a copy of another. `false` if there are too many mappings.
     pub(super) fn fork(&mut self, parent: i64, child: i64) -> bool {
         let Some(maps) = self.of.get(&parent).filter(|_| parent != child) else { return true };
         if self.count + maps.len() > MAPS_MAX {

@@ -1,5 +1,5 @@
-//! Puts records in order of time. Each CPU has a buffer, and perf writes one after the other: when it says that a
-//! round is finished, nothing that is still to come is older than the newest record of the round before.
+//! Sorts records by time. Each CPU has a buffer, and perf writes one after the other. When it ends a round, no later
+//! record is older than the newest record of the round before.
 
 use crate::model::Loss;
 

@@ -122,7 +122,7 @@ impl Attr {
         Some(Self { kind, config, sample_type, read_format, has_sample_id: flags & SAMPLE_ID_ALL != 0, name })
     }
 
-    /// Whether stacks of programs were recorded as bytes, for a debugger to find the calls in.
+    /// Whether the stacks of programs were recorded as raw bytes, which only a debugger can unwind.
     pub(super) fn has_raw_stacks(&self) -> bool {
         self.sample_type & sample_type::STACK_BYTES != 0
     }

@@ -38,7 +38,7 @@ fn siblings_stand_by_rank_or_name_on_every_level_where_the_capture_says_so() {
     let reading = read([
         process(1, 50, "app"),
         orders(1, 3),
-        // The group that comes last has its tracks by name, the first one as they appear; -1 goes before all.
+        // The last group has its tracks by name, the first one by appearance; -1 goes before all.
         below(2, 1, "late", 1, 7),
         below(3, 1, "early", 0, u64::MAX),
         below(10, 2, "z", 0, 1),

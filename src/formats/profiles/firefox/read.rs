@@ -96,7 +96,7 @@ struct SharedTables<'d> {
     markers: Markers,
     tables: FirefoxStackTables,
     texts: Option<Rc<FirefoxTexts<'d>>>,
-    /// Those of threads that have no tables of their own.
+    /// The stacks of threads without tables of their own.
     stacks: Option<FirefoxStacks<'d>>,
 }
 
