@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::app::background::{guarded, spawn};
-use crate::app::event::{TaskError, TaskEvent, TaskId, Wake};
+use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
@@ -55,7 +55,7 @@ impl Analysis {
         question: Question,
         snapshot: &Snapshot,
         hits: Option<&Hits>,
-        wake: &Wake,
+        wake: &TabWake,
     ) {
         let kind = question.kind();
         let growing = (kind == QuestionKind::Totals).then(Arc::<GrowingTotals>::default);
@@ -72,7 +72,7 @@ impl Analysis {
         matcher: Arc<Matcher>,
         in_view: FilterView,
         snapshot: &Snapshot,
-        wake: &Wake,
+        wake: &TabWake,
     ) {
         if self.running.contains_key(&QuestionKind::Pixels) {
             return;
@@ -88,7 +88,7 @@ impl Analysis {
         id: TaskId,
         kind: QuestionKind,
         growing: Option<Arc<GrowingTotals>>,
-        wake: &Wake,
+        wake: &TabWake,
         work: impl FnOnce(&Cancel, &Progress) -> Result<Option<Answer>, Cancelled> + Send + 'static,
     ) {
         let running = RunningQuery { id, progress: Progress::default(), cancel: Cancel::default(), growing };
@@ -98,10 +98,10 @@ impl Analysis {
         let (failed, wake) = (Arc::clone(wake), Arc::clone(wake));
         let work = move || {
             let answer = guarded(|| work(&cancel, &progress).map_err(|_| TaskError::Cancelled));
-            wake(TaskEvent::Answered(id, kind, answer.map(Box::new)));
+            wake(TabEvent::Answered(id, kind, answer.map(Box::new)));
         };
         if let Err(error) = spawn("question", work) {
-            failed(TaskEvent::Answered(id, kind, Err(error)));
+            failed(TabEvent::Answered(id, kind, Err(error)));
         }
     }
 

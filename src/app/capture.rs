@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::tasks::{self, Looking};
-use crate::app::event::{TaskId, Wake};
+use crate::app::event::{TabWake, TaskId};
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::tiles::trace_summary::TraceSummary;
@@ -29,7 +29,7 @@ pub(super) struct OpenCapture {
 
 impl OpenCapture {
     /// A capture with its first look at the whole; a preview is looked at when it is no more than that.
-    pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &Wake) -> Self {
+    pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
         let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), wake));
         Self { sources, timeline, details: None, grows, is_mended: false, id, _surveying: surveying, following: None }
     }
@@ -45,7 +45,7 @@ impl OpenCapture {
     }
 
     /// Looks up the selected row if another one is selected than before.
-    pub(super) fn look_up_selected(&mut self, wake: &Wake) {
+    pub(super) fn look_up_selected(&mut self, wake: &TabWake) {
         let selected = self.timeline.selected();
         if self.details.as_ref().map(DetailsPanel::row) == selected {
             return;

@@ -19,27 +19,11 @@ use crate::ui::purpose::Purpose;
 use crate::ui::questions::{Answer, QuestionKind};
 use crate::ui::timeline::tracks::Arranged;
 
-/// An event of background work.
+/// An event of background work, of a dialog, or of another process.
 #[derive(Debug)]
 pub enum TaskEvent {
-    /// An event for one tab.
-    OfTab(TabId, Box<TaskEvent>),
-    /// A preview: the part that a load has sorted so far.
-    Previewed(TaskId, Snapshot),
-    /// The store of a load, or its failure.
-    Loaded(TaskId, Result<Loaded, TaskError>),
-    /// The path and the report of an export, or its failure.
-    Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
-    /// A table or a picture was written to a file, or why not.
-    Wrote(PathBuf, Result<(), String>),
-    /// A capture was looked at as a whole.
-    Surveyed(TaskId, Arc<TraceSummary>),
-    /// The flows of a row were followed.
-    Followed(TaskId, RowIdx, Arc<FlowChain>),
-    /// The layout of the tracks in a new order.
-    Arranged(Arranged),
-    /// A question of a panel is answered.
-    Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
+    /// An event for one tab; dropped if the tab is closed.
+    OfTab(TabId, Box<TabEvent>),
     /// The entries of a folder, for the file dialog.
     Listed(PathBuf, Listing),
     /// Another start hands its files over.
@@ -52,6 +36,25 @@ pub enum TaskEvent {
     FoundFonts,
     /// The settings of the desktop, at the start and after each change.
     DesktopChanged(DesktopSettings),
+}
+
+/// An event of the background work of a tab.
+#[derive(Debug)]
+pub enum TabEvent {
+    /// A preview: the part that a load has sorted so far.
+    Previewed(TaskId, Snapshot),
+    Loaded(TaskId, Result<Loaded, TaskError>),
+    Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
+    /// A table or a picture was written to a file, or why not.
+    Wrote(PathBuf, Result<(), String>),
+    /// A capture was looked at as a whole.
+    Surveyed(TaskId, Arc<TraceSummary>),
+    /// The flows of a row were followed.
+    Followed(TaskId, RowIdx, Arc<FlowChain>),
+    /// The layout of the tracks in a new order.
+    Arranged(Arranged),
+    /// A question of a panel is answered.
+    Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
 }
 
 /// Tells the answers of a task from those of one that was given up.
@@ -71,6 +74,9 @@ pub enum TaskError {
 
 /// Brings an event to the window's loop.
 pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
+
+/// Brings an event of a tab to the window's loop.
+pub(crate) type TabWake = Arc<dyn Fn(TabEvent) + Send + Sync>;
 
 /// The end of a dialog, with the purpose it had.
 #[derive(Debug, Clone, PartialEq, Eq)]

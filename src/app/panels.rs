@@ -4,7 +4,7 @@
 use egui::Ui;
 
 use super::analysis::Analysis;
-use crate::app::event::{TaskError, TaskId, Wake};
+use crate::app::event::{TabWake, TaskError, TaskId};
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
@@ -36,7 +36,7 @@ pub(super) struct Panels {
 
 impl Panels {
     /// Forgets all answers: another capture, or more of it, is open.
-    pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &Wake) {
+    pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
         self.analysis = Analysis::default();
         self.statistics.forget();
         self.flame.forget();
@@ -178,14 +178,14 @@ impl Panels {
     }
 
     /// Asks what matches the search in view, if that is not known.
-    pub(super) fn attend(&mut self, timeline: &Timeline, wake: &Wake) {
+    pub(super) fn attend(&mut self, timeline: &Timeline, wake: &TabWake) {
         if let Some((matcher, in_view)) = timeline.unfiltered() {
             let id = self.next_id();
             self.analysis.ask_pixels(id, matcher, in_view, timeline.snapshot(), wake);
         }
     }
 
-    pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &Wake) {
+    pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &TabWake) {
         match command {
             PanelCommand::Search => {
                 self.search.open();
@@ -253,7 +253,7 @@ impl Panels {
         (id, kind): (TaskId, QuestionKind),
         answer: Result<Option<Answer>, TaskError>,
         timeline: &mut Timeline,
-        wake: &Wake,
+        wake: &TabWake,
     ) -> Option<RowIdx> {
         if !self.analysis.is_awaited(id, kind) {
             return None;
@@ -298,7 +298,7 @@ impl Panels {
         timeline.set_hits(None);
     }
 
-    fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &Wake) {
+    fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &TabWake) {
         let id = self.next_id();
         self.analysis.ask(id, question, snapshot, self.search.hits(), wake);
     }

@@ -8,7 +8,7 @@ use super::capture::OpenCapture;
 use super::panels::Panels;
 use super::preferences::Folders;
 use super::tasks::FileTask;
-use crate::app::event::{TabId, TaskEvent, TaskId, Wake};
+use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
 use crate::ui::panels::sources::SourcesPanel;
@@ -29,7 +29,7 @@ pub(super) struct RunningExport {
 pub(super) struct Tab {
     pub(crate) id: TabId,
     /// Brings what background work says to this tab.
-    pub(crate) wake: Wake,
+    pub(crate) wake: TabWake,
     pub(crate) capture: Option<OpenCapture>,
     /// Whether a capture is about to open, so that the welcome page would only flash.
     pub(crate) awaits_capture: bool,
@@ -51,7 +51,7 @@ impl Tab {
     /// A tab with nothing open, whose work brings its events to `wake`.
     pub(super) fn new(id: TabId, wake: &Wake) -> Self {
         let to_app = Arc::clone(wake);
-        let wake: Wake = Arc::new(move |event| to_app(TaskEvent::OfTab(id, Box::new(event))));
+        let wake: TabWake = Arc::new(move |event| to_app(TaskEvent::OfTab(id, Box::new(event))));
         Self {
             id,
             wake,

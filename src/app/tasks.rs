@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::demo::{demo_capture, demo_folder, demo_path};
 use super::desktop;
 use crate::app::background::{guarded, spawn};
-use crate::app::event::{TaskError, TaskEvent, TaskId, Wake};
+use crate::app::event::{TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
 use crate::app::offscreen::{TimelinePicture, write_png};
 use crate::app::pasted::Pasted;
 use crate::base::cancel::Cancel;
@@ -63,7 +63,7 @@ pub(crate) enum LoadSource {
 
 /// Starts to load a capture.
 #[must_use]
-pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &Wake) -> FileTask {
+pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &TabWake) -> FileTask {
     let (title, sources) = match &source {
         LoadSource::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
         LoadSource::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder()))),
@@ -78,16 +78,16 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
                 LoadSource::Files(sources) => sources,
                 LoadSource::Demo => Sources::from(&demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
             };
-            let mut show = |store| previews(TaskEvent::Previewed(id, Snapshot::new(store)));
+            let mut show = |store| previews(TabEvent::Previewed(id, Snapshot::new(store)));
             open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
                 LoadError::Cancelled(_) => TaskError::Cancelled,
                 other => TaskError::Failed(other.to_string()),
             })
         });
-        wake(TaskEvent::Loaded(id, result));
+        wake(TabEvent::Loaded(id, result));
     };
     if let Err(error) = spawn("load", work) {
-        failed(TaskEvent::Loaded(id, Err(error)));
+        failed(TabEvent::Loaded(id, Err(error)));
     }
     running
 }
@@ -102,7 +102,7 @@ pub(crate) fn export(
     format: ExportFormat,
     range: TimeRange,
     path: PathBuf,
-    wake: &Wake,
+    wake: &TabWake,
 ) -> FileTask {
     let running = FileTask {
         id,
@@ -125,16 +125,16 @@ pub(crate) fn export(
                 other => TaskError::Failed(other.to_string()),
             })
         });
-        wake(TaskEvent::Exported(id, path, result));
+        wake(TabEvent::Exported(id, path, result));
     };
     if let Err(error) = spawn("export", work) {
-        failed(TaskEvent::Exported(id, output, Err(error)));
+        failed(TabEvent::Exported(id, output, Err(error)));
     }
     running
 }
 
 /// Writes a text, in place of what was there only when it is whole, and never over one of `sources`.
-pub(crate) fn write_text(path: PathBuf, text: String, sources: Sources, wake: &Wake) {
+pub(crate) fn write_text(path: PathBuf, text: String, sources: Sources, wake: &TabWake) {
     write("write", path, wake, move |path| {
         let mut file = OutputFile::create(path, &sources).map_err(|error| error.to_string())?;
         file.writer().write_all(text.as_bytes()).map_err(|source| write_error(path, source))?;
@@ -143,7 +143,7 @@ pub(crate) fn write_text(path: PathBuf, text: String, sources: Sources, wake: &W
 }
 
 /// Draws a timeline into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
-pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &Wake) {
+pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &TabWake) {
     write("draw", path, wake, move |path| {
         let pixels = picture.draw().map_err(|error| error.to_string())?;
         write_png(&pixels, path, &sources).map_err(|error| error.to_string())
@@ -151,7 +151,7 @@ pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wa
 }
 
 /// Writes pixels into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
-pub(crate) fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &Wake) {
+pub(crate) fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &TabWake) {
     write("draw", path, wake, move |path| write_png(&pixels, path, &sources).map_err(|error| error.to_string()));
 }
 
@@ -160,7 +160,7 @@ fn write_error(path: &Path, source: std::io::Error) -> String {
 }
 
 /// Has a file written, and tells what became of it.
-fn write(name: &str, path: PathBuf, wake: &Wake, work: impl FnOnce(&Path) -> Result<(), String> + Send + 'static) {
+fn write(name: &str, path: PathBuf, wake: &TabWake, work: impl FnOnce(&Path) -> Result<(), String> + Send + 'static) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let output = path.clone();
     let work = move || {
@@ -169,10 +169,10 @@ fn write(name: &str, path: PathBuf, wake: &Wake, work: impl FnOnce(&Path) -> Res
             TaskError::Damaged(message) | TaskError::Failed(message) => message,
             TaskError::Cancelled => "it was stopped".to_owned(),
         });
-        wake(TaskEvent::Wrote(path, written));
+        wake(TabEvent::Wrote(path, written));
     };
     if let Err(TaskError::Failed(message)) = spawn(name, work) {
-        failed(TaskEvent::Wrote(output, Err(message)));
+        failed(TabEvent::Wrote(output, Err(message)));
     }
 }
 
@@ -188,13 +188,13 @@ impl Drop for Looking {
 
 /// Looks at a capture as a whole. Where that fails, the window shows it without a map.
 #[must_use]
-pub(crate) fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
+pub(crate) fn survey(id: TaskId, snapshot: Snapshot, wake: &TabWake) -> Looking {
     let surveying = Looking::default();
     let (cancel, wake) = (surveying.0.clone(), Arc::clone(wake));
     let work = move || {
         let survey = guarded(|| TraceSummary::from_snapshot(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
         if let Ok(survey) = survey {
-            wake(TaskEvent::Surveyed(id, Arc::new(survey)));
+            wake(TabEvent::Surveyed(id, Arc::new(survey)));
         }
     };
     spawn("survey", work).ok(); // without a thread there is no map, and all else goes on
@@ -203,13 +203,13 @@ pub(crate) fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
 
 /// Looks for the flows of a row.
 #[must_use]
-pub(crate) fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Wake) -> Looking {
+pub(crate) fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &TabWake) -> Looking {
     let following = Looking::default();
     let (cancel, wake) = (following.0.clone(), Arc::clone(wake));
     let work = move || {
         let chain = guarded(|| flow_chain::chain(&snapshot, row, &cancel).map_err(|_| TaskError::Cancelled));
         if let Ok(chain) = chain {
-            wake(TaskEvent::Followed(id, row, Arc::new(chain)));
+            wake(TabEvent::Followed(id, row, Arc::new(chain)));
         }
     };
     spawn("follow", work).ok(); // without a thread no flows are drawn, and all else goes on
@@ -217,11 +217,11 @@ pub(crate) fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Wake) -
 }
 
 /// Lays out rows that are too many for a frame.
-pub(crate) fn arrange(job: Arranging, wake: &Wake) {
+pub(crate) fn arrange(job: Arranging, wake: &TabWake) {
     let wake = Arc::clone(wake);
     let work = move || {
         if let Ok(arranged) = guarded(|| Ok(job.run())) {
-            wake(TaskEvent::Arranged(arranged));
+            wake(TabEvent::Arranged(arranged));
         }
     };
     spawn("arrange", work).ok(); // without a thread the rows stay as they are

@@ -10,7 +10,7 @@ use super::AppOptions;
 use super::desktop::DesktopSettings;
 use super::preferences::{Folders, Preferences};
 use super::state::App;
-use crate::app::event::TaskEvent;
+use crate::app::event::{TabEvent, TaskEvent};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -110,7 +110,7 @@ impl Driven {
                 return;
             }
             if let Ok(event) = self.events.recv_timeout(Duration::from_millis(50)) {
-                self.app.take(event);
+                self.app.handle(event);
             }
         }
         panic!("{what} did not come: {:?}", self.texts);
@@ -177,11 +177,10 @@ impl Driven {
     pub(super) fn finish_tasks(&mut self) {
         loop {
             let event = self.events.recv_timeout(Duration::from_secs(30)).expect("the work answers");
-            let ends = |event: &TaskEvent| {
-                matches!(event, TaskEvent::Loaded(..) | TaskEvent::Exported(..) | TaskEvent::Wrote(..))
-            };
+            let ends =
+                |event: &TabEvent| matches!(event, TabEvent::Loaded(..) | TabEvent::Exported(..) | TabEvent::Wrote(..));
             let is_last = matches!(&event, TaskEvent::OfTab(_, event) if ends(event));
-            self.app.take(event);
+            self.app.handle(event);
             if is_last {
                 return;
             }
@@ -414,7 +413,7 @@ fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
     while !driven.app.note().contains("damaged") {
         assert!(driven.seconds < 60.0, "nobody says so: {}", driven.app.note());
         while let Ok(event) = driven.events.try_recv() {
-            driven.app.take(event);
+            driven.app.handle(event);
         }
         // Last: sorting again may answer before the frame that began it ends, and is waited for below.
         driven.frame(Vec::new());
@@ -543,12 +542,12 @@ fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
     let mut driven = Driven::with_folders(folders);
     assert_eq!(driven.app.theme().shade, Shade::Dark);
     let settings = DesktopSettings { shade: Some(Shade::Light), reduces_motion: true };
-    driven.app.take(TaskEvent::DesktopChanged(settings));
+    driven.app.handle(TaskEvent::DesktopChanged(settings));
     driven.frame(Vec::new());
     assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Light, Navigation::STILL));
     driven.app.act(Command::App(AppCommand::SetShade(Some(Shade::Dark))));
     driven.app.act(Command::App(AppCommand::SetNavigation(Navigation::default())));
-    driven.app.take(TaskEvent::DesktopChanged(settings));
+    driven.app.handle(TaskEvent::DesktopChanged(settings));
     assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Dark, Navigation::default()));
     driven.app.act(Command::App(AppCommand::SetShade(None)));
     assert_eq!(driven.app.theme().shade, Shade::Light);

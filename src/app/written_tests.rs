@@ -17,7 +17,7 @@ fn an_export_carries_the_store_unless_it_is_to_be_compact() {
     let mut exported = |format, options: ExportOptions| {
         let name = format!("output.{}", options.format.ending());
         let (output, expected) = (folder.path().join(name), folder.path().join("expected"));
-        driven.app.take(TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Export(format), vec![output.clone()])));
+        driven.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Export(format), vec![output.clone()])));
         driven.finish_tasks();
         let (cancel, progress) = (Cancel::default(), Progress::default());
         export::export(&snapshot, &"two".into(), &expected, &options, &cancel, &progress).unwrap();
@@ -40,7 +40,7 @@ fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     let mut write = |purpose, name: &str| {
-        driven.app.take(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![folder.path().join(name)])));
+        driven.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![folder.path().join(name)])));
         // A name that is refused starts nothing.
         if driven.app.message().is_none() {
             driven.finish_tasks();

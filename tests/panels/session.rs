@@ -98,7 +98,7 @@ impl Session {
                 return;
             }
             if let Ok(event) = self.events.recv_timeout(Duration::from_millis(50)) {
-                self.harness.state_mut().take(event);
+                self.harness.state_mut().handle(event);
             }
         }
         panic!("{what} did not come:\n{}", self.node_texts().join("\n"));

@@ -17,6 +17,7 @@ const ROUTED: &[&str] = &[
     "Question",
     "Answer",
     "TaskEvent",
+    "TabEvent",
     "DialogChoice",
 ];
 

@@ -1,7 +1,7 @@
 //! Events of background work and dialogs: which tab or dialog each belongs to, and its effect there.
 
 use crate::app::capture::OpenCapture;
-use crate::app::event::{DialogChoice, TaskError, TaskEvent};
+use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
 use crate::app::state::App;
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
@@ -13,13 +13,13 @@ use crate::ui::purpose::Purpose;
 use crate::ui::timeline::state::Timeline;
 
 impl App {
-    /// Takes the answer of background work.
-    pub fn take(&mut self, event: TaskEvent) {
+    /// Handles an event of background work or of a dialog.
+    pub fn handle(&mut self, event: TaskEvent) {
         match event {
             TaskEvent::OfTab(id, event) => {
                 // A tab that was closed wants no answers.
                 if let Some(at) = self.tabs.iter().position(|tab| tab.id == id) {
-                    self.take_in(at, *event);
+                    self.handle_in_tab(at, *event);
                 }
             }
             TaskEvent::Listed(folder, listing) => {
@@ -45,28 +45,19 @@ impl App {
             // The next frame hands the fonts to egui again.
             TaskEvent::FoundFonts => self.themed = false,
             TaskEvent::DesktopChanged(settings) => self.set_desktop(settings),
-            // Work that no tab has started.
-            of_shown @ (TaskEvent::Previewed(..)
-            | TaskEvent::Loaded(..)
-            | TaskEvent::Exported(..)
-            | TaskEvent::Wrote(..)
-            | TaskEvent::Surveyed(..)
-            | TaskEvent::Followed(..)
-            | TaskEvent::Arranged(_)
-            | TaskEvent::Answered(..)) => self.take_in(self.shown_tab, of_shown),
         }
     }
 
-    fn take_in(&mut self, at: usize, event: TaskEvent) {
+    fn handle_in_tab(&mut self, at: usize, event: TabEvent) {
         let tab = &mut self.tabs[at];
         match event {
-            TaskEvent::Previewed(id, snapshot) if tab.runs(id) => {
+            TabEvent::Previewed(id, snapshot) if tab.runs(id) => {
                 if let Some(running) = &tab.running {
                     let sources = running.sources.clone();
                     self.show_capture_in(at, snapshot, sources, true);
                 }
             }
-            TaskEvent::Loaded(id, result) if tab.runs(id) => {
+            TabEvent::Loaded(id, result) if tab.runs(id) => {
                 let sources = tab.running.take().map(|running| running.sources.clone()).unwrap_or_default();
                 match result {
                     Ok(loaded) => {
@@ -90,7 +81,7 @@ impl App {
                     }
                 }
             }
-            TaskEvent::Exported(id, path, result) if tab.runs(id) => {
+            TabEvent::Exported(id, path, result) if tab.runs(id) => {
                 tab.running = None;
                 match result {
                     Ok(report) => {
@@ -107,44 +98,35 @@ impl App {
                     }
                 }
             }
-            TaskEvent::Surveyed(of, survey) => {
+            TabEvent::Surveyed(of, survey) => {
                 if let Some(capture) = &mut tab.capture {
                     capture.take_survey(of, survey);
                 }
             }
-            TaskEvent::Followed(of, row, flows) => {
+            TabEvent::Followed(of, row, flows) => {
                 if let Some(capture) = &mut tab.capture {
                     capture.take_flows(of, row, flows);
                 }
             }
-            TaskEvent::Arranged(arranged) => {
+            TabEvent::Arranged(arranged) => {
                 if let Some(timeline) = tab.timeline_mut() {
                     timeline.set_arranged(arranged);
                 }
             }
-            TaskEvent::Answered(id, kind, answer) => {
+            TabEvent::Answered(id, kind, answer) => {
                 let Some(capture) = &mut tab.capture else { return };
                 let answer = answer.map(|answer| *answer);
                 if let Some(row) = tab.panels.take_answer((id, kind), answer, &mut capture.timeline, &tab.wake) {
                     self.act_on_timeline(at, TimelineCommand::Reveal(row));
                 }
             }
-            TaskEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
-            TaskEvent::Wrote(_, Err(message)) => {
+            TabEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
+            TabEvent::Wrote(_, Err(message)) => {
                 tab.note.clear();
                 tab.message = Some(("The file could not be written", message));
             }
-            // The first three come from a cancelled task; `take` handles the others, which are the application's.
-            TaskEvent::Previewed(..)
-            | TaskEvent::Loaded(..)
-            | TaskEvent::Exported(..)
-            | TaskEvent::OfTab(..)
-            | TaskEvent::Listed(..)
-            | TaskEvent::HandedOver(_)
-            | TaskEvent::Pasted(_)
-            | TaskEvent::Chosen(_)
-            | TaskEvent::FoundFonts
-            | TaskEvent::DesktopChanged(_) => {}
+            // Of a cancelled task.
+            TabEvent::Previewed(..) | TabEvent::Loaded(..) | TabEvent::Exported(..) => {}
         }
     }
 

@@ -63,7 +63,7 @@ fn a_load_goes_on_in_a_tab_that_is_not_shown_and_a_closed_one_takes_nothing() {
     // Events for a closed tab are dropped.
     let wake = Arc::clone(&driven.app.tab().wake);
     driven.app.act(Command::Tab(TabCommand::Close));
-    wake(crate::app::event::TaskEvent::Wrote("late".into(), Err("for nobody".to_owned())));
+    wake(crate::app::event::TabEvent::Wrote("late".into(), Err("for nobody".to_owned())));
     driven.until("the event", |driven| driven.app.message().is_none());
     assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (1, "one.json - Longspan"));
 }
