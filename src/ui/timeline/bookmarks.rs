@@ -22,60 +22,63 @@ impl Timeline {
     #[must_use]
     pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<Arranging> {
         match command {
-            BookmarkCommand::Add => self.overlays.bookmarks.add(self.moment()),
-            BookmarkCommand::AddAt(ts_ns) => self.overlays.bookmarks.add(*ts_ns),
-            BookmarkCommand::Choose(id) => self.overlays.bookmarks.choose(*id),
+            BookmarkCommand::Add => {
+                let ts_ns = self.moment();
+                self.overlays.bookmarks_mut().add(ts_ns);
+            }
+            BookmarkCommand::AddAt(ts_ns) => self.overlays.bookmarks_mut().add(*ts_ns),
+            BookmarkCommand::Choose(id) => self.overlays.bookmarks_mut().choose(*id),
             BookmarkCommand::Go(id) => {
-                self.overlays.bookmarks.choose(*id);
-                if let Some(ts_ns) = self.overlays.bookmarks.get(*id).map(|mark| mark.ts_ns) {
+                self.overlays.bookmarks_mut().choose(*id);
+                if let Some(ts_ns) = self.overlays.bookmarks().get(*id).map(|mark| mark.ts_ns) {
                     self.show_time(ts_ns);
                 }
             }
-            BookmarkCommand::Rename(id, name) => self.overlays.bookmarks.rename(*id, name),
-            BookmarkCommand::Remove(id) => self.overlays.bookmarks.remove(*id),
+            BookmarkCommand::Rename(id, name) => self.overlays.bookmarks_mut().rename(*id, name),
+            BookmarkCommand::Remove(id) => self.overlays.bookmarks_mut().remove(*id),
             BookmarkCommand::Measure => {
-                if let Some(range) = self.overlays.bookmarks.measured() {
+                if let Some(range) = self.overlays.bookmarks().measured() {
                     self.selection.select_range(Some(range));
                     return self.show_selection();
                 }
             }
             BookmarkCommand::Next(forward) => {
                 let middle_ns = self.view.target().time_from_x(self.view.now().width_px() / 2.0);
-                let from_ns = self.overlays.bookmarks.chosen().map_or(middle_ns, |mark| mark.ts_ns);
-                let next = self.overlays.bookmarks.next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
+                let from_ns = self.overlays.bookmarks().chosen().map_or(middle_ns, |mark| mark.ts_ns);
+                let next = self.overlays.bookmarks().next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
                 if let Some((id, ts_ns)) = next {
-                    self.overlays.bookmarks.choose(id);
+                    self.overlays.bookmarks_mut().choose(id);
                     self.show_time(ts_ns);
                 }
             }
-            BookmarkCommand::Origin(origin) => self.overlays.ruler_origin = *origin,
+            BookmarkCommand::Origin(origin) => self.overlays.set_ruler_origin(*origin),
         }
         None
     }
 
     #[must_use]
     pub(crate) fn marks(&self) -> &Bookmarks {
-        &self.overlays.bookmarks
+        self.overlays.bookmarks()
     }
 
     /// The time that the ruler counts from.
     #[must_use]
     pub(crate) fn ruler_origin(&self) -> RulerOrigin {
-        self.overlays.ruler_origin
+        self.overlays.ruler_origin()
     }
 
     /// The time of the ruler's zero, in nanoseconds.
     pub(crate) fn origin_ns(&self) -> i64 {
-        match self.overlays.ruler_origin {
+        match self.overlays.ruler_origin() {
             RulerOrigin::Start | RulerOrigin::Utc => self.snapshot.start_ns(),
             RulerOrigin::Clock => 0,
-            RulerOrigin::Mark => self.overlays.bookmarks.chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
+            RulerOrigin::Mark => self.overlays.bookmarks().chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
         }
     }
 
     /// The difference of UTC and the times of the ruler, if the ruler shows the time of day.
     pub(crate) fn ruler_utc_offset_ns(&self) -> Option<i64> {
-        self.snapshot.utc_offset_ns().filter(|_| self.overlays.ruler_origin == RulerOrigin::Utc)
+        self.snapshot.utc_offset_ns().filter(|_| self.overlays.ruler_origin() == RulerOrigin::Utc)
     }
 
     /// A time as the ruler counts, to the nanosecond.
@@ -89,7 +92,7 @@ impl Timeline {
     /// The moment that is meant: under the pointer, or where the selected span begins, or the middle.
     fn moment(&self) -> i64 {
         let of_selected = || self.selection.span().map(|row| self.snapshot.row(row).start_ns);
-        let under_pointer = self.interaction.pointer_x_px.map(|x_px| self.view.now().time_from_x(x_px));
+        let under_pointer = self.interaction.pointer_x_px().map(|x_px| self.view.now().time_from_x(x_px));
         under_pointer
             .or_else(of_selected)
             .unwrap_or_else(|| self.view.now().time_from_x(self.view.now().width_px() / 2.0))
@@ -111,7 +114,7 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
     const HEIGHT: f32 = 16.0;
     let font = FontId::proportional(TEXT_POINTS);
     let mut flags = Vec::new();
-    for mark in timeline.overlays.bookmarks.all() {
+    for mark in timeline.overlays.bookmarks().all() {
         let x_px = timeline.view.now().x_from_time(mark.ts_ns).round();
         if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.now().width_px() {
             continue;
@@ -139,7 +142,7 @@ pub(super) fn show(
     theme: &Theme,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
-    let chosen = timeline.overlays.bookmarks.chosen().map(|mark| mark.id);
+    let chosen = timeline.overlays.bookmarks().chosen().map(|mark| mark.id);
     for Flag { mark, name, place } in flags {
         let color = if chosen == Some(mark.id) { theme.warning } else { theme.weak_text };
         let line = Stroke::new(1.0, color);
@@ -170,7 +173,7 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut V
             ui.close();
         }
     };
-    let measures = timeline.overlays.bookmarks.measured().is_some();
+    let measures = timeline.overlays.bookmarks().measured().is_some();
     entry(ui, "Measure from the one before", measures, BookmarkCommand::Measure);
     entry(ui, "Remove", true, BookmarkCommand::Remove(mark.id));
 }
@@ -181,7 +184,7 @@ pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String
 
 /// How far a time is from the chosen mark, such as `+1.5 ms`; empty where there is none.
 pub(crate) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
-    let Some(mark) = timeline.overlays.bookmarks.chosen() else { return String::new() };
+    let Some(mark) = timeline.overlays.bookmarks().chosen() else { return String::new() };
     let sign = if ts_ns < mark.ts_ns { "-" } else { "+" };
     format!("{sign}{}", duration_text(ts_ns.abs_diff(mark.ts_ns)))
 }

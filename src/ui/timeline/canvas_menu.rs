@@ -43,11 +43,11 @@ pub(super) fn show(
     if let Some(at) = canvas.interact_pointer_pos().filter(|_| canvas.secondary_clicked()) {
         let row = timeline.row_under(layout, at);
         let picked = timeline.picked(layout, at);
-        timeline.interaction.clicked =
-            Some(ClickTarget { row, group: picked.group.map(|group| group.kind), ts_ns: picked.ts_ns });
+        let group = picked.group.map(|group| group.kind);
+        timeline.interaction.set_clicked(ClickTarget { row, group, ts_ns: picked.ts_ns });
         commands.extend(row.map(|row| Command::Timeline(TimelineCommand::Select(Some(row)))));
     }
-    let Some(clicked) = timeline.interaction.clicked else { return };
+    let Some(clicked) = timeline.interaction.clicked() else { return };
     canvas.context_menu(|ui| {
         menu_bar::scrolled(ui, |ui| {
             for (number, section) in sections(timeline, clicked).into_iter().enumerate() {

@@ -19,8 +19,8 @@ use crate::ui::theme::Theme;
 impl Timeline {
     /// Shows the rows of a file later by so many nanoseconds than they are; `None`: all where they are.
     pub(crate) fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
-        self.interaction.moved_file = moved.map(|(file, by_ns)| FileOffsetDrag { file, by_ns });
-        if self.interaction.moved_file.is_none() {
+        self.interaction.set_moved_file(moved.map(|(file, by_ns)| FileOffsetDrag { file, by_ns }));
+        if self.interaction.moved_file().is_none() {
             self.redraw();
         }
     }
@@ -28,7 +28,7 @@ impl Timeline {
     /// The file whose rows are shown elsewhere than they are, and how much later.
     #[must_use]
     pub fn moved_file(&self) -> Option<(&str, i64)> {
-        self.interaction.moved_file.as_ref().map(|moving| (&*moving.file, moving.by_ns))
+        self.interaction.moved_file().map(|moving| (&*moving.file, moving.by_ns))
     }
 
     /// The file that rows are of; `None` where the capture is one.
@@ -66,7 +66,7 @@ impl Timeline {
 
     /// Moves what was drawn of the file.
     pub(super) fn shift_moving(&mut self) {
-        let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file.clone() else { return };
+        let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file().cloned() else { return };
         #[expect(clippy::cast_precision_loss, reason = "what is far out of view may be a little elsewhere there")]
         let right_px = as_f32(by_ns as f64 / self.view.now().ns_per_px());
         let moved = |pane: &super::pane::Pane| {
@@ -80,7 +80,7 @@ impl Timeline {
 
     /// Says beside the hand which file moves, and by how much.
     pub(super) fn paint_moving(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-        let Some(FileOffsetDrag { file, by_ns }) = &self.interaction.moved_file else { return };
+        let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file() else { return };
         let Some(at) = ui.input(|input| input.pointer.hover_pos()).filter(|at| layout.rows().contains(*at)) else {
             return;
         };

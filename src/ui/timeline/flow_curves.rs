@@ -13,14 +13,12 @@ use crate::store::lane::RowIdx;
 use crate::ui::theme::Theme;
 
 pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-    let Some((of, chain)) = &timeline.overlays.flows else { return };
-    if timeline.selection.span() != Some(*of) {
-        return;
-    }
+    let Some(selected) = timeline.selection.span() else { return };
+    let Some(chain) = timeline.overlays.flows_of(selected) else { return };
     let [_, rows] = timeline.panes(layout);
     let painter = ui.painter_at(rows.canvas);
     for link in &chain.links {
-        let touches = link.from == *of || link.to == *of;
+        let touches = link.from == selected || link.to == selected;
         let color = if touches { theme.accent } else { theme.weak_text };
         if let Some((from, to)) = ends(timeline, &rows, link) {
             let stroke = Stroke::new(if touches { 2.0 } else { 1.2 }, color);

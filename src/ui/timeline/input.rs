@@ -50,38 +50,38 @@ fn drag(
     if response.drag_started() {
         let selects = response.dragged_by(PointerButton::Middle) || ui.input(|input| input.modifiers.shift);
         let moves_file = ui.input(|input| input.modifiers.command);
-        timeline.interaction.drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
+        let drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
             _ if selects && on_canvas => Drag::Range(timeline.time_at(layout, origin)),
             Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => {
                 Drag::File(kind, timeline.time_at(layout, origin))
             }
             _ => Drag::Move,
         };
-        timeline.interaction.hand.clear();
+        timeline.interaction.begin_drag(drag);
     }
     let is_held = response.dragged() || response.drag_stopped();
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
-    if let (Drag::Range(from_ns), true, Some(at)) = (timeline.interaction.drag, on_canvas, held_at) {
+    if let (Drag::Range(from_ns), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
         timeline.selection.select_range(Some(ordered(from_ns, timeline.time_at(layout, at))));
         return;
     }
-    if matches!(timeline.interaction.drag, Drag::File(..))
+    if matches!(timeline.interaction.drag(), Drag::File(..))
         && on_canvas
         && ui.input(|input| input.key_pressed(Key::Escape))
     {
         // The end of such a drag would load the file again.
-        timeline.interaction.drag = Drag::Move;
+        timeline.interaction.begin_drag(Drag::Move);
         timeline.move_file(None);
         return;
     }
-    if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.interaction.drag, on_canvas, held_at) {
+    if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
         let by_ns = timeline.to_the_pixel(timeline.time_at(layout, at).saturating_sub(from_ns));
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
         commands.extend(timeline.drag_file(kind, by_ns, response.drag_stopped()));
         return;
     }
     if let Some(at) = held_at {
-        timeline.interaction.hand.add(timeline.view.frame_s(), at);
+        timeline.interaction.add_position(timeline.view.frame_s(), at);
     }
     // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
     let moved = match response.total_drag_delta() {
@@ -101,8 +101,8 @@ fn drag(
     if response.dragged() && on_canvas {
         ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
     }
-    if response.drag_stopped() && timeline.interaction.drag == Drag::Move {
-        let velocity = timeline.interaction.hand.velocity().unwrap_or_default();
+    if response.drag_stopped() && timeline.interaction.drag() == Drag::Move {
+        let velocity = timeline.interaction.velocity();
         timeline.glide(if on_canvas { velocity } else { Vec2::new(0.0, velocity.y) });
     }
 }
@@ -124,11 +124,11 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     let origin = ui.input(|input| input.pointer.press_origin());
     if let Some(origin) = origin.filter(|_| ruler.drag_started()) {
         let fixed_ns = other_edge(timeline, layout, origin).unwrap_or_else(|| timeline.time_at(layout, origin));
-        timeline.interaction.drag = Drag::Range(fixed_ns);
+        timeline.interaction.begin_drag(Drag::Range(fixed_ns));
     }
     let at = released_at(ui).filter(|_| ruler.drag_stopped());
     let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
-    if let (Drag::Range(fixed_ns), Some(at)) = (timeline.interaction.drag, at) {
+    if let (Drag::Range(fixed_ns), Some(at)) = (timeline.interaction.drag(), at) {
         timeline.selection.select_range(Some(ordered(fixed_ns, timeline.time_at(layout, at))));
     } else if ruler.clicked() {
         timeline.selection.select_range(None);
@@ -209,22 +209,22 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
     const TAP_SECONDS: f64 = 0.05;
     if is_behind_another(ui) || ui.ctx().text_edit_focused() {
-        timeline.interaction.held.clear();
+        timeline.interaction.release_keys(|_| false);
         return;
     }
     let (zoom, pan) = ui.input(|input| {
-        timeline.interaction.held.retain(|key| input.key_down(*key));
+        timeline.interaction.release_keys(|key| input.key_down(key));
         let mut held_seconds = |key| {
             let is_tap = |event: &&Event| match event {
                 Event::Key { key: of, pressed: true, repeat: false, modifiers, .. } => *of == key && !modifiers.any(),
                 _ => false,
             };
             let taps = input.events.iter().filter(is_tap).count();
-            if taps > 0 && input.key_down(key) && !timeline.interaction.held.contains(&key) {
-                timeline.interaction.held.push(key);
+            if taps > 0 && input.key_down(key) {
+                timeline.interaction.hold_key(key);
             }
             match taps {
-                0 if timeline.interaction.held.contains(&key) && !input.modifiers.any() => {
+                0 if timeline.interaction.is_held(key) && !input.modifiers.any() => {
                     f64::from(input.stable_dt).min(TAP_SECONDS)
                 }
                 taps => f64::from(u8::try_from(taps).unwrap_or(u8::MAX)) * TAP_SECONDS,
@@ -238,7 +238,7 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     let mut view = *timeline.view.now();
     // At the pointer where that is on the canvas: what one looks at stays there.
     let middle_px = view.width_px() / 2.0;
-    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.interaction.pointer_x_px.unwrap_or(middle_px));
+    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.interaction.pointer_x_px().unwrap_or(middle_px));
     view.pan(pan * VIEWS_PER_SECOND * view.width_px());
     timeline.view.move_to(view, ui);
     ui.ctx().request_repaint();

@@ -20,25 +20,25 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let response = ui.interact(place, ui.scope_id().with("minimap"), Sense::click_and_drag());
     let x_of = |x: f32| f64::from(x - place.left());
     if let Some(at) = response.interact_pointer_pos() {
-        let pressed = response.drag_started() || response.clicked() || timeline.interaction.map_grip.is_none();
+        let pressed = response.drag_started() || response.clicked() || timeline.interaction.map_grip().is_none();
         if pressed {
             let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(at);
             if map.grip(timeline.view.now(), x_of(origin.x)).is_none() {
                 timeline.view.jump(map.centered(timeline.view.now(), x_of(origin.x)));
                 timeline.view.finish_flight();
             }
-            timeline.interaction.map_grip = map.grip(timeline.view.now(), x_of(origin.x));
+            timeline.interaction.set_map_grip(map.grip(timeline.view.now(), x_of(origin.x)));
         }
-        if let Some(grip) = timeline.interaction.map_grip.filter(|_| response.dragged()) {
+        if let Some(grip) = timeline.interaction.map_grip().filter(|_| response.dragged()) {
             timeline.view.move_to(map.dragged(timeline.view.now(), grip, x_of(at.x)), ui);
         }
     } else {
-        timeline.interaction.map_grip = None;
+        timeline.interaction.set_map_grip(None);
     }
     let hovered = response.hover_pos().and_then(|at| map.grip(timeline.view.now(), x_of(at.x)));
-    match timeline.interaction.map_grip.or(hovered) {
+    match timeline.interaction.map_grip().or(hovered) {
         Some(Grip::Left | Grip::Right) => ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal),
-        Some(Grip::Window(_)) if timeline.interaction.map_grip.is_some() => {
+        Some(Grip::Window(_)) if timeline.interaction.map_grip().is_some() => {
             ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
         }
         Some(Grip::Window(_)) => ui.ctx().set_cursor_icon(CursorIcon::Grab),
@@ -54,7 +54,7 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
     let painter = ui.painter_at(place);
     painter.rect_filled(place, 0.0, theme.gutter);
     let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
-    if let Some(survey) = &timeline.overlays.summary {
+    if let Some(survey) = timeline.overlays.summary() {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand columns")]
         let count = (place.width() / COLUMN_POINTS) as usize;
         let bottom = place.bottom() - FREE_POINTS;
@@ -73,7 +73,7 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
             painter.vline(x, place.bottom() - 7.0..=place.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }
     }
-    if let Some(hits) = &timeline.overlays.hits {
+    if let Some(hits) = timeline.overlays.hits() {
         paint_hits(hits.ticks(), &painter, place, theme);
     }
     let (x0, x1) = map.window(timeline.view.now());

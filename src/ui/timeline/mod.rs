@@ -50,8 +50,9 @@ impl Timeline {
         let gutter_response = ui.interact(layout.names(), ui.scope_id().with("gutter"), Sense::click_and_drag());
         gutter_response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Group, true, "Names of the tracks"));
         self.advance(ui);
-        self.interaction.pointer_x_px =
+        let pointer_x_px =
             response.hover_pos().map(|at| f64::from(at.x - layout.canvas.left()) * f64::from(self.scale()));
+        self.interaction.set_pointer_x_px(pointer_x_px);
         input::pointer(self, ui, &layout, &response, &gutter_response, &mut commands);
         input::held_keys(self, ui);
         self.resize_gutter(ui, &layout);
@@ -87,7 +88,7 @@ impl Timeline {
 
     fn draw(&mut self, ui: &Ui, layout: &TimelineLayout) {
         let deadline = Instant::now() + FRAME_PATIENCE;
-        let filtered = self.overlays.filtered.as_deref();
+        let filtered = self.overlays.filtered().map(|filtered| &**filtered);
         let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale(), filtered };
         let mut is_late = false;
         if layout.pinned.height() > 0.0 {

@@ -10,21 +10,75 @@ use crate::store::lane::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::RulerOrigin;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Overlays {
-    pub(super) bookmarks: Bookmarks,
-    pub(super) ruler_origin: RulerOrigin,
+    bookmarks: Bookmarks,
+    ruler_origin: RulerOrigin,
     /// The flows of a row, drawn while it is selected.
-    pub(super) flows: Option<(RowIdx, Arc<FlowChain>)>,
+    flows: Option<(RowIdx, Arc<FlowChain>)>,
     /// The spans in full colour; all others are dimmed.
-    pub(super) filtered: Option<Arc<Filtered>>,
+    filtered: Option<Arc<Filtered>>,
     /// The hits of the search, for the minimap.
-    pub(super) hits: Option<Hits>,
+    hits: Option<Hits>,
     /// The summary of the trace, once the background has computed it.
-    pub(super) summary: Option<Arc<TraceSummary>>,
+    summary: Option<Arc<TraceSummary>>,
 }
 
 impl Overlays {
+    pub(super) fn bookmarks(&self) -> &Bookmarks {
+        &self.bookmarks
+    }
+
+    pub(super) fn bookmarks_mut(&mut self) -> &mut Bookmarks {
+        &mut self.bookmarks
+    }
+
+    pub(super) fn ruler_origin(&self) -> RulerOrigin {
+        self.ruler_origin
+    }
+
+    pub(super) fn set_ruler_origin(&mut self, origin: RulerOrigin) {
+        self.ruler_origin = origin;
+    }
+
+    /// Restores the saved bookmarks and the origin of the ruler.
+    pub(super) fn restore(&mut self, bookmarks: Bookmarks, ruler_origin: RulerOrigin) {
+        (self.bookmarks, self.ruler_origin) = (bookmarks, ruler_origin);
+    }
+
+    /// The flows of `row`, if they were looked up for it.
+    pub(super) fn flows_of(&self, row: RowIdx) -> Option<&FlowChain> {
+        self.flows.as_ref().filter(|(of, _)| *of == row).map(|(_, flows)| &**flows)
+    }
+
+    pub(super) fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
+        self.flows = Some((row, flows));
+    }
+
+    pub(super) fn filtered(&self) -> Option<&Arc<Filtered>> {
+        self.filtered.as_ref()
+    }
+
+    pub(super) fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {
+        self.filtered = filtered;
+    }
+
+    pub(super) fn hits(&self) -> Option<&Hits> {
+        self.hits.as_ref()
+    }
+
+    pub(super) fn set_hits(&mut self, hits: Option<Hits>) {
+        self.hits = hits;
+    }
+
+    pub(super) fn summary(&self) -> Option<&Arc<TraceSummary>> {
+        self.summary.as_ref()
+    }
+
+    pub(super) fn set_summary(&mut self, summary: Arc<TraceSummary>) {
+        self.summary = Some(summary);
+    }
+
     /// Drops everything that was computed from an earlier snapshot of the trace.
     pub(super) fn forget_answers(&mut self) {
         (self.flows, self.filtered, self.hits, self.summary) = (None, None, None, None);

@@ -40,8 +40,8 @@ impl Timeline {
             end_ns: view.end_ns(),
             scrolled_part: self.view.now().scroll_px() / rows_px,
             arrangement: self.tracks.arrangement().clone(),
-            marks: self.overlays.bookmarks.clone(),
-            ruler_origin: self.overlays.ruler_origin,
+            marks: self.overlays.bookmarks().clone(),
+            ruler_origin: self.overlays.ruler_origin(),
             color_by: Some(self.colors().by),
         }
     }
@@ -51,14 +51,13 @@ impl Timeline {
     pub(crate) fn is_untouched(&self) -> bool {
         self.view.is_untouched()
             && *self.tracks.arrangement() == Arrangement::default()
-            && self.overlays.bookmarks.all().is_empty()
+            && self.overlays.bookmarks().all().is_empty()
     }
 
     /// Shows what was kept; returns what is to be done in the background.
     #[must_use]
     pub fn restore(&mut self, saved: SavedTimeline) -> Option<Arranging> {
-        self.overlays.bookmarks = saved.marks;
-        self.overlays.ruler_origin = saved.ruler_origin;
+        self.overlays.restore(saved.marks, saved.ruler_origin);
         if let Some(by) = saved.color_by {
             self.set_colors(Colors { by, ..self.colors() });
         }

@@ -122,7 +122,7 @@ impl Timeline {
         let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
         self.selection.select(selected);
         self.selection.hover(None);
-        (self.interaction.moved_file, self.interaction.clicked) = (None, None);
+        self.interaction.forget_rows();
         self.overlays.forget_answers();
         self.rows.update_snapshot(&earlier, &self.snapshot, self.workers.as_ref());
         self.pinned.update_snapshot(&earlier, &self.snapshot, self.workers.as_ref());
@@ -145,19 +145,19 @@ impl Timeline {
 
     /// Shows the matches of a search in full colour, marks them on the map, and dims the rest; `None` shows everything.
     pub(crate) fn set_hits(&mut self, hits: Option<&Hits>) {
-        self.overlays.hits = hits.cloned();
+        self.overlays.set_hits(hits.cloned());
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::new(hits.matcher().clone())))));
     }
 
     fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {
-        self.overlays.filtered = filtered;
+        self.overlays.set_filtered(filtered);
         self.rows.redraw();
         self.pinned.redraw();
     }
 
     /// Shows what matches the filter, if it is still the same.
     pub(crate) fn set_matching(&mut self, matching: &Arc<Filtered>) {
-        if self.overlays.filtered.as_ref().is_some_and(|filtered| Arc::ptr_eq(filtered.matcher(), matching.matcher())) {
+        if self.overlays.filtered().is_some_and(|filtered| Arc::ptr_eq(filtered.matcher(), matching.matcher())) {
             self.set_filtered(Some(Arc::clone(matching)));
         }
     }
@@ -165,7 +165,7 @@ impl Timeline {
     /// The filter, and what is in view of which it does not know yet what matches.
     #[must_use]
     pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, FilterView)> {
-        let filtered = self.overlays.filtered.as_ref()?;
+        let filtered = self.overlays.filtered()?;
         let in_view = FilterView::from_layout(&self.rows.layout, self.view.now());
         (!filtered.covers(&in_view)).then(|| (Arc::clone(filtered.matcher()), in_view))
     }
@@ -249,12 +249,12 @@ impl Timeline {
         }
         self.strip_workers = strip_workers;
         self.rows.set_processes(survey.processes.as_ref(), self.strip_workers.as_ref());
-        self.overlays.summary = Some(survey);
+        self.overlays.set_summary(survey);
     }
 
     /// Takes the flows of a row, to be drawn while it is selected.
     pub(crate) fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
-        self.overlays.flows = Some((row, flows));
+        self.overlays.set_flows(row, flows);
     }
 
     /// Selects a row, or none.

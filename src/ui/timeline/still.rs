@@ -22,14 +22,10 @@ impl Timeline {
         still.tracks = self.tracks.arranged_alike();
         still.selection.select(self.selection.span());
         still.selection.select_range(self.selection.range());
-        still.overlays.bookmarks = self.overlays.bookmarks.clone();
-        still.overlays.ruler_origin = self.overlays.ruler_origin;
-        still.overlays.flows.clone_from(&self.overlays.flows);
-        still.overlays.hits.clone_from(&self.overlays.hits);
+        still.overlays = self.overlays.clone();
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());
-        still.overlays.filtered.clone_from(&self.overlays.filtered);
-        if let Some(survey) = &self.overlays.summary {
+        if let Some(survey) = self.overlays.summary() {
             still.set_survey(Arc::clone(survey));
         }
         still
@@ -44,8 +40,8 @@ impl Timeline {
     /// Shows the timeline, and looks up what the filter does not know of it yet, however long that takes.
     pub(crate) fn show_still(&mut self, ui: &mut Ui, theme: &Theme) {
         self.show(ui, theme);
-        if let Some((matcher, asked)) = self.unfiltered()
-            && let Ok(filtered) = Filtered::find(matcher, &self.snapshot, asked, &Cancel::default())
+        if let Some((matcher, in_view)) = self.unfiltered()
+            && let Ok(filtered) = Filtered::find(matcher, &self.snapshot, in_view, &Cancel::default())
         {
             self.set_matching(&Arc::new(filtered));
         }
