@@ -1,4 +1,4 @@
-//! A capture that is open: its timeline, what is known of the selected row, and the looks at it in the background.
+//! An open capture: its timeline, the details of the selected row, and their work in the background.
 
 use std::sync::Arc;
 

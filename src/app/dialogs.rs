@@ -8,7 +8,7 @@ use crate::app::event::{DialogChoice, TaskEvent, Wake};
 use crate::export::ExportFormat;
 use crate::ui::purpose::Purpose;
 
-/// Sooner than this nobody closes a dialog that opens; a system without one answers in 7 to 220 ms.
+/// No user closes a dialog sooner than this after it opens; a system without one answers in 7 to 220 ms.
 const NO_HAND_IS_FASTER: Duration = Duration::from_millis(400);
 
 /// Shows a dialog over `window` and brings the choice to the loop. Must be called on the main thread; does not wait.

@@ -108,7 +108,7 @@ impl HandedOver {
         Self { sources, is_decided, taken }
     }
 
-    /// The files, unless whoever handed them over has opened a window of its own meanwhile.
+    /// The files, unless the other side has opened a window of its own meanwhile.
     #[must_use]
     pub(crate) fn take_sources(self) -> Option<Sources> {
         if self.is_decided.swap(true, Ordering::SeqCst) {

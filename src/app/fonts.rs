@@ -24,7 +24,7 @@ type Finder = Box<dyn Fn(&FontFamily, char) -> Option<FontInsert> + Send>;
 #[derive(Clone)]
 pub(super) struct Fonts {
     cache: Arc<Mutex<FontCache>>,
-    /// Whom to tell of fonts that were found; `None`: whoever asks waits.
+    /// Gets an event for each search that ends; `None`: [`Fonts`] searches at once.
     wake: Option<Wake>,
 }
 
@@ -50,7 +50,7 @@ impl Fonts {
     }
 
     fn cache(&self) -> MutexGuard<'_, FontCache> {
-        // A finder that panicked has left what was found before.
+        // A finder that panicked leaves the fonts of earlier searches.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

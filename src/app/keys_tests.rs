@@ -9,7 +9,7 @@ use crate::ui::command::{Command, TimelineCommand};
 /// Longer than a field takes to come, and than a jump flies.
 const FRAMES: usize = 12;
 
-/// A key that is pressed and let go.
+/// A key that is pressed and released.
 fn tap(modifiers: Modifiers, key: Key) -> [Event; 2] {
     [true, false].map(|pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers })
 }

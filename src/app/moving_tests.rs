@@ -6,14 +6,14 @@ use crate::scene::rows::GroupKind;
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, TimelineCommand};
 
-/// Presses at a place, moves there and there, and lets go in the frame of the last movement, as on a slow machine.
+/// Presses at a place, moves along `way`, and releases in the frame of the last movement, as on a slow machine.
 fn drag(driven: &mut Driven, way: &[egui::Pos2], button: egui::PointerButton) {
     let button = |pos, pressed| egui::Event::PointerButton { pos, button, pressed, modifiers: egui::Modifiers::NONE };
     driven.frame(vec![egui::Event::PointerMoved(way[0])]);
     driven.frame(vec![button(way[0], true)]);
     let (last, between) = way[1..].split_last().unwrap();
     between.iter().for_each(|&pos| driven.frame(vec![egui::Event::PointerMoved(pos)]));
-    // The pointer goes on, but the hand does not hold on any more.
+    // The pointer goes on after the release.
     let beyond = *last + egui::vec2(30.0, 0.0);
     driven.frame(vec![egui::Event::PointerMoved(*last), button(*last, false), egui::Event::PointerMoved(beyond)]);
 }

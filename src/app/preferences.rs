@@ -34,7 +34,7 @@ const MEMORY_BYTES_MIN: u64 = 64 << 20;
 pub struct Folders {
     /// The folder of the preferences file.
     pub config: PathBuf,
-    /// For what is kept of captures.
+    /// The folder of saved timelines.
     pub state: PathBuf,
 }
 

@@ -117,8 +117,8 @@ impl App {
         effects
     }
 
-    /// Escape closes a window, and gives the timeline its room, before it lets go of the selection; in a field for
-    /// text, it leaves that first.
+    /// Escape closes a window, and gives the timeline its room, before it clears the selection; in a text field,
+    /// it leaves the field first.
     fn close_window_by_key(&mut self, ui: &Ui) {
         let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || self.tab().message.is_some();
         let is_behind = is_behind_a_dialog || is_behind_another(ui);

@@ -253,7 +253,7 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
 }
 
 fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {
-    /// More than these nobody scrolls through; a name can still be typed.
+    /// The most entries of a list that users scroll through; other names can still be typed.
     const ENTRIES_MAX: usize = 10_000;
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)?.take(ENTRIES_MAX).flatten() {

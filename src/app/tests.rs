@@ -48,7 +48,7 @@ pub(super) fn snapshot(json: &str) -> Snapshot {
     Snapshot::new(loaded.store)
 }
 
-/// The application with a screen of 1000 x 600 points that nobody sees.
+/// The application with an invisible screen of 1000 x 600 points.
 pub(super) struct Driven {
     pub(super) app: App,
     context: egui::Context,

@@ -150,7 +150,7 @@ fn config(
     };
     config.format = *formats.iter().find(plain).ok_or_else(no_format)?;
     config.present_mode = wgpu::PresentMode::AutoVsync;
-    // One frame ahead: a drag follows the hand closely.
+    // One frame ahead: a drag follows the pointer closely.
     config.desired_maximum_frame_latency = 1;
     config.view_formats = Vec::new();
     Ok(config)

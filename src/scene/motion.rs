@@ -36,13 +36,13 @@ impl Flight {
         if part >= 1.0 {
             return (self.to, false);
         }
-        // Fast at first: the hand sees at once that something happens.
+        // Fast at first: the user sees at once that something happens.
         let eased = 1.0 - (1.0 - part).powi(3);
         (self.from.between(&self.to, eased), true)
     }
 }
 
-/// Movement that goes on after a drag was let go.
+/// The movement after the release of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Glide {
     /// To the right and down, in pixels a second.
@@ -53,7 +53,7 @@ impl Glide {
     /// Movement at this speed; `None` if it is too slow to be meant.
     #[must_use]
     pub(crate) fn new(velocity_px_s: [f64; 2]) -> Option<Self> {
-        /// A hand that stops before it lets go is still slower.
+        /// A pointer that stops before the release has a speed below this.
         const MEANT_PX_S: f64 = 200.0;
         let speed = velocity_px_s[0].hypot(velocity_px_s[1]);
         (speed.is_finite() && speed >= MEANT_PX_S).then_some(Self { velocity_px_s })
@@ -61,7 +61,7 @@ impl Glide {
 
     /// How far it goes in the next `seconds`, and whether it goes on after them.
     pub(crate) fn advance(&mut self, seconds: f64) -> ([f64; 2], bool) {
-        /// The speed falls to a third in so many seconds.
+        /// The seconds in which the speed falls to a third.
         const SLOWING_S: f64 = 0.25;
         const STOPPED_PX_S: f64 = 15.0;
         let left = (-seconds.clamp(0.0, 1.0) / SLOWING_S).exp();
@@ -104,7 +104,7 @@ impl History {
         self.moved_s = None;
     }
 
-    /// Takes note that `before` is left by a movement of the hand at a time; one movement is many of these.
+    /// Notes that a drag leaves the view `before` at a time; one drag is many of these.
     pub(crate) fn moved(&mut self, before: Viewport, now_s: f64) {
         if self.moved_s.is_none_or(|moved_s| now_s - moved_s > Self::PAUSE_S) {
             self.leave(before);

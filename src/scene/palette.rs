@@ -1,6 +1,6 @@
-//! Which colour a span has: by its name, its category, its track or its duration, in the usual colours or in those
-//! that hold for colour-blind eyes. The same name has the same colour in every capture and every session, and so has
-//! the same duration. Worked out for what is drawn and never for what a capture holds.
+//! The colours of spans: by name, category, track or duration, in the usual colours or in those for colour-blind eyes.
+//! The same name has the same colour in every capture and every session, and so has the same duration. Computed for the
+//! spans of a frame and never for a whole capture.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;

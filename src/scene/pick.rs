@@ -11,14 +11,14 @@ pub(crate) struct Picked {
     /// The process header or the track, if the point is on one.
     pub(crate) group: Option<Group>,
     pub(crate) ts_ns: i64,
-    /// How far to either side a span may be that is meant: the reach of a hand on a mouse.
+    /// The distance to either side at which a span still counts as hit: the reach of a click with the mouse.
     pub(crate) tolerance_ns: u64,
 }
 
 /// Picks the lane, group and time under a point, in pixels from the canvas's upper left corner.
 #[must_use]
 pub(crate) fn pick(layout: &RowLayout, view: &Viewport, x: f64, y: f64) -> Picked {
-    /// Half the width of the smallest thing that a hand hits.
+    /// Half the width of the smallest target of a click.
     const REACH_PX: f64 = 3.0;
     let (top_px, _) = view.pixels_in_view();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]

@@ -136,7 +136,7 @@ impl Viewport {
         }
     }
 
-    /// Moves the view to later times by so many pixels; negative: to earlier ones.
+    /// Moves the view to later times by some pixels; negative: to earlier ones.
     pub fn pan(&mut self, right_px: f64) {
         self.shift(right_px * self.ns_per_px);
         self.keep_in_bounds();
@@ -153,7 +153,7 @@ impl Viewport {
         self.keep_in_bounds();
     }
 
-    /// Scrolls the rows down by so many pixels, within rows that are `content_px` high.
+    /// Scrolls the rows down by some pixels, within rows that are `content_px` high.
     pub(crate) fn scroll(&mut self, down_px: f64, content_px: f64) {
         self.scroll_to(self.scroll_px + down_px, content_px);
     }
@@ -203,7 +203,7 @@ impl Viewport {
         view
     }
 
-    /// Takes new ends of the capture; what was shown as a whole is shown as a whole again.
+    /// Sets new ends of the capture; a view of the whole capture stays one.
     pub(crate) fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
         (self.capture_start_ns, self.capture_end_ns) = (start_ns, end_ns.max(start_ns));
@@ -215,7 +215,7 @@ impl Viewport {
         }
     }
 
-    /// The same slice of time and the same rows on so many times the pixels across and down.
+    /// The same slice of time and the same rows on `times` the pixels across and down.
     #[must_use]
     pub(crate) fn magnified(&self, times: f64) -> Self {
         let [width_px, height_px, scroll_px] = [self.width_px, self.height_px, self.scroll_px].map(|px| px * times);

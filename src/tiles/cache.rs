@@ -149,7 +149,7 @@ impl Tiles {
         self.end_frame(source, buckets, owners);
     }
 
-    /// Begins a frame: what must be asked for it, beyond what is known or follows from that.
+    /// Begins a frame: the queries for its tiles that are neither cached nor derived from cached ones.
     pub(crate) fn begin_frame(
         &mut self,
         source: &dyn TileSource,
@@ -345,7 +345,8 @@ impl<T: TileCell> TileMap<T> {
         }
     }
 
-    /// Whether a tile's own answer is known, and whether there is anything to show for it; marks what is shown as used.
+    /// Whether a tile is up to date in the cache, and whether there is anything to draw for it. Marks
+    /// the drawn tile as used.
     fn state(&mut self, key: TileKey, frame: u64) -> (bool, bool) {
         let Some((levels, stand_in)) = self.shown(key) else { return (false, false) };
         let is_known = levels == 0 && !self.tiles[&stand_in].is_outdated;

@@ -33,7 +33,7 @@ pub(crate) struct FrameQuery<'a> {
 }
 
 impl LiveTiles {
-    /// Has `workers` ask about a capture from now on, or nobody, so that frames wait.
+    /// Loads tiles of a capture with `workers` from now on; without any, frames wait for their tiles.
     pub(crate) fn load_with(&mut self, answers: Arc<dyn TileSource>, workers: Option<&LoaderPool>) {
         self.loader = workers.map(|workers| TileLoader::new(answers, workers));
     }

@@ -110,8 +110,8 @@ impl TileLoader {
         Self { answers, shared: Arc::new(shared), workers: workers.clone() }
     }
 
-    /// Has `tiles` know as much of what is wanted as can be answered within `patience`; [`Tiles::pending`] tells what
-    /// is late. What earlier frames wanted and this one does not is no longer asked.
+    /// Loads as many of the `wanted` tiles into `tiles` as are ready within `patience`; [`Tiles::pending`] counts the
+    /// late ones. Queries of earlier frames that this one does not need are dropped.
     pub(crate) fn prepare(&self, tiles: &mut Tiles, wanted: TileRequest<'_>, patience: Duration) -> PauseGuard {
         let answers = &*self.answers;
         let missing = tiles.begin_frame(answers, wanted.buckets, wanted.owners);
@@ -193,7 +193,7 @@ impl LoaderWorker {
             let count = queue.len().min(QUERIES_AT_ONCE);
             let queries: Vec<TileQuery> = queue.drain(..count).collect();
             if queries.is_empty() {
-                // Under the same lock: whoever wants more from now on starts another worker.
+                // Under the same lock: a request from now on starts another worker.
                 state.workers -= 1;
                 return;
             }

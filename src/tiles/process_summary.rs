@@ -230,7 +230,7 @@ impl ProcessSummary {
 struct Longest {
     buckets: Buckets,
     best: Vec<Option<Cell>>,
-    /// The places that no span touches, as far as that is known: nobody need be asked for them.
+    /// The buckets without any span, as far as that is known: no lane is queried for them.
     empty: Vec<bool>,
 }
 

@@ -93,7 +93,7 @@ pub(crate) enum TabCommand {
 /// The view, the selection, the bookmarks and the tracks of a timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TimelineCommand {
-    /// Paints the rows of a file later by so many nanoseconds during a drag; `None` paints them where they are.
+    /// Paints the rows of a file later by some nanoseconds during a drag; `None` paints them in their place.
     ShowFileMoved(Option<(Arc<str>, i64)>),
     Select(Option<RowIdx>),
     /// Selects a row and scrolls it into view.

@@ -25,7 +25,7 @@ use crate::model::{SourceFile, Sources};
 /// How long a second start waits for an answer before it opens a window of its own.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long a window may take to say that it takes files over: less, so that its answer still finds somebody.
+/// How long a window may take to say that it takes files over: less, so that the other side still waits for its answer.
 const ANSWER_WITHIN: Duration = Duration::from_millis(400);
 
 /// The longest message: more files than a command line holds are not handed over.
@@ -229,7 +229,7 @@ mod tests {
                 events.send(handed).unwrap();
             }
         });
-        // Left by a crash: a socket that nobody listens to.
+        // Left by a crash: a socket without a listener.
         drop(UnixListener::bind(&instance.socket).unwrap());
         let host = instance.host(&wake).unwrap().expect("the first hosts");
         assert!(instance.host(&wake).unwrap().is_none(), "and the second does not");

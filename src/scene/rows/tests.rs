@@ -212,7 +212,7 @@ fn a_million_lanes_are_searched_and_folded_in_no_time() {
 
 #[test]
 fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
-    /// Makes a layout of so many processes another.
+    /// A change of a layout, which has that number of processes.
     type Change<'a> = &'a dyn Fn(&mut RowLayout, u32);
     const VIEW_PX: u64 = 1080;
     let all = |processes: u32| -> RowLayout {

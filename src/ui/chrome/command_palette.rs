@@ -70,7 +70,7 @@ impl CommandPalette {
         outcome
     }
 
-    /// Lists what was found, and returns what was clicked.
+    /// Lists the matching commands, and returns the clicked one.
     fn list<'a>(
         &self,
         ui: &mut Ui,

@@ -166,7 +166,7 @@ impl Picker {
         }
     }
 
-    /// Chooses a file alone, or beside those that are chosen; one that is chosen beside others is let go again.
+    /// Chooses a file alone, or beside the chosen ones; a second click beside others removes it again.
     fn choose(&mut self, name: String, beside: bool) {
         if !(beside && self.purpose == Purpose::Open) {
             self.together = vec![name];

@@ -33,7 +33,7 @@ pub(crate) fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option
     command
 }
 
-/// A message of more lines is a list, of which only what is seen is laid out.
+/// A message of more lines becomes a list, of which only the lines in view are laid out.
 const LINES_MAX: usize = 12;
 
 fn show_lines(ui: &mut Ui, lines: &[&str]) {

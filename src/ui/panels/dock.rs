@@ -49,7 +49,7 @@ pub(crate) struct Dock {
     /// Tabs from the one that was shown last.
     recent: Vec<DockTab>,
     is_full: bool,
-    /// The height while a hand changes it, in points.
+    /// The height during a drag of the edge, in points.
     dragged: Option<f32>,
 }
 
@@ -148,7 +148,7 @@ impl Dock {
         commands
     }
 
-    /// The upper edge, which a hand moves.
+    /// The upper edge, which the user drags.
     fn drag_edge(&mut self, ui: &Ui, dock: Rect, most: f32, theme: &Theme) -> Option<Command> {
         const GRIP_POINTS: f32 = 5.0;
         if self.is_full {

@@ -214,7 +214,7 @@ fn describe(tree: &CallTree, node: NodeIdx, samples: bool, snapshot: &Snapshot) 
     )
 }
 
-/// The bars that are wide enough to be seen, from `root` downwards. Work goes with what is drawn.
+/// The bars that are wide enough to be visible, from `root` downwards. The work grows with the number of these bars.
 fn bars_of(tree: &CallTree, children: &[Vec<NodeIdx>], root: NodeIdx, width: f32) -> Vec<Bar> {
     let total = tree.nodes()[root.index()].total;
     if total == 0 {

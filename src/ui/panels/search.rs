@@ -52,7 +52,7 @@ pub(crate) struct SearchPanel {
     asked: Option<u64>,
     /// The hit that was gone to last, with its number.
     current: Option<(u64, Hit)>,
-    /// To go on when the hits are there: who types fast presses Enter before that.
+    /// The question to ask when the hits are there: a fast typist presses Enter before that.
     awaits_hits: Option<Question>,
 }
 
@@ -97,7 +97,7 @@ impl SearchPanel {
         self.hits.as_ref()
     }
 
-    /// Forgets everything that was found: another capture is open. Returns what is to be asked of it.
+    /// Forgets all hits, for another capture. Returns the question to ask about that one.
     pub(crate) fn forget(&mut self) -> Option<Question> {
         *self = Self { is_open: self.is_open, text: std::mem::take(&mut self.text), ..Self::default() };
         self.question().filter(|_| self.is_open)
@@ -160,8 +160,8 @@ impl SearchPanel {
         }
     }
 
-    /// The field, the number of hits and the buttons, on one line. `from` is where the next hit is looked for: the
-    /// selected row, or else the start of the view.
+    /// The field, the number of hits and the buttons, on one line. `from` is the start of the search for the next hit:
+    /// the selected row, or else the start of the view.
     pub(crate) fn show_bar(
         &mut self,
         ui: &mut Ui,
@@ -183,7 +183,7 @@ impl SearchPanel {
             if std::mem::take(&mut self.focuses) {
                 response.request_focus();
             }
-            // Escape is ours: else it would take the focus away and be taken for one that lets go of the selection.
+            // Escape is for this field: else it would take the focus away and also clear the selection.
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
             if response.changed() {

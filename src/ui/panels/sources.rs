@@ -29,7 +29,7 @@ const FILES_MAX: usize = 200;
 pub(crate) struct SourcesPanel {
     of: Sources,
     texts: Vec<String>,
-    /// How far the hand has dragged a file, in points.
+    /// The distance of a file's drag, in points.
     dragged_points: f64,
 }
 
@@ -99,7 +99,7 @@ impl SourcesPanel {
         commands
     }
 
-    /// The arrow beside a field: a drag moves the file as far as the hand moves on the timeline.
+    /// The arrow beside a field: a drag moves the file as far as the pointer would on the timeline.
     fn drag_offset(
         &mut self,
         ui: &mut Ui,

@@ -73,7 +73,7 @@ impl StatisticsPanel {
         self.is_open = true;
     }
 
-    /// Chooses a name and brings its line into view. Returns what is to be asked, if the time is known of which.
+    /// Chooses a name and brings its line into view. Returns the question about it, if the slice of time is known.
     pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
         (self.rows.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
         self.words.clear();

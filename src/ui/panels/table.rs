@@ -28,14 +28,14 @@ const ARROW_POINTS: f32 = 11.0;
 /// The room of the bar that scrolls, in points.
 const BAR_POINTS: f32 = 14.0;
 
-/// The narrowest and the widest column that a hand makes, in points.
+/// The narrowest and the widest column that a drag makes, in points.
 const WIDTH_MIN: u16 = 30;
 const WIDTH_MAX: u16 = 4000;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableColumn {
     pub(crate) title: &'static str,
-    /// In points, until a hand changes it. The first column takes what the others leave, and this much at least.
+    /// In points, until the user changes it. The first column takes what the others leave, and this much at least.
     pub(crate) width: f32,
     pub(crate) is_number: bool,
     pub(crate) is_sortable: bool,
@@ -197,7 +197,7 @@ impl TableView {
             let before = self.layout.clone();
             let has_hand = self.show_heads(ui, &painting, rows, width);
             if self.layout != before || has_hand {
-                // Once the hand lets go.
+                // Once the drag ends.
                 let is_down = ui.input(|input| input.pointer.any_down());
                 response
                     .commands

@@ -8,7 +8,8 @@ use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
 
 impl Timeline {
-    /// Arranges rows otherwise; returns what is to be done in the background, and brought back to [`Timeline::take`].
+    /// Changes the arrangement of rows; returns the layout to do in the background,
+    /// whose result goes to [`Timeline::set_arranged`].
     #[must_use]
     pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<Arranging> {
         match command {

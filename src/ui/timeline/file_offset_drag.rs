@@ -17,7 +17,7 @@ use crate::ui::command::{AppCommand, Command};
 use crate::ui::theme::Theme;
 
 impl Timeline {
-    /// Shows the rows of a file later by so many nanoseconds than they are; `None`: all where they are.
+    /// Shows the rows of a file later by some nanoseconds; `None` shows all rows in their place.
     pub(crate) fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
         self.interaction.set_moved_file(moved.map(|(file, by_ns)| FileOffsetDrag { file, by_ns }));
         if self.interaction.moved_file().is_none() {
@@ -40,14 +40,14 @@ impl Timeline {
         self.snapshot.tracks().processes.get(process as usize)?.file.as_ref()
     }
 
-    /// A drag of rows by so many nanoseconds; once it `ends`, what is to be done then.
+    /// A drag of rows by some nanoseconds; returns the command to move the file once the drag `ends`.
     pub(super) fn drag_file(&mut self, kind: GroupKind, by_ns: i64, ends: bool) -> Option<Command> {
         let file = Arc::clone(self.file_of(kind)?);
         self.move_file(Some((Arc::clone(&file), by_ns)).filter(|_| by_ns != 0));
         (ends && by_ns != 0).then_some(Command::App(AppCommand::MoveFileBy(file, by_ns)))
     }
 
-    /// A time that a hand has chosen, in as few digits as tell pixels apart.
+    /// A time chosen with the pointer, in as few digits as distinguish pixels.
     pub(super) fn to_the_pixel(&self, ts_ns: i64) -> i64 {
         let mut step_ns = 1_i64;
         #[expect(clippy::cast_precision_loss, reason = "a power of ten below 10^17")]
@@ -57,14 +57,14 @@ impl Timeline {
         ts_ns / step_ns * step_ns
     }
 
-    /// How much time so many points across are.
+    /// The duration that some points across cover.
     pub(crate) fn time_of_points(&self, points: f64) -> i64 {
         #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
         let ts_ns = (points * f64::from(self.scale()) * self.view.now().ns_per_px()) as i64;
         self.to_the_pixel(ts_ns)
     }
 
-    /// Moves what was drawn of the file.
+    /// Shifts the painted rows of the file.
     pub(super) fn shift_moving(&mut self) {
         let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file().cloned() else { return };
         #[expect(clippy::cast_precision_loss, reason = "what is far out of view may be a little elsewhere there")]
@@ -78,7 +78,7 @@ impl Timeline {
         self.pinned.shift(&pinned, right_px.round());
     }
 
-    /// Says beside the hand which file moves, and by how much.
+    /// Paints beside the pointer which file moves, and by how much.
     pub(super) fn paint_moving(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
         let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file() else { return };
         let Some(at) = ui.input(|input| input.pointer.hover_pos()).filter(|at| layout.rows().contains(*at)) else {
@@ -90,7 +90,7 @@ impl Timeline {
         let galley = painter.layout_no_wrap(text, FontId::proportional(12.0), theme.canvas);
         let size = galley.size() + vec2(12.0, 6.0);
         let place = Align2::LEFT_BOTTOM.anchor_size(at + vec2(12.0, -8.0), size);
-        // Beside the hand, but never out of view.
+        // Beside the pointer, but never out of view.
         let rightmost = (layout.rows().right() - size.x).max(layout.rows().left());
         let place = Rect::from_min_size(place.min.min(egui::pos2(rightmost, place.top())), size);
         painter.rect_filled(place, 4.0, theme.accent);

@@ -83,7 +83,8 @@ fn drag(
     if let Some(at) = held_at {
         timeline.interaction.add_position(timeline.view.frame_s(), at);
     }
-    // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
+    // The first pixels, in which a press could still become a click, count too: the grabbed
+    // point stays under the pointer.
     let moved = match response.total_drag_delta() {
         Some(whole) if response.drag_started() => whole,
         None if response.drag_stopped() => last_move(ui),
@@ -114,7 +115,7 @@ fn last_move(ui: &Ui) -> Vec2 {
     released.map_or(Vec2::ZERO, |(released, latest)| released - (latest - moved))
 }
 
-/// A drag on the ruler selects time, or moves an edge of what is selected; a click lets go of it.
+/// A drag on the ruler selects time, or moves an edge of the selection; a click clears it.
 fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ruler: &Response) {
     if let Some(at) = ruler.hover_pos() {
         let is_on_edge = other_edge(timeline, layout, at).is_some();
@@ -138,7 +139,7 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
 
 /// The edge of the selected time opposite to the one at a point of the window; `None` where no edge is near.
 fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<i64> {
-    /// The reach of a hand on a mouse.
+    /// The reach of a click with the mouse.
     const REACH_POINTS: f64 = 4.0;
     let (from_ns, to_ns) = timeline.selection.range()?;
     let x_px = f64::from((at.x - layout.canvas.left()) * timeline.scale());
@@ -189,7 +190,7 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Res
     }
 }
 
-/// Where the button was let go: within a slow frame the pointer may have gone on from there.
+/// The position of the button's release: within a slow frame the pointer may have moved on from there.
 fn released_at(ui: &Ui) -> Option<Pos2> {
     ui.input(|input| {
         input.events.iter().rev().find_map(|event| match event {
@@ -200,7 +201,7 @@ fn released_at(ui: &Ui) -> Option<Pos2> {
 }
 
 /// W, S, A and D act as long as they are held, at a speed that does not depend on the frames. Those that are pressed
-/// with another key are for a command, also while that other key is let go of first.
+/// with another key are for a command, also while that other key is released first.
 pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     /// A held key doubles the zoom about four times a second.
     const ZOOM_E_PER_SECOND: f64 = 3.0;

@@ -1,5 +1,4 @@
-//! How a timeline moves: by jumps, which fly there and can be gone back from, by the hand, and by what goes on after
-//! it.
+//! The movements of a timeline: jumps, which fly to their target and enter the history, drags, and the glide after one.
 
 use super::layout::TimelineLayout;
 use egui::Pos2;

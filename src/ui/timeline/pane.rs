@@ -1,5 +1,5 @@
-//! Rows on one canvas: those that scroll, or those that stay at the top. Keeps what was drawn last while nothing of it
-//! changes, and paints it.
+//! Rows on one canvas: those that scroll, or those that stay at the top. Paints the last frame again
+//! while nothing in it changes.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,7 +48,7 @@ struct Drawn {
     rects: Rects,
     /// The names on spans, cut to fit.
     labels: Vec<SpanName>,
-    /// The same with some rows shifted, while a hand shifts them.
+    /// The same with some rows shifted, during a drag of their file.
     shifted: Option<(Rects, Vec<SpanName>)>,
     scale: f32,
 }
@@ -78,7 +78,7 @@ impl Pane {
         self.drawn = None;
     }
 
-    /// Forgets what is drawn and what was answered for it.
+    /// Forgets the last frame and its tiles.
     pub(super) fn rest(&mut self) {
         self.drawn = None;
         self.tiles.forget();
@@ -87,7 +87,7 @@ impl Pane {
         }
     }
 
-    /// Has `workers` ask about a capture from now on, or nobody, so that frames wait for all that they show.
+    /// Loads the tiles of a capture with `workers` from now on; without any, frames wait for all their tiles.
     pub(super) fn load_with(&mut self, snapshot: &Snapshot, workers: Option<&LoaderPool>) {
         self.tiles.load_with(Arc::new(snapshot.clone()), workers);
     }

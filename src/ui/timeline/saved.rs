@@ -46,7 +46,7 @@ impl Timeline {
         }
     }
 
-    /// Whether nobody has moved it or arranged anything yet.
+    /// Whether the user has neither moved it nor arranged anything yet.
     #[must_use]
     pub(crate) fn is_untouched(&self) -> bool {
         self.view.is_untouched()
@@ -54,7 +54,7 @@ impl Timeline {
             && self.overlays.bookmarks().all().is_empty()
     }
 
-    /// Shows what was kept; returns what is to be done in the background.
+    /// Restores a saved timeline; returns the layout to do in the background.
     #[must_use]
     pub fn restore(&mut self, saved: SavedTimeline) -> Option<Arranging> {
         self.overlays.restore(saved.marks, saved.ruler_origin);

@@ -22,7 +22,7 @@ pub(super) struct SpanName {
 
 /// The names on spans, each with its duration where there is room, cut where there is not.
 pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, scale: f32) -> Vec<SpanName> {
-    /// More names than this nobody reads, and laying out text costs more than anything else in a frame.
+    /// The most names in a frame: a user reads no more, and laying out text costs more than anything else in a frame.
     const LABELS_MAX: usize = 3000;
     let font = FontId::proportional(LABEL_POINTS);
     ui.fonts_mut(|fonts| {

@@ -76,7 +76,7 @@ impl Timeline {
         Self::with_workers(snapshot, budget, theme.shade, navigation, LoaderPool::start_for_window().ok())
     }
 
-    /// The same with those who ask for what frames show.
+    /// The same with the pools that load the tiles of frames.
     pub(super) fn with_workers(
         snapshot: Snapshot,
         budget: RectBudget,
@@ -240,7 +240,7 @@ impl Timeline {
         self.redraw();
     }
 
-    /// Takes what was found out about the capture as a whole.
+    /// Sets the summary of the whole capture.
     pub(crate) fn set_survey(&mut self, survey: Arc<TraceSummary>) {
         // Threads of their own: a question about many lanes must not hold up those about the rows.
         let mut strip_workers = self.strip_workers.take();
@@ -262,7 +262,7 @@ impl Timeline {
         self.selection.select(row);
     }
 
-    /// The timeline in words, for those who cannot see it.
+    /// The timeline in words, for users who cannot see it.
     #[must_use]
     pub(crate) fn summary(&self) -> String {
         let origin_ns = self.snapshot.start_ns();

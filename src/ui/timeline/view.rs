@@ -75,7 +75,7 @@ impl ViewState {
         self.fly(view);
     }
 
-    /// Moves with the hand: at once.
+    /// Follows the pointer, without a flight.
     pub(super) fn move_to(&mut self, to: Viewport, ui: &Ui) {
         if to != self.now {
             self.finish_flight();

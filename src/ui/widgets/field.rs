@@ -7,7 +7,7 @@ use std::ops::Range;
 use egui::text::CharIndex;
 use egui::{Id, Response, TextBuffer, TextEdit, Ui, Vec2};
 
-/// More than any name, path or query; a line of so many letters is laid out within some milliseconds.
+/// More than any name, path or query; a line of this many letters is laid out within some milliseconds.
 pub(crate) const FIELD_BYTES_MAX: usize = 64 * 1024;
 
 /// Shows a field of one line with a text to be edited. `style` sets all but the text.

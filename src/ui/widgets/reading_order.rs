@@ -47,7 +47,7 @@ fn is_right_to_left(letter: char) -> bool {
     matches!(bidi_class(letter), BidiClass::R | BidiClass::AL)
 }
 
-/// Letters of such scripts, with what stands on and below them.
+/// Letters of such scripts, with the marks above and below them.
 fn is_of_word(letter: char) -> bool {
     is_right_to_left(letter) || (bidi_class(letter) == BidiClass::NSM && letter >= FIRST_RIGHT_TO_LEFT)
 }
@@ -122,7 +122,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_letter_stands_where_the_algorithm_of_unicode_puts_it(
-            // Hebrew letters with and without a point, Arabic ones, and what stands among them.
+            // Hebrew letters with and without a point, Arabic ones, and marks and Latin letters among them.
             text in "([a-c0-2 ().,/é]|[\u{5d0}-\u{5d3}]\u{5b0}?|[\u{628}-\u{62b}]){0,24}"
         ) {
             prop_assert_eq!(laid_out(&on_screen(&text)), expected(&text));

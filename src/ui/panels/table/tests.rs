@@ -70,7 +70,7 @@ impl Screen {
         let mut output = self.ctx.run_ui(input, |ui| {
             table.show(ui, &COLUMNS, rows, &context.table("test", None));
         });
-        // Nothing paints here; egui demands that textures are taken or let go.
+        // Nothing paints here; egui demands that the textures are taken or freed.
         output.textures_delta.clear();
         self.rows.asked.get()
     }
