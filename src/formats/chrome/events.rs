@@ -242,8 +242,8 @@ impl<'a> ChromeEvents<'a> {
     /// An event in the life of an object, with its snapshot; all objects of a process are on one track.
     fn take_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
         let (nobody, mut repairs) = (JsonValue::default(), Repairs::default());
-        let is_told = record.args.shape == Shape::Object && !is_empty_object(record.args.text);
-        let args = if is_told { valid_json(&record.args, &mut repairs) } else { "".into() };
+        let has_args = record.args.shape == Shape::Object && !is_empty_object(record.args.text);
+        let args = if has_args { valid_json(&record.args, &mut repairs) } else { "".into() };
         let mut members = vec![("object".into(), quoted(what).into())];
         let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
         if !id.is_absent() {

@@ -39,9 +39,9 @@ impl ByteReader {
             self.buffer.drain(..self.start);
             self.offset += self.start as u64;
             self.start = 0;
-            let kept = self.buffer.len();
+            let unread = self.buffer.len();
             // Grows with what there is rather than with what a damaged length claims.
-            let mut filled = kept;
+            let mut filled = unread;
             while filled < len {
                 self.buffer.resize(filled + self.block_bytes, 0);
                 let read = self.source.fill(&mut self.buffer[filled..])?;

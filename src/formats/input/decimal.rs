@@ -91,9 +91,9 @@ fn exact_nanos(text: &[u8], places: i64) -> Result<i64, NumberError> {
     let digits = || whole.iter().chain(fraction).map(|byte| byte - b'0');
     // How many digits are before the point once the value is in nanoseconds; zeros follow if there are fewer. More
     // digits than an `i64` counts do not fit in memory.
-    let kept = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + places);
+    let digits_before = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + places);
     let mut magnitude = 0u64;
-    let mut padding = kept;
+    let mut padding = digits_before;
     let mut rounds_up = false;
     for digit in digits() {
         if padding <= 0 {

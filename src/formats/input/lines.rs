@@ -186,10 +186,10 @@ impl LineReader {
         self.buffer.drain(..self.start);
         self.offset += self.start as u64;
         self.start = 0;
-        let kept = self.buffer.len();
-        self.buffer.resize(kept + self.block_bytes, 0);
-        let len = self.source.fill(&mut self.buffer[kept..])?;
-        self.buffer.truncate(kept + len);
+        let unread = self.buffer.len();
+        self.buffer.resize(unread + self.block_bytes, 0);
+        let len = self.source.fill(&mut self.buffer[unread..])?;
+        self.buffer.truncate(unread + len);
         self.ended = len == 0;
         Ok(())
     }

@@ -152,7 +152,7 @@ impl Document {
     }
 
     /// Begins to charge the memory of a table.
-    pub(crate) fn kept(&self) -> TableCharge<'_> {
+    pub(crate) fn table_charge(&self) -> TableCharge<'_> {
         TableCharge { document: self, bytes: 0, charges: Vec::new() }
     }
 

@@ -138,13 +138,13 @@ impl KernelText {
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let call = SystemCall::from_text(event.name, event.fields, &self.machine);
-        let (kind, name, told) = match call {
-            Some((call, told)) => (call.kind, call.name, told),
+        let (kind, name, detail) = match call {
+            Some((call, detail)) => (call.kind, call.name, detail),
             None => (EventKind::Instant, event.name.into(), event.fields),
         };
         self.args.clear();
-        if !told.is_empty() {
-            self.args.text(if kind == EventKind::End { "result" } else { "fields" }, told);
+        if !detail.is_empty() {
+            self.args.text(if kind == EventKind::End { "result" } else { "fields" }, detail);
         }
         if let Some(cpu) = event.cpu {
             self.args.number("cpu", cpu);

@@ -193,8 +193,8 @@ impl FunctionGraph {
                     return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
                 };
                 // With times, that of the end is more exact than the duration, which leaves out the tracer's own time.
-                let told_ns = drawn.ts_ns.map(|end_ns| end_ns.saturating_sub(start_ns).max(0).cast_unsigned());
-                Self::span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
+                let timed_ns = drawn.ts_ns.map(|end_ns| end_ns.saturating_sub(start_ns).max(0).cast_unsigned());
+                Self::span(owner, &name, start_ns, timed_ns.or(dur_ns), batch, place)
             }
             GraphEvent::Comment(text) => {
                 self.comment(owner, text, cpu, now_ns, batch, place);

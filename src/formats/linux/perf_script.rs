@@ -55,7 +55,7 @@ struct Pending {
     event: Box<[u8]>,
     place: SourcePos,
     /// Whether the event is handed on already, so that only a stack makes a sample of it.
-    is_told: bool,
+    is_emitted: bool,
 }
 
 /// The parsed first line of an event.
@@ -198,17 +198,17 @@ impl LineParser for PerfScript {
         }
         let short = event.strip_prefix(b"sched:").unwrap_or(event);
         let place = line.place();
-        let told = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
+        let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
         let frame = frame_name(fields).filter(|_| fields.ends_with(b")"));
         if fields.is_empty() || frame.is_some() {
-            self.kernel.name_task(batch, &told);
+            self.kernel.name_task(batch, &event_text);
             self.frames.extend(frame);
-            self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: false });
+            self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_emitted: false });
             return;
         }
-        self.kernel.add_event(batch, &told);
+        self.kernel.add_event(batch, &event_text);
         // A tracepoint may have been recorded with its stack.
-        self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: true });
+        self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_emitted: true });
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
@@ -222,7 +222,7 @@ impl PerfScript {
     /// Hands on the sample whose stack is whole.
     fn sample(&mut self, batch: &mut BatchBuilder) {
         let Some(pending) = self.pending.take() else { return };
-        if pending.is_told && self.frames.is_empty() {
+        if pending.is_emitted && self.frames.is_empty() {
             return;
         }
         let mut stack = StackIdx::EMPTY;

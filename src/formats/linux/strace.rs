@@ -35,8 +35,9 @@ pub(crate) const FORMAT: Format = Format {
 
 /// Whether the first lines are those of `strace` with times.
 fn looks_like_strace(head: &[u8]) -> bool {
-    let mut told = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
-    told.next()
+    let mut lines = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
+    lines
+        .next()
         .is_some_and(|line| StraceRecord::from_line(line).is_some_and(|record| record.what != StraceEvent::Unknown))
 }
 
@@ -70,7 +71,7 @@ struct Strace {
     day_ns: i64,
     last_of_day_ns: i64,
     /// Whether the batch says already that times are UTC.
-    told_utc: bool,
+    has_utc: bool,
     /// Whether the line before was of a table of sums.
     is_in_table: bool,
     args: ArgsWriter,
@@ -236,7 +237,7 @@ impl LineParser for Strace {
         };
         self.is_in_table = false;
         let Some(ts_ns) = self.time(record) else { return batch.lose(Loss::BadTime, place) };
-        if !record.is_of_day && !std::mem::replace(&mut self.told_utc, true) {
+        if !record.is_of_day && !std::mem::replace(&mut self.has_utc, true) {
             batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
         }
         let tid = record.tid.unwrap_or(0);

@@ -32,22 +32,22 @@ impl<'a> SystemCall<'a> {
         if let Some(kind) = kind_from_name(name) {
             // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`
             let numbered = fields.strip_prefix(b"NR ")?;
-            let (number, told) = numbered.split_at(memchr::memchr(b' ', numbered)?);
+            let (number, detail) = numbered.split_at(memchr::memchr(b' ', numbered)?);
             let number = std::str::from_utf8(number).ok()?.parse().ok()?;
-            let told = told.trim_ascii();
-            let told = match kind {
-                EventKind::End => told.strip_prefix(b"= ").unwrap_or(told),
-                _ => told.strip_prefix(b"(").and_then(|told| told.strip_suffix(b")")).unwrap_or(told),
+            let detail = detail.trim_ascii();
+            let detail = match kind {
+                EventKind::End => detail.strip_prefix(b"= ").unwrap_or(detail),
+                _ => detail.strip_prefix(b"(").and_then(|detail| detail.strip_suffix(b")")).unwrap_or(detail),
             };
-            return Some((Self { kind, name: name_from_number(number, machine).into() }, told));
+            return Some((Self { kind, name: name_from_number(number, machine).into() }, detail));
         }
         // `sys_read(fd: 3, ..)` and `sys_read -> 0x10`
         let is_named = name.starts_with(b"sys_");
-        let (kind, told) = match fields.strip_prefix(b"-> ") {
+        let (kind, detail) = match fields.strip_prefix(b"-> ") {
             Some(result) => (EventKind::End, result),
             None => (EventKind::Begin, fields),
         };
-        is_named.then_some((Self { kind, name: Cow::Borrowed(name) }, told))
+        is_named.then_some((Self { kind, name: Cow::Borrowed(name) }, detail))
     }
 }
 
@@ -113,8 +113,12 @@ mod tests {
         ] {
             let found = SystemCall::from_text(name.as_bytes(), fields.as_bytes(), "x86_64");
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let found = found.map(|(call, told)| (call.kind, text(&call.name), text(told)));
-            assert_eq!(found, expected.map(|(kind, name, told)| (kind, name.to_owned(), told.to_owned())), "{name}");
+            let found = found.map(|(call, detail)| (call.kind, text(&call.name), text(detail)));
+            assert_eq!(
+                found,
+                expected.map(|(kind, name, detail)| (kind, name.to_owned(), detail.to_owned())),
+                "{name}"
+            );
         }
     }
 }

@@ -58,8 +58,8 @@ impl ClockSyncs {
     /// Records the clock syncs in a batch, which goes to `position` of its sink.
     pub(crate) fn look_at(&mut self, batch: &Batch, position: usize) {
         self.names.retain(|name| name.0 < batch.names_before);
-        let told = (batch.names_before..).zip(&batch.names).filter(|(_, row)| &*row.text == NAME);
-        self.names.extend(told.map(|(name, _)| NameIdx(name)));
+        let named = (batch.names_before..).zip(&batch.names).filter(|(_, row)| &*row.text == NAME);
+        self.names.extend(named.map(|(name, _)| NameIdx(name)));
         if self.names.is_empty() {
             return;
         }

@@ -35,7 +35,7 @@ impl CaptureFile {
     }
 
     /// The same file, which errors are to call by another name.
-    pub(super) fn known_as(self, path: &Path) -> Self {
+    pub(super) fn with_path(self, path: &Path) -> Self {
         Self { path: path.into(), ..self }
     }
 

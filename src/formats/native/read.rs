@@ -45,7 +45,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
 
 /// Like [`open`], for a capture that was unpacked to another file: errors name the file that the user knows.
 fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
-    let file = CaptureFile::open(unpacked)?.known_as(path);
+    let file = CaptureFile::open(unpacked)?.with_path(path);
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;
     let (entries, is_whole) = match directory(&file) {

@@ -48,7 +48,7 @@ pub(crate) struct BatchBuilder {
     key: Vec<u8>,
     events_max: usize,
     /// Whether each batch continues the names of the one before.
-    tells_names_once: bool,
+    shares_names: bool,
     paired_ends: Option<PairedEnds>,
 }
 
@@ -84,15 +84,15 @@ impl BatchBuilder {
             numbered_rows: Vec::new(),
             key: Vec::new(),
             events_max,
-            tells_names_once: false,
+            shares_names: false,
             paired_ends: None,
         }
     }
 
     /// Like [`Self::new`] for a fast reader that hands on no other batches: each name is sent once for many batches,
     /// and ends are sent with their begins. For tracks by [`Self::numbered_track`].
-    pub(crate) fn telling_once(chunk_limits: ChunkLimits) -> Self {
-        Self { tells_names_once: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
+    pub(crate) fn with_shared_names(chunk_limits: ChunkLimits) -> Self {
+        Self { shares_names: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
 
     pub(crate) fn lose(&mut self, loss: Loss, place: SourcePos) {
@@ -221,7 +221,7 @@ impl BatchBuilder {
         if let Some(paired_ends) = &mut self.paired_ends {
             paired_ends.begin_batch();
         }
-        if !self.tells_names_once || self.names.is_full() {
+        if !self.shares_names || self.names.is_full() {
             self.names = NameTable::new(self.names.number + 1);
         }
         std::mem::replace(&mut self.batch, empty_batch(&self.names, self.events_max))

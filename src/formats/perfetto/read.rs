@@ -175,7 +175,7 @@ impl Decoder {
             sequences: Sequences::default(),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
-            batch: BatchBuilder::telling_once(ChunkLimits {
+            batch: BatchBuilder::with_shared_names(ChunkLimits {
                 batch_events: second_pass.context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
                 ..second_pass.context.chunk_limits
             }),
@@ -314,14 +314,14 @@ impl Decoder {
             let ns = event.own_us(&mut self.sequences.all[row])?.checked_mul(1000)?;
             Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns)))
         });
-        let Some(ts_ns) = self.told(time, place) else { return };
+        let Some(ts_ns) = self.usable_time(time, place) else { return };
         let sequence = &mut self.sequences.all[row];
         let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
         PerfettoEventBuilder { sequence, tracks, batch, args, place }.track_event(event, ts_ns);
     }
 
     /// A time that can be used; counts one that cannot.
-    fn told(&mut self, time: Option<Time>, place: SourcePos) -> Option<i64> {
+    fn usable_time(&mut self, time: Option<Time>, place: SourcePos) -> Option<i64> {
         match time {
             Some(Time::Known(ts_ns)) => Some(ts_ns),
             Some(Time::Foreign(ts_ns)) => {
@@ -341,7 +341,7 @@ impl Decoder {
         if sample.lost > 0 || sample.is_skipped {
             return;
         }
-        let Some(ts_ns) = self.told(time, place) else { return };
+        let Some(ts_ns) = self.usable_time(time, place) else { return };
         let sequence = &mut self.sequences.all[row];
         let stack = match sample.callstack {
             Some(iid) => sequence.stacks.stack(iid, &mut self.batch, place),

@@ -30,7 +30,7 @@ pub(super) struct PerfettoTracks {
     /// The error of that pass.
     failed: Option<ReadError>,
     /// A scratch table for descriptions that the second pass has read already: only their names and losses are used.
-    known_already: Descriptors,
+    redescribed: Descriptors,
     keys: Vec<TrackKey>,
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
@@ -77,8 +77,8 @@ impl PerfettoTracks {
         } else if number == trace_packet::EXTENSION_DESCRIPTOR {
             return;
         } else {
-            self.known_already.forget();
-            &mut self.known_already
+            self.redescribed.forget();
+            &mut self.redescribed
         };
         said.take_field(number, bytes, place);
         batch.batch.metadata.append(&mut said.metadata);

@@ -156,8 +156,8 @@ impl StreamReader for CpuProfile {
             return Err(document.without("the JSON of a profile with nodes"));
         }
         let mut batch = BatchBuilder::new(context.chunk_limits);
-        let mut kept = document.kept();
-        let mut calls = calls(&document, nodes, &mut kept, &mut batch)?;
+        let mut charge = document.table_charge();
+        let mut calls = calls(&document, nodes, &mut charge, &mut batch)?;
         let (pid, tid) = (Id::None, Id::Number(1));
         let (name, same_tid) = ("JavaScript".into(), tid.clone());
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
@@ -208,7 +208,7 @@ impl StreamReader for CpuProfile {
 fn calls(
     document: &Document,
     nodes: Option<JsonExtent>,
-    kept: &mut TableCharge<'_>,
+    charge: &mut TableCharge<'_>,
     batch: &mut BatchBuilder,
 ) -> Result<Calls, ReadError> {
     let mut calls = Calls::default();
@@ -217,7 +217,7 @@ fn calls(
     while let Some(element) = nodes.next()? {
         let Some(node) = element.parse::<V8CallNode>(&mut batch.batch.losses) else { continue };
         let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + node.call_frame.title().len();
-        kept.add(kept_bytes, element.offset)?;
+        charge.add(kept_bytes, element.offset)?;
         calls.add(&node);
     }
     batch.batch.losses.add_many(Loss::BadRecord, place, calls.join());

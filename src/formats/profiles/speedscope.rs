@@ -76,8 +76,8 @@ impl StreamReader for Speedscope {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let name: Option<String> = document.value(name, &mut batch.batch.losses)?;
         batch.batch.metadata.extend(name.map(|name| Metadata::ProcessName { pid: Id::None, name: name.into() }));
-        let mut kept = document.kept();
-        let frames = frames(&document, shared, &mut kept, &mut batch)?;
+        let mut charge = document.table_charge();
+        let frames = frames(&document, shared, &mut charge, &mut batch)?;
         let mut profiles = document.items(profiles);
         let mut number = 0;
         while let Some(extent) = profiles.next()? {
@@ -107,7 +107,7 @@ impl StreamReader for Speedscope {
 fn frames(
     document: &Document,
     shared: Option<JsonExtent>,
-    kept: &mut TableCharge<'_>,
+    charge: &mut TableCharge<'_>,
     batch: &mut BatchBuilder,
 ) -> Result<Vec<Box<str>>, ReadError> {
     let mut titles = Vec::new();
@@ -115,7 +115,7 @@ fn frames(
     let mut frames = document.elements(table);
     while let Some(frame) = frames.next()? {
         let title = frame.parse(&mut batch.batch.losses).map(SpeedscopeFrame::title).unwrap_or_default();
-        kept.add(FRAME_BYTES + title.len(), frame.offset)?;
+        charge.add(FRAME_BYTES + title.len(), frame.offset)?;
         titles.push(title.into());
     }
     Ok(titles)

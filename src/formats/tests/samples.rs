@@ -134,11 +134,11 @@ fn cpuprofile(samples: &[MeantSample]) -> Vec<u8> {
     .into_bytes()
 }
 
-fn told(reading: &Reading) -> Vec<(i64, Vec<String>)> {
+fn stacks_of(reading: &Reading) -> Vec<(i64, Vec<String>)> {
     let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
-    let mut told: Vec<_> = samples.map(|event| (event.ts_ns, event.stack.clone())).collect();
-    told.sort();
-    told
+    let mut stacks: Vec<_> = samples.map(|event| (event.ts_ns, event.stack.clone())).collect();
+    stacks.sort();
+    stacks
 }
 
 proptest! {
@@ -156,7 +156,7 @@ proptest! {
             let bytes = write(&samples);
             prop_assert_eq!(crate::formats::testing::format_of(&bytes), Some(format));
             let whole = read_bytes(&bytes).expect(format);
-            prop_assert_eq!(told(&whole), expected.clone(), "{}", format);
+            prop_assert_eq!(stacks_of(&whole), expected.clone(), "{}", format);
             prop_assert_eq!(whole.losses.total(), 0, "{}: {:?}", format, whole.lost());
             prop_assert_eq!(read_cut(&bytes, block_bytes, 2).expect(format), whole, "{}", format);
         }

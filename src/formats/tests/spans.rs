@@ -48,30 +48,30 @@ const ALL: &[FormatWriter] = &[
 
 /// The spans that all formats record, sorted: begins and ends are paired plainly, by their track, number and name.
 /// Those without an end are left out.
-fn told(reading: &Reading) -> Vec<(i64, u64, &str)> {
+fn spans_of(reading: &Reading) -> Vec<(i64, u64, &str)> {
     let mut open: BTreeMap<(String, u64, &str), i64> = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut spans = Vec::new();
     let number = |track: &TrackKey| format!("{:?}", (&track.pid, &track.tid));
     for event in &reading.events {
         let key = || (number(&event.track), event.value, &*event.name);
         match event.kind {
             EventKind::Complete if event.flags.has(EventFlags::UNFINISHED) => {}
-            EventKind::Complete => told.push((event.ts_ns, event.value, &*event.name)),
+            EventKind::Complete => spans.push((event.ts_ns, event.value, &*event.name)),
             EventKind::Begin | EventKind::AsyncBegin => {
                 assert_eq!(open.insert(key(), event.ts_ns), None, "{event:?}");
             }
             EventKind::End | EventKind::AsyncEnd => {
                 // The begin may be what is cut off.
                 if let Some(start_ns) = open.remove(&key()) {
-                    told.push((start_ns, event.ts_ns.abs_diff(start_ns), &*event.name));
+                    spans.push((start_ns, event.ts_ns.abs_diff(start_ns), &*event.name));
                 }
             }
             // Events of the scheduler.
             _ => {}
         }
     }
-    told.sort_unstable();
-    told
+    spans.sort_unstable();
+    spans
 }
 
 fn expected<'a>(spans: &'a [MeantSpan], written: &FormatWriter) -> Vec<(i64, u64, &'a str)> {
@@ -98,7 +98,7 @@ proptest! {
             let bytes = (written.write)(&spans);
             prop_assert_eq!(crate::formats::testing::format_of(&bytes), Some(written.format));
             let whole = read_bytes(&bytes).expect(written.format);
-            prop_assert_eq!(told(&whole), expected(&spans, written), "{}", written.format);
+            prop_assert_eq!(spans_of(&whole), expected(&spans, written), "{}", written.format);
             prop_assert_eq!(whole.losses.total(), 0, "{}: {:?}", written.format, whole.lost());
             prop_assert_eq!(read_cut(&bytes, block_bytes, 2).expect(written.format), whole, "{}", written.format);
         }
@@ -118,20 +118,20 @@ fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the
         for len in 0..bytes.len() {
             // Too few bytes to recognise a format.
             let Ok(reading) = read_bytes(&bytes[..len]) else { continue };
-            let told = told(&reading);
-            for (place, span) in told.iter().enumerate() {
+            let read_spans = spans_of(&reading);
+            for (place, span) in read_spans.iter().enumerate() {
                 // A call whose line is cut before its duration has an unknown one; a text that is cut is shorter, and
                 // texts that follow their users may be missing.
                 let is_part = |whole: &&(i64, u64, &str)| {
-                    let is_last = place + 1 == told.len();
+                    let is_last = place + 1 == read_spans.len();
                     whole.0 == span.0
                         && (whole.1 == span.1 || is_last && span.1 == 0)
                         && (whole.2 == span.2 || span.2.is_empty() || is_last && whole.2.starts_with(span.2))
                 };
                 assert!(all.iter().any(|whole| is_part(&whole)), "{}, {len} bytes: {span:?}", written.format);
             }
-            assert!(told.len() >= most || written.format == "Firefox profile", "{}, {len} bytes", written.format);
-            most = told.len();
+            assert!(read_spans.len() >= most || written.format == "Firefox profile", "{}, {len} bytes", written.format);
+            most = read_spans.len();
         }
         assert!(most >= spans.len() - 1, "{}: {most}", written.format);
     }

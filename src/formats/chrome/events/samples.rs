@@ -38,7 +38,7 @@ pub(super) struct ThreadOwners {
     /// The process of the first such thread whose process is known.
     known: FxHashMap<Id, Id>,
     /// The number of tracks of the batch that are in `known`.
-    looked_through: usize,
+    tracks_searched: usize,
     /// The index of the last unowned thread with each id.
     unowned: FxHashMap<Id, usize>,
 }
@@ -46,12 +46,12 @@ pub(super) struct ThreadOwners {
 impl ThreadOwners {
     /// The process of the first thread with this id among `tracks`, to which more are added between calls.
     fn owner(&mut self, tid: &Id, tracks: &[TrackKey]) -> Option<&Id> {
-        for key in &tracks[self.looked_through..] {
+        for key in &tracks[self.tracks_searched..] {
             if key.kind == TrackKind::Thread && key.pid != Id::None && !self.known.contains_key(&key.tid) {
                 self.known.insert(key.tid.clone(), key.pid.clone());
             }
         }
-        self.looked_through = tracks.len();
+        self.tracks_searched = tracks.len();
         self.known.get(tid)
     }
 }

@@ -82,7 +82,7 @@ impl<'d> Elements<'d> {
                 Reach::Whole(len) => break len,
                 Reach::Damaged(len) => len,
                 Reach::Further if len == VALUE_BYTES_MAX => len,
-                Reach::Further if self.window.fill_and_tell()? => continue,
+                Reach::Further if self.window.fill_with_progress()? => continue,
                 Reach::Further if self.window.is_at_end_of_file() => {
                     self.window.note_end(false);
                     self.window.advance(usize::MAX);
@@ -100,7 +100,7 @@ impl<'d> Elements<'d> {
     /// As that of the window, with the bytes that it reads as progress.
     fn peek(&mut self) -> Result<Option<u8>, ReadError> {
         if self.window.unread().is_empty() {
-            self.window.fill_and_tell()?;
+            self.window.fill_with_progress()?;
         }
         self.window.peek()
     }
@@ -119,7 +119,7 @@ impl<'d> Elements<'d> {
             }
             let len = self.window.unread().len();
             self.window.advance(found.unwrap_or(len));
-            if found.is_some() || !self.window.fill_and_tell()? {
+            if found.is_some() || !self.window.fill_with_progress()? {
                 return Ok(());
             }
         }

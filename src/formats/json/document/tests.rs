@@ -126,13 +126,13 @@ fn tables_beyond_their_share_of_the_budget_are_refused_and_what_is_dropped_makes
     let context = ReadContext { budget: Budget::new(16 << 20), ..ReadContext::default() };
     let document = Document::open(Source::open(file.path(), &context).expect("a file"), &context).expect("a document");
     for _ in 0..3 {
-        let mut kept = document.kept();
+        let mut charge = document.table_charge();
         for _ in 0..3 {
-            kept.add(1 << 20, 7).expect("room");
+            charge.add(1 << 20, 7).expect("room");
         }
     }
     assert_eq!(context.budget.peak_bytes(), 3 << 20);
-    let (mut one, mut other) = (document.kept(), document.kept());
+    let (mut one, mut other) = (document.table_charge(), document.table_charge());
     one.add(3 << 20, 7).expect("room");
     let error = other.add(2 << 20, 7).expect_err("too much").to_string();
     assert!(error.contains("byte 7: expected tables of at most 4194304 bytes"), "{error}");

@@ -47,12 +47,12 @@ impl<'d> Window<'d> {
         self.bytes.drain(..self.taken);
         self.offset += self.taken as u64;
         self.taken = 0;
-        let kept = self.bytes.len();
-        let from = self.offset + kept as u64;
+        let filled_before = self.bytes.len();
+        let from = self.offset + filled_before as u64;
         let left = saturating_len(self.end.saturating_sub(from));
-        let wanted = self.document.block_bytes.max(kept).min(left);
-        self.bytes.resize(kept + wanted, 0);
-        let mut filled = kept;
+        let wanted = self.document.block_bytes.max(filled_before).min(left);
+        self.bytes.resize(filled_before + wanted, 0);
+        let mut filled = filled_before;
         while filled < self.bytes.len() {
             match read_at(&self.document.file, &mut self.bytes[filled..], self.offset + filled as u64) {
                 // The file has become shorter.
@@ -66,11 +66,11 @@ impl<'d> Window<'d> {
             }
         }
         self.bytes.truncate(filled);
-        Ok(filled > kept)
+        Ok(filled > filled_before)
     }
 
     /// The same, for what is read last: its bytes are the progress.
-    pub(super) fn fill_and_tell(&mut self) -> Result<bool, ReadError> {
+    pub(super) fn fill_with_progress(&mut self) -> Result<bool, ReadError> {
         let before = self.unread().len();
         let has_more = self.fill()?;
         if self.document.is_plain {

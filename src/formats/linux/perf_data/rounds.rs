@@ -71,12 +71,12 @@ impl Rounds {
     fn release<E>(&mut self, up_to_ns: i64, mut take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         self.waiting.sort_by_key(|waiting| waiting.time_ns);
         let count = self.waiting.partition_point(|waiting| waiting.time_ns <= up_to_ns);
-        let kept = self.waiting.split_off(count);
+        let later = self.waiting.split_off(count);
         for WaitingRecord { time_ns, kind, misc, start, len, offset } in self.waiting.drain(..) {
             take(PerfRecord { time_ns, kind, misc, body: &self.bytes[start..start + len], offset })?;
         }
         let mut bytes = Vec::new();
-        for waiting in kept {
+        for waiting in later {
             let start = bytes.len();
             bytes.extend_from_slice(&self.bytes[waiting.start..waiting.start + waiting.len]);
             self.waiting.push(WaitingRecord { start, ..waiting });

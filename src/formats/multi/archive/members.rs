@@ -18,8 +18,8 @@ impl MemberName {
 
     /// Bytes that are no text are replaced: such a name is still the name of a file.
     pub(super) fn from_bytes(bytes: &[u8]) -> Self {
-        let kept = &bytes[..bytes.len().min(Self::BYTES_MAX)];
-        Self { text: String::from_utf8_lossy(kept).into_owned(), is_cut: kept.len() < bytes.len() }
+        let prefix = &bytes[..bytes.len().min(Self::BYTES_MAX)];
+        Self { text: String::from_utf8_lossy(prefix).into_owned(), is_cut: prefix.len() < bytes.len() }
     }
 }
 

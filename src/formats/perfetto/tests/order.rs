@@ -18,8 +18,8 @@ fn orders(uuid: u64, order: u64) -> Message {
 }
 
 /// The names of tracks by their places.
-fn told(reading: &Reading) -> Vec<(i64, String)> {
-    let mut told: Vec<(i64, String)> = reading
+fn ordered_names(reading: &Reading) -> Vec<(i64, String)> {
+    let mut names: Vec<(i64, String)> = reading
         .metadata
         .iter()
         .filter_map(|metadata| match metadata {
@@ -27,8 +27,8 @@ fn told(reading: &Reading) -> Vec<(i64, String)> {
             _ => None,
         })
         .collect();
-    told.sort();
-    told
+    names.sort();
+    names
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn siblings_stand_by_rank_or_name_on_every_level_where_the_capture_says_so() {
         event(10, 1, 3, "a"),
     ]);
     let expected = ["early", "early / d", "b", "late / y", "late / z"];
-    assert_eq!(told(&reading), (1..).zip(expected.map(String::from)).collect::<Vec<_>>());
+    assert_eq!(ordered_names(&reading), (1..).zip(expected.map(String::from)).collect::<Vec<_>>());
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn nothing_is_said_of_a_process_whose_tracks_stand_as_they_appear() {
     ]);
     // Siblings of one name are drawn together, so they have one place.
     let expected = [(1, "p"), (2, "q"), (2, "q")];
-    assert_eq!(told(&reading), expected.map(|(place, name)| (place, name.to_string())));
+    assert_eq!(ordered_names(&reading), expected.map(|(place, name)| (place, name.to_string())));
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn places_go_out_and_come_back() {
         written.expect("to memory");
     }
     let reading = read_bytes(&writer.finish().expect("to memory")).expect("a capture");
-    let told = told(&reading);
+    let names = ordered_names(&reading);
     let names = |of_none: bool| {
-        let of = told.iter().filter(move |(_, name)| name.starts_with("of none") == of_none);
+        let of = names.iter().filter(move |(_, name)| name.starts_with("of none") == of_none);
         of.map(|(_, name)| name.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(names(false), ["first", "unordered", "last"]);
@@ -114,5 +114,5 @@ fn places_go_out_and_come_back() {
 #[test]
 fn a_circle_of_ordered_parents_ends() {
     let reading = read([below(2, 3, "x", 3, 1), below(3, 2, "y", 3, 1), event(1, 1, 2, "a")]);
-    assert_eq!(told(&reading).len(), 1);
+    assert_eq!(ordered_names(&reading).len(), 1);
 }

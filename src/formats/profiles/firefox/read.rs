@@ -321,7 +321,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             self.batch.lose(Loss::BadRecord, place);
             return 0;
         };
-        let mut told = None;
+        let mut data_json = None;
         if !markers.texts.is_empty()
             && let Ok(Typed { kind: Some(kind) }) = serde_json::from_str(data.get())
             && let Some(keys) = markers.texts.get(&*kind)
@@ -335,9 +335,9 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
                 };
                 *value = text.into();
             }
-            told = serde_json::to_string(&object).ok();
+            data_json = serde_json::to_string(&object).ok();
         }
-        let args_json = told.as_deref().unwrap_or_else(|| data.get());
+        let args_json = data_json.as_deref().unwrap_or_else(|| data.get());
         self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
     }
 

@@ -11,7 +11,7 @@ use crate::model::{Loss, Losses, SourcePos};
 /// Texts by number, and the charge for their memory.
 pub(super) struct FirefoxTexts<'d> {
     texts: Vec<Box<str>>,
-    _kept: TableCharge<'d>,
+    _charge: TableCharge<'d>,
 }
 
 impl<'d> FirefoxTexts<'d> {
@@ -20,15 +20,15 @@ impl<'d> FirefoxTexts<'d> {
         table: Option<JsonExtent>,
         losses: &mut Losses,
     ) -> Result<Rc<Self>, ReadError> {
-        let (mut texts, mut kept) = (Vec::new(), document.kept());
+        let (mut texts, mut charge) = (Vec::new(), document.table_charge());
         let mut elements = document.elements(table);
         while let Some(element) = elements.next()? {
             let text: Option<String> = element.parse::<Option<String>>(losses).flatten();
             let text: Box<str> = text.unwrap_or_default().into();
-            kept.add(size_of::<Box<str>>() + text.len(), element.offset)?;
+            charge.add(size_of::<Box<str>>() + text.len(), element.offset)?;
             texts.push(text);
         }
-        Ok(Rc::new(Self { texts, _kept: kept }))
+        Ok(Rc::new(Self { texts, _charge: charge }))
     }
 
     /// A text of the table; empty for one that is not there.
@@ -46,7 +46,7 @@ impl<'d> FirefoxTexts<'d> {
 pub(super) struct FirefoxStacks<'d> {
     pub(super) frames: FrameTable,
     pub(super) texts: Rc<FirefoxTexts<'d>>,
-    _kept: TableCharge<'d>,
+    _charge: TableCharge<'d>,
 }
 
 /// A row of the table of functions: rows of other tables.
@@ -64,24 +64,24 @@ impl<'d> FirefoxStacks<'d> {
         libs: &[Library],
         losses: &mut Losses,
     ) -> Result<Self, ReadError> {
-        let (mut frames, mut kept) = (FrameTable::default(), document.kept());
+        let (mut frames, mut charge) = (FrameTable::default(), document.table_charge());
         let mut resources: Vec<Option<&Library>> = Vec::new();
         let mut rows = FirefoxTable::open(document, tables.resources, ["lib"], losses)?;
         while let Some(row) = rows.next(losses)? {
-            kept.add(size_of::<Option<&Library>>(), row.offset)?;
+            charge.add(size_of::<Option<&Library>>(), row.offset)?;
             resources.push(row.index(0).and_then(|library| libs.get(library as usize)));
         }
         let mut sources: Vec<Option<u32>> = Vec::new();
         let mut rows = FirefoxTable::open(document, tables.sources, ["filename"], losses)?;
         while let Some(row) = rows.next(losses)? {
-            kept.add(size_of::<Option<u32>>(), row.offset)?;
+            charge.add(size_of::<Option<u32>>(), row.offset)?;
             sources.push(row.index(0));
         }
         let mut functions: Vec<FirefoxFunction> = Vec::new();
         let mut rows =
             FirefoxTable::open(document, tables.functions, ["name", "fileName", "resource", "source"], losses)?;
         while let Some(row) = rows.next(losses)? {
-            kept.add(size_of::<FirefoxFunction>(), row.offset)?;
+            charge.add(size_of::<FirefoxFunction>(), row.offset)?;
             let source = row.index(3).and_then(|source| *sources.get(source as usize)?);
             functions.push(FirefoxFunction {
                 name: row.index(0),
@@ -97,16 +97,16 @@ impl<'d> FirefoxStacks<'d> {
                 (None, Some(function)) => function.title(row.index(2), &texts, &resources),
                 (None, None) => String::new(),
             };
-            kept.add(FrameTable::TITLE_BYTES + title.len(), row.offset)?;
+            charge.add(FrameTable::TITLE_BYTES + title.len(), row.offset)?;
             frames.push_title(title.as_bytes());
         }
         let mut rows = FirefoxTable::open(document, tables.stacks, ["prefix", "frame"], losses)?;
         while let Some(row) = rows.next(losses)? {
-            kept.add(FrameTable::ROW_BYTES, row.offset)?;
+            charge.add(FrameTable::ROW_BYTES, row.offset)?;
             let is_taken = frames.push_titled(row.index(0), row.index(1).unwrap_or(u32::MAX));
             losses.add_many(Loss::BadRecord, SourcePos::Offset(row.offset), u64::from(!is_taken));
         }
-        Ok(Self { frames, texts, _kept: kept })
+        Ok(Self { frames, texts, _charge: charge })
     }
 }
 
