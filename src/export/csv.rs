@@ -7,7 +7,7 @@ use super::table::{ExportColumns, Table, TableRow};
 use super::task::{ExportReport, Out, Task};
 use crate::base::csv::Cells;
 use crate::model::args::Detail;
-use crate::model::{EventFlags, NameIdx, TrackIdx, TrackKind};
+use crate::model::{EventFlags, NameIdx, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 
 /// Writes an excerpt, which is all spans, to `out`.
@@ -15,7 +15,8 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, cells: Cel
     let snapshot = task.snapshot;
     let mut table = Table::begin_export(out, cells)?;
     task.each_event(excerpt, |event, blob| {
-        let dur_ns = (!event.flags.has(EventFlags::UNFINISHED)).then_some(event.value);
+        let Payload::Span { dur_ns, is_unfinished } = event.payload() else { return Ok(()) };
+        let dur_ns = (!is_unfinished).then_some(dur_ns);
         let row = span_row(snapshot, event.track, event.depth, (event.ts_ns, dur_ns), event.name);
         let outside = event.flags.has(EventFlags::OUTSIDE);
         Ok(table.export_row(&row, &ExportColumns { outside, args_json: Detail::decode(blob).args_json })?)

@@ -14,7 +14,7 @@ use super::excerpt::Excerpt;
 use super::task::{ExportReport, Out, Task};
 use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, TrackIdx};
+use crate::model::{Event, EventFlags, EventKind, Payload, TrackIdx};
 use crate::store::flow::{FlowBound, FlowPoint};
 
 /// The most events of one time that are held: those of a capture in which all times are equal are more than fit.
@@ -176,11 +176,9 @@ impl<W: Write> Ordered<'_, W> {
     /// Writes a flow with the event that it belongs to, or before the end of the span around it.
     fn bind_flow(&mut self, held: &mut [Held], place: usize) -> std::io::Result<()> {
         let event = held[place].event;
-        if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
-            return Ok(());
-        }
+        let Payload::Flow { id, .. } = event.payload() else { return Ok(()) };
         let point = FlowPoint::from_event(&event, None);
-        let flow = FlowOf { id: event.value, ends: event.kind == EventKind::FlowEnd };
+        let flow = FlowOf { id, ends: event.kind == EventKind::FlowEnd };
         let owner = match point.bound {
             FlowBound::Time => None,
             FlowBound::Span => point.depth.and_then(|depth| self.owners.get(&(event.track, Some(depth)))),
@@ -242,7 +240,7 @@ impl<W: Write> Ordered<'_, W> {
         let span = &held.event;
         let (start_ns, depth) = (span.ts_ns, span.depth);
         let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
-        let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add_unsigned(span.value) };
+        let end_ns = if is_unfinished { i64::MAX } else { span.end_ns() };
         let mut overlap = 0;
         loop {
             // Spans of no length at this very time, which the new span follows.

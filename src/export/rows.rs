@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 
 use super::excerpt::Excerpt;
-use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx};
+use crate::model::{Event, EventFlags, EventKind, NameIdx, StackIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
@@ -122,14 +122,12 @@ impl<'a> ExportRows<'a> {
 /// A row as the event of a sorted capture: its depth is known, so that it is not nested again.
 fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
     let kept = &row.row;
-    let (kind, value, depth, flags) = match row.kind {
-        LaneKind::Spans => {
-            let unfinished = if row.unfinished { EventFlags::UNFINISHED } else { EventFlags::NONE };
-            (EventKind::Complete, kept.value, depth, unfinished)
-        }
-        LaneKind::Instants => (EventKind::Instant, 0, kept.value as u16, EventFlags::NONE),
-        LaneKind::Samples => (EventKind::Sample, kept.value, 0, EventFlags::NONE),
-        LaneKind::Counter => (EventKind::Counter, kept.value, 0, EventFlags::NONE),
+    let at = Event::at(kept.start_ns, track, NameIdx(kept.name));
+    match row.kind {
+        LaneKind::Spans => at.span(kept.value, row.unfinished).placed(depth),
+        LaneKind::Instants => at.placed(kept.value as u16),
+        LaneKind::Samples => at.sample(StackIdx::from_value(kept.value)).placed(0),
+        LaneKind::Counter => at.counter(f64::from_bits(kept.value)).placed(0),
         LaneKind::Flows => {
             let point = FlowPoint::from_bits(kept.detail);
             let kind = match point.role {
@@ -137,10 +135,7 @@ fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
                 FlowRole::Step => EventKind::FlowStep,
                 FlowRole::End => EventKind::FlowEnd,
             };
-            let flags = if point.binds_enclosing { EventFlags::BIND_ENCLOSING } else { EventFlags::NONE };
-            (kind, kept.value, point.placed_depth(), flags)
+            at.flow(kind, kept.value, point.binds_enclosing).placed(point.placed_depth())
         }
-    };
-    let flags = flags.with(EventFlags::PLACED);
-    Event { ts_ns: kept.start_ns, value, track, name: NameIdx(kept.name), detail: 0, depth, kind, flags }
+    }
 }

@@ -287,7 +287,7 @@ impl<'a> Nester<'a> {
             EventKind::Complete => self.complete(event, blob),
             EventKind::Begin => {
                 let is_placed = self.begin(event.track, event, blob, false);
-                let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
+                let end_ns = event.end_ns();
                 match (is_placed, event.value > 0) {
                     (true, true) if !self.track(event.track).rare().ends.add(end_ns) => {
                         self.lose(Loss::DeepNesting, event.track, end_ns);

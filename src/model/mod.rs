@@ -13,7 +13,7 @@ pub(crate) mod tracks;
 
 pub(crate) use args::Details;
 pub(crate) use chunk::{Batch, Chunk};
-pub(crate) use event::{Event, EventFlags, EventKind};
+pub(crate) use event::{Event, EventFlags, EventKind, Payload};
 pub(crate) use loss::{Loss, Losses, SourcePos};
 pub(crate) use names::{NameIdx, NameRow, Names};
 pub(crate) use sources::{Input, SourceFile, Sources};

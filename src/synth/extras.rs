@@ -142,10 +142,7 @@ impl Extras {
         }
         let pool_bytes = (64 + self.random.skewed_below(64)) << 20;
         let frame_ns = frame_start_ns(self.seed, 0, self.frame + 1).saturating_sub(start_ns);
-        let counter = |track, name, value: f64| {
-            let event = event(EventKind::Counter, start_ns, track, name);
-            Event { value: value.to_bits(), ..event }
-        };
+        let counter = |track, name, value: f64| Event::at(start_ns, track, name).counter(value);
         let ExtraTracks { heap, pool, frame_time, .. } = self.tracks;
         self.plan(counter(heap, self.names.memory, self.heap_bytes as f64));
         self.plan(counter(pool, self.names.memory, pool_bytes as f64));
@@ -154,10 +151,7 @@ impl Extras {
 
     /// A flow from the frame to the first job of a worker, by way of another worker now and then.
     fn plan_flow(&mut self, start_ns: i64) {
-        let flow = |kind, ts_ns, track, name| {
-            let event = event(kind, ts_ns, track, name);
-            Event { value: self.frame + 1, ..event }
-        };
+        let flow = |kind, ts_ns, track, name| Event::at(ts_ns, track, name).flow(kind, self.frame + 1, false);
         let worker = self.workers[self.frame as usize / 4 % self.workers.len()];
         let name = self.names.dispatch;
         let start = flow(EventKind::FlowStart, start_ns + 90_000, self.main, name);

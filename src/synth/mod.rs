@@ -284,8 +284,8 @@ impl Tracer {
     }
 
     fn complete(&self, span: &MadeSpan, name: NameIdx, detail: u32) -> Event {
-        let event = event(EventKind::Complete, span.start_ns, self.thread.plan().track, name);
-        Event { value: span.dur_ns, detail, ..event }
+        let at = Event::at(span.start_ns, self.thread.plan().track, name);
+        Event { detail, ..at.span(span.dur_ns, false) }
     }
 }
 

@@ -100,7 +100,7 @@ impl Ends {
                 self.next = Some(span);
                 break;
             }
-            self.open.push(Reverse((span.ts_ns.saturating_add_unsigned(span.value), span.track)));
+            self.open.push(Reverse((span.end_ns(), span.track)));
         }
         while let Some(&Reverse((end_ns, track))) = self.open.peek()
             && end_ns <= ts_ns

@@ -1,6 +1,6 @@
 //! The tables of events, one for each kind of row with a `ts`.
 
-use crate::model::{Event, EventKind};
+use crate::model::{Event, Payload};
 
 /// A table of the events of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,17 @@ impl Table {
     pub(super) const ALL: [Self; 5] = [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Samples];
 
     pub(super) fn of(event: &Event) -> Self {
-        match event.kind {
-            EventKind::Instant => Self::Instants,
-            EventKind::Counter => Self::Counters,
-            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => Self::Flows,
-            EventKind::Sample => Self::Samples,
-            _ => Self::Spans,
+        match event.payload() {
+            Payload::Span { .. } => Self::Spans,
+            Payload::Counter(_) => Self::Counters,
+            Payload::Flow { .. } => Self::Flows,
+            Payload::Sample(_) => Self::Samples,
+            // A store has no begins, ends, asynchronous events and states: they are spans there.
+            Payload::Instant
+            | Payload::Begin { .. }
+            | Payload::End { .. }
+            | Payload::Async(_)
+            | Payload::State { .. } => Self::Instants,
         }
     }
 

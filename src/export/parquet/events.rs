@@ -9,7 +9,7 @@ use super::event_table::Table;
 use super::file::Kind::{Bool, Double, Int32, Int64, Rising, Text};
 use super::file::{Cell, Column};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, StackIdx, TrackIdx, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::last_spans::{LastSpan, LastSpans};
 
@@ -98,28 +98,30 @@ impl<'a> EventCells<'a> {
 
     /// Appends the cells of an event to `row`.
     pub(super) fn row(&mut self, table: Table, event: &Event, blob: &[u8], row: &mut Vec<Cell>) {
-        match table {
-            Table::Spans => {
+        match event.payload() {
+            Payload::Span { dur_ns, is_unfinished } => {
                 let (id, parent) = self.begin(event);
-                let dur_ns = (!event.flags.has(EventFlags::UNFINISHED)).then(|| event.value.cast_signed());
+                let dur_ns = (!is_unfinished).then(|| dur_ns.cast_signed());
                 row.extend([Cell::Int(id), Cell::int_or_null(parent), Cell::Int(event.ts_ns)]);
                 row.extend([Cell::int_or_null(dur_ns), Cell::Int(event.depth.into())]);
             }
-            Table::Instants => row.extend([Cell::Int(event.ts_ns), self.around(event)]),
-            Table::Counters => row.extend([Cell::Int(event.ts_ns), Cell::Number(f64::from_bits(event.value))]),
-            Table::Samples => {
-                row.extend([Cell::Int(event.ts_ns), Cell::Int(StackIdx::from_value(event.value).0.into())]);
-            }
-            Table::Flows => {
+            Payload::Counter(value) => row.extend([Cell::Int(event.ts_ns), Cell::Number(value)]),
+            Payload::Sample(stack) => row.extend([Cell::Int(event.ts_ns), Cell::Int(stack.0.into())]),
+            Payload::Flow { id, binds_enclosing } => {
                 let role = match event.kind {
                     EventKind::FlowStart => "start",
                     EventKind::FlowStep => "step",
                     _ => "end",
                 };
-                row.extend([Cell::Int(event.ts_ns), Cell::Int(event.value.cast_signed())]);
-                row.extend([Cell::Text(role.into()), Cell::Flag(event.flags.has(EventFlags::BIND_ENCLOSING))]);
+                row.extend([Cell::Int(event.ts_ns), Cell::Int(id.cast_signed())]);
+                row.extend([Cell::Text(role.into()), Cell::Flag(binds_enclosing)]);
                 row.push(self.around(event));
             }
+            Payload::Instant
+            | Payload::Begin { .. }
+            | Payload::End { .. }
+            | Payload::Async(_)
+            | Payload::State { .. } => row.extend([Cell::Int(event.ts_ns), self.around(event)]),
         }
         self.what(event, row);
         if table != Table::Flows {
@@ -152,7 +154,7 @@ impl<'a> EventCells<'a> {
     fn begin(&mut self, span: &Event) -> (i64, Option<i64>) {
         let id = self.spans;
         self.spans += 1;
-        let end_ns = span.ts_ns.saturating_add_unsigned(span.value);
+        let end_ns = span.end_ns();
         let parent = self.latest.reaching(span.track, span.depth, end_ns).map(|parent| parent.id.cast_signed());
         let begun = LastSpan { id: id.cast_unsigned(), start_ns: span.ts_ns, end_ns };
         self.latest.put(span.track, span.depth, begun);

@@ -24,7 +24,7 @@ use serde::de::IgnoredAny;
 use crate::formats::json::text::quoted;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Id, NameIdx, Names, Process, StackIdx, Stacks, Track, TrackKind, TrackTables,
+    Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackKind, TrackTables,
 };
 
 /// Writes a capture as Chrome JSON.
@@ -69,17 +69,18 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         let tracks = self.tracks;
         let track = tracks.tracks.get(event.track.index());
         let kind = track.map_or(TrackKind::Global, |track| track.key.kind);
-        match event.kind {
-            EventKind::Complete if event.flags.has(EventFlags::UNFINISHED) => self.begin_line(b'B', event, event.name),
-            EventKind::Complete => {
+        match event.payload() {
+            Payload::Span { is_unfinished: true, .. } | Payload::Begin { .. } => {
+                self.begin_line(b'B', event, event.name);
+            }
+            Payload::Span { dur_ns, is_unfinished: false } => {
                 self.begin_line(b'X', event, event.name);
                 self.line.extend_from_slice(b",\"dur\":");
-                push_micros(&mut self.line, false, event.value);
+                push_micros(&mut self.line, false, dur_ns);
             }
-            EventKind::Begin => self.begin_line(b'B', event, event.name),
-            EventKind::End => self.begin_line(b'E', event, event.name),
-            EventKind::Instant if kind == TrackKind::Async => self.with_id(b'n', event, event.name),
-            EventKind::Instant | EventKind::State => {
+            Payload::End { .. } => self.begin_line(b'E', event, event.name),
+            Payload::Instant if kind == TrackKind::Async => self.with_id(b'n', event, event.name),
+            Payload::Instant | Payload::State { .. } => {
                 self.begin_line(b'i', event, event.name);
                 self.line.extend_from_slice(match kind {
                     TrackKind::Global => b",\"s\":\"g\"",
@@ -87,17 +88,20 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                     _ => b",\"s\":\"t\"",
                 });
             }
-            EventKind::Counter => return self.counter(event, track),
-            EventKind::AsyncBegin => self.with_id(b'b', event, event.name),
-            EventKind::AsyncEnd => self.with_id(b'e', event, event.name),
-            EventKind::AsyncInstant | EventKind::AsyncStepInto | EventKind::AsyncStepPast => {
-                self.with_id(b'n', event, event.name);
+            Payload::Counter(value) => return self.counter(event, value, track),
+            Payload::Async(_) => {
+                let ph = match event.kind {
+                    EventKind::AsyncBegin => b'b',
+                    EventKind::AsyncEnd => b'e',
+                    _ => b'n',
+                };
+                self.with_id(ph, event, event.name);
             }
-            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event)?,
-            EventKind::Sample => {
+            Payload::Flow { id, binds_enclosing } => self.flow(event, id, binds_enclosing)?,
+            Payload::Sample(stack) => {
                 self.begin_line(b'P', event, event.name);
-                if event.value != u64::from(StackIdx::EMPTY.0) {
-                    write!(self.line, ",\"sf\":{}", event.value)?;
+                if stack != StackIdx::EMPTY {
+                    write!(self.line, ",\"sf\":{}", stack.0)?;
                 } else if event.name != NameIdx::EMPTY {
                     // Without this, readers would use its name as its one frame.
                     self.line.extend_from_slice(b",\"stack\":[]");
@@ -117,7 +121,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
 
     /// One series of a counter. The name of its track joins that of the counter, its id in brackets,
     /// and that of the series.
-    fn counter(&mut self, event: &Event, track: Option<&Track>) -> io::Result<()> {
+    fn counter(&mut self, event: &Event, value: f64, track: Option<&Track>) -> io::Result<()> {
         let whole = track.map_or("", |track| &*track.key.name);
         let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);
         let (name, id, series) = (quoted(name), id.map(quoted), quoted(series));
@@ -129,25 +133,24 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         if let Some(id) = id {
             write!(self.line, ",\"id\":{id}")?;
         }
-        let value = f64::from_bits(event.value);
         // JSON has no word for what is no number.
         let value = serde_json::Number::from_f64(value).map_or_else(|| quoted(&value.to_string()), |it| it.to_string());
         write!(self.line, ",\"args\":{{{series}:{value}}}")?;
         self.end_line()
     }
 
-    fn flow(&mut self, event: &Event) -> io::Result<()> {
-        let name = *self.flow_names.entry(event.value).or_insert(event.name);
+    fn flow(&mut self, event: &Event, id: u64, binds_enclosing: bool) -> io::Result<()> {
+        let name = *self.flow_names.entry(id).or_insert(event.name);
         let ph = match event.kind {
             EventKind::FlowStart => b's',
             EventKind::FlowStep => b't',
             _ => {
-                self.flow_names.remove(&event.value);
+                self.flow_names.remove(&id);
                 b'f'
             }
         };
         self.with_id(ph, event, name);
-        if event.kind == EventKind::FlowEnd && event.flags.has(EventFlags::BIND_ENCLOSING) {
+        if event.kind == EventKind::FlowEnd && binds_enclosing {
             self.line.extend_from_slice(b",\"bp\":\"e\"");
         }
         if event.flags.has(EventFlags::PLACED) && event.depth != 0 {

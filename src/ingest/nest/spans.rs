@@ -57,7 +57,7 @@ impl Nester<'_> {
     /// The row of a complete span, and its end: an end beyond the end of time is cut to it.
     #[inline]
     fn complete_row_of(&mut self, event: &Event, blob: &[u8]) -> io::Result<(Row, i64)> {
-        let (start_ns, end_ns) = (event.ts_ns, event.ts_ns.saturating_add_unsigned(event.value));
+        let (start_ns, end_ns) = (event.ts_ns, event.end_ns());
         let detail = self.detail(blob)?;
         Ok((Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: event.name.0 }, end_ns))
     }
