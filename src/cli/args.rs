@@ -72,7 +72,7 @@ pub(super) enum ShowProgress {
 
 /// A range of a capture's time; `None` leaves that side open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct TimeRange {
+pub(super) struct TimeBounds {
     pub(crate) from: Option<TimeArg>,
     pub(crate) to: Option<TimeArg>,
 }
@@ -81,7 +81,7 @@ pub(super) struct TimeRange {
 #[derive(Debug)]
 pub(super) struct Spans {
     pub(crate) sources: Sources,
-    pub(crate) range: TimeRange,
+    pub(crate) range: TimeBounds,
     pub(crate) filter: Filter,
     pub(crate) limit: u64,
     pub(crate) format: RowFormat,
@@ -91,7 +91,7 @@ pub(super) struct Spans {
 #[derive(Debug)]
 pub(super) struct Stats {
     pub(crate) sources: Sources,
-    pub(crate) range: TimeRange,
+    pub(crate) range: TimeBounds,
     pub(crate) filter: Filter,
     pub(crate) format: RowFormat,
 }
@@ -102,7 +102,7 @@ pub(super) struct Export {
     pub(crate) sources: Sources,
     pub(crate) output: PathBuf,
     pub(crate) format: ExportFormat,
-    pub(crate) range: TimeRange,
+    pub(crate) range: TimeBounds,
     pub(crate) track: Option<Regex>,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Render {
     /// Dark or light; `None`: as the desktop is set.
     pub(crate) shade: Option<Shade>,
     pub(crate) colors: Colors,
-    pub(crate) range: TimeRange,
+    pub(crate) range: TimeBounds,
 }
 
 /// The arguments of `longspan synth`.
@@ -204,7 +204,7 @@ impl CliCommand {
     }
 }
 
-impl TimeRange {
+impl TimeBounds {
     /// The range on the clock of a capture, as its first nanosecond and the first after it.
     #[must_use]
     pub(super) fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
@@ -329,7 +329,7 @@ fn colors(by: LowColorBy, hues: LowHues) -> Colors {
     Colors { by, hues }
 }
 
-fn time_range(low: &LowRange) -> Result<TimeRange, CliError> {
+fn time_range(low: &LowRange) -> Result<TimeBounds, CliError> {
     match (low.from, low.to) {
         (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))
         | (Some(TimeArg::FromStart(from)), Some(TimeArg::FromStart(to)))
@@ -337,7 +337,7 @@ fn time_range(low: &LowRange) -> Result<TimeRange, CliError> {
         {
             Err(CliError::Usage(format!("--to must be later than --from, but {to} ns is not later than {from} ns")))
         }
-        (from, to) => Ok(TimeRange { from, to }),
+        (from, to) => Ok(TimeBounds { from, to }),
     }
 }
 

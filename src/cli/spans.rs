@@ -8,7 +8,7 @@ use super::stdout::rows_to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::csv::span_row;
-use crate::export::table::Table;
+use crate::export::table::TableWriter;
 use crate::query::Snapshot;
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
@@ -30,7 +30,7 @@ fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let matcher = Matcher::new(&snapshot, &spans.filter);
     let Ok(hits) = search(&snapshot, matcher, &scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
     rows_to_stdout(snapshot.store(), |out| {
-        let mut table = Table::begin(out, spans.format)?;
+        let mut table = TableWriter::begin(out, spans.format)?;
         let mut left = spans.limit;
         let mut hits = hits.from(i64::MIN).peekable();
         let mut tied: Vec<Hit> = Vec::new();

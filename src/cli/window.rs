@@ -1,6 +1,6 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
-use super::args::{Load, Render, TimeRange};
+use super::args::{Load, Render, TimeBounds};
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::messages::say;
@@ -44,7 +44,7 @@ pub(super) fn demo(how: &Load) -> Result<(), CliError> {
     let capture = demo_capture(&folder, &Cancel::default()).map_err(CliError::Demo)?;
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
-    let (sources, colors, range) = (Sources::from(&capture), Colors::default(), TimeRange::default());
+    let (sources, colors, range) = (Sources::from(&capture), Colors::default(), TimeBounds::default());
     let (output, shade) = (picture.clone(), Some(Shade::Dark));
     render(&Render { sources, output, size, scale: 1.0, shade, colors, range }, how)?;
     let picture = picture.display().to_string();

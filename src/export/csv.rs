@@ -3,7 +3,7 @@
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
-use super::table::{ExportColumns, Table, TableRow};
+use super::table::{ExportColumns, TableRow, TableWriter};
 use super::task::{ExportReport, Out, Task};
 use crate::base::csv::Cells;
 use crate::model::args::Detail;
@@ -13,7 +13,7 @@ use crate::query::Snapshot;
 /// Writes an excerpt, which is all spans, to `out`.
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, cells: Cells) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
-    let mut table = Table::begin_export(out, cells)?;
+    let mut table = TableWriter::begin_export(out, cells)?;
     task.each_event(excerpt, |event, blob| {
         let Payload::Span { dur_ns, is_unfinished } = event.payload() else { return Ok(()) };
         let dur_ns = (!is_unfinished).then_some(dur_ns);

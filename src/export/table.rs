@@ -55,12 +55,12 @@ pub(crate) struct ExportColumns<'a> {
 }
 
 /// Writes rows in one format.
-pub(crate) struct Table<'a> {
+pub(crate) struct TableWriter<'a> {
     out: &'a mut dyn Write,
     format: RowFormat,
 }
 
-impl<'a> Table<'a> {
+impl<'a> TableWriter<'a> {
     /// Begins a table: with its header line, if the format has one. Fails with the I/O error of `out`.
     pub(crate) fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
         if matches!(format, RowFormat::Csv(_)) {
@@ -80,7 +80,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Begins a comma-separated table with the columns of an export, whose rows are all [`Table::export_row`]. Fails
+    /// Begins a comma-separated table with the columns of an export, whose rows are all [`TableWriter::export_row`]. Fails
     /// with the I/O error of `out`.
     pub(crate) fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
@@ -175,7 +175,7 @@ mod tests {
 
     fn text_of(format: RowFormat) -> String {
         let mut out = Vec::new();
-        Table::begin(&mut out, format).and_then(|mut table| table.row(&ROW)).expect("memory takes it");
+        TableWriter::begin(&mut out, format).and_then(|mut table| table.row(&ROW)).expect("memory takes it");
         String::from_utf8(out).expect("text")
     }
 
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_export_has_its_own_columns_after_the_others() {
         let mut out = Vec::new();
-        let mut table = Table::begin_export(&mut out, Cells::default()).unwrap();
+        let mut table = TableWriter::begin_export(&mut out, Cells::default()).unwrap();
         table.export_row(&ROW, &ExportColumns { outside: true, args_json: r#"{"a":1}"# }).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("ts,dur,depth,name,category,pid,tid,process,thread,track,outside,args\n"));

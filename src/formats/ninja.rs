@@ -8,7 +8,7 @@ use super::input::lines::{LineParser, Output, TextLine};
 use super::input::source::Source;
 use super::output::args::{ArgsWriter, push_quoted};
 use super::output::batch::{BatchBuilder, bare};
-use super::output::pack::Rows;
+use super::output::pack::PackedRows;
 use super::{ReadError, Reader};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::model::args::Detail;
@@ -40,7 +40,7 @@ fn open(source: Source) -> Reader {
 #[derive(Debug, Default)]
 struct NinjaLog {
     build: i64,
-    rows: Rows,
+    rows: PackedRows,
     rows_named: usize,
     commands: Vec<NinjaCommand>,
     /// When the last command of the build ended: Ninja writes a line when a command has ended, so that these only grow.
@@ -68,7 +68,7 @@ impl LineParser for NinjaLog {
         if command.end_ns < self.last_end_ns || self.build == 0 {
             self.lay_out(batch);
             self.build += 1;
-            (self.rows, self.rows_named) = (Rows::default(), 0);
+            (self.rows, self.rows_named) = (PackedRows::default(), 0);
             let pid = Id::Number(self.build);
             batch.batch.metadata.push(Metadata::ProcessName { pid, name: "Build".into() });
         }

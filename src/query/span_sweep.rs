@@ -42,11 +42,11 @@ struct SweptLane {
     lane: LaneIdx,
     depth: u16,
     /// The last span that starts at the time or before.
-    last: Option<LastSpan>,
+    last: Option<SweptSpan>,
 }
 
 #[derive(Clone, Copy)]
-struct LastSpan {
+struct SweptSpan {
     row: u64,
     start_ns: i64,
     end_ns: i64,
@@ -147,7 +147,7 @@ impl<'a> SpanSweep<'a> {
         let end = after.map_or(cursor.lane().rows(), |after| after.row);
         let Some((row, span)) = end.checked_sub(1).and_then(|row| Some((row, cursor.span(row)?))) else { return };
         let (start_ns, end_ns) = (span.start_ns, span.end_ns());
-        *last = Some(LastSpan { row, start_ns, end_ns });
+        *last = Some(SweptSpan { row, start_ns, end_ns });
         self.begun.insert((start_ns, pos));
         if end_ns > ts_ns {
             self.ends.insert((end_ns, pos));
@@ -215,7 +215,7 @@ impl<'a> SpanSweep<'a> {
 
     fn last_of(&self, pos: LanePos) -> Option<(RowIdx, i64)> {
         let SweptLane { lane, last, .. } = &self.lanes[pos];
-        last.map(|LastSpan { row, start_ns, .. }| (RowIdx { lane: *lane, row }, start_ns))
+        last.map(|SweptSpan { row, start_ns, .. }| (RowIdx { lane: *lane, row }, start_ns))
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct MadeSpan {
 
 /// A span that can still have children.
 #[derive(Debug)]
-struct Open {
+struct OpenParent {
     /// Where the next child can begin.
     cursor_ns: i64,
     end_ns: i64,
@@ -44,7 +44,7 @@ pub(super) struct Thread {
     cursor_ns: i64,
     /// Jobs left in this frame's burst.
     jobs_left: u64,
-    open: Vec<Open>,
+    open: Vec<OpenParent>,
     next: Option<MadeSpan>,
 }
 
@@ -123,7 +123,7 @@ impl Thread {
         let depth = self.open.len() as u16;
         if depth + 1 < self.depth_max && dur_ns >= PARENT_NS_MIN {
             let children = 1 + self.random.skewed_below(CHILDREN_MAX);
-            self.open.push(Open {
+            self.open.push(OpenParent {
                 cursor_ns: start_ns.saturating_add_unsigned(dur_ns >> 7),
                 end_ns: start_ns.saturating_add_unsigned(dur_ns),
                 child_median_ns: dur_ns / (children + 1),

@@ -4,7 +4,7 @@ use crate::model::{Event, Payload};
 
 /// A table of the events of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Table {
+pub(super) enum EventTable {
     Spans,
     Instants,
     Counters,
@@ -12,7 +12,7 @@ pub(super) enum Table {
     Samples,
 }
 
-impl Table {
+impl EventTable {
     pub(super) const ALL: [Self; 5] = [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Samples];
 
     pub(super) fn of(event: &Event) -> Self {

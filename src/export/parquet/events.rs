@@ -5,9 +5,9 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-use super::event_table::Table;
+use super::event_table::EventTable;
 use super::file::Kind::{Bool, Double, Int32, Int64, Rising, Text};
-use super::file::{Cell, Column};
+use super::file::{Column, ParquetCell};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
@@ -39,13 +39,13 @@ const DETAIL: &[Column] =
     &[Column("thread_ts", Int64, true), Column("thread_dur", Int64, true), Column("args", Text, true)];
 
 /// The columns of a table.
-pub(super) fn columns(table: Table) -> Vec<Column> {
+pub(super) fn columns(table: EventTable) -> Vec<Column> {
     match table {
-        Table::Spans => [SPAN, WHEN, SPAN_SIZE, WHAT, DETAIL].concat(),
-        Table::Instants => [WHEN, AROUND, WHAT, DETAIL].concat(),
-        Table::Counters => [WHEN, COUNTER, WHAT, DETAIL].concat(),
-        Table::Flows => [WHEN, FLOW, AROUND, WHAT].concat(),
-        Table::Samples => [WHEN, SAMPLE, WHAT, DETAIL].concat(),
+        EventTable::Spans => [SPAN, WHEN, SPAN_SIZE, WHAT, DETAIL].concat(),
+        EventTable::Instants => [WHEN, AROUND, WHAT, DETAIL].concat(),
+        EventTable::Counters => [WHEN, COUNTER, WHAT, DETAIL].concat(),
+        EventTable::Flows => [WHEN, FLOW, AROUND, WHAT].concat(),
+        EventTable::Samples => [WHEN, SAMPLE, WHAT, DETAIL].concat(),
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn columns(table: Table) -> Vec<Column> {
 pub(super) struct EventCells<'a> {
     snapshot: &'a Snapshot,
     /// The text and category of names, made once, so that a row costs a reference.
-    names: Recent<NameIdx, (ByteArray, Cell)>,
+    names: Recent<NameIdx, (ByteArray, ParquetCell)>,
     tracks: Recent<TrackIdx, TrackCells>,
     /// The last span that began at each depth.
     latest: LastSpans,
@@ -77,11 +77,11 @@ impl<K: Hash + Eq, V> Recent<K, V> {
 }
 
 struct TrackCells {
-    pid: Cell,
-    tid: Cell,
-    process: Cell,
-    thread: Cell,
-    track: Cell,
+    pid: ParquetCell,
+    tid: ParquetCell,
+    process: ParquetCell,
+    thread: ParquetCell,
+    track: ParquetCell,
 }
 
 impl<'a> EventCells<'a> {
@@ -97,55 +97,55 @@ impl<'a> EventCells<'a> {
     }
 
     /// Appends the cells of an event to `row`.
-    pub(super) fn row(&mut self, table: Table, event: &Event, blob: &[u8], row: &mut Vec<Cell>) {
+    pub(super) fn row(&mut self, table: EventTable, event: &Event, blob: &[u8], row: &mut Vec<ParquetCell>) {
         match event.payload() {
             Payload::Span { dur_ns, is_unfinished } => {
                 let (id, parent) = self.begin(event);
                 let dur_ns = (!is_unfinished).then(|| dur_ns.cast_signed());
-                row.extend([Cell::Int(id), Cell::int_or_null(parent), Cell::Int(event.ts_ns)]);
-                row.extend([Cell::int_or_null(dur_ns), Cell::Int(event.depth.into())]);
+                row.extend([ParquetCell::Int(id), ParquetCell::int_or_null(parent), ParquetCell::Int(event.ts_ns)]);
+                row.extend([ParquetCell::int_or_null(dur_ns), ParquetCell::Int(event.depth.into())]);
             }
-            Payload::Counter(value) => row.extend([Cell::Int(event.ts_ns), Cell::Number(value)]),
-            Payload::Sample(stack) => row.extend([Cell::Int(event.ts_ns), Cell::Int(stack.0.into())]),
+            Payload::Counter(value) => row.extend([ParquetCell::Int(event.ts_ns), ParquetCell::Number(value)]),
+            Payload::Sample(stack) => row.extend([ParquetCell::Int(event.ts_ns), ParquetCell::Int(stack.0.into())]),
             Payload::Flow { id, binds_enclosing } => {
                 let role = match event.kind {
                     EventKind::FlowStart => "start",
                     EventKind::FlowStep => "step",
                     _ => "end",
                 };
-                row.extend([Cell::Int(event.ts_ns), Cell::Int(id.cast_signed())]);
-                row.extend([Cell::Text(role.into()), Cell::Flag(binds_enclosing)]);
+                row.extend([ParquetCell::Int(event.ts_ns), ParquetCell::Int(id.cast_signed())]);
+                row.extend([ParquetCell::Text(role.into()), ParquetCell::Flag(binds_enclosing)]);
                 row.push(self.around(event));
             }
             Payload::Instant
             | Payload::Begin { .. }
             | Payload::End { .. }
             | Payload::Async(_)
-            | Payload::State { .. } => row.extend([Cell::Int(event.ts_ns), self.around(event)]),
+            | Payload::State { .. } => row.extend([ParquetCell::Int(event.ts_ns), self.around(event)]),
         }
         self.what(event, row);
-        if table != Table::Flows {
+        if table != EventTable::Flows {
             let detail = Detail::decode(blob);
-            row.extend([detail.thread_ts_ns, detail.thread_dur_ns].map(Cell::int_or_null));
-            row.push(Cell::text_or_null(detail.args_json));
+            row.extend([detail.thread_ts_ns, detail.thread_dur_ns].map(ParquetCell::int_or_null));
+            row.push(ParquetCell::text_or_null(detail.args_json));
         }
     }
 
-    fn what(&mut self, event: &Event, row: &mut Vec<Cell>) {
+    fn what(&mut self, event: &Event, row: &mut Vec<ParquetCell>) {
         let (text, category) = self.name(event.name);
-        row.extend([Cell::Text(text), category, Cell::Int(event.track.0.into())]);
+        row.extend([ParquetCell::Text(text), category, ParquetCell::Int(event.track.0.into())]);
         let snapshot = self.snapshot;
         let TrackCells { pid, tid, process, thread, track } =
             self.tracks.get(event.track, || TrackCells::of(snapshot, event.track));
         row.extend([pid, tid, process, thread, track].map(Clone::clone));
-        row.push(Cell::Flag(event.flags.has(EventFlags::OUTSIDE)));
+        row.push(ParquetCell::Flag(event.flags.has(EventFlags::OUTSIDE)));
     }
 
-    fn name(&mut self, name: NameIdx) -> (ByteArray, Cell) {
+    fn name(&mut self, name: NameIdx) -> (ByteArray, ParquetCell) {
         let names = self.snapshot.names();
         let make = || {
             let name = names.get(name);
-            (name.text.into(), name.category.map_or(Cell::Null, |category| Cell::Text(category.into())))
+            (name.text.into(), name.category.map_or(ParquetCell::Null, |category| ParquetCell::Text(category.into())))
         };
         self.names.get(name, make).clone()
     }
@@ -162,10 +162,10 @@ impl<'a> EventCells<'a> {
     }
 
     /// The span around a point in time, whose depth is how many spans are around it.
-    fn around(&self, point: &Event) -> Cell {
+    fn around(&self, point: &Event) -> ParquetCell {
         let begun = point.depth.checked_sub(1).and_then(|depth| self.latest.at(point.track, depth));
         let around = begun.filter(|begun| begun.end_ns >= point.ts_ns);
-        Cell::int_or_null(around.map(|begun| begun.id.cast_signed()))
+        ParquetCell::int_or_null(around.map(|begun| begun.id.cast_signed()))
     }
 }
 
@@ -175,21 +175,21 @@ impl TrackCells {
         let tables = snapshot.tracks();
         let Some(track) = tables.tracks.get(track.index()) else {
             return Self {
-                pid: Cell::Null,
-                tid: Cell::Null,
-                process: Cell::Null,
-                thread: Cell::Null,
-                track: Cell::Null,
+                pid: ParquetCell::Null,
+                tid: ParquetCell::Null,
+                process: ParquetCell::Null,
+                thread: ParquetCell::Null,
+                track: ParquetCell::Null,
             };
         };
         let process = tables.processes.get(track.process.index());
         let is_thread = track.key.kind == TrackKind::Thread;
-        let name = Cell::text_or_null(&track.name);
-        let (thread, track_name) = if is_thread { (name, Cell::Null) } else { (Cell::Null, name) };
+        let name = ParquetCell::text_or_null(&track.name);
+        let (thread, track_name) = if is_thread { (name, ParquetCell::Null) } else { (ParquetCell::Null, name) };
         Self {
             pid: number(&track.key.pid),
             tid: number(&track.key.tid),
-            process: process.map_or(Cell::Null, |process| Cell::text_or_null(&process.name)),
+            process: process.map_or(ParquetCell::Null, |process| ParquetCell::text_or_null(&process.name)),
             thread,
             track: track_name,
         }
@@ -197,9 +197,9 @@ impl TrackCells {
 }
 
 /// The number that an id is, if it is one.
-pub(super) fn number(id: &Id) -> Cell {
+pub(super) fn number(id: &Id) -> ParquetCell {
     match id {
-        Id::Number(number) => Cell::Int(*number),
-        Id::None | Id::Text(_) => Cell::Null,
+        Id::Number(number) => ParquetCell::Int(*number),
+        Id::None | Id::Text(_) => ParquetCell::Null,
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Column(pub &'static str, pub Kind, pub bool);
 
 /// One value of a row.
 #[derive(Debug, Clone)]
-pub(super) enum Cell {
+pub(super) enum ParquetCell {
     /// Nothing, in a column that may hold it.
     Null,
     /// For [`Kind::Rising`], [`Kind::Int64`] and [`Kind::Int32`].
@@ -46,7 +46,7 @@ pub(super) enum Cell {
     Text(ByteArray),
 }
 
-impl Cell {
+impl ParquetCell {
     pub(super) fn int_or_null(number: Option<i64>) -> Self {
         number.map_or(Self::Null, Self::Int)
     }
@@ -101,12 +101,12 @@ impl TableFile {
     }
 
     /// Adds a row: a cell for each column, and leaves `cells` empty. Fails with the I/O error of a write.
-    pub(super) fn push(&mut self, cells: &mut Vec<Cell>) -> io::Result<()> {
+    pub(super) fn push(&mut self, cells: &mut Vec<ParquetCell>) -> io::Result<()> {
         if cells.len() != self.columns.len() {
             return Err(io::Error::other(format!("{} cells for {} columns", cells.len(), self.columns.len())));
         }
         for (buffer, cell) in self.columns.iter_mut().zip(cells.drain(..)) {
-            if let Cell::Text(text) = &cell {
+            if let ParquetCell::Text(text) = &cell {
                 self.text_bytes += text.len();
             }
             buffer.push(cell)?;
@@ -187,17 +187,17 @@ impl ColumnBuffer {
         Self { column, values, levels: Vec::new() }
     }
 
-    fn push(&mut self, cell: Cell) -> io::Result<()> {
-        let is_null = matches!(cell, Cell::Null);
+    fn push(&mut self, cell: ParquetCell) -> io::Result<()> {
+        let is_null = matches!(cell, ParquetCell::Null);
         match (&mut self.values, cell) {
-            (Values::Int64(values), Cell::Int(value)) => values.push(value),
-            (Values::Int32(values), Cell::Int(value)) => {
+            (Values::Int64(values), ParquetCell::Int(value)) => values.push(value),
+            (Values::Int32(values), ParquetCell::Int(value)) => {
                 values.push(i32::try_from(value).map_err(io::Error::other)?);
             }
-            (Values::Double(values), Cell::Number(value)) => values.push(value),
-            (Values::Bool(values), Cell::Flag(value)) => values.push(value),
-            (Values::Text(values), Cell::Text(value)) => values.push(value),
-            (_, Cell::Null) if self.column.2 => {}
+            (Values::Double(values), ParquetCell::Number(value)) => values.push(value),
+            (Values::Bool(values), ParquetCell::Flag(value)) => values.push(value),
+            (Values::Text(values), ParquetCell::Text(value)) => values.push(value),
+            (_, ParquetCell::Null) if self.column.2 => {}
             (_, cell) => return Err(io::Error::other(format!("column {} cannot hold {cell:?}", self.column.0))),
         }
         if self.column.2 {

@@ -29,7 +29,7 @@ use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::output::OutputFolder;
 use super::task::{ExportReport, Task};
-use event_table::Table;
+use event_table::EventTable;
 use events::{EventCells, columns};
 use file::TableFile;
 
@@ -47,7 +47,7 @@ pub(super) fn write(
     let mut cells = EventCells::new(task.snapshot);
     if !by_process {
         let mut files = EventFiles::default();
-        for table in Table::ALL {
+        for table in EventTable::ALL {
             // Also a table without rows, so that asking for it is no error.
             files.of(table, folder, None)?;
         }
@@ -62,7 +62,7 @@ pub(super) fn write(
 
 /// The files that are being written.
 #[derive(Default)]
-struct EventFiles([Option<TableFile>; Table::ALL.len()]);
+struct EventFiles([Option<TableFile>; EventTable::ALL.len()]);
 
 impl EventFiles {
     fn write(
@@ -75,7 +75,7 @@ impl EventFiles {
     ) -> Result<ExportReport, SinkError> {
         let mut row = Vec::new();
         let mut report = task.each_event(excerpt, |event, blob| {
-            let table = Table::of(event);
+            let table = EventTable::of(event);
             cells.row(table, event, blob, &mut row);
             Ok(self.of(table, folder, process)?.push(&mut row)?)
         })?;
@@ -86,7 +86,7 @@ impl EventFiles {
     }
 
     /// The file of a table, created by the first call.
-    fn of(&mut self, table: Table, folder: &mut OutputFolder, process: Option<u32>) -> io::Result<&mut TableFile> {
+    fn of(&mut self, table: EventTable, folder: &mut OutputFolder, process: Option<u32>) -> io::Result<&mut TableFile> {
         let slot = &mut self.0[table as usize];
         if slot.is_none() {
             let name = table.name();

@@ -4,7 +4,7 @@ use std::io;
 
 use super::events::number;
 use super::file::Kind::{Int32, Int64, Text};
-use super::file::{Cell, Column, TableFile};
+use super::file::{Column, ParquetCell, TableFile};
 use crate::export::output::OutputFolder;
 use crate::model::{Id, StackIdx, TrackKind};
 use crate::query::Snapshot;
@@ -60,18 +60,18 @@ pub(super) fn write_tracks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io
         };
         let (pid, tid) = (&track.key.pid, &track.key.tid);
         table.push(&mut vec![
-            Cell::Int(id),
-            Cell::Text(kind.into()),
-            Cell::text_or_null(&track.name),
-            Cell::Int(track.process.0.into()),
-            Cell::text_or_null(&process.name),
-            Cell::text_or_null(&process.labels),
+            ParquetCell::Int(id),
+            ParquetCell::Text(kind.into()),
+            ParquetCell::text_or_null(&track.name),
+            ParquetCell::Int(track.process.0.into()),
+            ParquetCell::text_or_null(&process.name),
+            ParquetCell::text_or_null(&process.labels),
             number(pid),
             number(tid),
             text(pid),
             text(tid),
-            Cell::Int(process.sort_index),
-            Cell::Int(track.sort_index),
+            ParquetCell::Int(process.sort_index),
+            ParquetCell::Int(track.sort_index),
         ])?;
     }
     table.finish()
@@ -87,10 +87,10 @@ pub(super) fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io
         let frame = stacks.get(stack);
         let name = snapshot.names().get(frame.name);
         table.push(&mut vec![
-            Cell::Int(stack.0.into()),
-            Cell::int_or_null((frame.parent != StackIdx::EMPTY).then(|| frame.parent.0.into())),
-            Cell::Text(name.text.into()),
-            name.category.map_or(Cell::Null, |category| Cell::Text(category.into())),
+            ParquetCell::Int(stack.0.into()),
+            ParquetCell::int_or_null((frame.parent != StackIdx::EMPTY).then(|| frame.parent.0.into())),
+            ParquetCell::Text(name.text.into()),
+            name.category.map_or(ParquetCell::Null, |category| ParquetCell::Text(category.into())),
         ])?;
     }
     table.finish()
@@ -102,19 +102,19 @@ pub(super) fn write_losses(snapshot: &Snapshot, folder: &mut OutputFolder) -> io
     for lost in snapshot.losses().iter() {
         let count = i64::try_from(lost.count).unwrap_or(i64::MAX);
         table.push(&mut vec![
-            Cell::Text(lost.loss.name().into()),
-            lost.file.map_or(Cell::Null, |file| Cell::Text(file.into())),
-            Cell::Int(count),
-            Cell::Text(lost.first.to_string().as_str().into()),
-            Cell::Text(lost.advice.into()),
+            ParquetCell::Text(lost.loss.name().into()),
+            lost.file.map_or(ParquetCell::Null, |file| ParquetCell::Text(file.into())),
+            ParquetCell::Int(count),
+            ParquetCell::Text(lost.first.to_string().as_str().into()),
+            ParquetCell::Text(lost.advice.into()),
         ])?;
     }
     table.finish()
 }
 
-fn text(id: &Id) -> Cell {
+fn text(id: &Id) -> ParquetCell {
     match id {
-        Id::Text(text) => Cell::Text((&**text).into()),
-        Id::None | Id::Number(_) => Cell::Null,
+        Id::Text(text) => ParquetCell::Text((&**text).into()),
+        Id::None | Id::Number(_) => ParquetCell::Null,
     }
 }

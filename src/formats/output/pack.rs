@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 /// The rows of things that run at the same time.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct PackedRows {
     /// The rows in use, by when they become free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
     count: usize,
 }
 
-impl Rows {
+impl PackedRows {
     /// The row of the next span, which must begin no earlier than those before: the lowest that is free.
     pub(crate) fn place(&mut self, start_ns: i64, end_ns: i64) -> usize {
         while let Some(&Reverse((until_ns, row))) = self.busy.peek()
@@ -41,7 +41,7 @@ mod tests {
             mut spans in proptest::collection::vec((0i64..50, 0i64..20), 0..60),
         ) {
             spans.sort_unstable();
-            let mut rows = Rows::default();
+            let mut rows = PackedRows::default();
             let mut placed: Vec<(usize, i64, i64)> = Vec::new();
             for (start_ns, dur_ns) in spans {
                 let end_ns = start_ns + dur_ns;
