@@ -6,6 +6,7 @@ mod imports;
 mod numbers;
 mod rings;
 mod routing;
+mod types;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,9 @@ const TOP_LEVEL: &[&str] = &[
     ".gitignore",
 ];
 
+/// Words that say nothing of the thing that a comment is about.
+const OPENINGS: &[&str] = &["What", "Whatever", "Whoever", "So many", "As no", "Whose"];
+
 /// A file longer than this holds more than one idea.
 const LINES_MAX: usize = 600;
 
@@ -76,6 +80,12 @@ fn the_repository_keeps_its_own_rules() {
 fn no_files_import_each_other_in_a_ring() {
     let rings = rings::rings(&source_files());
     assert!(rings.is_empty(), "\n{}\n", rings.join("\n"));
+}
+
+#[test]
+fn no_two_types_have_one_name() {
+    let names = types::second_names(&source_files());
+    assert!(names.is_empty(), "\n{}\n", names.join("\n"));
 }
 
 #[test]
@@ -143,6 +153,11 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
         return problems;
     }
 
+    for (number, line) in text.lines().enumerate() {
+        if let Some(opening) = paraphrase(line) {
+            report(number + 1, format!("a comment opens with `{opening}`; open with the noun"));
+        }
+    }
     let code = code_of(text);
     let line_of = |at: usize| code[..at].matches('\n').count() + 1;
     let kept_at_home = |homes: &[&str]| homes.iter().any(|home| path.starts_with(home));
@@ -193,6 +208,13 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
+/// The word of [`OPENINGS`] that a line of a comment begins with.
+fn paraphrase(line: &str) -> Option<&'static str> {
+    let comment = line.trim_start().strip_prefix("//")?;
+    let text = comment.strip_prefix(['/', '!']).unwrap_or(comment).strip_prefix(' ')?;
+    OPENINGS.iter().copied().find(|opening| words(text, opening).next() == Some(0))
+}
+
 #[test]
 fn a_broken_rule_is_found_and_named() {
     let cases = [
@@ -208,6 +230,9 @@ fn a_broken_rule_is_found_and_named() {
         ("src/scene/a.rs", "fn f(p: egui::Pos2) {}", "`egui` is used outside"),
         ("src/store/a.rs", "use memmap2;", "`memmap2` is used outside of src/base/mapped.rs"),
         ("src/store/a.rs", "fn f() { unsafe { g() } }", "`unsafe` is banned"),
+        ("src/store/a.rs", "/// What it holds.\nstruct A;", "a.rs:3: a comment opens with `What`; open with the noun"),
+        ("tests/a.rs", "    //! So many of them.", "opens with `So many`"),
+        ("benches/a.rs", "fn f() {\n    // Whose it is.\n}", "a.rs:4: a comment opens with `Whose`"),
         ("src/store/a.rs", "fn f() { todo!() }", "`todo!` is banned, use the thing itself"),
         ("src/store/a.rs", "fn f() { println!(\"x\"); }", "`println!` is banned"),
         ("src/cli/a.rs", "fn f() { eprintln!(\"x\"); }", "`eprintln!` is banned"),
@@ -253,6 +278,7 @@ fn a_broken_rule_is_found_and_named() {
 #[test]
 fn what_only_looks_like_a_broken_rule_is_left_alone() {
     let cases = [
+        ("src/store/a.rs", "/// Whatsoever.\nfn f() {} // What?\n/// The rest, what remains.\nfn g() {}"),
         ("src/ingest/a.rs", "use crate::{formats::Reader, store::lane::{LaneIdx, LaneInfo}};"),
         ("src/store/a.rs", "/// See [`crate::query::x`].\nfn f() {} // crate::query, todo!"),
         ("src/store/a.rs", "/* /* unsafe */ crate::ui::x */ fn f<'a>(x: &'a str) -> char { '\"' }"),
