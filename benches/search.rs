@@ -89,7 +89,8 @@ fn snapshot(spans: u64) -> io::Result<Snapshot> {
 fn measure(snapshot: &Snapshot, text: &str) {
     let filter = Filter::parse(text).unwrap_or_default();
     let matcher = Matcher::new(snapshot, &filter);
-    let find = || search(snapshot, matcher.clone(), &Scope::default(), &Cancel::default(), &Progress::default());
+    let scope = Scope::from_matcher(matcher.clone());
+    let find = || search(snapshot, &scope, &Cancel::default(), &Progress::default());
     let Ok(hits) = find() else { return };
     let search_ms = best_ms(|| drop(find()));
     let page_ms = best_ms(|| drop(hits.page(hits.total() / 2, 50)));
@@ -99,11 +100,11 @@ fn measure(snapshot: &Snapshot, text: &str) {
             drop(filtered::longest(snapshot, &matcher, LaneIdx(lane), buckets, &Cancel::default()));
         }
     });
-    let (scope, cancel, progress) = (Scope::default(), Cancel::default(), Progress::default());
+    let (cancel, progress) = (Cancel::default(), Progress::default());
     let totals_ms = best_ms(|| {
         aggregate(snapshot, &matcher, &scope, &GrowingTotals::default(), &cancel, &progress).ok();
     });
-    let longest_ms = best_ms(|| drop(longest(snapshot, &matcher, &scope, 100, &cancel)));
+    let longest_ms = best_ms(|| drop(longest(snapshot, &scope, 100, &cancel)));
     println!(
         "{text:<20}{:>12}{search_ms:>12.2}{page_ms:>12.2}{pixels_ms:>14.2}{totals_ms:>12.2}{longest_ms:>16.2}",
         hits.total()

@@ -142,7 +142,7 @@ pub mod query {
         pub use crate::query::rows::{SortedRow, SortedRows};
     }
     pub mod scope {
-        pub use crate::query::scope::Scope;
+        pub use crate::query::scope::{Scope, TrackChoice};
     }
     pub mod search {
         pub use crate::query::search::search;

@@ -156,8 +156,8 @@ fn answer(
             // The panel asks only for what can be taken.
             let matcher = Matcher::new(snapshot, &Filter::parse(&text).unwrap_or_default());
             // All that is lit is counted.
-            let scope = Scope { with_charts: true, ..Scope::default() };
-            Some(Answer::Hits(search(snapshot, matcher, &scope, cancel, progress)?))
+            let scope = Scope { with_charts: true, ..Scope::from_matcher(matcher) };
+            Some(Answer::Hits(search(snapshot, &scope, cancel, progress)?))
         }
         Question::Page(first, count) => hits.map(|hits| Answer::Page(first, hits.page(first, count))),
         Question::Neighbour { forward, from: (ts_ns, row) } => hits.map(|hits| {
@@ -169,21 +169,21 @@ fn answer(
             }))
         }),
         Question::Totals(range) => {
-            let matcher = Matcher::new(snapshot, &Filter::default());
             let own = GrowingTotals::default();
             let growing = growing.unwrap_or(&own);
-            aggregate(snapshot, &matcher, &scope_of(range), growing, cancel, progress)?;
+            let scope = scope_of(range);
+            aggregate(snapshot, &scope.matcher, &scope, growing, cancel, progress)?;
             Some(Answer::Totals(Arc::new(growing.so_far())))
         }
         Question::Name(name, range) => {
-            let matcher = Matcher::new(snapshot, &Filter::default()).and_name(name);
-            let scope = scope_of(range).spans();
+            let matcher = Matcher::default().and_name(name);
+            let scope = scope_of(range).matching(matcher).spans();
             let range = range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
             Some(Answer::Name(Arc::new(NameFacts {
                 name,
                 range,
-                longest: longest(snapshot, &matcher, &scope, LONGEST_COUNT, cancel)?,
-                over_time: over_time(snapshot, &matcher, &scope, range, TIME_PARTS, cancel)?,
+                longest: longest(snapshot, &scope, LONGEST_COUNT, cancel)?,
+                over_time: over_time(snapshot, &scope, range, TIME_PARTS, cancel)?,
             })))
         }
         Question::Paths { range, samples: true } => {

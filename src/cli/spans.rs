@@ -26,9 +26,9 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&spans.sources, how)?.store);
     let (from_ns, to_ns) = spans.range.on_clock_of(snapshot.start_ns());
-    let scope = Scope::from_range(from_ns, to_ns).spans();
     let matcher = Matcher::new(&snapshot, &spans.filter);
-    let Ok(hits) = search(&snapshot, matcher, &scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
+    let scope = Scope::from_range(from_ns, to_ns).matching(matcher).spans();
+    let Ok(hits) = search(&snapshot, &scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
     rows_to_stdout(snapshot.store(), |out| {
         let mut table = TableWriter::begin(out, spans.format)?;
         let mut left = spans.limit;

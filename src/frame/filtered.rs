@@ -87,7 +87,7 @@ impl Filtered {
             && self.matcher.has_track(track)
             && self.matcher.has_name(run.name)
             && self.matcher.has_duration(run.dur_ns)
-            && !self.matcher.asks_arguments();
+            && !self.matcher.reads_more_than_names();
         if matches { color } else { color.with_opacity(DIMMED_OPACITY) }
     }
 

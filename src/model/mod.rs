@@ -9,6 +9,7 @@ pub(crate) mod names;
 pub(crate) mod sources;
 pub(crate) mod stacks;
 mod texts;
+mod track_set;
 pub(crate) mod tracks;
 
 pub(crate) use args::Details;
@@ -19,6 +20,7 @@ pub(crate) use names::{NameIdx, NameRow, Names};
 pub(crate) use sources::{Input, SourceFile, Sources};
 pub(crate) use stacks::{StackIdx, StackRow, Stacks};
 pub(crate) use texts::{StrIdx, TextSpill};
+pub(crate) use track_set::TrackSet;
 pub(crate) use tracks::{
     Id, Metadata, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };

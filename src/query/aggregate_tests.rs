@@ -17,7 +17,7 @@ use super::search::Hit;
 use super::stacks::{self, CallTree, NodeIdx};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Two tracks of three lanes. Spans below others may reach beyond them, as those that overlap without nesting do.
@@ -65,7 +65,7 @@ fn spans(snapshot: &Snapshot, scope: &Scope) -> Vec<(SortedRow, TrackIdx, u16)> 
         let lane = snapshot.lane(row.index.lane);
         (row, lane.track, lane.depth)
     });
-    rows.filter(|(_, track, _)| scope.tracks.as_ref().is_none_or(|tracks| tracks.contains(track))).collect()
+    rows.filter(|(_, track, _)| scope.tracks.contains(*track)).collect()
 }
 
 fn end_ns(row: &SortedRow) -> i64 {
@@ -79,7 +79,7 @@ fn within(start_ns: i64, end_ns: i64, scope: &Scope) -> i64 {
 
 fn scopes(end_ns: i64) -> [Scope; 4] {
     let part = Scope { from_ns: Some(end_ns / 4), to_ns: Some(end_ns / 2), ..Scope::default() };
-    let track = Scope { tracks: Some(vec![TrackIdx(1)]), ..part.clone() };
+    let track = Scope { tracks: TrackSet::from_iter([TrackIdx(1)]), ..part.clone() };
     [Scope::default(), part, track, Scope { from_ns: Some(end_ns / 2), ..Scope::default() }]
 }
 
@@ -155,7 +155,8 @@ fn the_longest_are_those_of_a_full_sort() {
                 .collect();
             expected.sort_by_key(|hit| (u64::MAX - hit.dur_ns, hit.start_ns, hit.row));
             for count in [0, 1, 20, 500] {
-                let found = longest(&snapshot, &matcher, &scope, count, &Cancel::default()).unwrap();
+                let found =
+                    longest(&snapshot, &scope.clone().matching(matcher.clone()), count, &Cancel::default()).unwrap();
                 assert_eq!(found, expected[..count.min(expected.len())], "{count} of {filter} in {scope:?}");
             }
         }
@@ -167,9 +168,9 @@ fn every_start_is_in_its_part_of_time() {
     let snapshot = capture(2000, 4);
     let (from_ns, to_ns) = (snapshot.end_ns() / 5, snapshot.end_ns() / 2);
     let matcher = Matcher::new(&snapshot, &Filter::parse("/[1-4]/").unwrap());
-    let scope = Scope { from_ns: Some(from_ns), to_ns: Some(to_ns), ..Scope::default() };
+    let scope = Scope::from_range(Some(from_ns), Some(to_ns)).matching(matcher.clone());
     for columns in [1, 7, 300] {
-        let found = over_time(&snapshot, &matcher, &scope, (from_ns, to_ns), columns, &Cancel::default()).unwrap();
+        let found = over_time(&snapshot, &scope, (from_ns, to_ns), columns, &Cancel::default()).unwrap();
         let mut expected = vec![0; columns];
         for (row, ..) in spans(&snapshot, &scope) {
             if matcher.has_name(NameIdx(row.row.name)) && row.row.start_ns >= from_ns {
@@ -249,8 +250,8 @@ fn work_that_is_stopped_says_so() {
     let (matcher, scope, progress) =
         (Matcher::new(&snapshot, &Filter::default()), Scope::default(), Progress::default());
     assert!(aggregate(&snapshot, &matcher, &scope, &GrowingTotals::default(), &cancel, &progress).is_err());
-    assert!(longest(&snapshot, &matcher, &scope, 5, &cancel).is_err());
-    assert!(over_time(&snapshot, &matcher, &scope, (0, 9), 5, &cancel).is_err());
+    assert!(longest(&snapshot, &scope, 5, &cancel).is_err());
+    assert!(over_time(&snapshot, &scope, (0, 9), 5, &cancel).is_err());
     assert!(stacks::from_spans(&snapshot, &scope, &cancel, &progress).is_err());
 }
 

@@ -9,16 +9,25 @@
 //! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | that take so long |
 //! | `arg.url=/index.html` | whose argument `url` is this; `arg.a.b` is a member of an object |
 //! | `arg.url:index` | whose argument `url` says so, as for names |
+//! | `in:RunTask`, `in:/^Run/`, `in:~rntsk` | that start within a span of such a name above them on their track |
+//! | `within:main/2@1500` | that start within the span of depth 2 on a track `main` that starts at 1500 ns |
 //! | `-cat:io` | for which the rest does not hold |
 //! | `"a b"`, `cat:"a b"` | the quoted text literally, with blanks and marks |
 //!
-//! Threads and processes are known by their ids as well. Says what a text means; asks no store.
+//! Threads and processes are known by their ids as well. The track of `within:` is its whole name, the id of a
+//! thread, or `#17` for the number that `longspan dump` gives a track. Times may have units, such as `1.5ms`.
+//!
+//! A span is open at a time if it starts at that time or before and ends after it; a span without an end also at its
+//! last time. Above a span are the spans of lower depth on its track, above all else all spans of the track.
+//!
+//! Says what a text means; asks no store.
 
 use std::ops::RangeInclusive;
 
 use regex::{Regex, RegexBuilder};
 
 use crate::base::units::signed_time_ns;
+use crate::model::TrackIdx;
 
 /// A condition on rows.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +65,21 @@ pub enum Test {
         /// The test of its value.
         test: TextTest,
     },
+    /// A test of the name of some span above it that is open at its start.
+    Inside(TextTest),
+    /// A span above it that is open at its start.
+    Within(SpanPosition),
+}
+
+/// A span by its position, as a person can type it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpanPosition {
+    /// `#` and the number of its track as `dump` gives it, the name of the track, or the id of its thread.
+    pub track: String,
+    /// Its nesting depth.
+    pub depth: u16,
+    /// Its start, in nanoseconds of the clock of the trace.
+    pub start_ns: i64,
 }
 
 /// A test of a text.
@@ -197,6 +221,8 @@ impl Term {
             "thread" | "track" if value.starts_with(':') => Test::Thread(said(&value[1..], is_quoted).map_err(failed)?),
             "process" if value.starts_with(':') => Test::Process(said(&value[1..], is_quoted).map_err(failed)?),
             "name" if value.starts_with(':') => Test::Name(said(&value[1..], is_quoted).map_err(failed)?),
+            "in" if value.starts_with(':') => Test::Inside(said(&value[1..], is_quoted).map_err(failed)?),
+            "within" if value.starts_with(':') => Test::Within(SpanPosition::parse(&value[1..]).map_err(failed)?),
             _ if key.starts_with("arg.") && value.starts_with([':', '=']) => {
                 let path = key["arg.".len()..].split('.').map(str::to_owned).collect();
                 let test = match value.strip_prefix('=') {
@@ -209,6 +235,39 @@ impl Term {
             _ => Test::Name(said(text, is_quoted).map_err(failed)?),
         };
         Ok(Self { negated, test })
+    }
+}
+
+impl SpanPosition {
+    /// The position of a span of the track with this number.
+    #[must_use]
+    #[cfg(test)]
+    pub(crate) fn new(track: TrackIdx, depth: u16, start_ns: i64) -> Self {
+        Self { track: format!("#{}", u64::from(track.0) + 1), depth, start_ns }
+    }
+
+    /// The number of its track, if it has one.
+    #[must_use]
+    pub(crate) fn track_number(&self) -> Option<TrackIdx> {
+        let number: u32 = self.track.strip_prefix('#')?.parse().ok()?;
+        number.checked_sub(1).map(TrackIdx)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let expected = || "expected TRACK/DEPTH@START, such as within:worker/0@1.5ms or within:#17/2@1500".to_owned();
+        // A name may hold both marks.
+        let (place, start) = text.rsplit_once('@').ok_or_else(expected)?;
+        let (track, depth) = place.rsplit_once('/').ok_or_else(expected)?;
+        let depth = depth.parse().map_err(|_| expected())?;
+        Ok(Self { track: track.to_owned(), depth, start_ns: signed_time_ns(start)? })
+    }
+}
+
+/// As a word of a filter reads it.
+impl std::fmt::Display for SpanPosition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { track, depth, start_ns } = self;
+        write!(f, "{track}/{depth}@{start_ns}")
     }
 }
 
@@ -317,6 +376,33 @@ mod tests {
         assert!(path == &["a", "b"] && test.holds("1") && !test.holds("11"));
         assert!(matches!(&filter.terms[4].test, Test::Argument { test, .. } if test.holds("ax yb")));
         assert!(Filter::parse("  ").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_span_above_is_asked_for_by_its_name_or_by_its_position() {
+        for (text, holds, fails) in [
+            ("in:Task", "RunTask", "Run"),
+            ("in:/^Run/", "RunTask", "reRun"),
+            ("in:~rt", "RunTask", "Task"),
+            ("in:\"a b\"", "xa b", "ab"),
+        ] {
+            let Test::Inside(test) = only(text).test else { panic!("{text}") };
+            assert!(test.holds(holds) && !test.holds(fails), "{text}");
+        }
+        assert!(only("-in:x").negated);
+        let position = |track: &str, depth, start_ns| SpanPosition { track: track.to_owned(), depth, start_ns };
+        for (text, expected) in [
+            ("within:#17/2@1500", position("#17", 2, 1500)),
+            ("within:worker/0@-1.5us", position("worker", 0, -1500)),
+            ("within:\"a/b @ c/1@7\"", position("a/b @ c", 1, 7)),
+        ] {
+            assert!(matches!(only(text).test, Test::Within(found) if found == expected), "{text}");
+        }
+        for text in
+            ["within:", "within:17", "within:17/2", "within:17@3", "within:17/x@3", "within:17/-1@3", "within:1/1@x"]
+        {
+            assert_eq!(Filter::parse(text).expect_err(text).word, text);
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use super::matcher::Matcher;
 use super::scan::LaneScan;
 use super::scope::Scope;
 use super::search::{Hit, hits_of};
@@ -19,14 +18,8 @@ use crate::store::iforest::LongestNs;
 ///
 /// # Errors
 /// If it was asked to stop.
-pub fn longest(
-    snapshot: &Snapshot,
-    matcher: &Matcher,
-    scope: &Scope,
-    count: usize,
-    cancel: &Cancel,
-) -> Result<Vec<Hit>, Cancelled> {
-    let scope = scope.clone().spans();
+pub fn longest(snapshot: &Snapshot, scope: &Scope, count: usize, cancel: &Cancel) -> Result<Vec<Hit>, Cancelled> {
+    let (scope, matcher) = (scope.clone().spans(), &scope.matcher);
     let scans: Vec<LaneScan<'_>> =
         scope.lanes(snapshot, matcher).map(|lane| LaneScan::new(snapshot, matcher, &scope, lane)).collect();
     let mut extents = BinaryHeap::new();

@@ -1,17 +1,19 @@
 //! A filter as it applies to one capture: names and tracks are judged once each, so that a row costs a look at a bit.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::filter::{Filter, Test, TextTest};
+use super::inside::Inside;
+use super::name_set::{NameSet, mask_of};
 use super::snapshot::Snapshot;
 use crate::model::args::Detail;
 use crate::model::{NameIdx, TrackIdx};
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
-use crate::store::signature::NameSignature;
-use crate::store::{DetailRef, LaneKind, Store};
+use crate::store::{DetailRef, LaneIdx, LaneKind};
 
 /// A filter that is ready to be asked of rows.
 #[derive(Debug, Clone)]
@@ -23,17 +25,23 @@ pub struct Matcher {
     durations: RangeInclusive<u64>,
     /// Ranges of which none may hold a row's duration.
     not_durations: Vec<RangeInclusive<u64>>,
+    /// Spans above a row of which one must be open, or none.
+    inside: Vec<Arc<Inside>>,
     arguments: Vec<ArgumentTest>,
 }
 
-/// Some of the names of a capture.
-#[derive(Debug, Clone)]
-struct NameSet {
-    /// One bit for each name.
-    bits: Vec<u64>,
-    /// The smallest and the largest of them; the other way round if there are none.
-    bounds: (u32, u32),
-    signature: NameSignature,
+/// Passes every row.
+impl Default for Matcher {
+    fn default() -> Self {
+        Self {
+            names: None,
+            tracks: None,
+            durations: 0..=u64::MAX,
+            not_durations: Vec::new(),
+            inside: Vec::new(),
+            arguments: Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -49,13 +57,7 @@ impl Matcher {
     pub fn new(snapshot: &Snapshot, filter: &Filter) -> Self {
         let mut names: Option<Vec<bool>> = None;
         let mut tracks: Option<Vec<bool>> = None;
-        let mut matcher = Self {
-            names: None,
-            tracks: None,
-            durations: 0..=u64::MAX,
-            not_durations: Vec::new(),
-            arguments: Vec::new(),
-        };
+        let mut matcher = Self::default();
         for term in &filter.terms {
             match &term.test {
                 Test::Name(test) => narrow(&mut names, snapshot.names().len(), |name| {
@@ -78,6 +80,22 @@ impl Matcher {
                     let (least, most) =
                         (range.start().max(matcher.durations.start()), range.end().min(matcher.durations.end()));
                     matcher.durations = *least..=*most;
+                }
+                Test::Inside(test) => {
+                    let mut names = None;
+                    narrow(&mut names, snapshot.names().len(), |name| {
+                        test.holds(snapshot.names().get(NameIdx(name)).text)
+                    });
+                    let names = NameSet::new(&names.unwrap_or_default());
+                    matcher.inside.push(Arc::new(Inside::named(snapshot, names, term.negated)));
+                }
+                Test::Within(position) => {
+                    let inside = Inside::at(snapshot, position, term.negated);
+                    if !term.negated {
+                        let count = snapshot.tracks().tracks.len();
+                        narrow(&mut tracks, count, |track| inside.may_be_on(TrackIdx(track)));
+                    }
+                    matcher.inside.push(Arc::new(inside));
                 }
                 Test::Argument { path, test } => {
                     let (path, test, negated) = (path.clone(), test.clone(), term.negated);
@@ -103,7 +121,7 @@ impl Matcher {
     /// Whether every row of a lane whose track matches does.
     #[must_use]
     pub(crate) fn is_every_row_of_lane(&self) -> bool {
-        self.names.is_none() && self.are_all_durations() && self.arguments.is_empty()
+        self.names.is_none() && self.are_all_durations() && !self.reads_more_than_names()
     }
 
     /// Whether rows of a track may match.
@@ -124,25 +142,44 @@ impl Matcher {
         self.durations.contains(&dur_ns) && !self.not_durations.iter().any(|range| range.contains(&dur_ns))
     }
 
-    /// Whether rows must be read to know whether they match.
+    /// Whether more than its track, name and duration decides whether a row matches: arguments, or spans above it.
     #[must_use]
-    pub(crate) fn asks_arguments(&self) -> bool {
-        !self.arguments.is_empty()
+    pub(crate) fn reads_more_than_names(&self) -> bool {
+        !self.arguments.is_empty() || !self.inside.is_empty()
+    }
+
+    /// Whether no track is left out.
+    #[must_use]
+    pub(crate) fn is_every_track(&self) -> bool {
+        self.tracks.is_none()
+    }
+
+    /// The times outside of which no row of a track that matches starts.
+    #[must_use]
+    pub(crate) fn starts_in(&self, track: TrackIdx) -> Option<Range<i64>> {
+        let ranges = self.inside.iter().filter_map(|inside| inside.starts_in(track));
+        ranges.reduce(|one, other| one.start.max(other.start)..one.end.min(other.end))
     }
 
     /// Whether an extent may hold a row that matches, by the signature of its names and its longest duration.
     #[must_use]
     pub(crate) fn may_be_in(&self, kind: LaneKind, signature: &[u64], longest_ns: u64) -> bool {
         let long_enough = kind != LaneKind::Spans || longest_ns >= *self.durations.start();
-        let is_named = |names: &NameSet| !names.is_empty() && names.signature.may_meet(signature);
+        let is_named = |names: &NameSet| names.may_be_in(signature);
         long_enough && !self.durations.is_empty() && self.names.as_ref().is_none_or(is_named)
     }
 
     /// The rows of a block that match, one bit each.
     ///
-    /// The slow answer: a bit for each row whose name, duration and arguments pass every term.
+    /// The slow answer: a bit for each row whose name, duration, arguments and spans above it pass every term.
     #[must_use]
-    pub(crate) fn rows_of(&self, block: &Block<'_>, kind: LaneKind, store: &Store, reader: &mut DetailReader) -> u64 {
+    pub(crate) fn rows_of(
+        &self,
+        block: &Block<'_>,
+        (lane, kind): (LaneIdx, LaneKind),
+        snapshot: &Snapshot,
+        reader: &mut DetailReader,
+    ) -> u64 {
         let mut mask = u64::MAX >> (BLOCK_ROWS - block.rows());
         if let Some(names) = &self.names {
             mask &= names.rows_of(block);
@@ -154,12 +191,19 @@ impl Matcher {
             }
             mask &= mask_of(&values[..block.rows()], |&dur_ns| self.has_duration(dur_ns));
         }
+        if mask != 0 && !self.inside.is_empty() {
+            let mut starts = [0; BLOCK_ROWS];
+            block.starts(&mut starts);
+            mask &= self.inside.iter().fold(mask, |mask, inside| {
+                if mask == 0 { 0 } else { mask & inside.rows_of(snapshot, lane, &starts[..block.rows()]) }
+            });
+        }
         if !self.arguments.is_empty() {
             let mut left = mask;
             while left != 0 {
                 let row = left.trailing_zeros();
                 left &= left - 1;
-                let blob = store.detail(DetailRef(block.detail(row as usize)), reader);
+                let blob = snapshot.store().detail(DetailRef(block.detail(row as usize)), reader);
                 if !self.arguments.iter().all(|argument| argument.holds(Detail::decode(blob).args_json)) {
                     mask &= !(1 << row);
                 }
@@ -170,37 +214,6 @@ impl Matcher {
 
     fn are_all_durations(&self) -> bool {
         self.durations == (0..=u64::MAX) && self.not_durations.is_empty()
-    }
-}
-
-impl NameSet {
-    fn new(names: &[bool]) -> Self {
-        let mut bits = vec![0u64; names.len().div_ceil(64)];
-        let held = || (0u32..).zip(names).filter(|(_, held)| **held).map(|(name, _)| name);
-        held().for_each(|name| bits[name as usize / 64] |= 1 << (name % 64));
-        let bounds = (held().next().unwrap_or(u32::MAX), held().last().unwrap_or(0));
-        Self { bits, bounds, signature: held().map(NameIdx).collect() }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.bounds.0 > self.bounds.1
-    }
-
-    fn has(&self, name: u32) -> bool {
-        self.bits.get(name as usize / 64).is_some_and(|word| word >> (name % 64) & 1 != 0)
-    }
-
-    fn rows_of(&self, block: &Block<'_>) -> u64 {
-        let (least, most) = block.name_bounds();
-        if most < self.bounds.0 || least > self.bounds.1 {
-            return 0;
-        }
-        if least == most {
-            return if self.has(least) { u64::MAX } else { 0 };
-        }
-        let mut names = [0; BLOCK_ROWS];
-        block.names(&mut names);
-        mask_of(&names[..block.rows()], |&name| self.has(name as u32))
     }
 }
 
@@ -223,8 +236,4 @@ fn narrow(kept: &mut Option<Vec<bool>>, count: usize, holds: impl Fn(u32) -> boo
     for (index, kept) in (0..).zip(kept) {
         *kept = *kept && holds(index);
     }
-}
-
-fn mask_of<T>(values: &[T], holds: impl Fn(&T) -> bool) -> u64 {
-    values.iter().rev().fold(0, |mask, value| mask << 1 | u64::from(holds(value)))
 }

@@ -9,12 +9,15 @@ pub(crate) mod family;
 pub(crate) mod filter;
 pub(crate) mod filtered;
 pub(crate) mod flow_chain;
+pub(crate) mod inside;
 pub(crate) mod last_spans;
 pub(crate) mod longest;
 pub(crate) mod matcher;
+mod name_set;
 pub(crate) mod over_time;
 pub(crate) mod pick;
 pub(crate) mod pixels;
+pub(crate) mod row_filter;
 pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod scope;
@@ -31,6 +34,8 @@ pub(crate) use snapshot::Snapshot;
 
 #[cfg(test)]
 mod aggregate_tests;
+#[cfg(test)]
+mod inside_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::matcher::Matcher;
 use super::scan::LaneScan;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
@@ -16,7 +15,6 @@ use crate::store::details::DetailReader;
 /// Fails if it was asked to stop.
 pub(crate) fn over_time(
     snapshot: &Snapshot,
-    matcher: &Matcher,
     scope: &Scope,
     (from_ns, to_ns): (i64, i64),
     columns: usize,
@@ -29,6 +27,7 @@ pub(crate) fn over_time(
         let column = since_ns * counts.len() as i128 / width_ns;
         (since_ns >= 0 && ts_ns <= to_ns).then(|| (column as usize).min(counts.len() - 1))
     };
+    let matcher = &scope.matcher;
     let lanes: Vec<_> = scope.lanes(snapshot, matcher).collect();
     lanes.into_par_iter().try_for_each(|lane| {
         let scan = LaneScan::new(snapshot, matcher, scope, lane);

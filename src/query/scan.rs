@@ -44,7 +44,7 @@ impl BlockHits<'_> {
 }
 
 impl<'a> LaneScan<'a> {
-    /// The part of a lane that is in `scope`. Reads at most two blocks.
+    /// The part of a lane that is in `scope`. Reads at most four blocks.
     #[must_use]
     pub(crate) fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
         let mut cursor = LaneCursor::new(snapshot.store(), index);
@@ -60,7 +60,13 @@ impl<'a> LaneScan<'a> {
             }
         };
         let end = scope.to_ns.map_or(lane.rows(), |to_ns| cursor.first_from(to_ns).row);
-        Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows: first..end.max(first) }
+        let mut rows = first..end.max(first);
+        if let Some(starts_ns) = matcher.starts_in(lane.info().track) {
+            let [start, end] = [starts_ns.start, starts_ns.end].map(|ts_ns| cursor.first_from(ts_ns).row);
+            rows.start = rows.start.max(start);
+            rows.end = rows.end.min(end).max(rows.start);
+        }
+        Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
     }
 
     /// The rows of a lane that are known to be in scope.
@@ -122,8 +128,22 @@ impl<'a> LaneScan<'a> {
         if in_scope == 0 {
             return None;
         }
-        let mask = self.matcher.rows_of(&block, self.kind, self.snapshot.store(), reader) & in_scope;
+        let mask = self.matcher.rows_of(&block, (self.index, self.kind), self.snapshot, reader) & in_scope;
         (mask != 0).then_some(BlockHits { block, first_row, mask })
+    }
+
+    /// The rows of the block that holds a row, and which of them match, one bit each; `None` if it is damaged.
+    #[must_use]
+    pub(crate) fn block_at(&self, row: u64, reader: &mut DetailReader) -> Option<(Range<u64>, u64)> {
+        let records = self.lane.extents();
+        let extent = records.partition_point(|extent| extent.first_row <= row).checked_sub(1)?;
+        let found = self.lane.extent(extent)?;
+        let within = row - records[extent].first_row;
+        let after = found.directory().partition_point(|entry| u64::from(entry.first_row) <= within);
+        let block = after.checked_sub(1)?;
+        let first_row = records[extent].first_row + u64::from(found.directory()[block].first_row);
+        let mask = self.block(extent, found, block, reader).map_or(0, |hits| hits.mask);
+        Some((first_row..first_row + found.block(block).rows() as u64, mask))
     }
 
     /// How many rows of an extent are in scope.

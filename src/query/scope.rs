@@ -1,22 +1,63 @@
-//! The part of a trace that a question is about: a range of time, tracks, and kinds of rows.
+//! The part of a trace that a question is about: a range of time, tracks, a filter, and kinds of rows.
 
-use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+use regex::Regex;
 
 use super::buckets::Buckets;
 use super::matcher::Matcher;
 use super::snapshot::Snapshot;
-use crate::model::TrackIdx;
+use crate::model::{TrackIdx, TrackSet};
 use crate::store::{LaneIdx, LaneKind};
 
+/// Tracks by expressions that must all match; without any, all tracks.
+#[derive(Debug, Clone, Default)]
+pub struct TrackChoice {
+    /// Matches in the name of the track, the name of its process, or the id of either.
+    pub track: Option<Regex>,
+    /// Matches in the name of the process, or matches all of its id.
+    pub process: Option<Regex>,
+    /// Matches in the name of the track, or matches all of the id of its thread.
+    pub thread: Option<Regex>,
+}
+
+impl TrackChoice {
+    /// The tracks that it takes.
+    #[must_use]
+    pub(crate) fn tracks(&self, snapshot: &Snapshot) -> TrackSet {
+        if self.track.is_none() && self.process.is_none() && self.thread.is_none() {
+            return TrackSet::ALL;
+        }
+        let [process_id, thread_id] = [&self.process, &self.thread].map(|expression| whole(expression.as_ref()?));
+        let matches = |expression: &Option<Regex>, text: &str| expression.as_ref().is_some_and(|it| it.is_match(text));
+        TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
+            let track = snapshot.track(track);
+            let process = &snapshot.tracks().processes[track.process.index()];
+            let (pid, tid) = (track.key.pid.to_string(), track.key.tid.to_string());
+            let in_any = |texts: &[&str]| texts.iter().any(|text| matches(&self.track, text));
+            (self.track.is_none() || in_any(&[&track.name, &process.name, &pid, &tid]))
+                && (self.process.is_none() || matches(&self.process, &process.name) || matches(&process_id, &pid))
+                && (self.thread.is_none() || matches(&self.thread, &track.name) || matches(&thread_id, &tid))
+        })
+    }
+}
+
+/// The same expression for a whole text: an id of 12 is not meant by 1.
+fn whole(expression: &Regex) -> Option<Regex> {
+    Regex::new(&format!("^(?:{expression})$")).ok()
+}
+
 /// The part of a trace that a question is about. The default is the whole trace.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Scope {
     /// Only rows that reach beyond this time.
     pub(crate) from_ns: Option<i64>,
     /// Only rows that start before this time.
     pub(crate) to_ns: Option<i64>,
-    /// Only rows of these tracks; `None`: of all.
-    pub(crate) tracks: Option<Vec<TrackIdx>>,
+    /// Only rows of these tracks.
+    pub(crate) tracks: TrackSet,
+    /// Only rows that match.
+    pub(crate) matcher: Arc<Matcher>,
     /// Only spans; else instants and samples too.
     pub(crate) spans_only: bool,
     /// Also the bars that samples are drawn as: they are no events, and seen like any span.
@@ -26,7 +67,7 @@ pub struct Scope {
 impl Scope {
     /// The rows that reach beyond `from_ns` and start before `to_ns`; `None`: without a bound.
     #[must_use]
-    pub(crate) fn from_range(from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
+    pub fn from_range(from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
         Self { from_ns, to_ns, ..Self::default() }
     }
 
@@ -37,21 +78,61 @@ impl Scope {
         Self::from_range(Some(buckets.start_ns(buckets.first)), (last_ns < i64::MAX).then_some(last_ns))
     }
 
+    /// The rows of the whole trace that match.
+    #[must_use]
+    pub fn from_matcher(matcher: impl Into<Arc<Matcher>>) -> Self {
+        Self { matcher: matcher.into(), ..Self::default() }
+    }
+
+    /// The same with other rows that match.
+    #[must_use]
+    pub(crate) fn matching(self, matcher: impl Into<Arc<Matcher>>) -> Self {
+        Self { matcher: matcher.into(), ..self }
+    }
+
     /// The same with spans only.
     #[must_use]
     pub(crate) fn spans(self) -> Self {
         Self { spans_only: true, ..self }
     }
 
+    /// The same on some of its tracks: those that `choice` takes.
+    #[must_use]
+    pub fn on_tracks(self, snapshot: &Snapshot, choice: &TrackChoice) -> Self {
+        let chosen = choice.tracks(snapshot);
+        Self { tracks: self.tracks.intersection(&chosen), ..self }
+    }
+
+    /// Whether nothing is left out.
+    #[must_use]
+    pub(crate) fn is_whole(&self) -> bool {
+        let has_all_rows = self.matcher.is_every_track() && self.matcher.is_every_row_of_lane();
+        self.from_ns.is_none() && self.to_ns.is_none() && self.tracks.is_all() && has_all_rows
+    }
+
+    /// Whether rows of a track may be in scope.
+    #[must_use]
+    pub(crate) fn has_track(&self, track: TrackIdx) -> bool {
+        self.tracks.contains(track) && self.matcher.has_track(track)
+    }
+
+    /// The tracks whose rows may be in scope: those of the scope that the filter names by thread and process. All of
+    /// them, also those that were made for the eye, where neither leaves one out.
+    #[must_use]
+    pub(crate) fn span_tracks(&self, snapshot: &Snapshot) -> TrackSet {
+        if self.tracks.is_all() && self.matcher.is_every_track() {
+            return TrackSet::ALL;
+        }
+        let is_event = |track| !snapshot.track(track).key.kind.is_derived();
+        TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| self.has_track(track) && is_event(track))
+    }
+
     /// The tracks of events in scope that have lanes.
     pub(crate) fn event_tracks(&self, snapshot: &Snapshot) -> Vec<TrackIdx> {
-        let mut tracks: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
+        let tracks = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track);
+        let mut tracks: Vec<TrackIdx> = tracks.filter(|&track| self.has_track(track)).collect();
         // The lanes of a track are neighbours.
         tracks.dedup();
-        if let Some(wanted) = &self.tracks {
-            let wanted: FxHashSet<TrackIdx> = wanted.iter().copied().collect();
-            tracks.retain(|track| wanted.contains(track));
-        }
         tracks
     }
 
@@ -61,17 +142,16 @@ impl Scope {
         snapshot: &'a Snapshot,
         matcher: &'a Matcher,
     ) -> impl Iterator<Item = LaneIdx> + 'a {
-        let tracks: Option<FxHashSet<TrackIdx>> = self.tracks.as_ref().map(|tracks| tracks.iter().copied().collect());
         (0..snapshot.store().lane_count()).map(LaneIdx).filter(move |&lane| {
             let info = snapshot.lane(lane);
             let is_event = !snapshot.track(info.track).key.kind.is_derived();
-            let is_in_scope = tracks.as_ref().is_none_or(|tracks| tracks.contains(&info.track));
             let is_wanted = match info.kind {
                 LaneKind::Spans => true,
                 LaneKind::Instants | LaneKind::Samples => !self.spans_only,
                 LaneKind::Counter | LaneKind::Flows => false,
             };
-            (is_event || self.with_charts) && is_wanted && is_in_scope && matcher.has_track(info.track)
+            let is_in_scope = self.tracks.contains(info.track) && matcher.has_track(info.track);
+            (is_event || self.with_charts) && is_wanted && is_in_scope
         })
     }
 }

@@ -66,7 +66,7 @@ pub struct Hits(Arc<HitTable>);
 #[derive(Debug)]
 struct HitTable {
     snapshot: Snapshot,
-    matcher: Matcher,
+    matcher: Arc<Matcher>,
     lanes: Vec<LaneHits>,
     total: u64,
     ticks: Ticks,
@@ -86,16 +86,11 @@ struct LaneHits {
 ///
 /// # Errors
 /// If it was asked to stop.
-pub fn search(
-    snapshot: &Snapshot,
-    matcher: Matcher,
-    scope: &Scope,
-    cancel: &Cancel,
-    progress: &Progress,
-) -> Result<Hits, Cancelled> {
+pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<Hits, Cancelled> {
+    let matcher = &scope.matcher;
     let scans: Vec<LaneScan<'_>> = scope
-        .lanes(snapshot, &matcher)
-        .map(|lane| LaneScan::new(snapshot, &matcher, scope, lane))
+        .lanes(snapshot, matcher)
+        .map(|lane| LaneScan::new(snapshot, matcher, scope, lane))
         .filter(|scan| !scan.rows.is_empty())
         .collect();
     progress.begin(Stage::Searching, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
@@ -128,7 +123,8 @@ pub fn search(
     drop(scans);
     let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| lane.total > 0).collect();
     let total = lanes.iter().map(|lane| lane.total).sum();
-    Ok(Hits(Arc::new(HitTable { snapshot: snapshot.clone(), matcher, lanes, total, ticks })))
+    let (snapshot, matcher) = (snapshot.clone(), Arc::clone(matcher));
+    Ok(Hits(Arc::new(HitTable { snapshot, matcher, lanes, total, ticks })))
 }
 
 impl Hits {
@@ -145,7 +141,7 @@ impl Hits {
     }
 
     #[must_use]
-    pub(crate) fn matcher(&self) -> &Matcher {
+    pub(crate) fn matcher(&self) -> &Arc<Matcher> {
         &self.0.matcher
     }
 

@@ -146,7 +146,7 @@ impl Timeline {
     /// Shows the matches of a search in full colour, marks them on the map, and dims the rest; `None` shows everything.
     pub(crate) fn set_hits(&mut self, hits: Option<&Hits>) {
         self.overlays.set_hits(hits.cloned());
-        self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::new(hits.matcher().clone())))));
+        self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::clone(hits.matcher())))));
     }
 
     fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {

@@ -1,0 +1,120 @@
+//! A set of tracks as bits: the tracks that a question is about. Membership is one look at a word.
+
+use std::sync::Arc;
+
+use super::TrackIdx;
+
+/// Some of the tracks of a trace, or all of them. Clones are cheap.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TrackSet {
+    /// One bit a track; `None`: all.
+    words: Option<Arc<[u64]>>,
+}
+
+impl TrackSet {
+    /// All tracks, also those that come later.
+    pub(crate) const ALL: Self = Self { words: None };
+
+    /// Those of the first `count` tracks for which `is_member` holds.
+    #[must_use]
+    pub(crate) fn from_fn(count: usize, mut is_member: impl FnMut(TrackIdx) -> bool) -> Self {
+        let mut words = vec![0u64; count.div_ceil(64)];
+        for track in 0..count {
+            words[track / 64] |= u64::from(is_member(TrackIdx(track as u32))) << (track % 64);
+        }
+        Self { words: Some(words.into()) }
+    }
+
+    /// Whether no track is left out.
+    #[must_use]
+    pub(crate) fn is_all(&self) -> bool {
+        self.words.is_none()
+    }
+
+    /// Whether no track is a member.
+    #[must_use]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.as_ref().is_some_and(|words| words.iter().all(|&word| word == 0))
+    }
+
+    #[must_use]
+    pub(crate) fn contains(&self, track: TrackIdx) -> bool {
+        let word = |words: &Arc<[u64]>| words.get(track.index() / 64).copied().unwrap_or(0);
+        self.words.as_ref().is_none_or(|words| word(words) >> (track.index() % 64) & 1 != 0)
+    }
+
+    /// The tracks that are members of both.
+    #[must_use]
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        let words = match (&self.words, &other.words) {
+            (None, words) | (words, None) => words.clone(),
+            (Some(these), Some(those)) => {
+                Some(these.iter().zip(&**those).map(|(these, those)| these & those).collect())
+            }
+        };
+        Self { words }
+    }
+
+    /// The members in order; none if all tracks are.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = TrackIdx> + '_ {
+        let words = self.words.iter().flat_map(|words| words.iter());
+        words.zip(0u32..).flat_map(|(&word, place)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| TrackIdx(place * 64 + bit))
+        })
+    }
+}
+
+/// Equal are sets of the same tracks, for however many tracks they have bits.
+impl PartialEq for TrackSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_all() == other.is_all() && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for TrackSet {}
+
+impl FromIterator<TrackIdx> for TrackSet {
+    fn from_iter<T: IntoIterator<Item = TrackIdx>>(tracks: T) -> Self {
+        let mut words = Vec::new();
+        for track in tracks {
+            let word = track.index() / 64;
+            if word >= words.len() {
+                words.resize(word + 1, 0u64);
+            }
+            words[word] |= 1 << (track.index() % 64);
+        }
+        Self { words: Some(words.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_is_the_set_of_its_tracks(
+            these in proptest::collection::btree_set(0u32..300, 0..40),
+            those in proptest::collection::btree_set(0u32..300, 0..40),
+        ) {
+            let set = |tracks: &BTreeSet<u32>| tracks.iter().copied().map(TrackIdx).collect::<TrackSet>();
+            let (first, second) = (set(&these), set(&those));
+            prop_assert!(first.iter().map(|track| track.0).eq(these.iter().copied()));
+            prop_assert_eq!(first.is_empty(), these.is_empty());
+            prop_assert!((0..320).all(|track| first.contains(TrackIdx(track)) == these.contains(&track)));
+            prop_assert_eq!(first.intersection(&second), set(&these.intersection(&those).copied().collect()));
+            prop_assert_eq!(TrackSet::from_fn(300, |track| these.contains(&track.0)), first.clone());
+            prop_assert_eq!(TrackSet::ALL.intersection(&first), first);
+        }
+    }
+
+    #[test]
+    fn all_tracks_are_more_than_any_list_of_them() {
+        assert!(TrackSet::ALL.is_all() && TrackSet::ALL.contains(TrackIdx(u32::MAX)) && !TrackSet::ALL.is_empty());
+        assert_ne!(TrackSet::ALL, TrackSet::from_fn(3, |_| true));
+    }
+}

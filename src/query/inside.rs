@@ -1,0 +1,281 @@
+//! The terms `in:` and `within:` of a filter: which rows of a block start while some span above them is open.
+//!
+//! Per track, the spans that a term names become a step function of time: the smallest depth that is open. A row is
+//! inside if that depth is smaller than its own, so a row costs one step of a binary search, however many lanes are
+//! above it. The function of a track is computed at the first question about it and kept while all of them fit in
+//! [`STEPS_KEPT_MAX`]. Of a track with more, it is computed for the time of one block at a time.
+//!
+//! The slow answer: for each row, a loop over the lanes above it for the span that is open at its start.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustc_hash::FxHashMap;
+
+use super::cursor::LaneCursor;
+use super::filter::SpanPosition;
+use super::name_set::NameSet;
+use super::snapshot::Snapshot;
+use crate::model::TrackIdx;
+use crate::store::block::BLOCK_ROWS;
+use crate::store::{LaneIdx, LaneKind};
+
+/// The most steps that one term keeps: 32 MiB.
+const STEPS_KEPT_MAX: usize = 1 << 21;
+
+/// The depth where no span is open: deeper than every row, also than those that lie below all spans.
+const NONE_OPEN: u32 = u32::MAX;
+
+/// The depth of rows that are no spans: they lie below all spans of their track.
+const BELOW_ALL: u32 = u32::MAX - 1;
+
+/// A term that asks for spans above a row.
+#[derive(Debug)]
+pub(super) struct Inside {
+    negated: bool,
+    above: Above,
+}
+
+#[derive(Debug)]
+enum Above {
+    Named(Named),
+    /// One span of each of these tracks.
+    At(FxHashMap<TrackIdx, (OpenDepths, Range<i64>)>),
+}
+
+/// All spans of some names.
+#[derive(Debug)]
+struct Named {
+    names: NameSet,
+    /// By track, once it was asked for; `None`: they would be too many.
+    tracks: Box<[OnceLock<Option<Box<OpenDepths>>>]>,
+    kept: AtomicUsize,
+    kept_max: usize,
+}
+
+/// A span that may be open at a time.
+#[derive(Debug, Clone, Copy)]
+struct OpenSpan {
+    start_ns: i64,
+    /// The first time at which it is not open.
+    closed_ns: i64,
+    depth: u32,
+}
+
+/// The smallest depth of open spans as a function of time.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct OpenDepths {
+    /// From each time on, the depth up to the next; before the first, [`NONE_OPEN`].
+    steps: Vec<(i64, u32)>,
+}
+
+impl Inside {
+    /// Asks for a span of one of the names.
+    #[must_use]
+    pub(super) fn named(snapshot: &Snapshot, names: NameSet, negated: bool) -> Self {
+        Self::with_kept_max(snapshot, names, negated, STEPS_KEPT_MAX)
+    }
+
+    /// The same with at most `kept_max` steps in memory.
+    pub(super) fn with_kept_max(snapshot: &Snapshot, names: NameSet, negated: bool, kept_max: usize) -> Self {
+        let tracks = (0..snapshot.tracks().tracks.len()).map(|_| OnceLock::new()).collect();
+        Self { negated, above: Above::Named(Named { names, tracks, kept: AtomicUsize::new(0), kept_max }) }
+    }
+
+    /// Asks for the span at a position. Of several spans that start there, the last: only it may have a duration.
+    #[must_use]
+    pub(super) fn at(snapshot: &Snapshot, position: &SpanPosition, negated: bool) -> Self {
+        let count = snapshot.tracks().tracks.len() as u32;
+        let tracks: Vec<TrackIdx> = match position.track_number() {
+            Some(track) => Some(track).filter(|track| track.0 < count).into_iter().collect(),
+            None => (0..count).map(TrackIdx).filter(|&track| is_named(snapshot, track, &position.track)).collect(),
+        };
+        let spans = tracks.into_iter().filter_map(|track| Some((track, span_at(snapshot, track, position)?)));
+        let spans = spans.map(|(track, span)| {
+            (track, (OpenDepths::from_spans(&[span]), span.start_ns..span.closed_ns.max(span.start_ns)))
+        });
+        Self { negated, above: Above::At(spans.collect()) }
+    }
+
+    /// Whether rows of a track may be inside.
+    #[must_use]
+    pub(super) fn may_be_on(&self, track: TrackIdx) -> bool {
+        match &self.above {
+            Above::Named(_) => true,
+            Above::At(spans) => spans.contains_key(&track),
+        }
+    }
+
+    /// The times outside of which no row of a track that passes starts.
+    #[must_use]
+    pub(super) fn starts_in(&self, track: TrackIdx) -> Option<Range<i64>> {
+        match &self.above {
+            Above::At(spans) if !self.negated => Some(spans.get(&track).map_or(0..0, |(_, range)| range.clone())),
+            _ => None,
+        }
+    }
+
+    /// The rows of a lane that pass, one bit each, by their starts in order of time.
+    #[must_use]
+    pub(super) fn rows_of(&self, snapshot: &Snapshot, lane: LaneIdx, starts: &[i64]) -> u64 {
+        let info = snapshot.lane(lane);
+        let depth = if info.kind == LaneKind::Spans { info.depth.into() } else { BELOW_ALL };
+        let inside = match &self.above {
+            Above::Named(named) => named.rows_of(snapshot, info.track, depth, starts),
+            Above::At(spans) => spans.get(&info.track).map_or(0, |(open, _)| open.rows_below(starts, depth)),
+        };
+        if self.negated { !inside } else { inside }
+    }
+}
+
+impl Named {
+    fn rows_of(&self, snapshot: &Snapshot, track: TrackIdx, depth: u32, starts: &[i64]) -> u64 {
+        if let Some(open) = self.of_track(snapshot, track) {
+            return open.rows_below(starts, depth);
+        }
+        let (Some(&first_ns), Some(&last_ns)) = (starts.first(), starts.last()) else { return 0 };
+        let spans = self.spans(snapshot, track, depth, (first_ns, last_ns), usize::MAX);
+        spans.map_or(0, |spans| OpenDepths::from_spans(&spans).rows_below(starts, depth))
+    }
+
+    /// The open spans of a whole track, unless they are too many.
+    fn of_track(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&OpenDepths> {
+        // Nothing in here waits for another thread, so threads may wait for it.
+        let open = self.tracks.get(track.index())?.get_or_init(|| {
+            let left = self.kept_max.saturating_sub(self.kept.load(Ordering::Relaxed));
+            let spans = self.spans(snapshot, track, NONE_OPEN, (i64::MIN, i64::MAX), left)?;
+            let open = OpenDepths::from_spans(&spans);
+            self.kept.fetch_add(open.steps.len(), Ordering::Relaxed);
+            Some(Box::new(open))
+        });
+        open.as_deref()
+    }
+
+    /// The spans of those names on the lanes above a depth that may be open from `first_ns` to `last_ns`; `None`: they
+    /// are more than `spans_max`.
+    fn spans(
+        &self,
+        snapshot: &Snapshot,
+        track: TrackIdx,
+        depth: u32,
+        (first_ns, last_ns): (i64, i64),
+        spans_max: usize,
+    ) -> Option<Vec<OpenSpan>> {
+        let mut spans = Vec::new();
+        for lane in snapshot.lanes_of(track).map(LaneIdx) {
+            let info = snapshot.lane(lane);
+            if info.kind != LaneKind::Spans || u32::from(info.depth) >= depth {
+                continue;
+            }
+            let mut cursor = LaneCursor::new(snapshot.store(), lane);
+            let lane = cursor.lane();
+            // The last span that starts before may still be open.
+            let first_row = cursor.first_from(first_ns).row.saturating_sub(1);
+            let end_row = last_ns.checked_add(1).map_or(lane.rows(), |end_ns| cursor.first_from(end_ns).row);
+            for (extent, signature) in (0..).zip(lane.signatures()) {
+                let record = &lane.extents()[extent];
+                let rows = record.first_row..record.first_row + u64::from(record.rows);
+                if rows.start >= end_row || rows.end <= first_row || !self.names.may_be_in(signature) {
+                    continue;
+                }
+                let Some(found) = lane.extent(extent) else { continue };
+                for (block, entry) in found.directory().iter().enumerate() {
+                    let block_row = rows.start + u64::from(entry.first_row);
+                    if block_row >= end_row || block_row + BLOCK_ROWS as u64 <= first_row {
+                        continue;
+                    }
+                    let block = found.block(block);
+                    let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+                    let mut named = self.names.rows_of(&block);
+                    if named != 0 {
+                        block.starts(&mut starts);
+                        block.values(&mut durs);
+                    }
+                    while named != 0 {
+                        let slot = named.trailing_zeros() as usize;
+                        named &= named - 1;
+                        // A block whose rows all have the name has bits beyond its rows.
+                        if slot < block.rows() {
+                            let unfinished = lane.is_unfinished(block_row + slot as u64);
+                            spans.push(OpenSpan::new(starts[slot], durs[slot], info.depth, unfinished));
+                        }
+                    }
+                }
+                if spans.len() > spans_max {
+                    return None;
+                }
+            }
+        }
+        Some(spans)
+    }
+}
+
+impl OpenSpan {
+    fn new(start_ns: i64, dur_ns: u64, depth: u16, unfinished: bool) -> Self {
+        let end_ns = start_ns.saturating_add_unsigned(dur_ns);
+        Self { start_ns, closed_ns: end_ns.saturating_add(i64::from(unfinished)), depth: depth.into() }
+    }
+}
+
+impl OpenDepths {
+    fn from_spans(spans: &[OpenSpan]) -> Self {
+        let mut changes: Vec<(i64, u32, bool)> = Vec::with_capacity(2 * spans.len());
+        for span in spans.iter().filter(|span| span.closed_ns > span.start_ns) {
+            changes.extend([(span.start_ns, span.depth, true), (span.closed_ns, span.depth, false)]);
+        }
+        changes.sort_unstable_by_key(|&(ts_ns, ..)| ts_ns);
+        // How many spans of each depth are open. Within a time, an end may come before its begin.
+        let mut open: BTreeMap<u32, i64> = BTreeMap::new();
+        let mut steps: Vec<(i64, u32)> = Vec::new();
+        for at_once in changes.chunk_by(|one, other| one.0 == other.0) {
+            for &(_, depth, opens) in at_once {
+                let count = open.entry(depth).or_default();
+                *count += if opens { 1 } else { -1 };
+                if *count == 0 {
+                    open.remove(&depth);
+                }
+            }
+            let depth = open.first_key_value().map_or(NONE_OPEN, |(&depth, _)| depth);
+            if steps.last().map_or(NONE_OPEN, |&(_, before)| before) != depth {
+                steps.push((at_once[0].0, depth));
+            }
+        }
+        steps.shrink_to_fit();
+        Self { steps }
+    }
+
+    /// The rows of a depth that start while something above them is open, one bit each.
+    fn rows_below(&self, starts: &[i64], depth: u32) -> u64 {
+        let (mut mask, mut step) = (0, 0);
+        for (row, &start_ns) in starts.iter().enumerate() {
+            // Rows are in order of time, and most start within the step of the row before.
+            if self.steps.get(step).is_some_and(|&(ts_ns, _)| ts_ns <= start_ns) {
+                step += self.steps[step..].partition_point(|&(ts_ns, _)| ts_ns <= start_ns);
+            }
+            let open = step.checked_sub(1).map_or(NONE_OPEN, |last| self.steps[last].1);
+            mask |= u64::from(open < depth) << row;
+        }
+        mask
+    }
+}
+
+/// Whether a person calls a track so: by its name, or the id of its thread.
+fn is_named(snapshot: &Snapshot, track: TrackIdx, text: &str) -> bool {
+    let track = snapshot.track(track);
+    *track.name == *text || track.key.tid.to_string() == text
+}
+
+fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Option<OpenSpan> {
+    let is_meant = |&lane: &LaneIdx| {
+        let info = snapshot.lane(lane);
+        info.kind == LaneKind::Spans && info.depth == position.depth
+    };
+    let lane = snapshot.lanes_of(track).map(LaneIdx).find(is_meant)?;
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
+    let after = position.start_ns.checked_add(1).map_or(cursor.lane().rows(), |after| cursor.first_from(after).row);
+    let span = cursor.span(after.checked_sub(1)?)?;
+    let found = OpenSpan::new(span.start_ns, span.dur_ns, position.depth, span.unfinished);
+    (span.start_ns == position.start_ns).then_some(found)
+}

@@ -1,0 +1,238 @@
+//! `in:` and `within:` beside their oracle: for each row, a loop over all spans of its track.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::aggregate::{GrowingTotals, aggregate};
+use super::filter::{Filter, SpanPosition, Test};
+use super::inside::Inside;
+use super::longest::longest;
+use super::matcher::Matcher;
+use super::name_set::NameSet;
+use super::over_time::over_time;
+use super::rows::{SortedRow, SortedRows};
+use super::scope::Scope;
+use super::search::{Hit, search};
+use super::{Buckets, Snapshot, filtered};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
+use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
+
+/// Three tracks with instants and lanes of spans, on a clock so coarse that starts and ends meet. One span in three
+/// has no duration, and the last of a lane may have no end.
+fn trace(lanes_per_track: u16, rows_per_lane: usize, seed: u64) -> Snapshot {
+    let mut state = seed | 1;
+    let mut below = move |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let (mut names, mut registry) = (Names::default(), Registry::default());
+    for name in ["Run", "Paint", "Layout", "Read", "Idle"] {
+        names.intern(name, None);
+    }
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
+    for tid in 0..3 {
+        let (pid, tid) = (Id::Number(tid % 2), Id::Number(tid));
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let track = registry.track(&key);
+        let instants = writer.add_lane(track, LaneKind::Instants, 0);
+        let mut ts_ns = -20;
+        for _ in 0..rows_per_lane {
+            ts_ns += below(8) as i64;
+            writer.push(instants, Row { start_ns: ts_ns, value: 0, detail: 0, name: 1 + below(5) as u32 }).unwrap();
+        }
+        for depth in 0..lanes_per_track {
+            let lane = writer.add_lane(track, LaneKind::Spans, depth);
+            let mut free_ns = -20 + below(10) as i64;
+            for _ in 0..rows_per_lane {
+                let start_ns = free_ns + (below(2) * below(12)) as i64;
+                let value = if below(3) == 0 { 0 } else { below(12) };
+                free_ns = start_ns + value as i64;
+                writer.push(lane, Row { start_ns, value, detail: 0, name: 1 + below(5) as u32 }).unwrap();
+            }
+            if below(2) == 0 {
+                writer.mark_unfinished(lane);
+            }
+        }
+    }
+    let end_ns = 12 * rows_per_lane as i64;
+    let summary = Summary { start_ns: -20, end_ns, ..Summary::default() };
+    let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
+    writer.finish(&meta).unwrap();
+    Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
+}
+
+/// All rows of a track, each with its depth; instants are below all.
+fn rows_of_track(snapshot: &Snapshot, track: TrackIdx) -> Vec<(SortedRow, u32)> {
+    let lanes = snapshot.lanes_of(track).map(LaneIdx);
+    let depth_of = |row: &SortedRow| match row.kind {
+        LaneKind::Spans => u32::from(snapshot.lane(row.index.lane).depth),
+        _ => u32::MAX,
+    };
+    SortedRows::new(snapshot, lanes, None, None).map(|row| (row, depth_of(&row))).collect()
+}
+
+/// Whether a span above `row` for which `is_meant` holds is open at its start.
+fn is_inside(all: &[(SortedRow, u32)], (row, depth): &(SortedRow, u32), is_meant: impl Fn(&SortedRow) -> bool) -> bool {
+    let at_ns = row.row.start_ns;
+    all.iter().filter(|(span, above)| span.kind == LaneKind::Spans && above < depth && is_meant(span)).any(
+        |(span, _)| {
+            let end_ns = span.row.start_ns + span.row.value as i64;
+            span.row.start_ns <= at_ns && (at_ns < end_ns || (span.unfinished && at_ns == end_ns))
+        },
+    )
+}
+
+/// The rows of a scope that pass a filter, judged one by one.
+fn scanned(snapshot: &Snapshot, filter: &Filter, scope: &Scope) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for track in (0..3).map(TrackIdx).filter(|&track| scope.tracks.contains(track)) {
+        let all = rows_of_track(snapshot, track);
+        for row in &all {
+            let (start_ns, name) = (row.0.row.start_ns, snapshot.names().get(NameIdx(row.0.row.name)).text);
+            let end_ns = start_ns + row.0.row.value as i64;
+            let reaches_in = scope.from_ns.is_none_or(|from_ns| start_ns >= from_ns || end_ns > from_ns)
+                && scope.to_ns.is_none_or(|to_ns| start_ns < to_ns);
+            let passes = filter.terms.iter().all(|term| {
+                let holds = match &term.test {
+                    Test::Name(test) => test.holds(name),
+                    Test::Inside(test) => {
+                        is_inside(&all, row, |span| test.holds(snapshot.names().get(NameIdx(span.row.name)).text))
+                    }
+                    Test::Within(SpanPosition { track: number, depth, start_ns }) => {
+                        *number == format!("#{}", track.0 + 1)
+                            && is_inside(&all, row, |span| {
+                                span.row.start_ns == *start_ns && snapshot.lane(span.index.lane).depth == *depth
+                            })
+                    }
+                    other => panic!("{other:?}"),
+                };
+                holds != term.negated
+            });
+            if reaches_in && passes {
+                let (row, dur_ns) = (row.0, row.0.row.value);
+                hits.push(Hit { start_ns, row: row.index, dur_ns, name: NameIdx(row.row.name) });
+            }
+        }
+    }
+    hits.sort();
+    hits
+}
+
+fn scope_of(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64>), tracks: TrackSet) -> Scope {
+    Scope { tracks, ..Scope::from_range(range.0, range.1).matching(Matcher::new(snapshot, filter)) }
+}
+
+fn hits_of(snapshot: &Snapshot, scope: &Scope) -> Vec<Hit> {
+    let hits = search(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap();
+    let listed: Vec<Hit> = hits.from(i64::MIN).collect();
+    assert_eq!(hits.total(), listed.len() as u64);
+    listed
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_question_takes_the_rows_that_a_loop_over_the_spans_above_takes(
+        seed in 0u64..1 << 40,
+        lanes in 1u16..5,
+        rows in prop_oneof![1usize..20, 60usize..140],
+        range in (prop::option::of(-30i64..300), prop::option::of(-30i64..300)),
+        tracks in prop_oneof![Just(None), prop::collection::vec(0u32..3, 0..3).prop_map(Some)],
+        texts in prop::collection::vec(prop_oneof![
+            Just("in:Run"), Just("-in:Paint"), Just("in:/^(Run|Read)$/"), Just("in:~lyt"), Just("in:nothing"),
+            Just("-in:/./"), Just("Read"), Just("WITHIN"), Just("-WITHIN"),
+        ], 1..4),
+        chosen in 0usize..1000,
+    ) {
+        let snapshot = trace(lanes, rows, seed);
+        // A span of the trace, or a place where none starts.
+        let all = rows_of_track(&snapshot, TrackIdx(seed as u32 % 3));
+        let (span, depth) = all[chosen % all.len()];
+        let within = SpanPosition::new(TrackIdx(seed as u32 % 3), depth.min(2) as u16, span.row.start_ns);
+        let text = texts.join(" ").replace("WITHIN", &format!("within:{within}"));
+        let filter = Filter::parse(&text).unwrap();
+        let tracks = tracks.map_or(TrackSet::ALL, |tracks| tracks.into_iter().map(TrackIdx).collect());
+        let scope = scope_of(&snapshot, &filter, range, tracks);
+        let expected = scanned(&snapshot, &filter, &scope);
+        prop_assert_eq!(&hits_of(&snapshot, &scope), &expected, "{}", &text);
+
+        let is_spans = |hit: &&Hit| snapshot.lane(hit.row.lane).kind == LaneKind::Spans;
+        let spans: Vec<Hit> = expected.iter().filter(is_spans).copied().collect();
+        let growing = GrowingTotals::default();
+        aggregate(&snapshot, &scope.matcher, &scope, &growing, &Cancel::default(), &Progress::default()).unwrap();
+        let counted: u64 = growing.so_far().by_name().iter().map(|(_, totals)| totals.count).sum();
+        prop_assert_eq!(counted, spans.len() as u64, "{}", &text);
+        let mut by_length = spans.clone();
+        by_length.sort_by_key(|hit| (u64::MAX - hit.dur_ns, *hit));
+        by_length.truncate(7);
+        prop_assert_eq!(longest(&snapshot, &scope, 7, &Cancel::default()).unwrap(), by_length);
+        let parts = over_time(&snapshot, &scope, (-1000, 5000), 3, &Cancel::default()).unwrap();
+        prop_assert_eq!(parts.iter().sum::<u64>(), expected.len() as u64);
+        if scope.tracks.is_all() && range == (None, None) {
+            let buckets = Buckets::covering(-64, 4096, 1 << 13);
+            for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
+                let cells = filtered::longest(&snapshot, &scope.matcher, lane, buckets, &Cancel::default()).unwrap();
+                let of_lane = expected.iter().filter(|hit| hit.row.lane == lane);
+                let most = of_lane.map(|hit| hit.dur_ns).max();
+                let shown = cells.iter().map(|cell| cell.start_ns.abs_diff(cell.end_ns)).max();
+                prop_assert_eq!(shown, most, "{}", &text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_term_that_may_keep_nothing_answers_the_same(seed in 0u64..1 << 40, rows in 60usize..140) {
+        let snapshot = trace(4, rows, seed);
+        let is_named = |name| ["Run", "Idle"].contains(&snapshot.names().get(NameIdx(name)).text);
+        let names = NameSet::new(&(0..snapshot.names().len() as u32).map(is_named).collect::<Vec<_>>());
+        let kept = Inside::named(&snapshot, names.clone(), false);
+        let forgetful = Inside::with_kept_max(&snapshot, names, false, 0);
+        for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
+            let rows = SortedRows::new(&snapshot, [lane], None, None);
+            let starts: Vec<i64> = rows.map(|row| row.row.start_ns).collect();
+            for block in starts.chunks(64) {
+                prop_assert_eq!(kept.rows_of(&snapshot, lane, block), forgetful.rows_of(&snapshot, lane, block));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_span_is_named_by_its_thread_or_by_the_number_of_its_track() {
+    let snapshot = trace(3, 100, 9);
+    let all = rows_of_track(&snapshot, TrackIdx(1));
+    let (span, depth) = all.iter().find(|(row, depth)| *depth == 0 && row.row.value > 8).copied().unwrap();
+    let count = |text: &str| {
+        let filter = Filter::parse(text).unwrap();
+        hits_of(&snapshot, &Scope::from_matcher(Matcher::new(&snapshot, &filter))).len()
+    };
+    let start_ns = span.row.start_ns;
+    let by_number = count(&format!("within:#2/{depth}@{start_ns}"));
+    assert!(by_number > 0);
+    assert_eq!(count(&format!("within:1/{depth}@{start_ns}")), by_number, "the thread has the id 1");
+    assert_eq!(count(&format!("within:1/{depth}@{}ns", start_ns)), by_number);
+    for nowhere in ["#0/0@1", "#4/0@1", "nobody/0@1", "1/9@1", "1/0@99999999"] {
+        assert_eq!(count(&format!("within:{nowhere}")), 0, "{nowhere}");
+        assert_eq!(count(&format!("-within:{nowhere}")), count(""), "{nowhere}");
+    }
+}
+
+#[test]
+fn the_tracks_of_a_scope_are_those_that_its_terms_name() {
+    let snapshot = trace(1, 2, 3);
+    let tracks = |text: &str, tracks| {
+        let filter = Filter::parse(text).unwrap();
+        scope_of(&snapshot, &filter, (None, None), tracks).span_tracks(&snapshot)
+    };
+    let set = |tracks: &[u32]| tracks.iter().copied().map(TrackIdx).collect::<TrackSet>();
+    assert_eq!(tracks("in:Run", TrackSet::ALL), TrackSet::ALL);
+    assert_eq!(tracks("process:0", TrackSet::ALL), set(&[0, 2]));
+    assert_eq!(tracks("process:0", set(&[0, 1])), set(&[0]));
+    assert_eq!(tracks("-thread:1 Run", set(&[0, 1])), set(&[0]));
+    assert_eq!(tracks("", set(&[])), set(&[]));
+}

@@ -1,0 +1,57 @@
+//! Some of the names of a trace as bits: whether a name is one of them costs a look at a word.
+
+use crate::model::NameIdx;
+use crate::store::block::{BLOCK_ROWS, Block};
+use crate::store::signature::NameSignature;
+
+/// Some of the names of a capture.
+#[derive(Debug, Clone)]
+pub(super) struct NameSet {
+    /// One bit a name.
+    bits: Vec<u64>,
+    /// The smallest and the largest of them; the other way round if there are none.
+    bounds: (u32, u32),
+    signature: NameSignature,
+}
+
+impl NameSet {
+    pub(super) fn new(names: &[bool]) -> Self {
+        let mut bits = vec![0u64; names.len().div_ceil(64)];
+        let held = || (0u32..).zip(names).filter(|(_, held)| **held).map(|(name, _)| name);
+        held().for_each(|name| bits[name as usize / 64] |= 1 << (name % 64));
+        let bounds = (held().next().unwrap_or(u32::MAX), held().last().unwrap_or(0));
+        Self { bits, bounds, signature: held().map(NameIdx).collect() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.bounds.0 > self.bounds.1
+    }
+
+    /// Whether an extent with this signature may hold one of them.
+    pub(super) fn may_be_in(&self, signature: &[u64]) -> bool {
+        !self.is_empty() && self.signature.may_meet(signature)
+    }
+
+    pub(super) fn has(&self, name: u32) -> bool {
+        self.bits.get(name as usize / 64).is_some_and(|word| word >> (name % 64) & 1 != 0)
+    }
+
+    /// The rows of a block with one of these names, one bit each.
+    pub(super) fn rows_of(&self, block: &Block<'_>) -> u64 {
+        let (least, most) = block.name_bounds();
+        if most < self.bounds.0 || least > self.bounds.1 {
+            return 0;
+        }
+        if least == most {
+            return if self.has(least) { u64::MAX } else { 0 };
+        }
+        let mut names = [0; BLOCK_ROWS];
+        block.names(&mut names);
+        mask_of(&names[..block.rows()], |&name| self.has(name as u32))
+    }
+}
+
+/// The values for which `holds` is true, one bit each, the first lowest.
+pub(super) fn mask_of<T>(values: &[T], holds: impl Fn(&T) -> bool) -> u64 {
+    values.iter().rev().fold(0, |mask, value| mask << 1 | u64::from(holds(value)))
+}

@@ -1,0 +1,41 @@
+//! Whether single rows match, for readers that meet the rows of many lanes in one order of time. Each block is judged
+//! once, when its first row comes; of a lane, only the last block is kept, 32 bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::matcher::Matcher;
+use super::rows::SortedRow;
+use super::scan::LaneScan;
+use super::snapshot::Snapshot;
+use crate::store::LaneIdx;
+use crate::store::details::DetailReader;
+
+/// Judges rows that come lane by lane in order.
+pub(crate) struct RowFilter<'a> {
+    snapshot: &'a Snapshot,
+    matcher: Arc<Matcher>,
+    /// By lane: the rows of the last block, and which of them match.
+    blocks: FxHashMap<LaneIdx, (Range<u64>, u64)>,
+    reader: DetailReader,
+}
+
+impl<'a> RowFilter<'a> {
+    #[must_use]
+    pub(crate) fn new(snapshot: &'a Snapshot, matcher: Arc<Matcher>) -> Self {
+        Self { snapshot, matcher, blocks: FxHashMap::default(), reader: DetailReader::default() }
+    }
+
+    /// Whether a row matches.
+    pub(crate) fn passes(&mut self, row: &SortedRow) -> bool {
+        let (lane, row) = (row.index.lane, row.index.row);
+        let (rows, mask) = self.blocks.entry(lane).or_insert((0..0, 0));
+        if !rows.contains(&row) {
+            let scan = LaneScan::from_rows(self.snapshot, &self.matcher, lane, 0..u64::MAX);
+            (*rows, *mask) = scan.block_at(row, &mut self.reader).unwrap_or((row..row + 1, 0));
+        }
+        *mask >> (row - rows.start) & 1 != 0
+    }
+}
