@@ -11,6 +11,7 @@ use longspan::facade::formats::native::write::NativeWriter;
 use longspan::facade::ingest::{self, CachePolicy, LoadOptions, Loaded};
 use longspan::facade::query::Snapshot;
 use longspan::facade::query::rows::SortedRows;
+use longspan::facade::query::scope::Scope;
 use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::{DetailRef, LaneIdx, LaneKind, LoadStats, Summary};
 use longspan::facade::synth::{Synth, SynthOptions, write};
@@ -171,7 +172,10 @@ fn a_part_of_a_capture_and_a_capture_beside_others_carry_and_use_no_store() {
     let path = synthetic(folder.path(), 5_000);
     let (first, part, whole) = (load(&path), folder.path().join("part.longspan"), folder.path().join("whole.longspan"));
     let snapshot = Snapshot::new(first.store.clone());
-    let options = ExportOptions { from_ns: Some(snapshot.start_ns() + 1), ..ExportOptions::whole(CARRYING) };
+    let options = ExportOptions {
+        scope: Scope::from_range(Some(snapshot.start_ns() + 1), None),
+        ..ExportOptions::whole(CARRYING)
+    };
     export(&snapshot, &"/none".into(), &part, &options, &Cancel::default(), &Progress::default()).expect("exported");
     assert!(!used_store(&load(&part)));
     exported(&first, &whole, CARRYING);

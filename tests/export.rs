@@ -12,6 +12,7 @@ use longspan::facade::model::args::Detail;
 use longspan::facade::model::{Loss, NameIdx, Sources};
 use longspan::facade::query::Snapshot;
 use longspan::facade::query::rows::SortedRows;
+use longspan::facade::query::scope::{Scope, TrackChoice};
 use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::flow::FlowPoint;
 use longspan::facade::store::{DetailRef, LaneIdx, LaneKind};
@@ -367,7 +368,9 @@ fn a_part_of_a_capture_stands_by_itself() {
         assert!(has_parent && has_other_end || track.is_some());
         for format in FORMATS {
             let (from_ns, to_ns) = (Some(range.0), Some(range.1));
-            let options = ExportOptions { from_ns, to_ns, track: track.clone(), ..ExportOptions::whole(format) };
+            let choice = TrackChoice { track: track.clone(), ..TrackChoice::default() };
+            let scope = Scope::from_range(from_ns, to_ns).on_tracks(&snapshot, &choice);
+            let options = ExportOptions { format, scope };
             let mut found = seen(&exported(&snapshot, &options));
             // Flows are numbered from the first one present.
             found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));
@@ -384,8 +387,7 @@ fn what_stands_outside_of_a_part_says_so() {
     let snapshot = ugly(folder.path());
     let path = folder.path().join("part.json");
     let options = ExportOptions {
-        from_ns: Some(20_500),
-        to_ns: Some(22_000),
+        scope: Scope::from_range(Some(20_500), Some(22_000)),
         ..ExportOptions::whole(ExportFormat::ChromeJson { gzip: false })
     };
     export_to(&snapshot, &path, &options);
@@ -414,6 +416,11 @@ fn the_last_moment_of_time_is_part_of_a_capture() {
     }
 }
 
+fn on_tracks(snapshot: &Snapshot, expression: &str) -> Scope {
+    let track = Some(Regex::new(expression).expect("an expression"));
+    Scope::default().on_tracks(snapshot, &TrackChoice { track, ..TrackChoice::default() })
+}
+
 #[test]
 fn only_tracks_that_were_asked_for_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -422,8 +429,8 @@ fn only_tracks_that_were_asked_for_are_written() {
     for (expression, part) in
         [("^worker 1$", " worker 1 "), ("memory", " memory "), ("game", " game "), ("^1004$", "1004")]
     {
-        let track = Some(Regex::new(expression).expect("an expression"));
-        let options = ExportOptions { track, ..ExportOptions::whole(COMPACT) };
+        let scope = on_tracks(&snapshot, expression);
+        let options = ExportOptions { scope, ..ExportOptions::whole(COMPACT) };
         let mut found = seen(&exported(&snapshot, &options));
         assert!(!found.is_empty() && found.len() < all.len(), "{expression}");
         let mut expected = part_of(&all, (i64::MIN, i64::MAX), |row| row.track.contains(part));
@@ -432,8 +439,8 @@ fn only_tracks_that_were_asked_for_are_written() {
         expected.sort();
         assert_same(&found, &expected, expression);
     }
-    let none = Some(Regex::new("no such track").expect("an expression"));
-    let options = ExportOptions { track: none, ..ExportOptions::whole(COMPACT) };
+    let scope = on_tracks(&snapshot, "no such track");
+    let options = ExportOptions { scope, ..ExportOptions::whole(COMPACT) };
     assert!(seen(&exported(&snapshot, &options)).is_empty());
 }
 

@@ -17,6 +17,7 @@ use longspan::facade::model::{
 };
 use longspan::facade::query::Snapshot;
 use longspan::facade::query::rows::SortedRows;
+use longspan::facade::query::scope::Scope;
 use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::{DetailRef, LaneIdx, LaneKind};
 use longspan::facade::synth::{Synth, SynthOptions, write};
@@ -318,7 +319,11 @@ fn a_part_marks_what_stands_outside_of_it() {
     let output = folder.path().join("out");
     let end_ns = middle_ns + (snapshot.end_ns() - middle_ns) / 2;
     let (from_ns, to_ns) = (Some(middle_ns), Some(end_ns));
-    export_to(&snapshot, &output, &ExportOptions { from_ns, to_ns, ..ExportOptions::whole(WHOLE) });
+    export_to(
+        &snapshot,
+        &output,
+        &ExportOptions { scope: Scope::from_range(from_ns, to_ns), ..ExportOptions::whole(WHOLE) },
+    );
     for table in ["spans", "counters"] {
         let rows = rows(&output.join(format!("{table}.parquet")));
         let (mut inside, mut outside) = (0, 0);

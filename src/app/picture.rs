@@ -8,8 +8,11 @@ use super::{AppError, AppOptions};
 use crate::app::offscreen::{Headless, write_png};
 use crate::base::cancel::Cancel;
 use crate::export;
+use crate::frame::filtered::Filtered;
 use crate::model::Sources;
 use crate::query::Snapshot;
+use crate::query::matcher::Matcher;
+use crate::query::scope::Scope;
 use crate::render::readback::{self, Pixels, paint_offscreen};
 use crate::render::{Gpu, GpuError, Painter};
 use crate::scene::color::Shade;
@@ -24,10 +27,8 @@ pub struct PictureOptions {
     pub size_px: [u32; 2],
     /// Physical pixels for each point.
     pub scale: f32,
-    /// The first time in view; the start of the capture if not given.
-    pub from_ns: Option<i64>,
-    /// The last time in view; the end of the capture if not given.
-    pub to_ns: Option<i64>,
+    /// The part in view: its time and its tracks. What does not pass its filter is dimmed, as by a search.
+    pub scope: Scope,
     /// The theme of the picture, dark or light.
     pub shade: Shade,
     /// The colour scheme of spans in the picture.
@@ -41,8 +42,7 @@ impl Default for PictureOptions {
         Self {
             size_px: [1920, 1080],
             scale: 1.0,
-            from_ns: None,
-            to_ns: None,
+            scope: Scope::default(),
             shade: Shade::Dark,
             colors: Colors::default(),
             title: String::new(),
@@ -77,12 +77,16 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     // Without the adapter's name: a picture is of the capture, and the same wherever it is drawn.
     app.set_adapter(String::new(), gpu.is_software());
     app.wait_for_fonts();
-    let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
+    let Scope { from_ns, to_ns, .. } = options.scope;
+    let range = (from_ns.unwrap_or(snapshot.start_ns()), to_ns.unwrap_or(snapshot.end_ns()));
     let survey = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
     app.show_capture(snapshot, Sources::from(&options.title), false);
     app.leave_damage();
     if let Some(timeline) = app.timeline_mut() {
         timeline.wait_for_all();
+        if !options.scope.tracks.is_all() {
+            timeline.show_only(&options.scope.tracks);
+        }
         if let Ok(survey) = survey {
             timeline.set_survey(Arc::new(survey));
         }
@@ -96,12 +100,26 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     };
     // The first pass lays out; only then the view has the width that the range is for.
     show(&mut app);
-    if let Some(timeline) = app.timeline_mut().filter(|_| options.from_ns.is_some() || options.to_ns.is_some()) {
+    if let Some(timeline) = app.timeline_mut().filter(|_| from_ns.is_some() || to_ns.is_some()) {
         timeline.show_exactly(range.0, range.1);
     }
     show(&mut app);
+    if !options.scope.matcher.is_every_row_of_lane() || !options.scope.matcher.is_every_track() {
+        dim(&mut app, &options.scope.matcher);
+    }
     let picture = show(&mut app);
     paint_offscreen(&gpu, &mut painter, options.size_px, picture)
+}
+
+/// Dims all that does not match.
+fn dim(app: &mut App, matcher: &Arc<Matcher>) {
+    let Some(timeline) = app.timeline_mut() else { return };
+    timeline.set_matcher(matcher);
+    if let Some((matcher, asked)) = timeline.unfiltered()
+        && let Ok(matching) = Filtered::find(matcher, timeline.snapshot(), asked, &Cancel::default())
+    {
+        timeline.set_matching(&Arc::new(matching));
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::ingest::{LoadError, LoadOptions, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::flow_chain;
+use crate::query::scope::Scope;
 use crate::render::readback::Pixels;
 use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
@@ -113,9 +114,8 @@ pub(crate) fn export(
     };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let (failed, output) = (Arc::clone(&wake), path.clone());
-    let whole = ExportOptions::whole(format);
-    let (from_ns, to_ns) = (range.map(|(from_ns, _)| from_ns), range.map(|(_, to_ns)| to_ns));
-    let options = ExportOptions { from_ns, to_ns, ..whole };
+    let scope = Scope::from_range(range.map(|(from_ns, _)| from_ns), range.map(|(_, to_ns)| to_ns));
+    let options = ExportOptions { format, scope };
     let work = move || {
         let result = guarded(|| {
             let written = export::export(&snapshot, &sources, &path, &options, &cancel, &progress);

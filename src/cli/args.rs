@@ -8,11 +8,12 @@ use regex::Regex;
 
 use super::error::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFilter, LowFormat,
-    LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowRowFormat, LowRows, LowSpans, LowSynth, LowTheme,
+    LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFormat, LowHues,
+    LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowSynth, LowTheme,
     LowWindow,
 };
-use super::units::{SizeArg, TimeArg};
+use super::scope::{ScopeArgs, TimeBounds};
+use super::units::SizeArg;
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
 use crate::export::format::ends_in_gz;
@@ -20,6 +21,7 @@ use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
+use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::store::cache::Cache;
@@ -34,6 +36,7 @@ pub(super) enum CliCommand {
     Info { sources: Sources, json: bool, load: Load },
     Spans { spans: Spans, load: Load },
     Stats { stats: Stats, load: Load },
+    Search { search: Search, load: Load },
     Export { export: Export, load: Load },
     Render { render: Render, load: Load },
     Synth(SynthArgs),
@@ -70,19 +73,11 @@ pub(super) enum ShowProgress {
     Not,
 }
 
-/// A range of a capture's time; `None` leaves that side open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct TimeBounds {
-    pub(crate) from: Option<TimeArg>,
-    pub(crate) to: Option<TimeArg>,
-}
-
 /// The arguments of `longspan spans`.
 #[derive(Debug)]
 pub(super) struct Spans {
     pub(crate) sources: Sources,
-    pub(crate) range: TimeBounds,
-    pub(crate) filter: Filter,
+    pub(crate) scope: ScopeArgs,
     pub(crate) limit: u64,
     pub(crate) format: RowFormat,
 }
@@ -91,9 +86,15 @@ pub(super) struct Spans {
 #[derive(Debug)]
 pub(super) struct Stats {
     pub(crate) sources: Sources,
-    pub(crate) range: TimeBounds,
-    pub(crate) filter: Filter,
+    pub(crate) scope: ScopeArgs,
     pub(crate) format: RowFormat,
+}
+
+/// The arguments of `longspan search`.
+#[derive(Debug)]
+pub(super) struct Search {
+    pub(crate) sources: Sources,
+    pub(crate) scope: ScopeArgs,
 }
 
 /// The arguments of `longspan export`.
@@ -102,8 +103,7 @@ pub(super) struct Export {
     pub(crate) sources: Sources,
     pub(crate) output: PathBuf,
     pub(crate) format: ExportFormat,
-    pub(crate) range: TimeBounds,
-    pub(crate) track: Option<Regex>,
+    pub(crate) scope: ScopeArgs,
 }
 
 /// The arguments of `longspan render`.
@@ -118,7 +118,7 @@ pub(super) struct Render {
     /// Dark or light; `None`: as the desktop is set.
     pub(crate) shade: Option<Shade>,
     pub(crate) colors: Colors,
-    pub(crate) range: TimeBounds,
+    pub(crate) scope: ScopeArgs,
 }
 
 /// The arguments of `longspan synth`.
@@ -151,27 +151,32 @@ impl CliCommand {
                 Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
             }
             Some(LowCommand::Spans(LowSpans { rows, limit })) => {
-                let (Stats { sources, range, filter, format }, load) = stats(rows)?;
-                let spans = Spans { sources, range, filter, limit: limit.unwrap_or(u64::MAX), format };
+                let (Stats { sources, scope, format }, load) = stats(rows)?;
+                let spans = Spans { sources, scope, limit: limit.unwrap_or(u64::MAX), format };
                 Self::Spans { spans, load }
             }
             Some(LowCommand::Stats(rows)) => {
                 let (stats, load) = stats(rows)?;
                 Self::Stats { stats, load }
             }
+            Some(LowCommand::Search(LowSearch { capture: files, query, scope, common })) => {
+                let mut scope = scope_args(scope)?;
+                scope.filter.terms.extend(filter("QUERY", &query)?.terms);
+                Self::Search { search: Search { sources: capture(files)?, scope }, load: load(common)? }
+            }
             Some(LowCommand::Export(low)) => {
                 let format = export_format(&low)?;
-                let LowExport { capture: files, output, range, track, common, .. } = low;
-                let (range, track) = (time_range(&range)?, expression("--track", track)?);
+                let LowExport { capture: files, output, scope, common, .. } = low;
+                let scope = scope_args(scope)?;
                 let (sources, output) = (capture(files)?, to_write(output));
                 if !matches!(format, ExportFormat::Csv { .. }) {
                     refuse_terminal(&output)?;
                 }
-                Self::Export { export: Export { sources, output, format, range, track }, load: load(common)? }
+                Self::Export { export: Export { sources, output, format, scope }, load: load(common)? }
             }
             Some(LowCommand::Render(low)) => {
-                let LowRender { capture: files, output, size, scale, theme, color, palette, range, common } = low;
-                let (colors, range) = (colors(color, palette), time_range(&range)?);
+                let LowRender { capture: files, output, size, scale, theme, color, palette, scope, common } = low;
+                let (colors, scope) = (colors(color, palette), scope_args(scope)?);
                 let shade = match theme {
                     LowTheme::Dark => Some(Shade::Dark),
                     LowTheme::Light => Some(Shade::Light),
@@ -179,7 +184,7 @@ impl CliCommand {
                 };
                 let (sources, output) = (capture(files)?, to_write(output));
                 refuse_terminal(&output)?;
-                let render = Render { sources, output, size, scale, shade, colors, range };
+                let render = Render { sources, output, size, scale, shade, colors, scope };
                 Self::Render { render, load: load(common)? }
             }
             Some(LowCommand::Synth(low)) => {
@@ -204,20 +209,15 @@ impl CliCommand {
     }
 }
 
-impl TimeBounds {
-    /// The range on the clock of a capture, as its first nanosecond and the first after it.
-    #[must_use]
-    pub(super) fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
-        (self.from.map(|from| from.on_clock_of(start_ns)), self.to.map(|to| to.on_clock_of(start_ns)))
-    }
-}
-
 /// The arguments of a command that reads rows, and those of its load.
 fn stats(low: LowRows) -> Result<(Stats, Load), CliError> {
-    let LowRows { capture: files, range, filter, format, cells, common } = low;
+    let LowRows { capture: files, scope, name, format, cells, common } = low;
     let format = row_format(format, cells)?;
-    let (range, filter) = (time_range(&range)?, filter_of(filter)?);
-    let stats = Stats { sources: capture(files)?, range, filter, format };
+    let mut scope = scope_args(scope)?;
+    if let Some(name) = expression("--name", name)? {
+        scope.filter.terms.push(Term { negated: false, test: Test::Name(TextTest::Expression(name)) });
+    }
+    let stats = Stats { sources: capture(files)?, scope, format };
     Ok((stats, load(common)?))
 }
 
@@ -329,27 +329,20 @@ fn colors(by: LowColorBy, hues: LowHues) -> Colors {
     Colors { by, hues }
 }
 
-fn time_range(low: &LowRange) -> Result<TimeBounds, CliError> {
-    match (low.from, low.to) {
-        (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))
-        | (Some(TimeArg::FromStart(from)), Some(TimeArg::FromStart(to)))
-            if to <= from =>
-        {
-            Err(CliError::Usage(format!("--to must be later than --from, but {to} ns is not later than {from} ns")))
-        }
-        (from, to) => Ok(TimeBounds { from, to }),
-    }
+fn scope_args(low: LowScope) -> Result<ScopeArgs, CliError> {
+    let LowScope { from, to, track, process, thread, filter: query } = low;
+    let range = TimeBounds { from, to };
+    range.check()?;
+    let tracks = TrackChoice {
+        track: expression("--track", track)?,
+        process: expression("--process", process)?,
+        thread: expression("--thread", thread)?,
+    };
+    Ok(ScopeArgs { range, tracks, filter: filter("--filter", query.as_deref().unwrap_or_default())? })
 }
 
-/// A filter, and the expression that names must match beside it.
-fn filter_of(low: LowFilter) -> Result<Filter, CliError> {
-    let LowFilter { name, filter } = low;
-    let filter = Filter::parse(filter.as_deref().unwrap_or_default());
-    let mut filter = filter.map_err(|error| CliError::Usage(format!("--filter: {error}")))?;
-    if let Some(name) = expression("--name", name)? {
-        filter.terms.push(Term { negated: false, test: Test::Name(TextTest::Expression(name)) });
-    }
-    Ok(filter)
+fn filter(option: &str, text: &str) -> Result<Filter, CliError> {
+    Filter::parse(text).map_err(|error| CliError::Usage(format!("{option}: {error}")))
 }
 
 fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliError> {

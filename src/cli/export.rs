@@ -17,8 +17,7 @@ pub(super) fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
 
 fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&wanted.sources, how)?.store);
-    let (from_ns, to_ns) = wanted.range.on_clock_of(snapshot.start_ns());
-    let options = ExportOptions { format: wanted.format, from_ns, to_ns, track: wanted.track.clone() };
+    let options = ExportOptions { format: wanted.format, scope: wanted.scope.on(&snapshot)? };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let written = export::export(&snapshot, &wanted.sources, &wanted.output, &options, &Cancel::default(), &progress);

@@ -103,16 +103,43 @@ pub(super) enum LowProgress {
     Never,
 }
 
-/// A part of a trace's time.
+/// The part of a trace that a command is about: all of these must hold.
 #[derive(Debug, Args)]
-pub(super) struct LowRange {
+#[command(next_help_heading = "Scope")]
+pub(super) struct LowScope {
     /// The first time: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) from: Option<TimeArg>,
     /// The first time that is no longer wanted
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) to: Option<TimeArg>,
+    /// Only tracks whose name, process name or id has a match of this regular expression
+    #[arg(long, value_name = "RE", allow_hyphen_values = true)]
+    pub(crate) track: Option<String>,
+    /// Only processes whose name has a match of this regular expression, or whose id is one
+    #[arg(long, value_name = "RE", allow_hyphen_values = true)]
+    pub(crate) process: Option<String>,
+    /// Only tracks whose name has a match of this regular expression, or whose thread's id is one
+    #[arg(long, value_name = "RE", allow_hyphen_values = true)]
+    pub(crate) thread: Option<String>,
+    /// Only what passes a filter, such as 'dur>1ms cat:io in:RunTask -idle'; --help lists its words
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true, long_help = FILTER_HELP)]
+    pub(crate) filter: Option<String>,
 }
+
+/// The words of a filter, for people.
+const FILTER_HELP: &str = "\
+Only what passes a filter: words that must all hold, such as 'dur>1ms cat:io in:RunTask -idle'
+
+  read  /^read_(all|some)$/  ~rdall     a part of the name, a regular expression, these letters in order
+  cat:io  thread:worker  process:db     the category, track or thread id, process or its id says so
+  dur>1ms  dur<=2s  dur=0               the duration
+  arg.url=/index.html  arg.url:index    an argument is this, or says so
+  in:RunTask  in:/^Run/                 a span of that name is open above it on its track when it starts
+  within:worker/2@1.5ms                 so is the span of the track or thread id `worker`, depth 2, that starts at
+                                        1.5 ms; within:#17/2@1500 for the track that `dump` numbers 17
+  -cat:io                               the rest does not hold
+  \"a b\"  cat:\"a b\"                   quotes keep blanks and marks as they stand";
 
 /// The commands, in the order of the help text.
 #[derive(Debug, Subcommand)]
@@ -125,6 +152,8 @@ pub(super) enum LowCommand {
     Spans(LowSpans),
     /// Print the spans of a trace added up by name, those with the most time first
     Stats(LowRows),
+    /// Count the spans, instants and samples of a trace that pass a filter
+    Search(LowSearch),
     /// Write a trace back, sorted
     Export(LowExport),
     /// Draw a trace into a PNG file, the same picture as the window's
@@ -156,26 +185,16 @@ pub(super) struct LowInfo {
     pub(crate) common: LowCommon,
 }
 
-/// The choice of rows to print.
-#[derive(Debug, Args)]
-pub(super) struct LowFilter {
-    /// Only spans whose name has a match of this regular expression
-    #[arg(long, value_name = "RE")]
-    pub(crate) name: Option<String>,
-    /// Only spans that pass a filter, such as 'dur>1ms cat:io -idle'; see the README
-    #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
-    pub(crate) filter: Option<String>,
-}
-
 /// Rows of a trace, and how they are written.
 #[derive(Debug, Args)]
 pub(super) struct LowRows {
     #[command(flatten)]
     pub(crate) capture: LowCapture,
     #[command(flatten)]
-    pub(crate) range: LowRange,
-    #[command(flatten)]
-    pub(crate) filter: LowFilter,
+    pub(crate) scope: LowScope,
+    /// Only spans whose name has a match of this regular expression
+    #[arg(long, value_name = "RE")]
+    pub(crate) name: Option<String>,
     /// How to write them
     #[arg(long, default_value = "csv")]
     pub(crate) format: LowRowFormat,
@@ -192,6 +211,19 @@ pub(super) struct LowSpans {
     /// At most so many spans
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowSearch {
+    #[command(flatten)]
+    pub(crate) capture: LowCapture,
+    /// What to look for: a filter, with the words of --filter; after -- where it begins with a minus
+    #[arg(value_name = "QUERY", required = true)]
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) scope: LowScope,
+    #[command(flatten)]
+    pub(crate) common: LowCommon,
 }
 
 /// How the cells of comma-separated text are written.
@@ -237,10 +269,7 @@ pub(super) struct LowExport {
     #[arg(long)]
     pub(crate) format: Option<LowFormat>,
     #[command(flatten)]
-    pub(crate) range: LowRange,
-    /// Only tracks whose name, process name or id has a match of this regular expression
-    #[arg(long, value_name = "RE")]
-    pub(crate) track: Option<String>,
+    pub(crate) scope: LowScope,
     /// Of Parquet: files of its own for each process
     #[arg(long)]
     pub(crate) by_process: bool,
@@ -275,7 +304,7 @@ pub(super) struct LowRender {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) palette: LowHues,
     #[command(flatten)]
-    pub(crate) range: LowRange,
+    pub(crate) scope: LowScope,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }

@@ -16,6 +16,8 @@ mod load;
 mod low_args;
 mod messages;
 mod progress_line;
+mod scope;
+mod search;
 mod spans;
 mod stats;
 mod stdout;
@@ -96,6 +98,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Info { sources, json, load } => info::print(&sources, json, &load),
         CliCommand::Spans { spans, load } => spans::print(&spans, &load),
         CliCommand::Stats { stats, load } => stats::print(&stats, &load),
+        CliCommand::Search { search, load } => search::print(&search, &load),
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),
         CliCommand::CacheClear { folder } => cache::clear(&folder),

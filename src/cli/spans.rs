@@ -10,8 +10,6 @@ use crate::base::progress::Progress;
 use crate::export::csv::span_row;
 use crate::export::table::TableWriter;
 use crate::query::Snapshot;
-use crate::query::matcher::Matcher;
-use crate::query::scope::Scope;
 use crate::query::search::{Hit, search};
 
 /// The most spans of one time that are put in order of depth: those of a capture in which all times are
@@ -25,9 +23,7 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&spans.sources, how)?.store);
-    let (from_ns, to_ns) = spans.range.on_clock_of(snapshot.start_ns());
-    let matcher = Matcher::new(&snapshot, &spans.filter);
-    let scope = Scope::from_range(from_ns, to_ns).matching(matcher).spans();
+    let scope = spans.scope.on(&snapshot)?.spans();
     let Ok(hits) = search(&snapshot, &scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
     rows_to_stdout(snapshot.store(), |out| {
         let mut table = TableWriter::begin(out, spans.format)?;

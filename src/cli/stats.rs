@@ -11,8 +11,6 @@ use crate::export::check;
 use crate::export::table::{RowFormat, json_text};
 use crate::query::Snapshot;
 use crate::query::aggregate::{GrowingTotals, aggregate};
-use crate::query::matcher::Matcher;
-use crate::query::scope::Scope;
 
 /// The columns that are numbers, in order: a contract with scripts. All but `count` are nanoseconds.
 const NUMBERS: [&str; 8] = ["count", "total", "self", "mean", "p50", "p99", "min", "max"];
@@ -24,12 +22,10 @@ pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
 
 fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&stats.sources, how)?.store);
-    let (from_ns, to_ns) = stats.range.on_clock_of(snapshot.start_ns());
-    let scope = Scope::from_range(from_ns, to_ns);
-    let matcher = Matcher::new(&snapshot, &stats.filter);
+    let scope = stats.scope.on(&snapshot)?;
     let (growing, progress) = (GrowingTotals::default(), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
-    aggregate(&snapshot, &matcher, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
+    aggregate(&snapshot, &scope.matcher, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
     drop(line);
     check(snapshot.store())?;
     let totals = growing.into_totals();

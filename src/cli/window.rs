@@ -1,9 +1,10 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
-use super::args::{Load, Render, TimeBounds};
+use super::args::{Load, Render};
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::messages::say;
+use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
 use super::units::SizeArg;
 use crate::app::demo::demo_capture;
@@ -44,9 +45,9 @@ pub(super) fn demo(how: &Load) -> Result<(), CliError> {
     let capture = demo_capture(&folder, &Cancel::default()).map_err(CliError::Demo)?;
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
-    let (sources, colors, range) = (Sources::from(&capture), Colors::default(), TimeBounds::default());
+    let (sources, colors, scope) = (Sources::from(&capture), Colors::default(), ScopeArgs::default());
     let (output, shade) = (picture.clone(), Some(Shade::Dark));
-    render(&Render { sources, output, size, scale: 1.0, shade, colors, range }, how)?;
+    render(&Render { sources, output, size, scale: 1.0, shade, colors, scope }, how)?;
     let picture = picture.display().to_string();
     to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", escaped(&picture))?))
 }
@@ -57,13 +58,13 @@ pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
 }
 
 fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
-    let Render { sources, output, size, scale, shade, colors, range } = render;
+    let Render { sources, output, size, scale, shade, colors, scope } = render;
     let snapshot = Snapshot::new(load(sources, how)?.store);
-    let (from_ns, to_ns) = range.on_clock_of(snapshot.start_ns());
+    let scope = scope.on(&snapshot)?;
     let title = sources.title();
     let size_px = [size.width_px, size.height_px];
     let shade = shade.or_else(|| desktop::settings().shade).unwrap_or_default();
-    let options = PictureOptions { size_px, scale: *scale, from_ns, to_ns, shade, colors: *colors, title };
+    let options = PictureOptions { size_px, scale: *scale, scope, shade, colors: *colors, title };
     Ok(render_png(&snapshot, &options, sources, output)?)
 }
 

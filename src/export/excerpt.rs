@@ -5,6 +5,7 @@
 //! with the flows of the part, not with its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -13,7 +14,10 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::cursor::LaneCursor;
+use crate::query::matcher::Matcher;
+use crate::query::row_filter::RowFilter;
 use crate::query::rows::{SortedRow, SortedRows};
+use crate::query::scope::Scope;
 use crate::query::span_sweep::SpanSweep;
 use crate::store::flow::{FlowPoint, FlowRole};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
@@ -28,24 +32,48 @@ pub(crate) struct Excerpt {
     pub(crate) lanes: Vec<LaneIdx>,
     /// The first time, and the first that is not wanted.
     pub(crate) range: (Option<i64>, Option<i64>),
+    /// Which of the rows are wanted; `None`: all.
+    matcher: Option<Arc<Matcher>>,
     /// Rows from outside of these, in order of time, parents first.
     pub(crate) outside: Vec<SortedRow>,
+}
+
+/// The rows of an excerpt within its range, in order of time.
+pub(crate) struct ExcerptRows<'a> {
+    rows: SortedRows<'a>,
+    filter: Option<RowFilter<'a>>,
+}
+
+impl Iterator for ExcerptRows<'_> {
+    type Item = SortedRow;
+
+    fn next(&mut self) -> Option<SortedRow> {
+        let Some(filter) = &mut self.filter else { return self.rows.next() };
+        self.rows.by_ref().find(|row| filter.passes(row))
+    }
 }
 
 impl Excerpt {
     /// The part that `options` ask for. Fails if it was asked to stop.
     pub(crate) fn new(snapshot: &Snapshot, options: &ExportOptions, cancel: &Cancel) -> Result<Self, Cancelled> {
         let all = || snapshot.capture_lanes();
-        let is_wanted = |lane: &LaneIdx| {
-            options.track.as_ref().is_none_or(|track| track_matches(snapshot, snapshot.lane(*lane).track, track))
+        let Scope { from_ns, to_ns, matcher, .. } = &options.scope;
+        let matcher = (!matcher.is_every_row_of_lane()).then(|| Arc::clone(matcher));
+        let tracks = options.scope.span_tracks(snapshot);
+        let is_wanted = |&lane: &LaneIdx| {
+            let info = snapshot.lane(lane);
+            // A filter of rows asks neither for counters nor for flows.
+            let is_judged = matches!(info.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples);
+            tracks.contains(info.track) && (matcher.is_none() || is_judged)
         };
         let lanes: Vec<LaneIdx> = all().filter(is_wanted).collect();
-        let mut excerpt = Self { lanes, range: (options.from_ns, options.to_ns), outside: Vec::new() };
-        if excerpt.lanes.len() == all().count() && excerpt.range == (None, None) {
+        let mut excerpt = Self { lanes, range: (*from_ns, *to_ns), matcher, outside: Vec::new() };
+        let has_all_lanes = excerpt.lanes.len() == all().count();
+        if has_all_lanes && excerpt.range == (None, None) || excerpt.matcher.is_some() {
             return Ok(excerpt);
         }
         let mut needed: BTreeSet<RowIdx> =
-            excerpt.lanes.iter().filter_map(|&lane| held_value(snapshot, lane, options.from_ns?)).collect();
+            excerpt.lanes.iter().filter_map(|&lane| held_value(snapshot, lane, (*from_ns)?)).collect();
         excerpt.other_ends(snapshot, cancel, &mut needed)?;
         needed.retain(|&row| !excerpt.contains(snapshot, row));
         excerpt.outside = needed.into_iter().filter_map(|row| sorted_row(snapshot, row)).collect();
@@ -57,7 +85,8 @@ impl Excerpt {
     #[must_use]
     pub(crate) fn by_process(&self, snapshot: &Snapshot) -> BTreeMap<ProcessIdx, Self> {
         let mut parts: BTreeMap<ProcessIdx, Self> = BTreeMap::new();
-        let empty = || Self { lanes: Vec::new(), range: self.range, outside: Vec::new() };
+        let empty =
+            || Self { lanes: Vec::new(), range: self.range, matcher: self.matcher.clone(), outside: Vec::new() };
         let process_of = |lane: LaneIdx| snapshot.track(snapshot.lane(lane).track).process;
         for &lane in &self.lanes {
             parts.entry(process_of(lane)).or_insert_with(empty).lanes.push(lane);
@@ -75,14 +104,17 @@ impl Excerpt {
         Self {
             lanes: self.lanes.iter().copied().filter(|&lane| is_spans(lane)).collect(),
             range: self.range,
+            matcher: self.matcher.clone(),
             outside: self.outside.iter().copied().filter(|row| is_spans(row.index.lane)).collect(),
         }
     }
 
     /// Its rows within the range, in order of time.
     #[must_use]
-    pub(crate) fn rows<'a>(&self, snapshot: &'a Snapshot) -> SortedRows<'a> {
-        SortedRows::new(snapshot, self.lanes.iter().copied(), self.range.0, self.range.1)
+    pub(crate) fn rows<'a>(&self, snapshot: &'a Snapshot) -> ExcerptRows<'a> {
+        let rows = SortedRows::new(snapshot, self.lanes.iter().copied(), self.range.0, self.range.1);
+        let filter = self.matcher.as_ref().map(|matcher| RowFilter::new(snapshot, Arc::clone(matcher)));
+        ExcerptRows { rows, filter }
     }
 
     /// About how many rows there are: spans that begin before the range are not counted.
@@ -201,13 +233,4 @@ fn sorted_row(snapshot: &Snapshot, index: RowIdx) -> Option<SortedRow> {
     let mut cursor = LaneCursor::new(snapshot.store(), index.lane);
     let unfinished = cursor.lane().is_unfinished(index.row);
     Some(SortedRow { index, kind: cursor.lane().info().kind, row: cursor.row(index.row)?, unfinished })
-}
-
-/// Whether a track's name, its process's name, or an id of either has a match.
-fn track_matches(snapshot: &Snapshot, track: TrackIdx, expression: &regex::Regex) -> bool {
-    let track = snapshot.track(track);
-    let process = snapshot.tracks().processes.get(track.process.index());
-    expression.is_match(&track.name)
-        || process.is_some_and(|process| expression.is_match(&process.name))
-        || [&track.key.pid, &track.key.tid].into_iter().any(|id| expression.is_match(&id.to_string()))
 }

@@ -54,7 +54,7 @@ pub fn export(
     let file = || OutputFile::create(output, sources);
     match options.format {
         ExportFormat::Native { compact } => {
-            let with_store = !compact && options.are_whole();
+            let with_store = !compact && options.scope.is_whole();
             write_file(&task, options, output, file()?, |excerpt, out| native::write(&task, excerpt, out, with_store))
         }
         ExportFormat::ChromeJson { gzip } => {

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::ops::Range;
 
-use super::excerpt::Excerpt;
+use super::excerpt::{Excerpt, ExcerptRows};
 use crate::model::{Event, EventFlags, EventKind, NameIdx, StackIdx, TrackIdx};
 use crate::query::Snapshot;
-use crate::query::rows::{SortedRow, SortedRows};
+use crate::query::rows::SortedRow;
 use crate::store::details::DetailReader;
 use crate::store::flow::{FlowPoint, FlowRole};
 use crate::store::{DetailRef, LaneKind};
@@ -29,7 +29,7 @@ pub(crate) struct ExportRows<'a> {
     excerpt: &'a Excerpt,
     /// Rows from outside of the excerpt that it needs, in order of time.
     outside: Peekable<std::slice::Iter<'a, SortedRow>>,
-    rows: Peekable<SortedRows<'a>>,
+    rows: Peekable<ExcerptRows<'a>>,
     readers: Vec<DetailReader>,
     /// Events of one time, with the ranges of their details in `tied_blobs`.
     tied: VecDeque<(Event, Range<usize>)>,

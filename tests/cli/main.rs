@@ -14,6 +14,7 @@ mod pipes;
 mod round_trip;
 mod samples;
 mod scheduling;
+mod scope;
 mod stats;
 #[cfg(target_os = "linux")] // `script` of util-linux
 mod terminal;

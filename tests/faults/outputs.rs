@@ -48,6 +48,7 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["spans", capture, "--cache", &cache], true),
         (vec!["spans", capture, "--cache", &cache, "--format", "jsonl"], true),
         (vec!["stats", capture, "--cache", &cache], true),
+        (vec!["search", capture, "a", "--cache", &cache], true),
         (vec!["dump", capture, "--cache", &cache], true),
         (vec!["export", capture, "--cache", &cache, "--format", "native", "-o", "-"], true),
         (vec!["export", capture, "--cache", &cache, "--format", "csv", "-o", "/dev/stdout"], true),

@@ -12,6 +12,7 @@ use longspan::facade::base::cancel::Cancel;
 use longspan::facade::base::progress::Progress;
 use longspan::facade::ingest::{self, CachePolicy, LoadOptions};
 use longspan::facade::query::Snapshot;
+use longspan::facade::query::scope::Scope;
 use longspan::facade::render::readback::Pixels;
 use longspan::facade::scene::color::Shade;
 
@@ -103,8 +104,7 @@ fn draw(capture: &str, range_ms: Option<(f64, f64)>, size_px: [u32; 2], scale: f
     let options = PictureOptions {
         size_px,
         scale,
-        from_ns,
-        to_ns,
+        scope: Scope::from_range(from_ns, to_ns),
         shade,
         title: capture.to_owned(),
         ..PictureOptions::default()

@@ -127,5 +127,5 @@ fn times_before_zero_are_times_and_not_options() {
     let Ok(CliCommand::Spans { spans, .. }) = command("longspan spans a --from -5ms --to -1 --no-cache") else {
         panic!("not spans")
     };
-    assert_eq!(spans.range.on_clock_of(0), (Some(-5_000_000), Some(-1)));
+    assert_eq!(spans.scope.range.on_clock_of(0), (Some(-5_000_000), Some(-1)));
 }

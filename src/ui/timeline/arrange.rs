@@ -3,7 +3,7 @@
 
 use super::state::Timeline;
 use super::tracks::{Arranged, Arranging};
-use crate::model::TrackIdx;
+use crate::model::{TrackIdx, TrackSet};
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
 
@@ -56,6 +56,17 @@ impl Timeline {
     pub(crate) fn change_density(&mut self, density: TrackDensity) -> Option<Arranging> {
         self.tracks.set_density(density);
         self.arrange()
+    }
+
+    /// Hides all tracks but these.
+    pub(crate) fn show_only(&mut self, tracks: &TrackSet) {
+        let snapshot = self.snapshot.clone();
+        for &track in snapshot.display_order().iter().filter(|&&track| !tracks.contains(track)) {
+            self.tracks.hide(track);
+        }
+        if let Some(job) = self.arrange() {
+            self.set_arranged(job.run());
+        }
     }
 
     /// Takes rows that were laid out in the background, unless others were asked for since.

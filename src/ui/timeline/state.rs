@@ -149,6 +149,11 @@ impl Timeline {
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::clone(hits.matcher())))));
     }
 
+    /// Shows what matches in full colour, and dims the rest.
+    pub(crate) fn set_matcher(&mut self, matcher: &Arc<Matcher>) {
+        self.set_filtered(Some(Arc::new(Filtered::new(Arc::clone(matcher)))));
+    }
+
     fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {
         self.overlays.set_filtered(filtered);
         self.rows.redraw();

@@ -1,0 +1,97 @@
+//! The part of a trace that a command is about: the same options for every command, and what is said where they leave
+//! nothing.
+
+use super::error::CliError;
+use super::messages::say;
+use super::units::TimeArg;
+use crate::query::Snapshot;
+use crate::query::filter::Filter;
+use crate::query::matcher::Matcher;
+use crate::query::scope::{Scope, TrackChoice};
+
+/// A range of a trace's time; `None` leaves that side open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct TimeBounds {
+    pub(super) from: Option<TimeArg>,
+    pub(super) to: Option<TimeArg>,
+}
+
+/// The options `--from --to --track --process --thread --filter`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ScopeArgs {
+    pub(super) range: TimeBounds,
+    pub(super) tracks: TrackChoice,
+    pub(super) filter: Filter,
+}
+
+impl TimeBounds {
+    /// # Errors
+    /// [`CliError::Usage`] if its end is not after its start, as far as that is known without the trace.
+    pub(super) fn check(self) -> Result<(), CliError> {
+        match (self.from, self.to) {
+            (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))
+            | (Some(TimeArg::FromStart(from)), Some(TimeArg::FromStart(to))) => in_order(from, to),
+            _ => Ok(()),
+        }
+    }
+
+    /// The range on the clock of a trace, as its first nanosecond and the first after it.
+    pub(super) fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
+        (self.from.map(|from| from.on_clock_of(start_ns)), self.to.map(|to| to.on_clock_of(start_ns)))
+    }
+}
+
+impl ScopeArgs {
+    /// The scope in a trace. Says on stderr which option leaves nothing of it.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] if the end of the range is not after its start.
+    pub(super) fn on(&self, snapshot: &Snapshot) -> Result<Scope, CliError> {
+        let (from_ns, to_ns) = self.range.on_clock_of(snapshot.start_ns());
+        if let (Some(from_ns), Some(to_ns)) = (from_ns, to_ns) {
+            in_order(from_ns, to_ns)?;
+        }
+        let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
+        if let Some(from_ns) = from_ns.filter(|&from_ns| from_ns > end_ns) {
+            say(format_args!("nothing is in --from {from_ns} ns: the trace ends at {end_ns} ns"));
+        }
+        if let Some(to_ns) = to_ns.filter(|&to_ns| to_ns <= start_ns) {
+            say(format_args!("nothing is in --to {to_ns} ns: the trace starts at {start_ns} ns"));
+        }
+        let scope = Scope::from_range(from_ns, to_ns).matching(Matcher::new(snapshot, &self.filter));
+        let scope = scope.on_tracks(snapshot, &self.tracks);
+        if scope.tracks.is_empty() {
+            self.say_what_misses(snapshot);
+        }
+        Ok(scope)
+    }
+
+    fn say_what_misses(&self, snapshot: &Snapshot) {
+        let TrackChoice { track, process, thread } = self.tracks.clone();
+        let alone = [
+            ("--track", &track, TrackChoice { track: track.clone(), ..TrackChoice::default() }),
+            ("--process", &process, TrackChoice { process: process.clone(), ..TrackChoice::default() }),
+            ("--thread", &thread, TrackChoice { thread: thread.clone(), ..TrackChoice::default() }),
+        ];
+        let given: Vec<_> =
+            alone.into_iter().filter_map(|(name, text, choice)| Some((name, text.as_ref()?, choice))).collect();
+        let misses =
+            |(_, _, choice): &&(_, _, TrackChoice)| Scope::default().on_tracks(snapshot, choice).tracks.is_empty();
+        let mut missing = given.iter().filter(misses).peekable();
+        if missing.peek().is_none() {
+            let options: Vec<_> = given.iter().map(|(name, text, _)| format!("{name} {text}")).collect();
+            say(format_args!("no track matches {} at once", options.join(" and ")));
+        }
+        for (name, text, _) in missing {
+            say(format_args!("nothing matches {name} {text}; `longspan dump` lists the processes and tracks"));
+        }
+    }
+}
+
+fn in_order(from_ns: i64, to_ns: i64) -> Result<(), CliError> {
+    if to_ns <= from_ns {
+        let message = format!("--to must be later than --from, but {to_ns} ns is not later than {from_ns} ns");
+        return Err(CliError::Usage(message));
+    }
+    Ok(())
+}

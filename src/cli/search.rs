@@ -1,0 +1,28 @@
+//! `longspan search`: how many spans, instants and samples of a trace pass a filter. `spans --filter` lists the spans.
+
+use super::args::{Load, Search};
+use super::error::CliError;
+use super::load::{load, starting_over};
+use super::progress_line::ProgressLine;
+use super::stdout::to_stdout;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::check;
+use crate::query::Snapshot;
+
+/// Prints the number of hits.
+pub(super) fn print(wanted: &Search, how: &Load) -> Result<(), CliError> {
+    starting_over(&wanted.sources, how, |how| print_once(wanted, how))
+}
+
+fn print_once(wanted: &Search, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(&wanted.sources, how)?.store);
+    let scope = wanted.scope.on(&snapshot)?;
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let hits = crate::query::search::search(&snapshot, &scope, &Cancel::default(), &progress);
+    drop(line);
+    check(snapshot.store())?;
+    let Ok(hits) = hits else { return Ok(()) }; // nobody stops it
+    to_stdout(|out| Ok(writeln!(out, "{}", hits.total())?))
+}

@@ -1,0 +1,258 @@
+//! The part of a trace that a command is about: the same options mean the same for every command that takes them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::harness::{Answer, folder, longspan, records, spans_of, text};
+
+/// Two processes with threads of the same names, one with the id of the other's thread. Times in microseconds.
+fn trace(folder: &Path) -> PathBuf {
+    let path = folder.join("trace.json");
+    let mut lines = Vec::new();
+    for (pid, process) in [(1, "Browser"), (12, "Renderer")] {
+        lines.push(format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"args":{{"name":"{process}"}}}}"#));
+        for (tid, thread) in [(pid, "main"), (pid + 20, "worker")] {
+            lines.push(format!(
+                r#"{{"ph":"M","name":"thread_name","pid":{pid},"tid":{tid},"args":{{"name":"{thread}"}}}}"#
+            ));
+            for task in 0..10 {
+                let ts = -30 + task * 10;
+                let (name, cat) = [("RunTask", "top"), ("Idle", "rest")][task as usize % 2];
+                let span = |ts: i64, dur: i64, name: &str| {
+                    format!(
+                        r#"{{"ph":"X","name":"{name}","cat":"{cat}","pid":{pid},"tid":{tid},"ts":{ts},"dur":{dur}}}"#
+                    )
+                };
+                lines.push(span(ts, 9, name));
+                lines.push(span(ts + 1, 5, "Paint"));
+                lines.push(span(ts + 2, 0, "Mark"));
+            }
+            lines.push(format!(r#"{{"ph":"i","name":"Paint","pid":{pid},"tid":{tid},"ts":2,"s":"t"}}"#));
+            lines.push(format!(r#"{{"ph":"C","name":"memory {tid}","pid":{pid},"ts":2,"args":{{"bytes":{tid}}}}}"#));
+        }
+    }
+    fs::write(&path, format!("[{}]", lines.join(",\n"))).expect("written");
+    path
+}
+
+fn run(command: &str, file: &Path, options: &[&str]) -> Answer {
+    let query = if command == "search" { &[""][..] } else { &[] };
+    longspan(&[&[command, "--no-cache", text(file)], query, options].concat())
+}
+
+/// The spans of a scope, in order.
+fn spans(file: &Path, options: &[&str]) -> Vec<Vec<String>> {
+    records(&run("spans", file, options).done())
+}
+
+/// The spans of an export of a scope, without those from outside of it.
+fn exported(file: &Path, options: &[&str], folder: &Path) -> Vec<Vec<String>> {
+    let output = folder.join("part.csv");
+    let answer = run("export", file, &[options, &["-o", text(&output)]].concat());
+    assert!(answer.stderr.contains("spans written"), "{}", answer.stderr);
+    answer.done();
+    let csv = fs::read_to_string(&output).expect("written");
+    // The last column says what is from outside.
+    records(&csv).into_iter().map(|row| row[..10].to_vec()).collect()
+}
+
+/// How many spans of each name, as `stats` counts them.
+fn counts(rows: &[Vec<String>]) -> BTreeSet<(String, u64)> {
+    let names: BTreeSet<&String> = rows.iter().map(|row| &row[3]).collect();
+    names.into_iter().map(|name| (name.clone(), rows.iter().filter(|row| row[3] == *name).count() as u64)).collect()
+}
+
+#[test]
+fn every_command_means_the_same_part_by_the_same_options() {
+    let folder = folder();
+    let file = trace(folder.path());
+    let all = records(&spans_of(&file));
+    assert_eq!(all.len(), 120);
+    let is = |column: usize, wanted: &'static str| move |row: &[String]| row[column] == wanted;
+    let ts = |row: &[String]| row[0].parse::<i64>().expect("a time");
+    let end = move |row: &[String]| ts(row) + row[1].parse::<i64>().expect("a duration");
+    let in_task = |row: &[String]| row[3] != "RunTask" && row[3] != "Idle" && row[4] == "top";
+    type Test = Box<dyn Fn(&[String]) -> bool>;
+    let cases: Vec<(Vec<&str>, Test)> = vec![
+        (vec![], Box::new(|_| true)),
+        (vec!["--process", "^Renderer$"], Box::new(is(7, "Renderer"))),
+        (vec!["--process", "1"], Box::new(is(5, "1"))),
+        (vec!["--process", "12"], Box::new(is(5, "12"))),
+        (vec!["--thread", "main"], Box::new(is(8, "main"))),
+        (vec!["--thread", "21", "--process", "Browser"], Box::new(is(6, "21"))),
+        (vec!["--thread", "main", "--process", "Rend"], Box::new(|row| row[7] == "Renderer" && row[8] == "main")),
+        (vec!["--track", "Renderer", "--thread", "work"], Box::new(|row| row[6] == "32")),
+        (vec!["--filter", "dur>5us"], Box::new(|row| row[1] == "9000")),
+        (vec!["--filter", "in:RunTask"], Box::new(in_task)),
+        (vec!["--filter", "-in:/^Run/ thread:main"], Box::new(move |row| !in_task(row) && row[8] == "main")),
+        (vec!["--filter", "in:Paint"], Box::new(is(3, "Mark"))),
+        (vec!["--filter", "in:Run in:Paint"], Box::new(|row| row[3] == "Mark" && row[4] == "top")),
+        (
+            vec!["--filter", "within:32/0@-10us"],
+            Box::new(move |row| row[6] == "32" && (-10_000..-1000).contains(&ts(row)) && row[2] != "0"),
+        ),
+        (
+            vec!["--filter", "within:main/0@-10us Paint"],
+            Box::new(move |row| row[8] == "main" && ts(row) == -9000 && row[3] == "Paint"),
+        ),
+        (
+            vec!["--from", "-15us", "--to", "-5us", "--process", "Browser"],
+            Box::new(move |row| row[7] == "Browser" && end(row) > -15_000 && ts(row) < -5000),
+        ),
+        (vec!["--from", "+20us", "--thread", "main"], Box::new(move |row| end(row) > -10_000 && row[8] == "main")),
+    ];
+    for (options, test) in cases {
+        let expected: Vec<_> = all.iter().filter(|row| test(row)).cloned().collect();
+        assert!(!expected.is_empty(), "{options:?}");
+        assert_eq!(spans(&file, &options), expected, "spans {options:?}");
+        let stats = records(&run("stats", &file, &options).done());
+        let counted = stats.iter().fold(BTreeSet::new(), |mut counted, row| {
+            let count: u64 = row[2].parse().expect("a number");
+            let known: u64 =
+                stats.iter().filter(|other| other[0] == row[0]).map(|other| other[2].parse::<u64>().unwrap()).sum();
+            assert!(known >= count);
+            counted.insert((row[0].clone(), known));
+            counted
+        });
+        assert_eq!(counted, counts(&expected), "stats {options:?}");
+        let mut found = exported(&file, &options, folder.path());
+        let mut sorted = expected.clone();
+        found.sort();
+        sorted.sort();
+        assert_eq!(found.len(), sorted.len(), "export {options:?}");
+        assert!(found.iter().zip(&sorted).all(|(one, other)| one[0] == other[0] && one[3] == other[3]), "{options:?}");
+        let hits: usize = run("search", &file, &options).done().trim().parse().expect("a number");
+        // One instant on each thread is a hit too.
+        assert!((expected.len()..=expected.len() + 4).contains(&hits), "search {options:?}: {hits}");
+    }
+}
+
+#[test]
+fn search_counts_instants_too_and_takes_its_words_with_the_filter() {
+    let folder = folder();
+    let file = trace(folder.path());
+    let count = |words: &[&str]| {
+        longspan(&[&["search", "--no-cache", text(&file)], words].concat())
+            .done()
+            .trim()
+            .parse::<u64>()
+            .expect("a number")
+    };
+    assert_eq!(count(&["Paint"]), 44);
+    assert_eq!(count(&["Paint", "--process", "12"]), 22);
+    assert_eq!(count(&["Paint", "--filter", "in:RunTask"]), 20, "the instants are within an idle time");
+    assert_eq!(count(&["Paint in:Idle"]), 24);
+    assert_eq!(count(&["--", "-Paint"]), 80);
+    assert_eq!(count(&["Paint", "--from", "1s"]), 0);
+    let refused = longspan(&["search", "--no-cache", text(&file), "dur>soon"]).failed(2);
+    assert!(refused.contains("QUERY") && refused.contains("dur>soon"), "{refused}");
+    longspan(&["search", "--no-cache", text(&file)]).failed(2);
+}
+
+#[test]
+fn an_export_of_a_filter_has_its_spans_and_instants_and_no_counters() {
+    let folder = folder();
+    let file = trace(folder.path());
+    let part = folder.path().join("part.json");
+    run("export", &file, &["--filter", "Paint", "--thread", "main", "-o", text(&part)]).done();
+    let info = longspan(&["info", "--no-cache", "--json", text(&part)]).done();
+    let info: serde_json::Value = serde_json::from_str(&info).expect("JSON");
+    assert_eq!((&info["spans"], &info["instants"], &info["counters"]), (&20.into(), &2.into(), &0.into()));
+    run("export", &file, &["--filter", "process:Renderer", "-o", text(&part)]).done();
+    let info = longspan(&["info", "--no-cache", "--json", text(&part)]).done();
+    let info: serde_json::Value = serde_json::from_str(&info).expect("JSON");
+    assert_eq!((&info["spans"], &info["counters"]), (&60.into(), &2.into()), "a whole process has its counters");
+}
+
+#[test]
+fn a_part_with_nothing_in_it_is_empty_and_says_why() {
+    let folder = folder();
+    let file = trace(folder.path());
+    for (options, said) in [
+        (&["--process", "^Nobody$"][..], "--process ^Nobody$"),
+        (&["--process", "2"], "--process 2"),
+        (&["--thread", "^3$"], "--thread ^3$"),
+        (&["--track", "nowhere", "--process", "Browser"], "--track nowhere"),
+        (&["--process", "Browser", "--thread", "^32$"], "--process Browser and --thread ^32$"),
+        (&["--from", "1s"], "--from 1000000000 ns: the trace ends at"),
+        (&["--to", "-1s"], "--to -1000000000 ns: the trace starts at"),
+        (&["--filter", "thread:main nothing"], ""),
+        (&["--filter", "within:main/7@0"], ""),
+    ] {
+        let answers = ["spans", "stats", "search", "export", "render"].map(|command| {
+            let output = folder.path().join(if command == "render" { "x.png" } else { "x.csv" });
+            let write = ["-o", text(&output), "--size", "64x64"];
+            let write = match command {
+                "render" if cfg!(feature = "window") => &write[..],
+                "render" => return None,
+                "export" => &write[..2],
+                _ => &[],
+            };
+            Some((command, run(command, &file, &[options, write].concat())))
+        });
+        for (command, answer) in answers.into_iter().flatten() {
+            assert!(answer.stderr.contains(said), "{command} {options:?}: {}", answer.stderr);
+            let empty = match command {
+                "search" => 1,
+                "spans" | "stats" => 1,
+                _ => 0,
+            };
+            let stdout = answer.done();
+            assert_eq!(stdout.lines().count(), empty, "{command} {options:?}: {stdout}");
+            assert!(command != "search" || stdout == "0\n", "{stdout}");
+        }
+    }
+}
+
+#[test]
+fn words_that_cannot_be_meant_are_wrong_usage_for_each_command() {
+    let folder = folder();
+    let file = trace(folder.path());
+    for options in [
+        &["--process", "("][..],
+        &["--thread", "["],
+        &["--track", "*"],
+        &["--filter", "within:main"],
+        &["--filter", "in:/(/"],
+        &["--from", "2us", "--to", "1us"],
+        &["--from", "-1us", "--to", "-2us"],
+        &["--from", "+5us", "--to", "-40us"],
+        &["--from", "soon"],
+    ] {
+        for command in ["spans", "stats", "search", "export", "render"] {
+            let output = folder.path().join("x.png");
+            let write = ["-o", text(&output), "--format", "csv"];
+            let write = match command {
+                "render" if cfg!(feature = "window") => &write[..2],
+                "render" => continue,
+                "export" => &write[..],
+                _ => &[],
+            };
+            let refused = run(command, &file, &[options, write].concat()).failed(2);
+            assert!(refused.contains(options[options.len() - 2]), "{command} {options:?}: {refused}");
+            assert!(!output.exists());
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "window")]
+fn a_picture_of_a_part_shows_other_tracks_and_dims_what_does_not_pass() {
+    let folder = folder();
+    let file = trace(folder.path());
+    let picture = |name: &str, options: &[&str]| {
+        let output = folder.path().join(name);
+        let size = ["--size", "400x300", "-o", text(&output)];
+        run("render", &file, &[options, &size].concat()).done();
+        fs::read(&output).expect("a picture")
+    };
+    let whole = picture("whole.png", &[]);
+    assert!(whole == picture("again.png", &["--process", "."]), "all tracks");
+    let parts = [&["--process", "12"][..], &["--thread", "main"], &["--filter", "in:RunTask"], &["--filter", "Paint"]];
+    let mut pictures: Vec<_> = parts.iter().map(|options| picture("part.png", options)).collect();
+    pictures.push(whole);
+    for (place, one) in pictures.iter().enumerate() {
+        assert!(pictures[..place].iter().all(|other| other != one), "picture {place} is another");
+    }
+}
