@@ -426,7 +426,7 @@ pub(super) enum LowColorBy {
     Duration,
 }
 
-/// The set of colours.
+/// The set of colours of the spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum LowHues {
     #[default]

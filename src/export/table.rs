@@ -80,8 +80,8 @@ impl<'a> TableWriter<'a> {
         }
     }
 
-    /// Begins a comma-separated table with the columns of an export, whose rows are all [`TableWriter::export_row`]. Fails
-    /// with the I/O error of `out`.
+    /// Begins a comma-separated table with the columns of an export, whose rows are all [`TableWriter::export_row`].
+    /// Fails with the I/O error of `out`.
     pub(crate) fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
         Ok(Self { out, format: RowFormat::Csv(cells) })

@@ -19,7 +19,7 @@ pub(crate) struct Assembler<'a> {
     pub(crate) registry: Registry,
     pub(crate) losses: Losses,
     pub(crate) chunks: ChunkCache,
-    /// Sentences for the user.
+    /// Sentences that the user should read.
     pub(crate) notes: Vec<String>,
     /// By row of the reader's names: those that it tells once for many batches.
     known_names: Vec<NameIdx>,

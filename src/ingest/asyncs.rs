@@ -50,7 +50,7 @@ enum GroupName {
 #[derive(Debug)]
 struct AsyncTree {
     track: TrackIdx,
-    /// Its position in [`AsyncTrees::groups`].
+    /// The position of its group in [`AsyncTrees::groups`].
     group: u32,
     slot: u32,
     in_step: bool,

@@ -58,11 +58,11 @@ impl Default for LoadOptions {
 pub struct Loaded {
     /// The store, mapped and ready for queries.
     pub store: Arc<Store>,
-    /// How the load went.
+    /// The course of the load, for the user.
     pub report: LoadReport,
 }
 
-/// How a load went.
+/// The course of a load, for the user.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadReport {
     /// Whether a kept store was used.

@@ -89,7 +89,7 @@ struct Capture {
     stacks: Arc<Stacks>,
     registry: Registry,
     losses: Losses,
-    /// Sentences for the user.
+    /// Sentences that the user should read.
     notes: Vec<String>,
     store: Option<Box<dyn StoreParts>>,
 }

@@ -72,7 +72,7 @@ impl SpillFile {
         Ok(SpilledBlock { offset, chunk_bytes, origins: u32::try_from(origins.len()).map_err(io::Error::other)? })
     }
 
-    /// Reads a block back.
+    /// Reads a block back from the file.
     ///
     /// # Errors
     /// Any I/O error of a read; a block that is not as it was written.

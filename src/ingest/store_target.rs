@@ -25,7 +25,7 @@ pub(crate) struct StoreTarget {
     /// For files without a name.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
-    /// Sentences for the user.
+    /// Sentences that the user should read.
     pub(crate) notes: Vec<String>,
 }
 

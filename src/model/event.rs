@@ -182,7 +182,7 @@ impl Event {
         Self { depth, flags: self.flags.with(EventFlags::PLACED), ..self }
     }
 
-    /// The meaning of `value`.
+    /// The meaning of `value` and of the flags of its kind.
     #[inline]
     #[must_use]
     pub(crate) fn payload(&self) -> Payload {

@@ -29,7 +29,7 @@ pub(crate) struct StrIdx(pub u32);
 pub(super) struct Texts {
     /// The first letters, where they are in a file.
     mapped: Option<MappedTexts>,
-    /// The letters in memory.
+    /// The letters after the mapped ones, in memory.
     letters: String,
     /// `ends[k]` is the end of text `k` in the mapped bytes and the letters after them.
     ends: Vec<u64>,

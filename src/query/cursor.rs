@@ -140,7 +140,7 @@ pub struct LaneCursor<'a> {
     oldest: usize,
     /// Where the last search of a block ended: the next one is near.
     near: BlockIdx,
-    /// The reads so far.
+    /// The reads of this cursor so far.
     pub(crate) count: ReadCount,
 }
 

@@ -5,7 +5,7 @@
 //! | `read` | whose name has it somewhere, whatever the case of its letters |
 //! | `/^read_(all|some)$/` | whose name matches the regular expression |
 //! | `~rdall` | whose name has these letters in this order |
-//! | `cat:io`, `thread:worker`, `process:db` | whose category, track, or process says so; also `cat:/re/`, `thread:~wrk` |
+//! | `cat:io`, `thread:worker`, `process:db` | whose category, track, or process says so; or `cat:/re/`, `thread:~w` |
 //! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | that take so long |
 //! | `arg.url=/index.html` | whose argument `url` is this; `arg.a.b` is a member of an object |
 //! | `arg.url:index` | whose argument `url` says so, as for names |
@@ -29,7 +29,7 @@ use regex::{Regex, RegexBuilder};
 use crate::base::units::signed_time_ns;
 use crate::model::TrackIdx;
 
-/// A condition on rows.
+/// A condition on rows, made of terms.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// All of these must hold.

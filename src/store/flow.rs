@@ -9,7 +9,7 @@ pub enum FlowRole {
     Start,
     /// The flow passes through here.
     Step,
-    /// The flow arrives here.
+    /// The flow arrives at its span here.
     End,
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
 //! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
-//! | sections | overview, signatures, lanes, extents, forests, details, meta: tables that describe the body, in this order |
+//! | sections | overview, signatures, lanes, extents, forests, details, meta: tables of the body, in this order |
 //! | [`Trailer`] | offsets of the sections, their checksums, the length of the file |
 //!
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else
@@ -41,7 +41,7 @@ pub(crate) enum Section {
     Extents,
     /// Words of the forests above the extents, those of a lane together.
     Forests,
-    /// The table of [`DetailBlock`](super::details::DetailBlock)s.
+    /// The table of all [`DetailBlock`](super::details::DetailBlock)s.
     Details,
     /// The one [`Meta`], encoded as postcard.
     Meta,

@@ -69,7 +69,7 @@ impl Store {
     /// The same for a file that is open, and may have no name any more.
     ///
     /// # Errors
-    /// The errors of [`Store::open`].
+    /// Any error that [`Store::open`] has.
     pub fn from_file(file: &File, path: &Path) -> Result<Self, StoreError> {
         let damaged = |part: &'static str| StoreError::Damaged { path: path.into(), part };
         let map = Mapped::from_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 pub(super) enum Table<T> {
     /// In the map: these bytes.
     Mapped(Range<usize>),
-    /// A table in memory.
+    /// A table whose rows are in memory.
     Held(Vec<T>),
 }
 

@@ -1,7 +1,7 @@
 //! Just enough of Rust to tell code from comments, strings and tests, and to find words and paths in it. Resolves no
 //! names.
 
-/// Where `word` stands in `code` and is not a part of a longer word.
+/// The positions of `word` in `code` where it is not a part of a longer word.
 pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).map(|(at, _)| at).filter(move |&at| {
         let before = code[..at].chars().next_back();
@@ -101,7 +101,7 @@ fn block_comment_length(rest: &str) -> usize {
     }
 }
 
-/// The length of what stands in quotes, where a backslash takes the next character along.
+/// The length of quoted text, where a backslash takes the next character along.
 fn quoted_length(rest: &str, quote: char) -> usize {
     let mut chars = rest.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {

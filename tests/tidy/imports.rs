@@ -2,7 +2,7 @@
 
 use crate::code::{is_word, words};
 
-/// The imports that each module may have: only what stands to its left in the way of the data.
+/// The imports that each module may have: only modules to its left in the way of the data.
 pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("model", &["base"]),
@@ -65,7 +65,7 @@ pub(crate) fn module_of(path: &str) -> &str {
     below.split_once('/').map_or_else(|| below.trim_end_matches(".rs"), |(folder, _)| folder)
 }
 
-/// Every path that begins at the crate's root, as where it stands and the top-level module it names.
+/// Every path that begins at the crate's root, as its position and the top-level module it names.
 pub(crate) fn imports<'a>(path: &str, code: &'a str) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
     let root = if path == "src/main.rs" { "longspan" } else { "crate" };

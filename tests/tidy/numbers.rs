@@ -17,7 +17,7 @@ const HOMES: &[&str] = &[
     "src/formats/tracy.rs",
 ];
 
-/// Where each bare number stands in the code of a file.
+/// The positions of bare numbers in the code of a file.
 pub(crate) fn bare_numbers(path: &str, code: &str) -> Vec<usize> {
     if !HOMES.iter().any(|home| path.starts_with(home)) {
         return Vec::new();
@@ -75,7 +75,7 @@ fn arm_start(before: &str) -> usize {
     0
 }
 
-/// Where `mark` stands outside of brackets.
+/// The position of `mark` outside of brackets.
 fn split(code: &str, mark: char) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in code.char_indices() {
@@ -87,7 +87,7 @@ fn split(code: &str, mark: char) -> Option<usize> {
     None
 }
 
-/// Where the numbers of a pattern stand. 0 may: it is no field, and no value but the one of what is not there.
+/// The positions of the numbers of a pattern. 0 is exempt: it is no field, and no value but that of a missing field.
 fn literals(at: usize, pattern: &str) -> impl Iterator<Item = usize> {
     let starts = pattern.char_indices().filter(|&(start, c)| {
         let is_first = c.is_ascii_digit() && !pattern[..start].chars().next_back().is_some_and(is_word);

@@ -44,7 +44,7 @@ pub(crate) enum BlockSummary {
         /// The longest known row of each of the three.
         known: [Option<LongestRow>; 3],
     },
-    /// Too little is known.
+    /// Too little of the range is known.
     Nothing,
 }
 
