@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::tasks::{self, Looking};
+use super::tasks::{self, CancelOnDrop};
 use crate::app::event::{TabWake, TaskId};
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
@@ -21,17 +21,17 @@ pub(super) struct OpenCapture {
     pub(crate) is_mended: bool,
     /// Tells the answers about this capture from those about another.
     id: TaskId,
-    /// Stops the look at the whole.
-    _surveying: Option<Looking>,
-    /// Stops the look for the flows of the selected row.
-    following: Option<Looking>,
+    /// Cancels the computation of the trace summary.
+    _summary: Option<CancelOnDrop>,
+    /// Cancels the search for the flows of the selected row.
+    flows: Option<CancelOnDrop>,
 }
 
 impl OpenCapture {
-    /// A capture with its first look at the whole; a preview is looked at when it is no more than that.
+    /// An open capture. Its summary is computed at once, or for a preview when the load is over.
     pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
-        let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), wake));
-        Self { sources, timeline, details: None, grows, is_mended: false, id, _surveying: surveying, following: None }
+        let summary = (!grows).then(|| tasks::summarise(id, timeline.snapshot().clone(), wake));
+        Self { sources, timeline, details: None, grows, is_mended: false, id, _summary: summary, flows: None }
     }
 
     /// The title of its tab and in the status bar.
@@ -54,18 +54,18 @@ impl OpenCapture {
         self.details = selected.and_then(|row| DetailsPanel::from_row(snapshot, row));
         let has_flows = snapshot.summary().flows > 0;
         let row = selected.filter(|_| has_flows);
-        self.following = row.map(|row| tasks::follow(self.id, snapshot.clone(), row, wake));
+        self.flows = row.map(|row| tasks::find_flows(self.id, snapshot.clone(), row, wake));
     }
 
-    /// Takes a look at the whole, if it is at this capture.
-    pub(super) fn take_survey(&mut self, of: TaskId, survey: Arc<TraceSummary>) {
+    /// Sets the summary, if it is of this capture.
+    pub(super) fn set_summary(&mut self, of: TaskId, summary: Arc<TraceSummary>) {
         if of == self.id {
-            self.timeline.set_survey(survey);
+            self.timeline.set_trace_summary(summary);
         }
     }
 
-    /// Takes the flows of a row, if it is one of this capture.
-    pub(super) fn take_flows(&mut self, of: TaskId, row: crate::store::lane::RowIdx, flows: Arc<FlowChain>) {
+    /// Sets the flows of a row, if it is one of this capture.
+    pub(super) fn set_flows(&mut self, of: TaskId, row: crate::store::lane::RowIdx, flows: Arc<FlowChain>) {
         if of != self.id {
             return;
         }

@@ -17,7 +17,7 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::Listing;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::{Answer, QuestionKind};
-use crate::ui::timeline::tracks::Arranged;
+use crate::ui::timeline::tracks::ArrangeResult;
 
 /// An event of background work, of a dialog, or of another process.
 #[derive(Debug)]
@@ -47,12 +47,12 @@ pub enum TabEvent {
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
     /// A table or a picture was written to a file, or why not.
     Wrote(PathBuf, Result<(), String>),
-    /// A capture was looked at as a whole.
-    Surveyed(TaskId, Arc<TraceSummary>),
-    /// The flows of a row were followed.
-    Followed(TaskId, RowIdx, Arc<FlowChain>),
+    /// The summary of a capture.
+    Summarised(TaskId, Arc<TraceSummary>),
+    /// The flows of the selected row.
+    FlowsFound(TaskId, RowIdx, Arc<FlowChain>),
     /// The layout of the tracks in a new order.
-    Arranged(Arranged),
+    Arranged(ArrangeResult),
     /// A question of a panel is answered.
     Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
 }

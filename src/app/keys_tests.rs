@@ -2,7 +2,7 @@
 
 use egui::{Event, Key, Modifiers};
 
-use super::tests::{Driven, TWO_SPANS, snapshot};
+use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::command::{Command, TimelineCommand};
 
@@ -24,69 +24,69 @@ fn letter(key: Key) -> [Event; 3] {
     [pressed, Event::Text(key.name().to_lowercase()), released]
 }
 
-fn with_alpha_selected() -> Driven {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.app.act(Command::Timeline(TimelineCommand::Select(Some(RowIdx { lane: LaneIdx(0), row: 0 }))));
-    driven.frame(Vec::new());
-    assert_eq!(driven.selected_name().as_deref(), Some("alpha"));
-    driven
+fn with_alpha_selected() -> Session {
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.act(Command::Timeline(TimelineCommand::Select(Some(RowIdx { lane: LaneIdx(0), row: 0 }))));
+    session.frame(Vec::new());
+    assert_eq!(session.selected_name().as_deref(), Some("alpha"));
+    session
 }
 
 /// Hands each event to a frame of its own or all to one; `gap` frames lie between two.
-fn give(driven: &mut Driven, events: Vec<Event>, gap: Option<usize>) {
+fn give(session: &mut Session, events: Vec<Event>, gap: Option<usize>) {
     match gap {
-        None => driven.frame(events),
+        None => session.frame(events),
         Some(gap) => events.into_iter().for_each(|event| {
-            driven.frame(vec![event]);
-            (0..gap).for_each(|_| driven.frame(Vec::new()));
+            session.frame(vec![event]);
+            (0..gap).for_each(|_| session.frame(Vec::new()));
         }),
     }
-    (0..FRAMES).for_each(|_| driven.frame(Vec::new()));
+    (0..FRAMES).for_each(|_| session.frame(Vec::new()));
 }
 
-fn shows_search(driven: &Driven) -> bool {
-    driven.shows("Previous") && driven.shows("Close")
+fn shows_search(session: &Session) -> bool {
+    session.shows("Previous") && session.shows("Close")
 }
 
 #[test]
 fn escape_behind_the_key_of_the_search_closes_the_search_and_keeps_the_selection_however_fast_it_comes() {
     for gap in [None, Some(0), Some(1), Some(2), Some(3)] {
-        let mut driven = with_alpha_selected();
-        give(&mut driven, tap(Modifiers::COMMAND, Key::F).to_vec(), None);
-        assert!(shows_search(&driven));
-        give(&mut driven, plain(Key::Escape).to_vec(), None);
-        assert!(!shows_search(&driven));
+        let mut session = with_alpha_selected();
+        give(&mut session, tap(Modifiers::COMMAND, Key::F).to_vec(), None);
+        assert!(shows_search(&session));
+        give(&mut session, plain(Key::Escape).to_vec(), None);
+        assert!(!shows_search(&session));
         // And now without the time that a field takes.
         let events = [tap(Modifiers::COMMAND, Key::F), plain(Key::Escape)].concat();
-        give(&mut driven, events, gap);
-        assert!(!shows_search(&driven), "with {gap:?} frames between");
-        assert_eq!(driven.selected_name().as_deref(), Some("alpha"), "with {gap:?} frames between");
-        give(&mut driven, plain(Key::Escape).to_vec(), None);
-        assert_eq!(driven.selected_name(), None, "the next one is for the selection");
+        give(&mut session, events, gap);
+        assert!(!shows_search(&session), "with {gap:?} frames between");
+        assert_eq!(session.selected_name().as_deref(), Some("alpha"), "with {gap:?} frames between");
+        give(&mut session, plain(Key::Escape).to_vec(), None);
+        assert_eq!(session.selected_name(), None, "the next one is for the selection");
     }
 }
 
 #[test]
 fn escape_before_the_key_of_the_search_lets_go_of_the_selection() {
-    let mut driven = with_alpha_selected();
-    give(&mut driven, [plain(Key::Escape), tap(Modifiers::COMMAND, Key::F)].concat(), None);
-    assert!(shows_search(&driven));
-    assert_eq!(driven.selected_name(), None);
+    let mut session = with_alpha_selected();
+    give(&mut session, [plain(Key::Escape), tap(Modifiers::COMMAND, Key::F)].concat(), None);
+    assert!(shows_search(&session));
+    assert_eq!(session.selected_name(), None);
 }
 
 #[test]
 fn letters_behind_the_key_of_the_search_are_searched_for_and_are_no_commands() {
     for gap in [None, Some(0), Some(1), Some(2), Some(3)] {
-        let mut driven = with_alpha_selected();
-        let before = *driven.app.timeline_mut().unwrap().view();
+        let mut session = with_alpha_selected();
+        let before = *session.app.timeline_mut().unwrap().view();
         let mut events = tap(Modifiers::COMMAND, Key::F).to_vec();
         // Alone, M makes a mark, and A moves the view as long as it is held.
         events.extend([Key::O, Key::M, Key::E, Key::G, Key::A].into_iter().flat_map(letter));
         events.extend(plain(Key::Enter));
-        give(&mut driven, events, gap);
-        driven.until("the hit", |driven| driven.selected_name().as_deref() == Some("omega"));
-        let timeline = driven.app.timeline_mut().unwrap();
+        give(&mut session, events, gap);
+        session.until("the hit", |session| session.selected_name().as_deref() == Some("omega"));
+        let timeline = session.app.timeline_mut().unwrap();
         assert!(timeline.marks().all().is_empty(), "with {gap:?} frames between");
         // The list of hits takes some of its width, but the time is the same.
         let width = timeline.view().width_ns() / before.width_ns();
@@ -99,23 +99,23 @@ fn letters_behind_the_key_of_the_search_are_searched_for_and_are_no_commands() {
 fn words_behind_the_key_of_a_field_are_for_the_list_of_commands_and_for_the_filter_of_rows_as_well() {
     let shift = Modifiers::COMMAND | Modifiers::SHIFT;
     let typed = |key, text: &str| [tap(shift, key).to_vec(), vec![Event::Text(text.to_owned())]].concat();
-    let mut driven = with_alpha_selected();
-    give(&mut driven, [typed(Key::P, "light theme"), plain(Key::Enter).to_vec()].concat(), None);
-    assert_eq!(driven.app.theme().shade, crate::scene::color::Shade::Light);
-    give(&mut driven, typed(Key::F, "nobody"), None);
-    let filter = |driven: &mut Driven| driven.app.timeline_mut().unwrap().arrangement().filter.clone();
-    assert_eq!(filter(&mut driven), "nobody");
-    give(&mut driven, plain(Key::Escape).to_vec(), None);
-    assert_eq!(filter(&mut driven), "");
+    let mut session = with_alpha_selected();
+    give(&mut session, [typed(Key::P, "light theme"), plain(Key::Enter).to_vec()].concat(), None);
+    assert_eq!(session.app.theme().shade, crate::scene::color::Shade::Light);
+    give(&mut session, typed(Key::F, "nobody"), None);
+    let filter = |session: &mut Session| session.app.timeline_mut().unwrap().arrangement().filter.clone();
+    assert_eq!(filter(&mut session), "nobody");
+    give(&mut session, plain(Key::Escape).to_vec(), None);
+    assert_eq!(filter(&mut session), "");
 }
 
 #[test]
 fn the_key_of_the_search_that_is_held_keeps_nothing_waiting() {
-    let mut driven = with_alpha_selected();
+    let mut session = with_alpha_selected();
     let [pressed, released] = tap(Modifiers::COMMAND, Key::F);
     let mut events = vec![pressed; 200];
     events.push(released);
     events.extend(letter(Key::O));
-    give(&mut driven, events, None);
-    driven.until("the hits", |driven| driven.shows("1 hit"));
+    give(&mut session, events, None);
+    session.until("the hits", |session| session.shows("1 hit"));
 }

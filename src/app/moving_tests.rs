@@ -1,122 +1,125 @@
 //! The hand and the keys on a timeline without a window: where the view is afterwards, and what is selected.
 
-use super::tests::{Driven, TWO_SPANS, snapshot};
+use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::model::TrackIdx;
 use crate::scene::rows::GroupKind;
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, TimelineCommand};
 
 /// Presses at a place, moves along `way`, and releases in the frame of the last movement, as on a slow machine.
-fn drag(driven: &mut Driven, way: &[egui::Pos2], button: egui::PointerButton) {
+fn drag(session: &mut Session, way: &[egui::Pos2], button: egui::PointerButton) {
     let button = |pos, pressed| egui::Event::PointerButton { pos, button, pressed, modifiers: egui::Modifiers::NONE };
-    driven.frame(vec![egui::Event::PointerMoved(way[0])]);
-    driven.frame(vec![button(way[0], true)]);
+    session.frame(vec![egui::Event::PointerMoved(way[0])]);
+    session.frame(vec![button(way[0], true)]);
     let (last, between) = way[1..].split_last().unwrap();
-    between.iter().for_each(|&pos| driven.frame(vec![egui::Event::PointerMoved(pos)]));
+    between.iter().for_each(|&pos| session.frame(vec![egui::Event::PointerMoved(pos)]));
     // The pointer goes on after the release.
     let beyond = *last + egui::vec2(30.0, 0.0);
-    driven.frame(vec![egui::Event::PointerMoved(*last), button(*last, false), egui::Event::PointerMoved(beyond)]);
+    session.frame(vec![egui::Event::PointerMoved(*last), button(*last, false), egui::Event::PointerMoved(beyond)]);
 }
 
 #[test]
 fn the_last_movement_of_a_drag_counts_also_when_the_hand_lets_go_within_its_frame() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
     let still = Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL));
-    driven.app.act(still);
-    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
-    driven.frame(Vec::new());
+    session.app.act(still);
+    (0..4).for_each(|_| drop(session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
+    session.frame(Vec::new());
     let way = [700.0, 680.0, 640.0, 560.0].map(|x| egui::pos2(x, 400.0));
-    let before = *driven.app.timeline_mut().unwrap().view();
-    drag(&mut driven, &way, egui::PointerButton::Primary);
-    let after = *driven.app.timeline_mut().unwrap().view();
+    let before = *session.app.timeline_mut().unwrap().view();
+    drag(&mut session, &way, egui::PointerButton::Primary);
+    let after = *session.app.timeline_mut().unwrap().view();
     let moved_px = before.x_from_time(after.start_ns());
     assert!((moved_px - 140.0).abs() < 0.5, "the view went {moved_px} pixels, the hand 140");
-    driven.frame(Vec::new());
-    assert_eq!(*driven.app.timeline_mut().unwrap().view(), after, "and no further");
+    session.frame(Vec::new());
+    assert_eq!(*session.app.timeline_mut().unwrap().view(), after, "and no further");
     let throws = crate::ui::settings::Navigation { inertia: true, ..crate::ui::settings::Navigation::STILL };
-    driven.app.act(Command::App(AppCommand::SetNavigation(throws)));
-    drag(&mut driven, &way, egui::PointerButton::Primary);
-    (0..30).for_each(|_| driven.frame(Vec::new()));
-    let thrown = *driven.app.timeline_mut().unwrap().view();
+    session.app.act(Command::App(AppCommand::SetNavigation(throws)));
+    drag(&mut session, &way, egui::PointerButton::Primary);
+    (0..30).for_each(|_| session.frame(Vec::new()));
+    let thrown = *session.app.timeline_mut().unwrap().view();
     let moved_px = after.x_from_time(thrown.start_ns());
     assert!(moved_px > 200.0, "with ten frames a second too, it goes on: {moved_px} pixels");
-    driven.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
+    session.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
     let after = thrown;
-    drag(&mut driven, &way, egui::PointerButton::Middle);
-    let (from_ns, to_ns) = driven.app.timeline_mut().unwrap().range().expect("a slice of time");
+    drag(&mut session, &way, egui::PointerButton::Middle);
+    let (from_ns, to_ns) = session.app.timeline_mut().unwrap().range().expect("a slice of time");
     let width_px = after.x_from_time(to_ns) - after.x_from_time(from_ns);
     assert!((width_px - 140.0).abs() < 0.5, "{width_px} pixels are selected");
 }
 
 #[test]
 fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
     // Down the canvas at a time within the first span, until its row is hit.
     let hit = (0..20).any(|step| {
-        driven.click(350.0, 60.0 + 6.0 * f32::from(i16::try_from(step).unwrap()));
-        driven.selected_name().is_some()
+        session.click(350.0, 60.0 + 6.0 * f32::from(i16::try_from(step).unwrap()));
+        session.selected_name().is_some()
     });
     assert!(hit, "no click hits the span");
-    assert_eq!(driven.selected_name().as_deref(), Some("alpha"));
-    driven.press(egui::Key::Period);
-    assert_eq!(driven.selected_name().as_deref(), Some("omega"));
-    driven.press(egui::Key::Period);
-    assert_eq!(driven.selected_name().as_deref(), Some("omega"), "there is none after the last");
-    driven.press(egui::Key::Escape);
-    assert_eq!(driven.selected_name(), None);
+    assert_eq!(session.selected_name().as_deref(), Some("alpha"));
+    session.press(egui::Key::Period);
+    assert_eq!(session.selected_name().as_deref(), Some("omega"));
+    session.press(egui::Key::Period);
+    assert_eq!(session.selected_name().as_deref(), Some("omega"), "there is none after the last");
+    session.press(egui::Key::Escape);
+    assert_eq!(session.selected_name(), None);
 }
 
 #[test]
 fn a_step_back_returns_to_the_view_that_was_left_and_a_range_is_let_go_before_the_span() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let settle = |driven: &mut Driven, command| {
-        driven.app.act(command);
-        (0..4).for_each(|_| driven.frame(Vec::new()));
-        let view = driven.app.timeline_mut().unwrap().view();
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
+    let settle = |session: &mut Session, command| {
+        session.app.act(command);
+        (0..4).for_each(|_| session.frame(Vec::new()));
+        let view = session.app.timeline_mut().unwrap().view();
         (view.start_ns(), view.ns_per_px())
     };
-    let whole = settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Whole)));
+    let whole = settle(&mut session, Command::Timeline(TimelineCommand::Step(NavigationStep::Whole)));
     let row = RowIdx { lane: LaneIdx(0), row: 1 };
-    let omega = settle(&mut driven, Command::Timeline(TimelineCommand::Reveal(row)));
-    let fitted = settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
+    let omega = settle(&mut session, Command::Timeline(TimelineCommand::Reveal(row)));
+    let fitted = settle(&mut session, Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
     assert!(fitted.1 < omega.1);
-    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Back))), whole);
-    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))), fitted);
-    settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
-    settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Whole)));
-    settle(&mut driven, Command::Timeline(TimelineCommand::Select(None)));
-    settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
-    settle(&mut driven, Command::Timeline(TimelineCommand::Select(Some(row))));
-    settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure)));
-    assert!(driven.app.timeline_mut().unwrap().range().is_some());
-    driven.press(egui::Key::Escape);
-    assert_eq!((driven.app.timeline_mut().unwrap().range(), driven.selected_name().as_deref()), (None, Some("omega")));
-    driven.press(egui::Key::Escape);
-    assert_eq!(driven.selected_name(), None);
+    assert_eq!(settle(&mut session, Command::Timeline(TimelineCommand::Step(NavigationStep::Back))), whole);
+    assert_eq!(settle(&mut session, Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))), fitted);
+    settle(&mut session, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+    settle(&mut session, Command::Timeline(TimelineCommand::Step(NavigationStep::Whole)));
+    settle(&mut session, Command::Timeline(TimelineCommand::Select(None)));
+    settle(&mut session, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+    settle(&mut session, Command::Timeline(TimelineCommand::Select(Some(row))));
+    settle(&mut session, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure)));
+    assert!(session.app.timeline_mut().unwrap().range().is_some());
+    session.press(egui::Key::Escape);
+    assert_eq!(
+        (session.app.timeline_mut().unwrap().range(), session.selected_name().as_deref()),
+        (None, Some("omega"))
+    );
+    session.press(egui::Key::Escape);
+    assert_eq!(session.selected_name(), None);
 }
 
 #[test]
 fn a_revealed_span_is_shown_whatever_is_folded_hidden_or_filtered() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
     let row = RowIdx { lane: LaneIdx(0), row: 1 };
     for command in [
         RowCommand::FoldAll(true),
         RowCommand::Hide(GroupKind::Track(TrackIdx(0))),
         RowCommand::Filter("nothing is called so".to_owned()),
     ] {
-        driven.app.act(Command::Timeline(TimelineCommand::Rows(command)));
+        session.app.act(Command::Timeline(TimelineCommand::Rows(command)));
     }
-    driven.app.act(Command::Timeline(TimelineCommand::Reveal(row)));
-    driven.frame(Vec::new());
-    let timeline = driven.app.timeline_mut().unwrap();
+    session.app.act(Command::Timeline(TimelineCommand::Reveal(row)));
+    session.frame(Vec::new());
+    let timeline = session.app.timeline_mut().unwrap();
     assert!(timeline.last_frame().is_some_and(|frame| !frame.rects.is_empty()), "the span is not drawn");
     assert_eq!(timeline.arrangement().filter, "");
 }
@@ -124,20 +127,20 @@ fn a_revealed_span_is_shown_whatever_is_folded_hidden_or_filtered() {
 #[test]
 fn the_details_do_not_hide_the_span_that_they_are_of() {
     let threads = (0..40).map(|tid| format!(r#"{{"ph":"X","name":"t{tid}","pid":1,"tid":{tid},"ts":0,"dur":400}}"#));
-    let mut driven = Driven::new();
+    let mut session = Session::new();
     let json = format!("[{}]", threads.collect::<Vec<_>>().join(","));
-    driven.app.show_capture(snapshot(&json), "many".into(), false);
-    driven.frame(Vec::new());
-    let before = driven.app.timeline_mut().unwrap().view().height_px();
+    session.app.show_capture(snapshot(&json), "many".into(), false);
+    session.frame(Vec::new());
+    let before = session.app.timeline_mut().unwrap().view().height_px();
     // Up from the bottom of the canvas, until a row is hit.
     let hit = (0..10).any(|step| {
-        driven.click(350.0, 570.0 - 4.0 * f32::from(i16::try_from(step).unwrap()));
-        driven.selected_name().is_some()
+        session.click(350.0, 570.0 - 4.0 * f32::from(i16::try_from(step).unwrap()));
+        session.selected_name().is_some()
     });
     assert!(hit, "no click hits a span");
-    driven.frame(Vec::new());
-    driven.frame(Vec::new());
-    let timeline = driven.app.timeline_mut().unwrap();
+    session.frame(Vec::new());
+    session.frame(Vec::new());
+    let timeline = session.app.timeline_mut().unwrap();
     let view = *timeline.view();
     assert!(view.height_px() < before - 100.0, "the details are open");
     assert!(view.scroll_px() > 0.0, "the row is behind the details");
@@ -145,10 +148,10 @@ fn the_details_do_not_hide_the_span_that_they_are_of() {
 
 #[test]
 fn a_tap_that_ends_within_a_frame_still_zooms() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let whole = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
+    let whole = session.app.timeline_mut().unwrap().view().ns_per_px();
     let event = |pressed| egui::Event::Key {
         key: egui::Key::W,
         physical_key: None,
@@ -156,38 +159,38 @@ fn a_tap_that_ends_within_a_frame_still_zooms() {
         repeat: false,
         modifiers: egui::Modifiers::NONE,
     };
-    driven.frame(vec![event(true), event(false)]);
-    let once = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    session.frame(vec![event(true), event(false)]);
+    let once = session.app.timeline_mut().unwrap().view().ns_per_px();
     assert!(once < whole);
-    driven.frame(vec![event(true), event(false), event(true), event(false)]);
-    let thrice = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    session.frame(vec![event(true), event(false), event(true), event(false)]);
+    let thrice = session.app.timeline_mut().unwrap().view().ns_per_px();
     assert!(((once / thrice) / (whole / once).powi(2) - 1.0).abs() < 1e-9, "two taps in a frame are two");
 }
 
 #[test]
 fn held_keys_zoom_and_the_home_key_shows_everything_again() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let ns_per_px = |driven: &mut Driven| driven.app.timeline_mut().unwrap().view().ns_per_px();
-    let whole = ns_per_px(&mut driven);
-    driven.press(egui::Key::W);
-    assert!(ns_per_px(&mut driven) < whole);
-    driven.press(egui::Key::Home);
-    driven.frame(Vec::new());
-    assert!((ns_per_px(&mut driven) - whole).abs() < 1e-9);
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
+    let ns_per_px = |session: &mut Session| session.app.timeline_mut().unwrap().view().ns_per_px();
+    let whole = ns_per_px(&mut session);
+    session.press(egui::Key::W);
+    assert!(ns_per_px(&mut session) < whole);
+    session.press(egui::Key::Home);
+    session.frame(Vec::new());
+    assert!((ns_per_px(&mut session) - whole).abs() < 1e-9);
 }
 
 #[test]
 fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
     // S alone zooms out, so the view must have room to zoom out to.
-    driven.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
-    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
-    driven.frame(Vec::new());
-    let before = *driven.app.timeline_mut().unwrap().view();
+    session.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
+    (0..4).for_each(|_| drop(session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
+    session.frame(Vec::new());
+    let before = *session.app.timeline_mut().unwrap().view();
     let event = |pressed, repeat, modifiers| egui::Event::Key {
         key: egui::Key::S,
         physical_key: None,
@@ -196,17 +199,17 @@ fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view
         modifiers,
     };
     // With Ctrl and Shift: the picture as it is shown.
-    driven.frame(vec![event(true, false, egui::Modifiers::COMMAND | egui::Modifiers::SHIFT)]);
+    session.frame(vec![event(true, false, egui::Modifiers::COMMAND | egui::Modifiers::SHIFT)]);
     for _ in 0..3 {
-        driven.frame(Vec::new());
-        driven.frame(vec![event(true, true, egui::Modifiers::NONE)]);
+        session.frame(Vec::new());
+        session.frame(vec![event(true, true, egui::Modifiers::NONE)]);
     }
-    driven.frame(vec![event(false, false, egui::Modifiers::NONE)]);
-    let after = *driven.app.timeline_mut().unwrap().view();
+    session.frame(vec![event(false, false, egui::Modifiers::NONE)]);
+    let after = *session.app.timeline_mut().unwrap().view();
     assert_eq!((after.start_ns(), after.width_ns().to_bits()), (before.start_ns(), before.width_ns().to_bits()));
-    driven.frame(vec![event(true, false, egui::Modifiers::NONE)]);
-    let tapped = driven.app.timeline_mut().unwrap().view().ns_per_px();
-    driven.frame(Vec::new());
-    let held = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    session.frame(vec![event(true, false, egui::Modifiers::NONE)]);
+    let tapped = session.app.timeline_mut().unwrap().view().ns_per_px();
+    session.frame(Vec::new());
+    let held = session.app.timeline_mut().unwrap().view().ns_per_px();
     assert!(before.ns_per_px() < tapped && tapped < held, "{} {tapped} {held}", before.ns_per_px());
 }

@@ -79,7 +79,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     app.wait_for_fonts();
     let Scope { from_ns, to_ns, .. } = options.scope;
     let range = (from_ns.unwrap_or(snapshot.start_ns()), to_ns.unwrap_or(snapshot.end_ns()));
-    let survey = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
+    let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
     app.show_capture(snapshot, Sources::from(&options.title), false);
     app.leave_damage();
     if let Some(timeline) = app.timeline_mut() {
@@ -87,8 +87,8 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
         if !options.scope.tracks.is_all() {
             timeline.show_only(&options.scope.tracks);
         }
-        if let Ok(survey) = survey {
-            timeline.set_survey(Arc::new(survey));
+        if let Ok(summary) = summary {
+            timeline.set_trace_summary(Arc::new(summary));
         }
     }
     let mut headless = Headless::new(&gpu, options.size_px, options.scale);

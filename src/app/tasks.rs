@@ -26,7 +26,7 @@ use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::FolderEntry;
 use crate::ui::questions::TimeRange;
-use crate::ui::timeline::tracks::Arranging;
+use crate::ui::timeline::tracks::ArrangeJob;
 
 /// A load or an export that runs. Dropping it asks the work to stop.
 #[derive(Debug)]
@@ -176,48 +176,48 @@ fn write(name: &str, path: PathBuf, wake: &TabWake, work: impl FnOnce(&Path) -> 
     }
 }
 
-/// A look at a capture that runs. Dropping it asks the work to stop.
+/// Background work about a capture, which is cancelled when this is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Looking(Cancel);
+pub(crate) struct CancelOnDrop(Cancel);
 
-impl Drop for Looking {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
 }
 
-/// Looks at a capture as a whole. Where that fails, the window shows it without a map.
+/// Computes the summary of a capture. Where that fails, the window shows it without a map.
 #[must_use]
-pub(crate) fn survey(id: TaskId, snapshot: Snapshot, wake: &TabWake) -> Looking {
-    let surveying = Looking::default();
-    let (cancel, wake) = (surveying.0.clone(), Arc::clone(wake));
+pub(crate) fn summarise(id: TaskId, snapshot: Snapshot, wake: &TabWake) -> CancelOnDrop {
+    let task = CancelOnDrop::default();
+    let (cancel, wake) = (task.0.clone(), Arc::clone(wake));
     let work = move || {
-        let survey = guarded(|| TraceSummary::from_snapshot(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
-        if let Ok(survey) = survey {
-            wake(TabEvent::Surveyed(id, Arc::new(survey)));
+        let summary = guarded(|| TraceSummary::from_snapshot(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
+        if let Ok(summary) = summary {
+            wake(TabEvent::Summarised(id, Arc::new(summary)));
         }
     };
-    spawn("survey", work).ok(); // without a thread there is no map, and all else goes on
-    surveying
+    spawn("summary", work).ok(); // without a thread there is no map, and all else goes on
+    task
 }
 
-/// Looks for the flows of a row.
+/// Finds the flows of a row.
 #[must_use]
-pub(crate) fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &TabWake) -> Looking {
-    let following = Looking::default();
-    let (cancel, wake) = (following.0.clone(), Arc::clone(wake));
+pub(crate) fn find_flows(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &TabWake) -> CancelOnDrop {
+    let task = CancelOnDrop::default();
+    let (cancel, wake) = (task.0.clone(), Arc::clone(wake));
     let work = move || {
         let chain = guarded(|| flow_chain::chain(&snapshot, row, &cancel).map_err(|_| TaskError::Cancelled));
         if let Ok(chain) = chain {
-            wake(TabEvent::Followed(id, row, Arc::new(chain)));
+            wake(TabEvent::FlowsFound(id, row, Arc::new(chain)));
         }
     };
-    spawn("follow", work).ok(); // without a thread no flows are drawn, and all else goes on
-    following
+    spawn("flows", work).ok(); // without a thread no flows are drawn, and all else goes on
+    task
 }
 
 /// Lays out rows that are too many for a frame.
-pub(crate) fn arrange(job: Arranging, wake: &TabWake) {
+pub(crate) fn arrange(job: ArrangeJob, wake: &TabWake) {
     let wake = Arc::clone(wake);
     let work = move || {
         if let Ok(arranged) = guarded(|| Ok(job.run())) {
@@ -230,7 +230,7 @@ pub(crate) fn arrange(job: Arranging, wake: &TabWake) {
 /// Sends the desktop's settings to the loop, now and after each change.
 pub(crate) fn watch_desktop(wake: &Wake) {
     let wake = Arc::clone(wake);
-    spawn("desktop", move || desktop::watch(|settings| wake(TaskEvent::DesktopChanged(settings)))).ok(); // without a thread it is as usual
+    spawn("desktop", move || desktop::watch(|settings| wake(TaskEvent::DesktopChanged(settings)))).ok(); // without a thread the defaults hold
 }
 
 /// Reads which files a pasted text names.

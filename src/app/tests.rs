@@ -1,4 +1,4 @@
-//! The application driven without a window.
+//! The application, run without a window.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(super) fn snapshot(json: &str) -> Snapshot {
 }
 
 /// The application with an invisible screen of 1000 x 600 points.
-pub(super) struct Driven {
+pub(super) struct Session {
     pub(super) app: App,
     context: egui::Context,
     events: Receiver<TaskEvent>,
@@ -60,7 +60,7 @@ pub(super) struct Driven {
     places: Vec<egui::Pos2>,
 }
 
-impl Driven {
+impl Session {
     pub(super) fn new() -> Self {
         Self::with(AppOptions { load: load_options(), ..AppOptions::default() })
     }
@@ -210,30 +210,30 @@ const NESTED: &str = r#"[
 
 #[test]
 fn a_search_counts_dims_the_rest_and_goes_from_hit_to_hit() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
-    driven.frame(Vec::new());
-    assert_eq!(driven.bright_and_dim(), (4, 0));
-    driven.chord(egui::Key::F);
-    driven.frame(Vec::new());
-    driven.frame(vec![egui::Event::Text("dur<=200us rea".into())]);
-    driven.until("the number of hits", |driven| driven.shows("2 hits"));
-    driven.until("the list", |driven| driven.texts.iter().filter(|text| *text == "read").count() >= 2);
-    driven.until("the matches in view", |driven| driven.bright_and_dim().1 == 2 && driven.bright_and_dim().0 >= 2);
-    driven.press(egui::Key::Enter);
-    driven.until("the first hit", |driven| driven.selected_name().is_some());
-    driven.until("its number", |driven| driven.shows("1 of 2 hits"));
-    driven.press(egui::Key::Enter);
-    driven.until("the second hit", |driven| driven.shows("2 of 2 hits"));
-    assert_eq!(driven.selected_name().as_deref(), Some("read"));
-    driven.press(egui::Key::Escape);
-    driven.until("everything again", |driven| driven.bright_and_dim().1 == 0);
-    assert!(!driven.texts.iter().any(|text| text.contains("hits")), "the search is closed");
-    assert_eq!(driven.selected_name().as_deref(), Some("read"), "and the selection stays");
-    driven.chord(egui::Key::F);
-    driven.frame(Vec::new());
-    driven.frame(vec![egui::Event::Text(" dur>".into())]);
-    driven.until("what is wrong", |driven| driven.texts.iter().any(|text| text.contains("expected a number of")));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.frame(Vec::new());
+    assert_eq!(session.bright_and_dim(), (4, 0));
+    session.chord(egui::Key::F);
+    session.frame(Vec::new());
+    session.frame(vec![egui::Event::Text("dur<=200us rea".into())]);
+    session.until("the number of hits", |session| session.shows("2 hits"));
+    session.until("the list", |session| session.texts.iter().filter(|text| *text == "read").count() >= 2);
+    session.until("the matches in view", |session| session.bright_and_dim().1 == 2 && session.bright_and_dim().0 >= 2);
+    session.press(egui::Key::Enter);
+    session.until("the first hit", |session| session.selected_name().is_some());
+    session.until("its number", |session| session.shows("1 of 2 hits"));
+    session.press(egui::Key::Enter);
+    session.until("the second hit", |session| session.shows("2 of 2 hits"));
+    assert_eq!(session.selected_name().as_deref(), Some("read"));
+    session.press(egui::Key::Escape);
+    session.until("everything again", |session| session.bright_and_dim().1 == 0);
+    assert!(!session.texts.iter().any(|text| text.contains("hits")), "the search is closed");
+    assert_eq!(session.selected_name().as_deref(), Some("read"), "and the selection stays");
+    session.chord(egui::Key::F);
+    session.frame(Vec::new());
+    session.frame(vec![egui::Event::Text(" dur>".into())]);
+    session.until("what is wrong", |session| session.texts.iter().any(|text| text.contains("expected a number of")));
 }
 
 /// Two samples of "inner", which "outer" called.
@@ -243,92 +243,92 @@ const PROFILE: &str = r#"{
 
 #[test]
 fn a_search_counts_the_bars_of_samples_that_it_lights_up() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(PROFILE), "profile".into(), false);
-    driven.chord(egui::Key::F);
-    driven.frame(Vec::new());
-    driven.frame(vec![egui::Event::Text("outer".into())]);
-    driven.until("its bar", |driven| driven.shows("1 hit"));
-    driven.press(egui::Key::Enter);
-    driven.until("the bar", |driven| driven.selected_name().as_deref() == Some("outer"));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(PROFILE), "profile".into(), false);
+    session.chord(egui::Key::F);
+    session.frame(Vec::new());
+    session.frame(vec![egui::Event::Text("outer".into())]);
+    session.until("its bar", |session| session.shows("1 hit"));
+    session.press(egui::Key::Enter);
+    session.until("the bar", |session| session.selected_name().as_deref() == Some("outer"));
 }
 
 #[test]
 fn statistics_without_a_line_say_why() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
-    driven.chord(egui::Key::T);
-    driven.until("the table", |driven| driven.shows("idle"));
-    assert!(!driven.shows("No name has these words."));
-    assert!(driven.click_text("Filter names"));
-    driven.frame(vec![egui::Event::Text("nobody".into())]);
-    driven.until("that no name fits", |driven| driven.shows("No name has these words."));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.chord(egui::Key::T);
+    session.until("the table", |session| session.shows("idle"));
+    assert!(!session.shows("No name has these words."));
+    assert!(session.click_text("Filter names"));
+    session.frame(vec![egui::Event::Text("nobody".into())]);
+    session.until("that no name fits", |session| session.shows("No name has these words."));
 
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(PROFILE), "profile".into(), false);
-    driven.chord(egui::Key::T);
-    driven.until("where to look", |driven| driven.texts.iter().any(|text| text.contains("adds up samples")));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(PROFILE), "profile".into(), false);
+    session.chord(egui::Key::T);
+    session.until("where to look", |session| session.texts.iter().any(|text| text.contains("adds up samples")));
 }
 
 #[test]
 fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
-    driven.chord(egui::Key::T);
-    let order = |driven: &Driven| {
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.chord(egui::Key::T);
+    let order = |session: &Session| {
         let is_name = |text: &&String| ["work", "read", "idle"].contains(&text.as_str());
         // The panel is drawn before the timeline.
-        driven.texts.iter().filter(is_name).take(3).cloned().collect::<Vec<_>>()
+        session.texts.iter().filter(is_name).take(3).cloned().collect::<Vec<_>>()
     };
-    driven.until("the table", |driven| order(driven) == ["work", "idle", "read"]);
-    assert!(driven.shows("of the whole trace"));
-    driven.frame(Vec::new());
-    assert!(driven.click_text("Name"), "the head of the column");
-    assert_eq!(order(&driven), ["idle", "read", "work"]);
-    assert!(driven.click_text("read"));
-    driven.until("the longest of that name", |driven| driven.shows("200 µs  at 0.000100000 s"));
+    session.until("the table", |session| order(session) == ["work", "idle", "read"]);
+    assert!(session.shows("of the whole trace"));
+    session.frame(Vec::new());
+    assert!(session.click_text("Name"), "the head of the column");
+    assert_eq!(order(&session), ["idle", "read", "work"]);
+    assert!(session.click_text("read"));
+    session.until("the longest of that name", |session| session.shows("200 µs  at 0.000100000 s"));
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
-    driven.app.act(Command::App(AppCommand::Write(Purpose::Table, table.clone())));
-    driven.until("the table in a file", |_| table.exists());
+    session.app.act(Command::App(AppCommand::Write(Purpose::Table, table.clone())));
+    session.until("the table in a file", |_| table.exists());
     let text = std::fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("name,category,count,total,"), "{text}");
     assert_eq!(text.lines().nth(2), Some("read,,2,300000,300000,150000,100000,200000,100000,200000"));
     // One of the two bars is clicked, wherever it is: the view is then the 120th part of the time in which its span
     // starts.
-    let title = driven.texts.iter().position(|text| text == "Over time").expect("the bars");
-    let bottom = driven.places[title].y + 46.0;
-    let width_ns = |driven: &mut Driven| driven.app.timeline_mut().unwrap().view().width_ns();
-    let before_ns = width_ns(&mut driven);
+    let title = session.texts.iter().position(|text| text == "Over time").expect("the bars");
+    let bottom = session.places[title].y + 46.0;
+    let width_ns = |session: &mut Session| session.app.timeline_mut().unwrap().view().width_ns();
+    let before_ns = width_ns(&mut session);
     let clicked = (640..1000).step_by(2).find(|&x| {
-        driven.click(x as f32, bottom);
-        width_ns(&mut driven) < before_ns / 2.0
+        session.click(x as f32, bottom);
+        width_ns(&mut session) < before_ns / 2.0
     });
     assert!(clicked.is_some(), "no bar can be clicked");
-    (0..4).for_each(|_| driven.frame(Vec::new()));
-    let view = *driven.app.timeline_mut().unwrap().view();
+    (0..4).for_each(|_| session.frame(Vec::new()));
+    let view = *session.app.timeline_mut().unwrap().view();
     assert!((view.width_ns() - 1_000_000.0 / 120.0).abs() < 100.0, "{view:?}");
     assert!((90_000..=100_000).contains(&view.start_ns()), "{view:?}");
 }
 
 #[test]
 fn counting_that_is_stopped_says_that_not_all_is_counted_and_goes_on_when_asked_to() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
-    driven.chord(egui::Key::T);
-    driven.app.act(Command::Panel(PanelCommand::StopCounting));
-    driven.until("that it is stopped", |driven| driven.shows("stopped: not all spans are counted"));
-    assert!(driven.click_text("Count all"));
-    driven.until("the table", |driven| driven.shows("read") && !driven.shows("stopped: not all spans are counted"));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.chord(egui::Key::T);
+    session.app.act(Command::Panel(PanelCommand::StopCounting));
+    session.until("that it is stopped", |session| session.shows("stopped: not all spans are counted"));
+    assert!(session.click_text("Count all"));
+    session.until("the table", |session| session.shows("read") && !session.shows("stopped: not all spans are counted"));
 }
 
 #[test]
 fn a_flame_graph_stacks_what_runs_within_what() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
-    driven.chord(egui::Key::G);
-    driven.until("the bars", |driven| {
-        let after = driven.texts.iter().skip_while(|text| *text != "Flame graph");
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.chord(egui::Key::G);
+    session.until("the bars", |session| {
+        let after = session.texts.iter().skip_while(|text| *text != "Flame graph");
         let bars: Vec<_> = after.filter(|text| ["work", "read", "idle"].contains(&text.as_str())).collect();
         bars.len() >= 3
     });
@@ -340,13 +340,13 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let capture = file(folder.path(), "two.json", TWO_SPANS);
     let open = || {
-        let mut driven = Driven::with_folders(folders.clone());
-        driven.app.open_files(std::slice::from_ref(&capture));
-        driven.finish_tasks();
-        driven.frame(Vec::new());
-        driven
+        let mut session = Session::with_folders(folders.clone());
+        session.app.open_files(std::slice::from_ref(&capture));
+        session.finish_tasks();
+        session.frame(Vec::new());
+        session
     };
-    let mut driven = open();
+    let mut session = open();
     let pin = Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0))));
     let zoom = Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn));
     let colors = Colors { by: ColorBy::Track, ..Colors::default() };
@@ -355,11 +355,11 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
         Command::App(AppCommand::SetShade(Some(Shade::Light))),
     );
     for command in [pin, mark, zoom, light, Command::App(AppCommand::SetColors(colors))] {
-        driven.app.act(command);
+        session.app.act(command);
     }
-    (0..4).for_each(|_| driven.frame(Vec::new()));
-    let view = *driven.app.timeline_mut().unwrap().view();
-    driven.app.keep();
+    (0..4).for_each(|_| session.frame(Vec::new()));
+    let view = *session.app.timeline_mut().unwrap().view();
+    session.app.keep();
     let mut again = open();
     assert_eq!(again.app.theme().shade, Shade::Light);
     let timeline = again.app.timeline_mut().unwrap();
@@ -374,18 +374,18 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
 fn keys_behind_a_dialog_move_nothing_and_escape_closes_the_dialog() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.app.open_files(&[bad]);
-    driven.finish_tasks();
-    driven.frame(Vec::new());
-    driven.frame(Vec::new());
-    let before = *driven.app.timeline_mut().unwrap().view();
-    driven.press(egui::Key::Plus);
-    assert_eq!(*driven.app.timeline_mut().unwrap().view(), before);
-    assert!(driven.app.message().is_some());
-    driven.press(egui::Key::Escape);
-    assert_eq!(driven.app.message(), None);
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.open_files(&[bad]);
+    session.finish_tasks();
+    session.frame(Vec::new());
+    session.frame(Vec::new());
+    let before = *session.app.timeline_mut().unwrap().view();
+    session.press(egui::Key::Plus);
+    assert_eq!(*session.app.timeline_mut().unwrap().view(), before);
+    assert!(session.app.message().is_some());
+    session.press(egui::Key::Escape);
+    assert_eq!(session.app.message(), None);
 }
 
 #[test]
@@ -404,23 +404,23 @@ fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
     bytes[500] ^= 1;
     std::fs::write(&kept, bytes).unwrap();
 
-    let mut driven = Driven::with(AppOptions { load, ..AppOptions::default() });
-    driven.app.open_files(&[capture]);
-    driven.finish_tasks();
-    driven.app.timeline_mut().unwrap().wait_for_all();
-    driven.app.timeline_mut().unwrap().show_exactly(1000, 2000);
+    let mut session = Session::with(AppOptions { load, ..AppOptions::default() });
+    session.app.open_files(&[capture]);
+    session.finish_tasks();
+    session.app.timeline_mut().unwrap().wait_for_all();
+    session.app.timeline_mut().unwrap().show_exactly(1000, 2000);
     // Until a frame has read it, and the next has seen that.
-    while !driven.app.note().contains("damaged") {
-        assert!(driven.seconds < 60.0, "nobody says so: {}", driven.app.note());
-        while let Ok(event) = driven.events.try_recv() {
-            driven.app.handle(event);
+    while !session.app.note().contains("damaged") {
+        assert!(session.seconds < 60.0, "nobody says so: {}", session.app.note());
+        while let Ok(event) = session.events.try_recv() {
+            session.app.handle(event);
         }
         // Last: sorting again may answer before the frame that began it ends, and is waited for below.
-        driven.frame(Vec::new());
+        session.frame(Vec::new());
     }
-    let view = *driven.app.timeline_mut().unwrap().view();
-    driven.finish_tasks();
-    let timeline = driven.app.timeline_mut().unwrap();
+    let view = *session.app.timeline_mut().unwrap().view();
+    session.finish_tasks();
+    let timeline = session.app.timeline_mut().unwrap();
     assert_eq!(timeline.snapshot().store().damaged_in_all(), 0);
     assert_eq!((timeline.view().start_ns(), timeline.view().end_ns()), (view.start_ns(), view.end_ns()));
 }
@@ -444,14 +444,14 @@ fn an_export_of_a_damaged_store_starts_over_when_the_capture_is_sorted_again() {
         }
         std::fs::write(&kept, bytes).unwrap();
         std::fs::write(&out, "old").unwrap();
-        let mut driven = Driven::with(AppOptions { load: load.clone(), ..AppOptions::default() });
-        driven.app.open_files(std::slice::from_ref(&capture));
-        driven.finish_tasks();
-        driven.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), out.clone())));
-        while !driven.app.note().contains("written to") {
-            assert!(driven.app.message().is_none(), "{:?}", driven.app.message());
-            driven.frame(Vec::new());
-            driven.finish_tasks();
+        let mut session = Session::with(AppOptions { load: load.clone(), ..AppOptions::default() });
+        session.app.open_files(std::slice::from_ref(&capture));
+        session.finish_tasks();
+        session.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), out.clone())));
+        while !session.app.note().contains("written to") {
+            assert!(session.app.message().is_none(), "{:?}", session.app.message());
+            session.frame(Vec::new());
+            session.finish_tasks();
         }
         let written = std::fs::read(&out).unwrap();
         assert!(*expected.get_or_insert_with(|| written.clone()) == written, "part {part}");
@@ -462,14 +462,14 @@ fn an_export_of_a_damaged_store_starts_over_when_the_capture_is_sorted_again() {
 fn an_unreadable_trace_is_a_message_and_the_capture_before_it_stays() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.app.open_files(&[bad]);
-    driven.finish_tasks();
-    driven.frame(Vec::new());
-    let message = driven.app.message().expect("a message is shown").to_owned();
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.open_files(&[bad]);
+    session.finish_tasks();
+    session.frame(Vec::new());
+    let message = session.app.message().expect("a message is shown").to_owned();
     assert!(message.contains("bad.json"), "{message}");
-    assert_eq!(driven.app.title(), "two - Longspan");
+    assert_eq!(session.app.title(), "two - Longspan");
 }
 
 #[test]
@@ -477,47 +477,47 @@ fn of_two_loads_the_second_is_shown_whichever_ends_first() {
     let folder = tempfile::tempdir().unwrap();
     let first = file(folder.path(), "first.json", TWO_SPANS);
     let second = file(folder.path(), "second.json", TWO_SPANS);
-    let mut driven = Driven::new();
-    driven.app.open_files(&[first]);
-    driven.app.open_files(&[second]);
-    driven.finish_tasks();
-    driven.finish_tasks();
-    driven.frame(Vec::new());
-    assert_eq!(driven.app.title(), "second.json - Longspan");
-    assert_eq!(driven.app.message(), None);
+    let mut session = Session::new();
+    session.app.open_files(&[first]);
+    session.app.open_files(&[second]);
+    session.finish_tasks();
+    session.finish_tasks();
+    session.frame(Vec::new());
+    assert_eq!(session.app.title(), "second.json - Longspan");
+    assert_eq!(session.app.message(), None);
 }
 
 #[test]
 fn several_files_are_one_timeline_and_a_folder_among_them_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
-    let mut driven = Driven::new();
-    driven.app.open_files(&[one, folder.path().to_owned(), two]);
-    driven.finish_tasks();
-    assert_eq!(driven.app.title(), "one.json and two.json - Longspan");
-    let spans = driven.app.timeline_mut().unwrap().snapshot().summary().spans;
-    assert!(spans == 4 && driven.app.note().contains("is a folder"), "{spans} {}", driven.app.note());
+    let mut session = Session::new();
+    session.app.open_files(&[one, folder.path().to_owned(), two]);
+    session.finish_tasks();
+    assert_eq!(session.app.title(), "one.json and two.json - Longspan");
+    let spans = session.app.timeline_mut().unwrap().snapshot().summary().spans;
+    assert!(spans == 4 && session.app.note().contains("is a folder"), "{spans} {}", session.app.note());
 }
 
 #[test]
 fn what_is_looked_at_stays_in_view_while_more_is_sorted() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), true);
-    driven.frame(Vec::new());
-    driven.app.timeline_mut().unwrap().show_exactly(100_000, 200_000);
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let view = *driven.app.timeline_mut().unwrap().view();
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), true);
+    session.frame(Vec::new());
+    session.app.timeline_mut().unwrap().show_exactly(100_000, 200_000);
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
+    let view = *session.app.timeline_mut().unwrap().view();
     assert!(view.x_from_time(100_000).abs() < 1e-6, "{view:?}");
 }
 
 #[test]
 fn a_capture_without_events_is_shown() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot("[]"), "empty".into(), false);
-    driven.frame(Vec::new());
-    driven.press(egui::Key::W);
-    assert!(driven.app.timeline_mut().unwrap().summary().contains("0 tracks"));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot("[]"), "empty".into(), false);
+    session.frame(Vec::new());
+    session.press(egui::Key::W);
+    assert!(session.app.timeline_mut().unwrap().summary().contains("0 tracks"));
 }
 
 #[test]
@@ -530,8 +530,8 @@ fn memory_that_the_command_line_gives_wins_over_the_preferences_whatever_its_siz
         [(None, preferred), (Some(Memory::DEFAULT_BYTES), Memory::DEFAULT_BYTES), (Some(64 << 20), 64 << 20)]
     {
         let (load, folders) = (load_options(), Some(folders.clone()));
-        let driven = Driven::with(AppOptions { load, memory_bytes, folders, ..AppOptions::default() });
-        assert_eq!(driven.app.options.load.memory.limit_bytes(), expected, "{memory_bytes:?}");
+        let session = Session::with(AppOptions { load, memory_bytes, folders, ..AppOptions::default() });
+        assert_eq!(session.app.options.load.memory.limit_bytes(), expected, "{memory_bytes:?}");
     }
 }
 
@@ -539,16 +539,16 @@ fn memory_that_the_command_line_gives_wins_over_the_preferences_whatever_its_siz
 fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
-    let mut driven = Driven::with_folders(folders);
-    assert_eq!(driven.app.theme().shade, Shade::Dark);
+    let mut session = Session::with_folders(folders);
+    assert_eq!(session.app.theme().shade, Shade::Dark);
     let settings = DesktopSettings { shade: Some(Shade::Light), reduces_motion: true };
-    driven.app.handle(TaskEvent::DesktopChanged(settings));
-    driven.frame(Vec::new());
-    assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Light, Navigation::STILL));
-    driven.app.act(Command::App(AppCommand::SetShade(Some(Shade::Dark))));
-    driven.app.act(Command::App(AppCommand::SetNavigation(Navigation::default())));
-    driven.app.handle(TaskEvent::DesktopChanged(settings));
-    assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Dark, Navigation::default()));
-    driven.app.act(Command::App(AppCommand::SetShade(None)));
-    assert_eq!(driven.app.theme().shade, Shade::Light);
+    session.app.handle(TaskEvent::DesktopChanged(settings));
+    session.frame(Vec::new());
+    assert_eq!((session.app.theme().shade, session.app.navigation()), (Shade::Light, Navigation::STILL));
+    session.app.act(Command::App(AppCommand::SetShade(Some(Shade::Dark))));
+    session.app.act(Command::App(AppCommand::SetNavigation(Navigation::default())));
+    session.app.handle(TaskEvent::DesktopChanged(settings));
+    assert_eq!((session.app.theme().shade, session.app.navigation()), (Shade::Dark, Navigation::default()));
+    session.app.act(Command::App(AppCommand::SetShade(None)));
+    assert_eq!(session.app.theme().shade, Shade::Light);
 }

@@ -1,6 +1,6 @@
 //! The exports of the window, compared byte by byte with those made without it.
 
-use super::tests::{Driven, TWO_SPANS, snapshot};
+use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::app::event::{DialogChoice, TaskEvent};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -12,19 +12,19 @@ use crate::ui::purpose::Purpose;
 fn an_export_carries_the_store_unless_it_is_to_be_compact() {
     let folder = tempfile::tempdir().unwrap();
     let snapshot = snapshot(TWO_SPANS);
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot.clone(), "two".into(), false);
+    let mut session = Session::new();
+    session.app.show_capture(snapshot.clone(), "two".into(), false);
     let mut exported = |format, options: ExportOptions| {
         let name = format!("output.{}", options.format.ending());
         let (output, expected) = (folder.path().join(name), folder.path().join("expected"));
-        driven.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Export(format), vec![output.clone()])));
-        driven.finish_tasks();
+        session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Export(format), vec![output.clone()])));
+        session.finish_tasks();
         let (cancel, progress) = (Cancel::default(), Progress::default());
         export::export(&snapshot, &"two".into(), &expected, &options, &cancel, &progress).unwrap();
         let written = std::fs::read(output).unwrap();
         assert!(written == std::fs::read(expected).unwrap(), "{format:?} is not as {options:?}");
         let note = format!("2 spans in {} written to ", bytes_text(written.len() as u64));
-        assert!(driven.app.note().starts_with(&note), "{}", driven.app.note());
+        assert!(session.app.note().starts_with(&note), "{}", session.app.note());
         written.len()
     };
     let native = |compact| ExportFormat::Native { compact };
@@ -37,15 +37,15 @@ fn an_export_carries_the_store_unless_it_is_to_be_compact() {
 #[test]
 fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
     let folder = tempfile::tempdir().unwrap();
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     let mut write = |purpose, name: &str| {
-        driven.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![folder.path().join(name)])));
+        session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![folder.path().join(name)])));
         // A name that is refused starts nothing.
-        if driven.app.message().is_none() {
-            driven.finish_tasks();
+        if session.app.message().is_none() {
+            session.finish_tasks();
         }
-        driven.app.message().map(str::to_owned)
+        session.app.message().map(str::to_owned)
     };
     let export = Purpose::Export(ExportFormat::NATIVE);
     assert_eq!(write(export, "c"), None);

@@ -68,7 +68,7 @@ enum TileAnswer {
 }
 
 impl TileQuery {
-    pub(crate) fn ask(self, source: &dyn TileSource) -> TileResult {
+    pub(crate) fn run(self, source: &dyn TileSource) -> TileResult {
         let mut read = ReadCount::default();
         let answer = match self {
             TileQuery::Spans(key) => {
@@ -144,7 +144,7 @@ impl Tiles {
     /// Asks for every tile of `owners` in view that is not known yet, in parallel, and waits for all answers.
     pub fn prepare(&mut self, source: &dyn TileSource, buckets: Buckets, owners: &[(TileOwner, LaneKind)]) {
         let missing = self.begin_frame(source, buckets, owners);
-        let results = missing.par_iter().map(|query| query.ask(source)).collect();
+        let results = missing.par_iter().map(|query| query.run(source)).collect();
         self.insert_results(results);
         self.end_frame(source, buckets, owners);
     }

@@ -28,14 +28,14 @@ pub(crate) struct FrameQuery<'a> {
     pub(crate) view: &'a Viewport,
     pub(crate) buckets: Buckets,
     pub(crate) owners: &'a [(TileOwner, LaneKind)],
-    /// How long the frame may wait for answers.
+    /// How long the frame may wait for tiles.
     pub(crate) deadline: Instant,
 }
 
 impl LiveTiles {
-    /// Loads tiles of a capture with `workers` from now on; without any, frames wait for their tiles.
-    pub(crate) fn load_with(&mut self, answers: Arc<dyn TileSource>, workers: Option<&LoaderPool>) {
-        self.loader = workers.map(|workers| TileLoader::new(answers, workers));
+    /// Loads tiles of a capture with `pool` from now on; without one, frames wait for their tiles.
+    pub(crate) fn load_with(&mut self, source: Arc<dyn TileSource>, pool: Option<&LoaderPool>) {
+        self.loader = pool.map(|pool| TileLoader::new(source, pool));
     }
 
     /// Drops all tiles; those in view load again for the next frame.
@@ -45,24 +45,24 @@ impl LiveTiles {
 
     /// Switches to a later snapshot of the same capture, of which more is sorted now. The old tiles are drawn until
     /// the new ones are loaded.
-    pub(crate) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
+    pub(crate) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.outdate(|owner| match owner {
             TileOwner::Lane(lane) => later.lane_since(earlier, lane).map(TileOwner::Lane),
             // The summaries of processes are made again for the later look.
             TileOwner::Process(_) => None,
         });
-        self.load_with(Arc::new(later.clone()), workers);
+        self.load_with(Arc::new(later.clone()), pool);
     }
 
     /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is
     /// returned is dropped, when the frame is built.
-    pub(crate) fn prepare(&mut self, answers: &dyn TileSource, query: FrameQuery<'_>) -> Option<PauseGuard> {
+    pub(crate) fn prepare(&mut self, source: &dyn TileSource, query: FrameQuery<'_>) -> Option<PauseGuard> {
         let FrameQuery { view, buckets, owners, deadline } = query;
         if self.view != Some(*view) {
             self.came_from = self.view.replace(*view);
         }
         let Some(loader) = &self.loader else {
-            self.tiles.prepare(answers, buckets, owners);
+            self.tiles.prepare(source, buckets, owners);
             return None;
         };
         let ahead = self.came_from.and_then(|before| ahead_of_zoom(&before, view, buckets));

@@ -73,29 +73,29 @@ impl LoaderPool {
 
 /// Loads the tiles of one capture for one [`Tiles`]. Dropping it cancels all queries that no worker has taken yet.
 pub(crate) struct TileLoader {
-    answers: Arc<dyn TileSource>,
+    source: Arc<dyn TileSource>,
     shared: Arc<LoaderShared>,
-    workers: LoaderPool,
+    pool: LoaderPool,
 }
 
 struct LoaderShared {
     state: Mutex<LoaderState>,
-    /// Told when nothing that was wanted is left.
+    /// Notified when no tile of the frame is missing any more.
     done: Condvar,
-    /// Told when workers may go on.
+    /// Notified when the workers may resume.
     resumed: Condvar,
 }
 
 #[derive(Default)]
 struct LoaderState {
-    wanted: VecDeque<TileQuery>,
+    missing: VecDeque<TileQuery>,
     ahead: VecDeque<TileQuery>,
     /// Queries that workers have taken and not answered yet.
-    asked: FxHashSet<TileQuery>,
-    wanted_loading: usize,
+    loading: FxHashSet<TileQuery>,
+    missing_loading: usize,
     results: Vec<TileResult>,
     workers: usize,
-    is_held: bool,
+    is_paused: bool,
 }
 
 /// Pauses the workers while a frame is built from their results, as both use all cores. Dropping it resumes them.
@@ -103,42 +103,42 @@ struct LoaderState {
 pub(crate) struct PauseGuard(Arc<LoaderShared>);
 
 impl TileLoader {
-    /// Has `workers` answer questions about a capture.
+    /// Loads the tiles of a capture with the threads of `pool`.
     #[must_use]
-    pub(crate) fn new(answers: Arc<dyn TileSource>, workers: &LoaderPool) -> Self {
+    pub(crate) fn new(source: Arc<dyn TileSource>, pool: &LoaderPool) -> Self {
         let shared = LoaderShared { state: Mutex::default(), done: Condvar::new(), resumed: Condvar::new() };
-        Self { answers, shared: Arc::new(shared), workers: workers.clone() }
+        Self { source, shared: Arc::new(shared), pool: pool.clone() }
     }
 
-    /// Loads as many of the `wanted` tiles into `tiles` as are ready within `patience`; [`Tiles::pending`] counts the
+    /// Loads as many of the requested tiles into `tiles` as are ready within `patience`; [`Tiles::pending`] counts the
     /// late ones. Queries of earlier frames that this one does not need are dropped.
-    pub(crate) fn prepare(&self, tiles: &mut Tiles, wanted: TileRequest<'_>, patience: Duration) -> PauseGuard {
-        let answers = &*self.answers;
-        let missing = tiles.begin_frame(answers, wanted.buckets, wanted.owners);
-        let ahead = wanted.ahead.map(|buckets| tiles.missing(answers, buckets, wanted.owners)).unwrap_or_default();
-        let results = self.ask(missing, ahead, patience);
+    pub(crate) fn prepare(&self, tiles: &mut Tiles, request: TileRequest<'_>, patience: Duration) -> PauseGuard {
+        let source = &*self.source;
+        let missing = tiles.begin_frame(source, request.buckets, request.owners);
+        let ahead = request.ahead.map(|buckets| tiles.missing(source, buckets, request.owners)).unwrap_or_default();
+        let results = self.load(missing, ahead, patience);
         tiles.insert_results(results);
-        tiles.end_frame(answers, wanted.buckets, wanted.owners);
+        tiles.end_frame(source, request.buckets, request.owners);
         PauseGuard(Arc::clone(&self.shared))
     }
 
-    fn ask(&self, wanted: Vec<TileQuery>, ahead: Vec<TileQuery>, patience: Duration) -> Vec<TileResult> {
+    fn load(&self, missing: Vec<TileQuery>, ahead: Vec<TileQuery>, patience: Duration) -> Vec<TileResult> {
         let mut state = self.shared.lock();
         // Results that arrived after the last frame are not queried again.
         let answered: FxHashSet<TileQuery> = state.results.iter().map(TileResult::query).collect();
-        let is_new = |query: &TileQuery| !state.asked.contains(query) && !answered.contains(query);
-        let wanted = wanted.into_iter().filter(is_new).collect();
+        let is_new = |query: &TileQuery| !state.loading.contains(query) && !answered.contains(query);
+        let missing = missing.into_iter().filter(is_new).collect();
         let ahead = ahead.into_iter().filter(is_new).collect();
-        (state.wanted, state.ahead) = (wanted, ahead);
-        let queries = state.wanted.len() + state.ahead.len();
-        let workers = self.workers.0.current_num_threads().min(queries.div_ceil(QUERIES_AT_ONCE));
+        (state.missing, state.ahead) = (missing, ahead);
+        let queries = state.missing.len() + state.ahead.len();
+        let workers = self.pool.0.current_num_threads().min(queries.div_ceil(QUERIES_AT_ONCE));
         for _ in state.workers..workers {
             state.workers += 1;
-            let worker = LoaderWorker { answers: Arc::clone(&self.answers), shared: Arc::clone(&self.shared) };
-            self.workers.0.spawn(move || worker.work());
+            let worker = LoaderWorker { source: Arc::clone(&self.source), shared: Arc::clone(&self.shared) };
+            self.pool.0.spawn(move || worker.run());
         }
         let deadline = Instant::now() + patience;
-        while !(state.wanted.is_empty() && state.wanted_loading == 0) {
+        while !(state.missing.is_empty() && state.missing_loading == 0) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -146,14 +146,14 @@ impl TileLoader {
             let waited = self.shared.done.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.is_held = true;
+        state.is_paused = true;
         std::mem::take(&mut state.results)
     }
 }
 
 impl Drop for PauseGuard {
     fn drop(&mut self) {
-        self.0.lock().is_held = false;
+        self.0.lock().is_paused = false;
         self.0.resumed.notify_all();
     }
 }
@@ -161,7 +161,7 @@ impl Drop for PauseGuard {
 impl Drop for TileLoader {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        state.wanted.clear();
+        state.missing.clear();
         state.ahead.clear();
         drop(state);
         // No frame is built any more.
@@ -176,20 +176,20 @@ impl LoaderShared {
     }
 }
 
-/// Answers until nothing is left to ask.
+/// Runs queries until none is left.
 struct LoaderWorker {
-    answers: Arc<dyn TileSource>,
+    source: Arc<dyn TileSource>,
     shared: Arc<LoaderShared>,
 }
 
 impl LoaderWorker {
-    fn work(&self) {
+    fn run(&self) {
         loop {
             let state = self.shared.lock();
-            let state = self.shared.resumed.wait_while(state, |state| state.is_held);
+            let state = self.shared.resumed.wait_while(state, |state| state.is_paused);
             let mut state = state.unwrap_or_else(PoisonError::into_inner);
-            let is_wanted = !state.wanted.is_empty();
-            let queue = if is_wanted { &mut state.wanted } else { &mut state.ahead };
+            let is_missing = !state.missing.is_empty();
+            let queue = if is_missing { &mut state.missing } else { &mut state.ahead };
             let count = queue.len().min(QUERIES_AT_ONCE);
             let queries: Vec<TileQuery> = queue.drain(..count).collect();
             if queries.is_empty() {
@@ -197,19 +197,19 @@ impl LoaderWorker {
                 state.workers -= 1;
                 return;
             }
-            state.asked.extend(&queries);
-            state.wanted_loading += if is_wanted { count } else { 0 };
+            state.loading.extend(&queries);
+            state.missing_loading += if is_missing { count } else { 0 };
             drop(state);
             for query in queries {
-                // A panic costs one answer and not the worker, and is not asked for again in every frame.
-                let result = catch_unwind(AssertUnwindSafe(|| query.ask(&*self.answers)));
+                // A panic costs one tile and not the worker, and the query does not run again in every frame.
+                let result = catch_unwind(AssertUnwindSafe(|| query.run(&*self.source)));
                 let mut state = self.shared.lock();
-                state.asked.remove(&query);
+                state.loading.remove(&query);
                 state.results.push(result.unwrap_or_else(|_| query.failed()));
             }
             let mut state = self.shared.lock();
-            state.wanted_loading -= if is_wanted { count } else { 0 };
-            if state.wanted.is_empty() && state.wanted_loading == 0 {
+            state.missing_loading -= if is_missing { count } else { 0 };
+            if state.missing.is_empty() && state.missing_loading == 0 {
                 self.shared.done.notify_all();
             }
         }

@@ -97,25 +97,25 @@ fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
 #[test]
 fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
     for (threads, spans) in [(1, 4), (1, 4000), (3000, 2)] {
-        let survey = TraceSummary::from_snapshot(&busy_threads(threads, spans), &Cancel::default()).unwrap();
+        let summary = TraceSummary::from_snapshot(&busy_threads(threads, spans), &Cancel::default()).unwrap();
         // Two for each column of the widest map: what a frame passes over.
-        assert!(survey.filled.len() <= 2050, "{} parts for {threads} threads", survey.filled.len());
-        assert_eq!(survey.columns(0, 4_620_000, 640).len(), 640);
+        assert!(summary.filled.len() <= 2050, "{} parts for {threads} threads", summary.filled.len());
+        assert_eq!(summary.columns(0, 4_620_000, 640).len(), 640);
     }
 }
 
 #[test]
-fn the_survey_sees_where_spans_are() {
+fn the_summary_sees_where_spans_are() {
     let mut spans = vec![("a", "quiet", 0)];
     spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));
     spans.push(("a", "quiet", 1000));
     let snapshot = threads(&spans);
-    let survey = TraceSummary::from_snapshot(&snapshot, &Cancel::default()).unwrap();
-    let columns = survey.columns(snapshot.start_ns(), snapshot.end_ns(), 10);
+    let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default()).unwrap();
+    let columns = summary.columns(snapshot.start_ns(), snapshot.end_ns(), 10);
     let most = columns.iter().copied().fold(0.0, f32::max);
     assert_eq!(columns[5], most, "{columns:?}");
     assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
-    assert!(survey.processes.is_some_and(|processes| processes.has(ProcessIdx(0))));
+    assert!(summary.processes.is_some_and(|processes| processes.has(ProcessIdx(0))));
     let stopped = Cancel::default();
     stopped.cancel();
     assert!(TraceSummary::from_snapshot(&snapshot, &stopped).is_err());

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::offscreen::TimelinePicture;
-use crate::app::tests::{Driven, TWO_SPANS, snapshot};
+use crate::app::tests::{Session, TWO_SPANS, snapshot};
 use crate::scene::palette::{ColorBy, Hues, Palette};
 use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand};
 use crate::ui::purpose::PictureSize;
@@ -60,14 +60,14 @@ fn a_picture_is_the_same_every_time() {
 }
 
 /// The timeline of the two spans as a window of 1000 x 600 points shows it, with `change` made to it.
-fn timeline_picture(change: impl FnOnce(&mut Driven), size: PictureSize) -> Pixels {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    change(&mut driven);
-    (0..4).for_each(|_| driven.frame(Vec::new()));
-    let theme = driven.app.theme().clone();
-    let timeline = driven.app.timeline_mut().unwrap();
+fn timeline_picture(change: impl FnOnce(&mut Session), size: PictureSize) -> Pixels {
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
+    change(&mut session);
+    (0..4).for_each(|_| session.frame(Vec::new()));
+    let theme = session.app.theme().clone();
+    let timeline = session.app.timeline_mut().unwrap();
     let (points, _) = timeline.shown_size();
     let pixels = TimelinePicture::from_timeline(timeline, theme, size).draw().unwrap();
     let times = if size == PictureSize::Doubled { 2.0 } else { 1.0 };
@@ -93,11 +93,11 @@ fn a_picture_of_the_timeline_is_what_the_window_shows_of_it_and_no_more() {
 
 #[test]
 fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
-    let zoomed = |driven: &mut Driven| {
+    let zoomed = |session: &mut Session| {
         let row = crate::store::RowIdx { lane: crate::store::LaneIdx(0), row: 1 };
-        driven.app.act(Command::Timeline(TimelineCommand::Select(Some(row))));
-        driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
-        (0..10).for_each(|_| driven.frame(Vec::new()));
+        session.app.act(Command::Timeline(TimelineCommand::Select(Some(row))));
+        session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
+        (0..10).for_each(|_| session.frame(Vec::new()));
     };
     let pixels = timeline_picture(zoomed, PictureSize::AsShown);
     let (first, end) = columns_of(&pixels, "omega");
@@ -113,7 +113,7 @@ fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
     let plain = timeline_picture(|_| {}, PictureSize::AsShown);
     assert!(count(&plain, selection) < 10);
     let light = timeline_picture(
-        |driven| drop(driven.app.act(Command::App(AppCommand::SetShade(Some(Shade::Light))))),
+        |session| drop(session.app.act(Command::App(AppCommand::SetShade(Some(Shade::Light))))),
         PictureSize::AsShown,
     );
     assert!(count(&light, selection) > 100_000, "a white canvas");
@@ -121,10 +121,10 @@ fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
 
 #[test]
 fn a_filter_dims_in_a_picture_of_the_timeline_what_it_dims_in_the_window() {
-    let filtered = |driven: &mut Driven| {
-        driven.app.act(Command::Panel(PanelCommand::SearchFor("omega".to_owned())));
-        driven.until("the hits", |driven| {
-            driven
+    let filtered = |session: &mut Session| {
+        session.app.act(Command::Panel(PanelCommand::SearchFor("omega".to_owned())));
+        session.until("the hits", |session| {
+            session
                 .app
                 .timeline_mut()
                 .unwrap()

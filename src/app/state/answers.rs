@@ -98,14 +98,14 @@ impl App {
                     }
                 }
             }
-            TabEvent::Surveyed(of, survey) => {
+            TabEvent::Summarised(of, summary) => {
                 if let Some(capture) = &mut tab.capture {
-                    capture.take_survey(of, survey);
+                    capture.set_summary(of, summary);
                 }
             }
-            TabEvent::Followed(of, row, flows) => {
+            TabEvent::FlowsFound(of, row, flows) => {
                 if let Some(capture) = &mut tab.capture {
-                    capture.take_flows(of, row, flows);
+                    capture.set_flows(of, row, flows);
                 }
             }
             TabEvent::Arranged(arranged) => {

@@ -3,69 +3,69 @@
 use std::sync::Arc;
 
 use crate::app::tasks::LoadSource;
-use crate::app::tests::{Driven, TWO_SPANS, file};
+use crate::app::tests::{Session, TWO_SPANS, file};
 use crate::model::Sources;
 use crate::ui::command::{Command, NavigationStep, TabCommand, TimelineCommand};
 
-fn width_ns(driven: &mut Driven) -> f64 {
-    driven.app.timeline_mut().map_or(0.0, |timeline| timeline.view().width_ns())
+fn width_ns(session: &mut Session) -> f64 {
+    session.app.timeline_mut().map_or(0.0, |timeline| timeline.view().width_ns())
 }
 
 #[test]
 fn each_tab_keeps_its_own_view_and_keys_go_through_them_and_close_them() {
     let folder = tempfile::tempdir().unwrap();
-    let mut driven = Driven::new();
+    let mut session = Session::new();
     for name in ["one.json", "two.json", "three.json"] {
-        driven.app.open_files(&[file(folder.path(), name, TWO_SPANS)]);
-        driven.finish_tasks();
-        driven.frame(Vec::new());
+        session.app.open_files(&[file(folder.path(), name, TWO_SPANS)]);
+        session.finish_tasks();
+        session.frame(Vec::new());
     }
-    assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (3, "three.json - Longspan"));
-    driven.frame(Vec::new());
-    assert!(driven.shows("one.json") && driven.shows("two.json"), "the bar of tabs");
-    let whole = width_ns(&mut driven);
-    driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
-    (0..10).for_each(|_| driven.frame(Vec::new()));
-    let zoomed = width_ns(&mut driven);
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (3, "three.json - Longspan"));
+    session.frame(Vec::new());
+    assert!(session.shows("one.json") && session.shows("two.json"), "the bar of tabs");
+    let whole = width_ns(&mut session);
+    session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
+    (0..10).for_each(|_| session.frame(Vec::new()));
+    let zoomed = width_ns(&mut session);
     assert!(zoomed < whole * 0.9, "{zoomed} {whole}");
-    driven.chord(egui::Key::Tab);
-    assert_eq!(driven.app.title(), "one.json - Longspan");
-    assert!((width_ns(&mut driven) - whole).abs() < 1.0);
-    driven.app.act(Command::Tab(TabCommand::Previous));
-    assert_eq!(driven.app.title(), "three.json - Longspan");
-    assert!((width_ns(&mut driven) - zoomed).abs() < 1.0);
-    driven.frame(Vec::new());
-    driven.chord(egui::Key::W);
-    assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (2, "two.json - Longspan"));
-    driven.app.act(Command::Tab(TabCommand::CloseAt(0)));
-    assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (1, "two.json - Longspan"));
-    driven.frame(Vec::new());
-    assert!(!driven.shows("one.json"), "one tab needs no bar");
-    driven.chord(egui::Key::W);
-    assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (1, "Longspan"));
+    session.chord(egui::Key::Tab);
+    assert_eq!(session.app.title(), "one.json - Longspan");
+    assert!((width_ns(&mut session) - whole).abs() < 1.0);
+    session.app.act(Command::Tab(TabCommand::Previous));
+    assert_eq!(session.app.title(), "three.json - Longspan");
+    assert!((width_ns(&mut session) - zoomed).abs() < 1.0);
+    session.frame(Vec::new());
+    session.chord(egui::Key::W);
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (2, "two.json - Longspan"));
+    session.app.act(Command::Tab(TabCommand::CloseAt(0)));
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "two.json - Longspan"));
+    session.frame(Vec::new());
+    assert!(!session.shows("one.json"), "one tab needs no bar");
+    session.chord(egui::Key::W);
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "Longspan"));
 }
 
 #[test]
 fn a_load_goes_on_in_a_tab_that_is_not_shown_and_a_closed_one_takes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
-    let mut driven = Driven::new();
-    driven.app.open_files(&[one]);
+    let mut session = Session::new();
+    session.app.open_files(&[one]);
     // The first still loads: the second gets a tab of its own.
-    driven.app.open_files(&[two]);
-    assert_eq!(driven.app.tab_count(), 2);
-    driven.app.act(Command::Tab(TabCommand::Next));
-    driven.finish_tasks();
-    driven.finish_tasks();
-    assert_eq!(driven.app.title(), "one.json - Longspan");
-    driven.app.act(Command::Tab(TabCommand::Next));
-    assert_eq!(driven.app.title(), "two.json - Longspan");
+    session.app.open_files(&[two]);
+    assert_eq!(session.app.tab_count(), 2);
+    session.app.act(Command::Tab(TabCommand::Next));
+    session.finish_tasks();
+    session.finish_tasks();
+    assert_eq!(session.app.title(), "one.json - Longspan");
+    session.app.act(Command::Tab(TabCommand::Next));
+    assert_eq!(session.app.title(), "two.json - Longspan");
     // Events for a closed tab are dropped.
-    let wake = Arc::clone(&driven.app.tab().wake);
-    driven.app.act(Command::Tab(TabCommand::Close));
+    let wake = Arc::clone(&session.app.tab().wake);
+    session.app.act(Command::Tab(TabCommand::Close));
     wake(crate::app::event::TabEvent::Wrote("late".into(), Err("for nobody".to_owned())));
-    driven.until("the event", |driven| driven.app.message().is_none());
-    assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (1, "one.json - Longspan"));
+    session.until("the event", |session| session.app.message().is_none());
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (1, "one.json - Longspan"));
 }
 
 #[test]
@@ -73,14 +73,14 @@ fn a_capture_that_is_open_is_shown_where_it_is_and_one_that_cannot_be_opened_lea
     let folder = tempfile::tempdir().unwrap();
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
     let bad = file(folder.path(), "bad.json", "this is no trace");
-    let mut driven = Driven::new();
+    let mut session = Session::new();
     for path in [&one, &two, &one] {
-        driven.app.open_in_tab(LoadSource::Files(Sources::from(path)));
-        driven.finish_tasks();
+        session.app.open_in_tab(LoadSource::Files(Sources::from(path)));
+        session.finish_tasks();
     }
-    assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (2, "one.json - Longspan"));
-    driven.app.open_files(&[bad]);
-    driven.finish_tasks();
-    assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (2, "one.json - Longspan"));
-    assert!(driven.app.message().is_some_and(|message| message.contains("bad.json")));
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (2, "one.json - Longspan"));
+    session.app.open_files(&[bad]);
+    session.finish_tasks();
+    assert_eq!((session.app.tab_count(), session.app.title().as_str()), (2, "one.json - Longspan"));
+    assert!(session.app.message().is_some_and(|message| message.contains("bad.json")));
 }

@@ -2,7 +2,7 @@
 //! background where tracks are many.
 
 use super::state::Timeline;
-use super::tracks::{Arranged, Arranging};
+use super::tracks::{ArrangeJob, ArrangeResult};
 use crate::model::{TrackIdx, TrackSet};
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
@@ -11,7 +11,7 @@ impl Timeline {
     /// Changes the arrangement of rows; returns the layout to do in the background,
     /// whose result goes to [`Timeline::set_arranged`].
     #[must_use]
-    pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<Arranging> {
+    pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<ArrangeJob> {
         match command {
             RowCommand::ToggleFold(kind) => self.toggle_fold(kind),
             RowCommand::ToggleFoldOfSelected => {
@@ -53,7 +53,7 @@ impl Timeline {
 
     /// Lays out the rows in another height.
     #[must_use]
-    pub(crate) fn change_density(&mut self, density: TrackDensity) -> Option<Arranging> {
+    pub(crate) fn change_density(&mut self, density: TrackDensity) -> Option<ArrangeJob> {
         self.tracks.set_density(density);
         self.arrange()
     }
@@ -70,7 +70,7 @@ impl Timeline {
     }
 
     /// Takes rows that were laid out in the background, unless others were asked for since.
-    pub(crate) fn set_arranged(&mut self, arranged: Arranged) {
+    pub(crate) fn set_arranged(&mut self, arranged: ArrangeResult) {
         let Some((layout, changed)) = self.tracks.accept(arranged) else { return };
         self.rows.set_layout(layout);
         for kind in changed {
@@ -87,7 +87,7 @@ impl Timeline {
     }
 
     /// Lays out all rows again, at once where they are few.
-    pub(super) fn arrange(&mut self) -> Option<Arranging> {
+    pub(super) fn arrange(&mut self) -> Option<ArrangeJob> {
         let (job, is_long) = self.tracks.request(&self.snapshot, self.scale());
         self.lay_out_pinned();
         if is_long {
@@ -130,7 +130,7 @@ impl Timeline {
         self.rows_changed();
     }
 
-    fn fold_all(&mut self, folded: bool) -> Option<Arranging> {
+    fn fold_all(&mut self, folded: bool) -> Option<ArrangeJob> {
         let processes = u32::try_from(self.snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
         self.tracks.fold_processes(if folded { processes } else { 0 });
         self.arrange()

@@ -5,7 +5,7 @@ use egui::{Align2, FontId, Rect, Sense, Stroke, Ui, pos2, vec2};
 use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
-use super::tracks::Arranging;
+use super::tracks::ArrangeJob;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text};
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
@@ -20,7 +20,7 @@ const TEXT_POINTS: f32 = 11.0;
 impl Timeline {
     /// Runs a command of the bookmarks.
     #[must_use]
-    pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<Arranging> {
+    pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<ArrangeJob> {
         match command {
             BookmarkCommand::Add => {
                 let ts_ns = self.moment();

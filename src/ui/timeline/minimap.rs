@@ -54,13 +54,13 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
     let painter = ui.painter_at(place);
     painter.rect_filled(place, 0.0, theme.gutter);
     let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
-    if let Some(survey) = timeline.overlays.summary() {
+    if let Some(summary) = timeline.overlays.summary() {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand columns")]
         let count = (place.width() / COLUMN_POINTS) as usize;
         let bottom = place.bottom() - FREE_POINTS;
         let height = place.height() - 2.0 * FREE_POINTS;
         let mut left = place.left();
-        for part in survey.columns(start_ns, end_ns, count) {
+        for part in summary.columns(start_ns, end_ns, count) {
             if part > 0.0 {
                 let top = bottom - (part * height).max(1.0);
                 let column = Rect::from_min_max(pos2(left, top), pos2(left + COLUMN_POINTS, bottom));
@@ -68,7 +68,7 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
             }
             left += COLUMN_POINTS;
         }
-        for &(ts_ns, _) in &survey.losses {
+        for &(ts_ns, _) in &summary.losses {
             let x = place.left() + as_f32(map.x_from_time(ts_ns));
             painter.vline(x, place.bottom() - 7.0..=place.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }

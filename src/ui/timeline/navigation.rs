@@ -5,7 +5,7 @@ use egui::Pos2;
 use egui::Ui;
 
 use super::state::Timeline;
-use super::tracks::Arranging;
+use super::tracks::ArrangeJob;
 use crate::query::family;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{NavigationStep, TimelineCommand};
@@ -14,7 +14,7 @@ use crate::ui::settings::Navigation;
 impl Timeline {
     /// Runs a command; returns work for the background.
     #[must_use]
-    pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<Arranging> {
+    pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
         match command {
             TimelineCommand::ShowFileMoved(moved) => self.move_file(moved),
             TimelineCommand::Select(row) => self.select(row),
@@ -31,7 +31,7 @@ impl Timeline {
 
     /// Moves by a step; returns work for the background.
     #[must_use]
-    fn step(&mut self, step: NavigationStep) -> Option<Arranging> {
+    fn step(&mut self, step: NavigationStep) -> Option<ArrangeJob> {
         /// The part of the view that a step moves by.
         const PAN_PART: f64 = 0.1;
         /// How far a step scrolls, in points: two lanes.
@@ -90,7 +90,7 @@ impl Timeline {
     }
 
     /// The next or the previous row of the lane of the selected one.
-    fn reveal_neighbour(&mut self, next: bool) -> Option<Arranging> {
+    fn reveal_neighbour(&mut self, next: bool) -> Option<ArrangeJob> {
         let row = self.selection.span()?;
         let other = if next { row.row.checked_add(1) } else { row.row.checked_sub(1) };
         let other = other.filter(|&other| other < self.snapshot.lane(row.lane).rows)?;
@@ -100,14 +100,14 @@ impl Timeline {
     fn reveal_relative(
         &mut self,
         relative: fn(&crate::query::Snapshot, RowIdx) -> Option<RowIdx>,
-    ) -> Option<Arranging> {
+    ) -> Option<ArrangeJob> {
         let row = relative(&self.snapshot, self.selection.span()?)?;
         self.reveal(row)
     }
 
     /// Selects a row, unfolds what hides it, and brings it into view. A filter that leaves it out is given up.
     #[must_use]
-    pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<Arranging> {
+    pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<ArrangeJob> {
         self.selection.select(Some(row));
         let span = self.snapshot.row(row);
         let mut to = *self.view.target();
@@ -123,7 +123,7 @@ impl Timeline {
 
     /// Fills the view with the selected slice of time, or else with the selected span.
     #[must_use]
-    pub(crate) fn show_selection(&mut self) -> Option<Arranging> {
+    pub(crate) fn show_selection(&mut self) -> Option<ArrangeJob> {
         let mut to = *self.view.target();
         if let Some((from_ns, to_ns)) = self.selection.range() {
             to.show_range(from_ns, to_ns);
@@ -135,7 +135,7 @@ impl Timeline {
 
     /// Fills the view with the selected span.
     #[must_use]
-    pub(crate) fn show_span(&mut self) -> Option<Arranging> {
+    pub(crate) fn show_span(&mut self) -> Option<ArrangeJob> {
         let mut to = *self.view.target();
         let row = self.selection.span()?;
         let span = self.snapshot.row(row);

@@ -31,12 +31,12 @@ pub(super) struct Pane {
     layer: Layer,
     tiles: LiveTiles,
     /// The summaries of folded processes, once the trace summary is there.
-    strips: Option<Strips>,
+    process_tiles: Option<ProcessTiles>,
     drawn: Option<Drawn>,
 }
 
 /// The summaries of folded processes and the tiles of them.
-struct Strips {
+struct ProcessTiles {
     processes: Arc<ProcessSummaries>,
     tiles: LiveTiles,
 }
@@ -65,7 +65,7 @@ pub(super) struct ShownPane<'a> {
 
 impl Pane {
     pub(super) fn new(layer: Layer) -> Self {
-        Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), strips: None, drawn: None }
+        Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), process_tiles: None, drawn: None }
     }
 
     pub(super) fn set_layout(&mut self, layout: RowLayout) {
@@ -82,20 +82,20 @@ impl Pane {
     pub(super) fn rest(&mut self) {
         self.drawn = None;
         self.tiles.forget();
-        if let Some(strips) = &mut self.strips {
-            strips.tiles.forget();
+        if let Some(summaries) = &mut self.process_tiles {
+            summaries.tiles.forget();
         }
     }
 
-    /// Loads the tiles of a capture with `workers` from now on; without any, frames wait for all their tiles.
-    pub(super) fn load_with(&mut self, snapshot: &Snapshot, workers: Option<&LoaderPool>) {
-        self.tiles.load_with(Arc::new(snapshot.clone()), workers);
+    /// Loads the tiles of a capture with `pool` from now on; without one, frames wait for all their tiles.
+    pub(super) fn load_with(&mut self, snapshot: &Snapshot, pool: Option<&LoaderPool>) {
+        self.tiles.load_with(Arc::new(snapshot.clone()), pool);
     }
 
     /// Takes a later snapshot of the same capture. The old tiles are drawn until the new ones are loaded.
-    pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
-        self.tiles.update_snapshot(earlier, later, workers);
-        self.strips = None;
+    pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
+        self.tiles.update_snapshot(earlier, later, pool);
+        self.process_tiles = None;
         self.drawn = None;
     }
 
@@ -127,7 +127,7 @@ impl Pane {
         let pause = self.tiles.prepare(snapshot, query);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
         drop(pause);
-        self.draw_strips(snapshot.names(), view, options.palette, deadline, &mut frame);
+        self.draw_summaries(snapshot.names(), view, options.palette, deadline, &mut frame);
         #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
         let size_px = [view.width_px() as f32, view.height_px() as f32];
         let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
@@ -173,18 +173,18 @@ impl Pane {
         drawn.shifted = Some((Rects::new(&rects, size_px, drawn.scale, self.layer), labels));
     }
 
-    /// Takes the processes of the capture, of which those that are folded show a strip; `workers` ask for it.
-    pub(super) fn set_processes(&mut self, processes: Option<&Arc<ProcessSummaries>>, workers: Option<&LoaderPool>) {
-        self.strips = processes.map(|processes| {
+    /// Takes the processes of the capture, of which those that are folded show a summary, loaded with `pool`.
+    pub(super) fn set_processes(&mut self, processes: Option<&Arc<ProcessSummaries>>, pool: Option<&LoaderPool>) {
+        self.process_tiles = processes.map(|processes| {
             let mut tiles = LiveTiles::default();
-            tiles.load_with(Arc::clone(processes) as Arc<dyn TileSource>, workers);
-            Strips { processes: Arc::clone(processes), tiles }
+            tiles.load_with(Arc::clone(processes) as Arc<dyn TileSource>, pool);
+            ProcessTiles { processes: Arc::clone(processes), tiles }
         });
         self.drawn = None;
     }
 
     /// Adds the strips of the folded processes in view.
-    fn draw_strips(
+    fn draw_summaries(
         &mut self,
         names: &Names,
         view: &Viewport,
@@ -194,12 +194,12 @@ impl Pane {
     ) {
         /// The part of a header that is free above and below its strip.
         const FREE_PART: f32 = 0.15;
-        let Some(strips) = &mut self.strips else { return };
+        let Some(summaries) = &mut self.process_tiles else { return };
         let (top_px, bottom_px) = view.pixels_in_view();
         let groups = self.layout.groups_within(top_px, bottom_px);
         let folded = groups.iter().filter_map(|group| match group.kind {
             GroupKind::Process(process) if self.layout.is_folded(group.kind) => {
-                strips.processes.has(process).then_some((group, process))
+                summaries.processes.has(process).then_some((group, process))
             }
             _ => None,
         });
@@ -210,8 +210,9 @@ impl Pane {
             return;
         }
         let buckets = view.buckets();
-        let _held = strips.tiles.prepare(&*strips.processes, FrameQuery { view, buckets, owners: &owners, deadline });
-        let tiles = strips.tiles.known();
+        let _pause =
+            summaries.tiles.prepare(&*summaries.processes, FrameQuery { view, buckets, owners: &owners, deadline });
+        let tiles = summaries.tiles.known();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
         for (group, process) in folded {
@@ -222,7 +223,7 @@ impl Pane {
             let free = (height * FREE_PART).round();
             let band =
                 process_summary::SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
-            let process = (process, &*strips.processes);
+            let process = (process, &*summaries.processes);
             process_summary::rects(view, (buckets, &cells), band, process, (names, palette), &mut frame.rects);
         }
     }

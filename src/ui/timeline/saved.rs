@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::state::Timeline;
-use super::tracks::Arranging;
+use super::tracks::ArrangeJob;
 use crate::scene::arrange::Arrangement;
 use crate::scene::bookmarks::Bookmarks;
 use crate::scene::palette::{ColorBy, Colors};
@@ -56,7 +56,7 @@ impl Timeline {
 
     /// Restores a saved timeline; returns the layout to do in the background.
     #[must_use]
-    pub fn restore(&mut self, saved: SavedTimeline) -> Option<Arranging> {
+    pub fn restore(&mut self, saved: SavedTimeline) -> Option<ArrangeJob> {
         self.overlays.restore(saved.marks, saved.ruler_origin);
         if let Some(by) = saved.color_by {
             self.set_colors(Colors { by, ..self.colors() });

@@ -39,8 +39,8 @@ use crate::ui::theme::Theme;
 /// The width of the gutter at first, in points.
 const GUTTER_POINTS: f32 = 230.0;
 
-/// As many as answer for the few strips in view, on the cores that are left.
-const STRIP_WORKERS: usize = 2;
+/// Enough to load the few summaries in view, on the cores that are left.
+const SUMMARY_THREADS: usize = 2;
 
 /// The timeline of one capture.
 pub struct Timeline {
@@ -55,9 +55,9 @@ pub struct Timeline {
     pub(super) pinned: Pane,
     pub(super) pinned_scroll_px: f64,
     /// Loads the tiles of the rows; without it, frames wait for their tiles.
-    workers: Option<LoaderPool>,
+    pool: Option<LoaderPool>,
     /// Loads the tiles of folded processes.
-    strip_workers: Option<LoaderPool>,
+    summary_pool: Option<LoaderPool>,
     colors: Colors,
     pub(super) shade: Shade,
     pub(super) palette: Palette,
@@ -73,28 +73,28 @@ impl Timeline {
     #[must_use]
     pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme, navigation: Navigation) -> Self {
         // Where the system gives no threads, frames wait.
-        Self::with_workers(snapshot, budget, theme.shade, navigation, LoaderPool::start_for_window().ok())
+        Self::with_pool(snapshot, budget, theme.shade, navigation, LoaderPool::start_for_window().ok())
     }
 
     /// The same with the pools that load the tiles of frames.
-    pub(super) fn with_workers(
+    pub(super) fn with_pool(
         snapshot: Snapshot,
         budget: RectBudget,
         shade: Shade,
         navigation: Navigation,
-        workers: Option<LoaderPool>,
+        pool: Option<LoaderPool>,
     ) -> Self {
         let view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
         let pane = |layer| {
             let mut pane = Pane::new(layer);
-            pane.load_with(&snapshot, workers.as_ref());
+            pane.load_with(&snapshot, pool.as_ref());
             pane
         };
         Self {
             rows: pane(Layer::Rows),
             pinned: pane(Layer::Pinned),
-            workers,
-            strip_workers: None,
+            pool,
+            summary_pool: None,
             snapshot,
             view: ViewState::new(view, navigation),
             selection: Selection::default(),
@@ -124,8 +124,8 @@ impl Timeline {
         self.selection.hover(None);
         self.interaction.forget_rows();
         self.overlays.forget_answers();
-        self.rows.update_snapshot(&earlier, &self.snapshot, self.workers.as_ref());
-        self.pinned.update_snapshot(&earlier, &self.snapshot, self.workers.as_ref());
+        self.rows.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
+        self.pinned.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.lay_out();
         self
     }
@@ -138,7 +138,7 @@ impl Timeline {
 
     /// From now on frames wait for all that they show, however long it takes: for pictures.
     pub(crate) fn wait_for_all(&mut self) {
-        self.workers = None;
+        self.pool = None;
         self.rows.load_with(&self.snapshot, None);
         self.pinned.load_with(&self.snapshot, None);
     }
@@ -246,15 +246,15 @@ impl Timeline {
     }
 
     /// Sets the summary of the whole capture.
-    pub(crate) fn set_survey(&mut self, survey: Arc<TraceSummary>) {
+    pub(crate) fn set_trace_summary(&mut self, summary: Arc<TraceSummary>) {
         // Threads of their own: a question about many lanes must not hold up those about the rows.
-        let mut strip_workers = self.strip_workers.take();
-        if self.workers.is_some() && strip_workers.is_none() {
-            strip_workers = LoaderPool::start(STRIP_WORKERS).ok();
+        let mut summary_pool = self.summary_pool.take();
+        if self.pool.is_some() && summary_pool.is_none() {
+            summary_pool = LoaderPool::start(SUMMARY_THREADS).ok();
         }
-        self.strip_workers = strip_workers;
-        self.rows.set_processes(survey.processes.as_ref(), self.strip_workers.as_ref());
-        self.overlays.set_summary(survey);
+        self.summary_pool = summary_pool;
+        self.rows.set_processes(summary.processes.as_ref(), self.summary_pool.as_ref());
+        self.overlays.set_summary(summary);
     }
 
     /// Takes the flows of a row, to be drawn while it is selected.

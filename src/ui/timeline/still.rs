@@ -16,7 +16,7 @@ impl Timeline {
     /// A still copy with `times` the pixels across and down. Its frames wait for all their tiles.
     #[must_use]
     pub(crate) fn still(&self, times: f64) -> Self {
-        let mut still = Self::with_workers(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
+        let mut still = Self::with_pool(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
         still.view = ViewState::new(self.view.now().magnified(times), Navigation::STILL);
         still.pinned_scroll_px = self.pinned_scroll_px * times;
         still.tracks = self.tracks.arranged_alike();
@@ -25,8 +25,8 @@ impl Timeline {
         still.overlays = self.overlays.clone();
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());
-        if let Some(survey) = self.overlays.summary() {
-            still.set_survey(Arc::clone(survey));
+        if let Some(summary) = self.overlays.summary() {
+            still.set_trace_summary(Arc::clone(summary));
         }
         still
     }

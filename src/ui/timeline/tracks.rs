@@ -120,11 +120,11 @@ impl TrackState {
     }
 
     /// Requests a layout of all rows: the job to run, and whether it takes longer than a frame.
-    pub(super) fn request(&mut self, snapshot: &Snapshot, scale: f32) -> (Arranging, bool) {
+    pub(super) fn request(&mut self, snapshot: &Snapshot, scale: f32) -> (ArrangeJob, bool) {
         self.arranging += 1;
         self.folded_meanwhile.clear();
         self.awaits_rows = snapshot.display_order().len() > TRACKS_AT_ONCE;
-        let job = Arranging {
+        let job = ArrangeJob {
             number: self.arranging,
             snapshot: snapshot.clone(),
             arrangement: self.arrangement.clone(),
@@ -134,7 +134,7 @@ impl TrackState {
     }
 
     /// Takes a layout and the groups that changed while it was computed; `None` if another one was requested since.
-    pub(super) fn accept(&mut self, arranged: Arranged) -> Option<(RowLayout, Vec<GroupKind>)> {
+    pub(super) fn accept(&mut self, arranged: ArrangeResult) -> Option<(RowLayout, Vec<GroupKind>)> {
         if arranged.number != self.arranging {
             return None;
         }
@@ -175,7 +175,7 @@ impl TrackState {
 
 /// A layout of all rows, to be computed.
 #[derive(Debug)]
-pub struct Arranging {
+pub struct ArrangeJob {
     number: u64,
     snapshot: Snapshot,
     arrangement: Arrangement,
@@ -184,16 +184,16 @@ pub struct Arranging {
 
 /// A computed layout of all rows.
 #[derive(Debug)]
-pub struct Arranged {
+pub struct ArrangeResult {
     number: u64,
     layout: RowLayout,
 }
 
-impl Arranging {
+impl ArrangeJob {
     /// Computes the layout, in time linear in the tracks.
     #[must_use]
-    pub fn run(self) -> Arranged {
+    pub fn run(self) -> ArrangeResult {
         let layout = arrange::layout(&self.snapshot, &self.arrangement, &self.heights);
-        Arranged { number: self.number, layout }
+        ArrangeResult { number: self.number, layout }
     }
 }
