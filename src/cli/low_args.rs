@@ -217,8 +217,11 @@ pub(super) struct LowSpans {
 pub(super) struct LowSearch {
     #[command(flatten)]
     pub(crate) capture: LowCapture,
-    /// What to look for: a filter, with the words of --filter; after -- where it begins with a minus
-    #[arg(value_name = "QUERY", required = true)]
+    #[arg(
+        value_name = "QUERY",
+        required = true,
+        help = "What to look for: a filter, with the words of --filter; after -- where it begins with a minus"
+    )]
     pub(crate) query: String,
     #[command(flatten)]
     pub(crate) scope: LowScope,
