@@ -11,14 +11,13 @@ use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::query::Snapshot;
 use crate::query::aggregate::{GrowingTotals, Totals, aggregate};
-use crate::query::filter::Filter;
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks;
-use crate::ui::questions::{Answer, NameFacts, Question, QuestionKind, TimeRange};
+use crate::ui::questions::{Answer, NameFacts, Question, QuestionKind};
 
 /// The longest spans of a name that are listed.
 const LONGEST_COUNT: usize = 100;
@@ -139,10 +138,6 @@ impl Analysis {
     }
 }
 
-fn scope_of(range: TimeRange) -> Scope {
-    Scope::from_range(range.map(|(from_ns, _)| from_ns), range.map(|(_, to_ns)| to_ns))
-}
-
 fn answer(
     question: Question,
     snapshot: &Snapshot,
@@ -152,11 +147,9 @@ fn answer(
     progress: &Progress,
 ) -> Result<Option<Answer>, Cancelled> {
     Ok(match question {
-        Question::Search(text) => {
-            // The panel asks only for what can be taken.
-            let matcher = Matcher::new(snapshot, &Filter::parse(&text).unwrap_or_default());
+        Question::Search(text, scope) => {
             // All that is lit is counted.
-            let scope = Scope { with_charts: true, ..Scope::from_matcher(matcher) };
+            let scope = Scope { with_charts: true, ..scope.with_filter(snapshot, &text) };
             Some(Answer::Hits(search(snapshot, &scope, cancel, progress)?))
         }
         Question::Page(first, count) => hits.map(|hits| Answer::Page(first, hits.page(first, count))),
@@ -168,17 +161,18 @@ fn answer(
                 (before + tied, hit)
             }))
         }),
-        Question::Totals(range) => {
+        Question::Totals(scope) => {
             let own = GrowingTotals::default();
             let growing = growing.unwrap_or(&own);
-            let scope = scope_of(range);
+            let scope = scope.with_filter(snapshot, "");
             aggregate(snapshot, &scope.matcher, &scope, growing, cancel, progress)?;
             Some(Answer::Totals(Arc::new(growing.so_far())))
         }
-        Question::Name(name, range) => {
-            let matcher = Matcher::default().and_name(name);
-            let scope = scope_of(range).matching(matcher).spans();
-            let range = range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
+        Question::Name(name, selected) => {
+            let scope = selected.with_filter(snapshot, "").spans();
+            let matcher = Matcher::clone(&scope.matcher).and_name(name);
+            let scope = scope.matching(matcher);
+            let range = selected.range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
             Some(Answer::Name(Arc::new(NameFacts {
                 name,
                 range,
@@ -186,11 +180,12 @@ fn answer(
                 over_time: over_time(snapshot, &scope, range, TIME_PARTS, cancel)?,
             })))
         }
-        Question::Paths { range, samples: true } => {
-            Some(Answer::Paths(Arc::new(stacks::from_samples(snapshot, &scope_of(range), cancel)?)))
+        Question::Paths { scope, samples: true } => {
+            Some(Answer::Paths(Arc::new(stacks::from_samples(snapshot, &scope.with_filter(snapshot, ""), cancel)?)))
         }
-        Question::Paths { range, samples: false } => {
-            Some(Answer::Paths(Arc::new(stacks::from_spans(snapshot, &scope_of(range), cancel, progress)?)))
+        Question::Paths { scope, samples: false } => {
+            let scope = scope.with_filter(snapshot, "");
+            Some(Answer::Paths(Arc::new(stacks::from_spans(snapshot, &scope, cancel, progress)?)))
         }
     })
 }

@@ -14,6 +14,7 @@ use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::{Dock, DockHead, DockTab};
 use crate::ui::panels::flame::FlamePanel;
+use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
 use crate::ui::questions::{Answer, Question, QuestionKind};
@@ -27,6 +28,7 @@ pub(super) struct Panels {
     search: SearchPanel,
     statistics: StatisticsPanel,
     flame: FlamePanel,
+    scope_bar: ScopeBar,
     dock: Dock,
     /// Those of the last frame.
     open_tabs: Vec<DockTab>,
@@ -40,6 +42,7 @@ impl Panels {
         self.analysis = Analysis::default();
         self.statistics.forget();
         self.flame.forget();
+        self.scope_bar.forget();
         if let Some(question) = self.search.forget() {
             self.ask(question, snapshot, wake);
         }
@@ -65,18 +68,42 @@ impl Panels {
         let heads = self.heads(details.is_some());
         self.open_tabs = heads.iter().map(|head| head.tab).collect();
         let mut dock = std::mem::take(&mut self.dock);
+        let bar = frame.inner_margin(egui::Margin::symmetric(12, 2));
+        // A dock in full has all of the room that is left.
+        if dock.is_full() {
+            commands.extend(self.show_scope(ui, bar, timeline, context));
+        }
         let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
         let mut shown = Vec::new();
         commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, tab| {
             shown.extend(self.show_tab(ui, tab, (timeline, details), context));
         }));
         commands.extend(shown);
+        if !dock.is_full() {
+            commands.extend(self.show_scope(ui, bar, timeline, context));
+        }
         self.dock = dock;
         if self.analysis.is_busy() {
             // Ten times a second: what is counted so far, and how far it is.
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
         }
         commands
+    }
+
+    /// The scope bar, where something is selected.
+    fn show_scope(
+        &mut self,
+        ui: &mut Ui,
+        frame: egui::Frame,
+        timeline: &Timeline,
+        context: PanelContext<'_>,
+    ) -> Vec<Command> {
+        let scope = timeline.scope();
+        if scope.is_whole() {
+            return Vec::new();
+        }
+        let panel = egui::Panel::bottom("scope").resizable(false).exact_size(SCOPE_BAR_POINTS).frame(frame);
+        panel.show(ui, |ui| self.scope_bar.show(ui, timeline.snapshot(), scope, context.theme)).inner
     }
 
     /// The tabs of the panels that are open.
@@ -102,7 +129,7 @@ impl Panels {
         (timeline, details): (&Timeline, Option<&DetailsPanel>),
         context: PanelContext<'_>,
     ) -> Vec<Command> {
-        let (snapshot, range, theme) = (timeline.snapshot(), timeline.range(), context.theme);
+        let (snapshot, scope, theme) = (timeline.snapshot(), timeline.scope(), context.theme);
         match tab {
             DockTab::Details => details.map(|details| details.show(ui, theme)).unwrap_or_default(),
             DockTab::Statistics => {
@@ -110,11 +137,11 @@ impl Panels {
                     self.statistics.take_totals(totals, snapshot);
                 }
                 let progress = self.analysis.progress(QuestionKind::Totals);
-                self.statistics.show(ui, snapshot, range, progress, context)
+                self.statistics.show(ui, snapshot, scope, progress, context)
             }
             DockTab::Flame => {
                 let progress = self.analysis.progress(QuestionKind::Paths);
-                self.flame.show(ui, snapshot, range, progress, (theme, timeline.palette()))
+                self.flame.show(ui, snapshot, scope, progress, (theme, timeline.palette()))
             }
             DockTab::Search => self.show_hits(ui, snapshot, details, context),
         }
@@ -177,12 +204,21 @@ impl Panels {
         }
     }
 
-    /// Asks what matches the search in view, if that is not known.
+    /// Asks what matches the search in view, and what a search has in another scope, if that is not known.
     pub(super) fn attend(&mut self, timeline: &Timeline, wake: &TabWake) {
+        if let Some(question) = self.search.set_scope(timeline.scope()) {
+            self.ask(question, timeline.snapshot(), wake);
+        }
         if let Some((matcher, in_view)) = timeline.unfiltered() {
             let id = self.next_id();
             self.analysis.ask_pixels(id, matcher, in_view, timeline.snapshot(), wake);
         }
+    }
+
+    /// Whether a search is open, which Escape closes before it clears what is selected.
+    #[must_use]
+    pub(super) fn is_searching(&self) -> bool {
+        self.search.is_open()
     }
 
     pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &TabWake) {

@@ -23,7 +23,7 @@ use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
 use crate::ui::chrome::command_palette::CommandPalette;
 use crate::ui::chrome::file_picker::Picker;
-use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
+use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand, ToolWindow};
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
@@ -328,6 +328,9 @@ impl App {
         match command {
             Command::App(command) => return self.act_on_app(command),
             Command::Tab(command) => self.act_on_tabs(command),
+            Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo)) if self.tab().panels.is_searching() => {
+                return self.act(Command::Panel(PanelCommand::CloseSearch));
+            }
             Command::Timeline(command) => {
                 if matches!(command, TimelineCommand::Select(Some(_))) {
                     self.tab_mut().panels.select();

@@ -12,7 +12,7 @@ use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
 use crate::ui::panels::sources::SourcesPanel;
-use crate::ui::questions::TimeRange;
+use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
@@ -20,8 +20,8 @@ use crate::ui::timeline::state::Timeline;
 #[derive(Debug, Clone)]
 pub(super) struct RunningExport {
     pub(crate) format: ExportFormat,
-    /// The part of the time; all of it unless said.
-    pub(crate) range: TimeRange,
+    /// The part of the trace; all of it unless given.
+    pub(crate) scope: SelectedScope,
     pub(crate) path: PathBuf,
 }
 

@@ -20,12 +20,11 @@ use crate::ingest::{LoadError, LoadOptions, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::flow_chain;
-use crate::query::scope::Scope;
 use crate::render::readback::Pixels;
 use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::FolderEntry;
-use crate::ui::questions::TimeRange;
+use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::tracks::ArrangeJob;
 
 /// A load or an export that runs. Dropping it asks the work to stop.
@@ -93,7 +92,7 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
     running
 }
 
-/// Starts to write a capture, or only `range` of it, sorted, to `path`. The files that it was loaded
+/// Starts to write a capture, or only `scope` of it, sorted, to `path`. The files that it was loaded
 /// from are never written over.
 #[must_use]
 pub(crate) fn export(
@@ -101,7 +100,7 @@ pub(crate) fn export(
     snapshot: Snapshot,
     sources: Sources,
     format: ExportFormat,
-    range: TimeRange,
+    scope: SelectedScope,
     path: PathBuf,
     wake: &TabWake,
 ) -> FileTask {
@@ -114,10 +113,9 @@ pub(crate) fn export(
     };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let (failed, output) = (Arc::clone(&wake), path.clone());
-    let scope = Scope::from_range(range.map(|(from_ns, _)| from_ns), range.map(|(_, to_ns)| to_ns));
-    let options = ExportOptions { format, scope };
     let work = move || {
         let result = guarded(|| {
+            let options = ExportOptions { format, scope: scope.with_filter(&snapshot, "") };
             let written = export::export(&snapshot, &sources, &path, &options, &cancel, &progress);
             written.map_err(|error| match error {
                 ExportError::Cancelled(_) => TaskError::Cancelled,

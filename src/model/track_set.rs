@@ -67,7 +67,13 @@ impl TrackSet {
 /// Equal are sets of the same tracks, for however many tracks they have bits.
 impl PartialEq for TrackSet {
     fn eq(&self, other: &Self) -> bool {
-        self.is_all() == other.is_all() && self.iter().eq(other.iter())
+        let (Some(these), Some(those)) = (&self.words, &other.words) else { return self.is_all() == other.is_all() };
+        if Arc::ptr_eq(these, those) {
+            return true;
+        }
+        let shared = these.len().min(those.len());
+        let rest = these[shared..].iter().chain(&those[shared..]);
+        these[..shared] == those[..shared] && rest.copied().all(|word| word == 0)
     }
 }
 
@@ -105,7 +111,10 @@ mod tests {
             let (first, second) = (set(&these), set(&those));
             prop_assert!(first.iter().map(|track| track.0).eq(these.iter().copied()));
             prop_assert_eq!(first.is_empty(), these.is_empty());
+            prop_assert_eq!(first == second, these == those);
             prop_assert!((0..320).all(|track| first.contains(TrackIdx(track)) == these.contains(&track)));
+            let many: TrackSet = these.iter().copied().map(TrackIdx).collect();
+            prop_assert_eq!(TrackSet::from_fn(1000, |track| these.contains(&track.0)), many);
             prop_assert_eq!(first.intersection(&second), set(&these.intersection(&those).copied().collect()));
             prop_assert_eq!(TrackSet::from_fn(300, |track| these.contains(&track.0)), first.clone());
             prop_assert_eq!(TrackSet::ALL.intersection(&first), first);

@@ -241,7 +241,6 @@ impl Term {
 impl SpanPosition {
     /// The position of a span of the track with this number.
     #[must_use]
-    #[cfg(test)]
     pub(crate) fn new(track: TrackIdx, depth: u16, start_ns: i64) -> Self {
         Self { track: format!("#{}", u64::from(track.0) + 1), depth, start_ns }
     }

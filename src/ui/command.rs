@@ -107,6 +107,7 @@ pub(crate) enum TimelineCommand {
     Step(NavigationStep),
     Bookmark(BookmarkCommand),
     Rows(RowCommand),
+    Scope(ScopeCommand),
 }
 
 /// A movement by a command.
@@ -139,7 +140,7 @@ pub(crate) enum NavigationStep {
     Parent,
     /// The longest child of the selected span; scrolls down where none is selected.
     Child,
-    /// Clears the selected range, or else the selected span.
+    /// Closes the search, or else clears the scope, or else the selected span.
     LetGo,
 }
 
@@ -159,6 +160,21 @@ pub(crate) enum BookmarkCommand {
     /// The next bookmark; `false`: the previous one.
     Next(bool),
     Origin(RulerOrigin),
+}
+
+/// The part of the trace that questions are about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ScopeCommand {
+    ClearTime,
+    ClearTracks,
+    /// Takes a valid filter; an empty one clears it.
+    Filter(String),
+    /// Takes the tracks of a group in place of those before.
+    Only(GroupKind),
+    /// Adds the tracks of a group, or takes them away.
+    Toggle(GroupKind),
+    /// Selects what lies inside a span.
+    Inside(RowIdx),
 }
 
 /// Folding, pinning, hiding, ordering and filtering of tracks.

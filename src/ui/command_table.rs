@@ -39,7 +39,8 @@ pub(crate) struct UiState {
     /// Whether the table of statistics is shown.
     pub(crate) has_table: bool,
     /// Whether a slice of time is selected.
-    pub(crate) has_range: bool,
+    pub(crate) has_scope: bool,
+    pub(crate) is_searching: bool,
     pub(crate) has_hidden: bool,
     /// Dark or light; `None`: as the desktop.
     pub(crate) shade: Option<Shade>,
@@ -101,11 +102,12 @@ enum When {
     Span,
     Table,
     Selection,
+    Clearable,
     Hidden,
     Marks(usize),
     Utc,
     Export,
-    ExportRange,
+    ExportScope,
 }
 
 /// A command in the table.
@@ -135,12 +137,13 @@ impl CommandEntry {
             When::Files => state.files > 1,
             When::Span => state.has_span,
             When::Table => state.has_table,
-            When::Selection => state.has_span || state.has_range,
+            When::Selection => state.has_span || state.has_scope,
+            When::Clearable => state.has_span || state.has_scope || state.is_searching,
             When::Hidden => state.has_hidden,
             When::Marks(least) => state.marks >= least,
             When::Utc => state.has_utc,
             When::Export => state.can_export,
-            When::ExportRange => state.can_export && state.has_range,
+            When::ExportScope => state.can_export && state.has_scope,
         }
     }
 
@@ -237,7 +240,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false })))
     }),
-    entry(Menu::File, "Export selection...", &[], When::ExportRange, |_| {
+    entry(Menu::File, "Export selection...", &[], When::ExportScope, |_| {
         Command::App(AppCommand::Choose(Purpose::ExportSelected))
     }),
     entry(Menu::File, "Export image...", &[ctrl_shift(Key::S)], When::Capture, |_| {
@@ -336,7 +339,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
-    entry(Menu::Go, "Clear selection", &[plain(Key::Escape)], When::Selection, |_| {
+    entry(Menu::Go, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
     }),
     entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
@@ -489,7 +492,9 @@ pub(crate) const TABLE: &[CommandEntry] = &[
 /// Gestures and held keys: no commands, but the list of keys shows them, too.
 pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the tracks"),
-    ("Shift + drag, middle drag", "Select a slice of time; also a drag on the ruler"),
+    ("Shift + drag", "Select time and the tracks that it crosses: the scope"),
+    ("Drag on the ruler, middle drag", "Select time on all tracks; a drag on an edge moves it"),
+    ("Ctrl + click on a name", "Take the tracks into the scope, or out of it"),
     ("Ctrl + drag", "Move the tracks of a file in time, where several are open"),
     ("Wheel", "Scroll the tracks, or zoom: see Settings"),
     ("Ctrl + wheel, pinch", "Zoom at the pointer"),

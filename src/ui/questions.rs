@@ -3,9 +3,14 @@
 
 use std::sync::Arc;
 
+use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
-use crate::model::NameIdx;
+use crate::model::{NameIdx, TrackSet};
+use crate::query::Snapshot;
 use crate::query::aggregate::Totals;
+use crate::query::filter::Filter;
+use crate::query::matcher::Matcher;
+use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits};
 use crate::query::stacks::CallTree;
 use crate::store::lane::RowIdx;
@@ -13,11 +18,50 @@ use crate::store::lane::RowIdx;
 /// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.
 pub(crate) type TimeRange = Option<(i64, i64)>;
 
+/// The part of the trace that the user has selected. Clones are cheap.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct SelectedScope {
+    pub(crate) range: TimeRange,
+    pub(crate) tracks: TrackSet,
+    /// A valid filter; empty: none.
+    pub(crate) filter: Arc<str>,
+}
+
+impl SelectedScope {
+    /// Whether nothing is selected, so that questions are about the whole trace.
+    #[must_use]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.range.is_none() && self.tracks.is_all() && self.filter.is_empty()
+    }
+
+    /// The scope in a trace, for rows that also pass another filter. Compiles both filters.
+    #[must_use]
+    pub(crate) fn with_filter(&self, snapshot: &Snapshot, more: &str) -> Scope {
+        // Panels take only filters that are valid.
+        let filters = [&*self.filter, more].map(|text| Filter::parse(text).unwrap_or_default());
+        let terms = filters.into_iter().flat_map(|filter| filter.terms).collect();
+        let range = Scope::from_range(self.range.map(|(from_ns, _)| from_ns), self.range.map(|(_, to_ns)| to_ns));
+        Scope { tracks: self.tracks.clone(), ..range }.matching(Matcher::new(snapshot, &Filter { terms }))
+    }
+
+    /// The scope in words, for the title of a panel.
+    #[must_use]
+    pub(crate) fn title(&self) -> String {
+        match self.range {
+            None if self.is_whole() => "of the whole trace".to_owned(),
+            Some((from_ns, to_ns)) if self.tracks.is_all() && self.filter.is_empty() => {
+                format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns)))
+            }
+            _ => "of the scope".to_owned(),
+        }
+    }
+}
+
 /// A question. A new one of a kind takes the place of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// All rows that pass a filter.
-    Search(String),
+    /// All rows of a scope that pass a filter.
+    Search(String, SelectedScope),
     /// Hits from a number on, and how many at most.
     Page(u64, usize),
     /// The hit after a place in time, or before it.
@@ -28,12 +72,12 @@ pub(crate) enum Question {
         from: (i64, Option<RowIdx>),
     },
     /// Spans added up by name.
-    Totals(TimeRange),
+    Totals(SelectedScope),
     /// More about the spans of one name.
-    Name(NameIdx, TimeRange),
-    /// The call tree of a slice of time.
+    Name(NameIdx, SelectedScope),
+    /// The call tree of a scope, whatever the filter asks of single rows.
     Paths {
-        range: TimeRange,
+        scope: SelectedScope,
         /// Of samples rather than of spans.
         samples: bool,
     },
@@ -82,7 +126,7 @@ impl Question {
     #[must_use]
     pub(crate) fn kind(&self) -> QuestionKind {
         match self {
-            Self::Search(_) => QuestionKind::Search,
+            Self::Search(..) => QuestionKind::Search,
             Self::Page(..) => QuestionKind::Page,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Totals(_) => QuestionKind::Totals,

@@ -9,5 +9,6 @@ mod finding;
 mod hand;
 mod menus;
 mod names;
+mod scope;
 mod session;
 mod tables;

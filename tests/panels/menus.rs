@@ -47,7 +47,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
     for offered in ["Zoom to the span", "Copy the span", "Search for this name", "Add marker", "Hide the track"] {
         assert!(session.says(offered), "{offered}:\n{}", session.node_texts().join("\n"));
     }
-    assert!(!session.says("Statistics of this time"), "no time is selected");
+    assert!(!session.says("Statistics of the scope"), "nothing is selected");
     session.click("Statistics of this name");
     session.until("the name chosen in the statistics", |session| session.says("Label: Over time"));
     assert!(session.says("Label: request"), "{}", session.node_texts().join("\n"));

@@ -53,6 +53,44 @@ fn time_selected_with_the_middle_button_is_changed_by_its_edges() {
     window.until_unsaid("Statistics of the selected");
 }
 
+/// Three threads, each with one span over the whole time.
+const THREE_THREADS: &str = r#"[
+    {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"first"}},
+    {"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"second"}},
+    {"ph":"M","name":"thread_name","pid":1,"tid":3,"args":{"name":"third"}},
+    {"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":1000000},
+    {"ph":"X","name":"beta","pid":1,"tid":2,"ts":0,"dur":1000000},
+    {"ph":"X","name":"omega","pid":1,"tid":3,"ts":0,"dur":1000000}]"#;
+
+#[test]
+fn a_drag_with_shift_selects_time_and_tracks_and_ctrl_with_a_click_takes_one_away() {
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "three.json", THREE_THREADS, "omega");
+    window.until_said("Timeline of 3 tracks");
+    let [first, second] = ["first 1, unfolded", "second 2, unfolded"].map(|name| window.place_of(name));
+    let view = view_s(&window);
+    window.xdotool(&["keydown", "shift"]);
+    window.drag((first.right + 300, second.middle().1), (first.right + 600, first.middle().1));
+    window.xdotool(&["keyup", "shift"]);
+    window.until_said("2 threads of Process 1");
+    let ms_per_px = (view.1 - view.0) * 1000.0 / window.place_of("Ruler: drag to select time").width() as f64;
+    assert!((selected_ms(&window) - ms_per_px * 300.0).abs() <= 2.0 * ms_per_px);
+    assert_eq!(view_s(&window), view, "the view has not moved");
+    // The pixels of the third thread are veiled, those of the first are not.
+    let [first, third] = ["first 1, in the scope, unfolded", "third 3, unfolded"].map(|name| window.place_of(name));
+    let picture = window.settled();
+    let at = |place: Place| picture.at(place.right + 450, place.top + 8);
+    let brightness = |color: Color| color.iter().map(|&part| u32::from(part)).sum::<u32>();
+    assert!(brightness(at(third)) * 3 < brightness(span_color("omega")) * 2, "{:?}", at(third));
+    assert_eq!(at(first), span_color("alpha"));
+    window.point((first.left + 60, first.top + 10));
+    window.xdotool(&["keydown", "ctrl", "click", "1"]);
+    window.until_said("second of Process 1");
+    window.xdotool(&["keyup", "ctrl"]);
+    window.key("Escape");
+    window.until_unsaid("Remove the time from the scope");
+}
+
 #[test]
 fn the_map_shows_where_spans_are_what_was_found_and_what_was_lost() {
     let session = Session::with_reader();

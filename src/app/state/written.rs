@@ -15,7 +15,7 @@ use crate::model::Sources;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
 use crate::ui::purpose::{PictureSize, Purpose};
-use crate::ui::questions::TimeRange;
+use crate::ui::questions::SelectedScope;
 
 impl App {
     /// Writes what a file was chosen for. An ending of its name decides the format; a name without one gets one.
@@ -26,10 +26,11 @@ impl App {
                 self.open(Sources::from(&path));
                 Ok(())
             }
-            Purpose::Export(format) => self.export(format, None, &path),
+            Purpose::Export(format) => self.export(format, SelectedScope::default(), &path),
             Purpose::ExportSelected => {
-                let range = self.tab().capture.as_ref().and_then(|capture| capture.timeline.range());
-                self.export(ExportFormat::NATIVE, range, &path)
+                let capture = self.tab().capture.as_ref();
+                let scope = capture.map(|capture| capture.timeline.scope().clone()).unwrap_or_default();
+                self.export(ExportFormat::NATIVE, scope, &path)
             }
             Purpose::Table => named(path, "csv", "The statistics are comma-separated text").and_then(|path| {
                 if let Some(capture) = &self.tab().capture {
@@ -55,14 +56,14 @@ impl App {
         Cells { spreadsheet_safe: self.preferences.csv_safe, ..Cells::default() }
     }
 
-    fn export(&mut self, chosen: ExportFormat, range: TimeRange, path: &Path) -> Result<(), String> {
+    fn export(&mut self, chosen: ExportFormat, scope: SelectedScope, path: &Path) -> Result<(), String> {
         let (mut named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
         if is_special(path) {
             path.clone_into(&mut named);
         }
         check_free(path, &named)?;
         let format = format.with_cells(self.cells());
-        self.export_in(self.shown_tab, RunningExport { format, range, path: named });
+        self.export_in(self.shown_tab, RunningExport { format, scope, path: named });
         Ok(())
     }
 
@@ -71,10 +72,10 @@ impl App {
         let id = self.next_task();
         let tab = &mut self.tabs[at];
         tab.export = Some(export.clone());
-        let RunningExport { format, range, path } = export;
+        let RunningExport { format, scope, path } = export;
         if let Some(capture) = &tab.capture {
             let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
-            tab.running = Some(tasks::export(id, snapshot, sources, format, range, path, &tab.wake));
+            tab.running = Some(tasks::export(id, snapshot, sources, format, scope, path, &tab.wake));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::query::stacks::{CallTree, NodeIdx};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Palette;
 use crate::ui::command::{Command, Panel, PanelCommand};
-use crate::ui::questions::{Question, TimeRange};
+use crate::ui::questions::{Question, SelectedScope};
 use crate::ui::theme::{Theme, color32};
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -34,7 +34,7 @@ pub(crate) struct FlamePanel {
     is_open: bool,
     samples: bool,
     /// Of what the tree is or will be.
-    asked: Option<(TimeRange, bool)>,
+    asked: Option<(SelectedScope, bool)>,
     tree: Option<Arc<CallTree>>,
     children: Vec<Vec<NodeIdx>>,
     /// The bar that fills the width.
@@ -77,7 +77,7 @@ impl FlamePanel {
         &mut self,
         ui: &mut Ui,
         snapshot: &Snapshot,
-        range: TimeRange,
+        scope: &SelectedScope,
         progress: Option<&Progress>,
         (theme, palette): (&Theme, &Palette),
     ) -> Vec<Command> {
@@ -87,16 +87,15 @@ impl FlamePanel {
             // Who sampled wants to see that.
             self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
         }
-        if self.asked != Some((range, self.samples)) {
-            self.asked = Some((range, self.samples));
-            commands.push(Command::Panel(PanelCommand::Ask(Question::Paths { range, samples: self.samples })));
+        if self.asked.as_ref().is_none_or(|(asked, samples)| (asked, *samples) != (scope, self.samples)) {
+            self.asked = Some((scope.clone(), self.samples));
+            let question = Question::Paths { scope: scope.clone(), samples: self.samples };
+            commands.push(Command::Panel(PanelCommand::Ask(question)));
         }
         ui.horizontal(|ui| {
             ui.label(RichText::new("Flame graph").strong());
-            let of = match range {
-                Some((from_ns, to_ns)) => format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns))),
-                None => "of the whole trace".to_owned(),
-            };
+            let filter = if scope.filter.is_empty() { "" } else { ", its filter aside" };
+            let of = scope.title() + filter;
             ui.label(RichText::new(of).color(theme.weak_text));
             if has_samples {
                 ui.selectable_value(&mut self.samples, false, "Spans");

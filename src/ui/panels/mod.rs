@@ -12,6 +12,7 @@ pub(crate) mod losses;
 mod name_rows;
 mod number;
 pub(crate) mod preferences;
+pub(crate) mod scope_bar;
 pub(crate) mod search;
 pub(crate) mod sources;
 pub(crate) mod statistics;

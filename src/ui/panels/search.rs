@@ -18,7 +18,7 @@ use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
-use crate::ui::questions::Question;
+use crate::ui::questions::{Question, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
@@ -54,6 +54,7 @@ pub(crate) struct SearchPanel {
     current: Option<(u64, Hit)>,
     /// The question to ask when the hits are there: a fast typist presses Enter before that.
     awaits_hits: Option<Question>,
+    scope: SelectedScope,
 }
 
 impl Default for SearchPanel {
@@ -69,6 +70,7 @@ impl Default for SearchPanel {
             asked: None,
             current: None,
             awaits_hits: None,
+            scope: SelectedScope::default(),
         }
     }
 }
@@ -118,6 +120,15 @@ impl SearchPanel {
         }
     }
 
+    /// Searches in another scope from now on; returns the question of an open search.
+    pub(crate) fn set_scope(&mut self, scope: &SelectedScope) -> Option<Question> {
+        if self.scope == *scope {
+            return None;
+        }
+        self.scope = scope.clone();
+        if self.is_open { self.question() } else { None }
+    }
+
     /// Says why there is no answer.
     pub(crate) fn fail(&mut self, message: String) {
         self.error = Some(message);
@@ -151,7 +162,7 @@ impl SearchPanel {
         match Filter::parse(&self.text) {
             Ok(filter) => {
                 self.error = None;
-                (!filter.is_empty()).then(|| Question::Search(self.text.clone()))
+                (!filter.is_empty()).then(|| Question::Search(self.text.clone(), self.scope.clone()))
             }
             Err(error) => {
                 self.error = Some(error.to_string());
@@ -174,7 +185,7 @@ impl SearchPanel {
         const REST_POINTS: f32 = 370.0;
         let mut commands = Vec::new();
         ui.horizontal_centered(|ui| {
-            let hint = "Search: name, /regex/, ~letters, dur>1ms, cat:, thread:, process:, arg.key=";
+            let hint = "Search: name, /regex/, ~letters, dur>1ms, cat:, thread:, process:, in:, arg.key=";
             let width = (ui.available_width() - REST_POINTS).clamp(100.0, FIELD_POINTS);
             let response = field::add(ui, &mut self.text, |field| {
                 field.hint_text(hint).background_color(theme.canvas).desired_width(width)

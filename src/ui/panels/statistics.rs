@@ -19,7 +19,7 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, Panel, PanelCommand, TimelineCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::{NameFacts, Question, TimeRange};
+use crate::ui::questions::{NameFacts, Question, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
@@ -35,8 +35,8 @@ const ROW_POINTS: f32 = 19.0;
 #[derive(Debug)]
 pub(crate) struct StatisticsPanel {
     is_open: bool,
-    /// Of when the totals are or will be; `None`: nothing was asked.
-    asked: Option<TimeRange>,
+    /// The scope of the totals, or of those that are counted now; `None`: nothing was asked.
+    asked: Option<SelectedScope>,
     totals: Option<Arc<Totals>>,
     /// Whether counting was stopped before all spans were counted.
     is_stopped: bool,
@@ -78,7 +78,7 @@ impl StatisticsPanel {
         (self.rows.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
         self.words.clear();
         self.rows.set_words("");
-        self.asked.map(|range| Question::Name(name, range))
+        self.asked.clone().map(|scope| Question::Name(name, scope))
     }
 
     #[must_use]
@@ -111,7 +111,7 @@ impl StatisticsPanel {
     /// The same of a name whose line is in view.
     fn choose_shown(&mut self, name: NameIdx) -> Option<Command> {
         (self.rows.chosen, self.facts) = (Some(name), None);
-        self.asked.map(|range| Command::Panel(PanelCommand::Ask(Question::Name(name, range))))
+        self.asked.clone().map(|scope| Command::Panel(PanelCommand::Ask(Question::Name(name, scope))))
     }
 
     /// Shows the table and the chosen name. `range` is the selected time.
@@ -119,23 +119,20 @@ impl StatisticsPanel {
         &mut self,
         ui: &mut Ui,
         snapshot: &Snapshot,
-        range: TimeRange,
+        scope: &SelectedScope,
         progress: Option<&Progress>,
         context: PanelContext<'_>,
     ) -> Vec<Command> {
         let theme = context.theme;
         let mut commands = Vec::new();
-        if self.asked != Some(range) {
-            (self.asked, self.facts, self.is_stopped) = (Some(range), None, false);
-            commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(range))));
-            commands
-                .extend(self.rows.chosen.map(|name| Command::Panel(PanelCommand::Ask(Question::Name(name, range)))));
+        if self.asked.as_ref() != Some(scope) {
+            (self.asked, self.facts, self.is_stopped) = (Some(scope.clone()), None, false);
+            commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(scope.clone()))));
+            let about = self.rows.chosen.map(|name| Question::Name(name, scope.clone()));
+            commands.extend(about.map(|question| Command::Panel(PanelCommand::Ask(question))));
         }
         ui.horizontal(|ui| {
-            let of = match range {
-                Some((from_ns, to_ns)) => format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns))),
-                None => "of the whole trace".to_owned(),
-            };
+            let of = scope.title();
             let is_narrow = ui.available_width() < NARROW_POINTS;
             let title = ui.label(RichText::new("Statistics").strong());
             if is_narrow {
@@ -144,14 +141,23 @@ impl StatisticsPanel {
                 ui.label(RichText::new(of).color(theme.weak_text));
             }
             let width = if is_narrow { 90.0 } else { 160.0 };
+            // Escape is for the words first, and only then for the scope.
+            let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
             let response = field::add(ui, &mut self.words, |field| {
-                field.hint_text("Filter names").desired_width(width).background_color(theme.canvas)
+                let field = field.hint_text("Filter names").desired_width(width).background_color(theme.canvas);
+                field.event_filter(keys)
             });
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter names"));
-            if response.changed() {
+            let leaves = response.has_focus()
+                && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
+            if leaves {
+                self.words.clear();
+                response.surrender_focus();
+            }
+            if response.changed() || leaves {
                 self.rows.set_words(&self.words);
             }
-            self.show_progress(ui, progress, range, theme, &mut commands);
+            self.show_progress(ui, progress, scope, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
@@ -184,7 +190,7 @@ impl StatisticsPanel {
         &mut self,
         ui: &mut Ui,
         progress: Option<&Progress>,
-        range: TimeRange,
+        scope: &SelectedScope,
         theme: &Theme,
         commands: &mut Vec<Command>,
     ) {
@@ -199,7 +205,7 @@ impl StatisticsPanel {
             ui.label(RichText::new("stopped: not all spans are counted").color(theme.warning));
             if ui.button("Count all").clicked() {
                 self.is_stopped = false;
-                commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(range))));
+                commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(scope.clone()))));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The context menu of the canvas: for the span under the pointer, for the selected time, for the track. The click
+//! The context menu of the canvas: for the span under the pointer, for the scope, for the track. The click
 //! selects the span, so that the menu is about the span that the user sees selected.
 
 use egui::{Button, Response, RichText, Ui};
@@ -10,11 +10,15 @@ use super::state::Timeline;
 use crate::base::time::duration_text;
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
+use crate::store::LaneKind;
 use crate::store::lane::RowIdx;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, Panel, PanelCommand, TimelineCommand};
+use crate::ui::command::{
+    AppCommand, BookmarkCommand, Command, NavigationStep, Panel, PanelCommand, ScopeCommand, TimelineCommand,
+};
 use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
+use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -29,7 +33,7 @@ struct MenuItem {
     text: &'static str,
     /// The command of the table whose key does the same; empty where none does.
     same_as: &'static str,
-    command: Command,
+    commands: Vec<Command>,
 }
 
 /// Opens the menu where the right button was clicked, shows it while it is open, and adds what was chosen.
@@ -60,17 +64,17 @@ pub(super) fn show(
     });
 }
 
-fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Option<Command> {
+fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command> {
     if !section.title.is_empty() {
         ui.label(RichText::new(section.title).small().color(theme.weak_text));
     }
-    let mut chosen = None;
-    for MenuItem { text, same_as, command } in section.items {
+    let mut chosen = Vec::new();
+    for MenuItem { text, same_as, commands } in section.items {
         let key = key_of(ui.ctx(), same_as);
         let button = Button::new(text);
         let button = if key.is_empty() { button } else { button.shortcut_text(key) };
         if ui.add(button).clicked() {
-            chosen = Some(command);
+            chosen = commands;
             ui.close();
         }
     }
@@ -81,13 +85,15 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
     let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)] };
     let of_group = clicked.group.map(|kind| {
-        let items = gutter::choices(timeline, kind).into_iter();
-        let items = items.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
-        MenuSection { title: String::new(), items: items.collect() }
+        let questions = gutter::questions(kind).into_iter();
+        let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
+        let choices = gutter::choices(timeline, kind).into_iter();
+        let choices = choices.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
+        MenuSection { title: String::new(), items: questions.chain(choices).collect() }
     });
     let of_span = clicked.row.map(|row| span_section(timeline, row));
-    let of_range = timeline.selection.range().map(range_section);
-    of_span.into_iter().chain(of_range).chain([moment]).chain(of_group).collect()
+    let of_scope = (!timeline.scope().is_whole()).then(|| scope_section(timeline.scope()));
+    of_span.into_iter().chain(of_scope).chain([moment]).chain(of_group).collect()
 }
 
 fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
@@ -97,35 +103,39 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     let name = timeline.snapshot.names().get(span.name).text;
     // While time is selected, the key fills the view with that.
     let fit = if timeline.selection.range().is_none() { "Fit selection" } else { "" };
-    let items = vec![
+    let scope = |command| Command::Timeline(TimelineCommand::Scope(command));
+    let mut items = vec![
         item("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
         same("Copy the span", Command::App(AppCommand::CopySpan)),
         item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
         item("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name))),
+        item("Every span of this name", "", scope(ScopeCommand::Filter(format!("name:{}", quoted(name))))),
     ];
+    if timeline.snapshot.lane(row.lane).kind == LaneKind::Spans {
+        items.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
+    }
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
     MenuSection { title: on_screen(&short).into_owned(), items }
 }
 
-fn range_section((from_ns, to_ns): (i64, i64)) -> MenuSection {
+fn scope_section(scope: &SelectedScope) -> MenuSection {
     let export = Command::App(AppCommand::Choose(Purpose::ExportSelected));
-    let items = vec![
-        item("Zoom to this time", "Fit selection", Command::Timeline(TimelineCommand::Step(NavigationStep::Selection))),
-        item("Statistics of this time", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
-        item("Flame graph of this time", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
-        item("Export this time...", "", export),
-        item(
-            "Clear time selection",
-            "Clear selection",
-            Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo)),
-        ),
+    let step = |step| Command::Timeline(TimelineCommand::Step(step));
+    let zoom = scope.range.map(|_| item("Zoom to this time", "Fit selection", step(NavigationStep::Selection)));
+    let items = [
+        item("Statistics of the scope", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
+        item("Flame graph of the scope", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
+        item("Export the scope...", "", export),
+        item("Clear the scope", "Clear selection", step(NavigationStep::LetGo)),
     ];
-    MenuSection { title: format!("Selected time: {}", duration_text(to_ns.abs_diff(from_ns))), items }
+    let length = scope.range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
+    let title = length.map_or("Scope".to_owned(), |length| format!("Scope: {length}"));
+    MenuSection { title, items: zoom.into_iter().chain(items).collect() }
 }
 
 fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {
-    MenuItem { text, same_as, command }
+    MenuItem { text, same_as, commands: vec![command] }
 }
 
 /// A choice that is called as in the table.

@@ -7,12 +7,13 @@ use super::pane::ShownPane;
 use super::state::Timeline;
 use crate::scene::labels::shorten_middle;
 use crate::scene::rows::{Group, GroupKind};
-use crate::ui::command::RowCommand;
+use crate::ui::command::{AppCommand, Command, Panel, PanelCommand, RowCommand, ScopeCommand, TimelineCommand};
+use crate::ui::purpose::Purpose;
 use crate::ui::theme::{LABEL_POINTS, Theme};
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Shows the names in view, and returns the commands of their buttons.
-pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<RowCommand> {
+pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     for shown in timeline.panes(layout) {
         for group in shown.groups() {
@@ -28,7 +29,7 @@ fn show_group(
     shown: &ShownPane<'_>,
     group: &Group,
     theme: &Theme,
-    commands: &mut Vec<RowCommand>,
+    commands: &mut Vec<Command>,
 ) {
     let band = shown.band(group.top_px, group.height_px);
     let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
@@ -47,10 +48,22 @@ fn show_group(
     let middle = paint(ui, theme, &name, buttons.width());
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
+    let is_in_scope = !timeline.scope().tracks.is_all() && timeline.selection.has_group(group.kind);
+    if is_in_scope {
+        let bar = Rect::from_min_max(visible.min, pos2(visible.left() + 3.0, visible.bottom()));
+        ui.painter_at(shown.gutter).rect_filled(bar, 0.0, theme.accent);
+    }
+    let state = if is_in_scope { format!("in the scope, {state}") } else { state.to_owned() };
     let label = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if response.clicked() {
-        commands.push(RowCommand::ToggleFold(group.kind));
+        // The keys of a click: those of its release may come later.
+        let adds = ui.input(|input| input.modifiers.command);
+        commands.push(if adds {
+            scope(ScopeCommand::Toggle(group.kind))
+        } else {
+            rows(RowCommand::ToggleFold(group.kind))
+        });
     }
     response.context_menu(|ui| menu(ui, timeline, group.kind, commands));
     response.on_hover_text(tip(timeline, group.kind, &title, &beside));
@@ -65,6 +78,7 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
         lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
     }
     lines.push(if timeline.tracks.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
+    lines.push("Ctrl + click: into the scope, or out of it".to_owned());
     lines.join("\n")
 }
 
@@ -86,11 +100,40 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str
     choices
 }
 
+/// The questions about the tracks of a process or of a track, which become the scope.
+pub(super) fn questions(kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
+    let [statistics, search, export] = match kind {
+        GroupKind::Process(_) => ["Statistics of the process", "Search in the process", "Export the process..."],
+        GroupKind::Track(_) => ["Statistics of the track", "Search in the track", "Export the track..."],
+    };
+    let only = || scope(ScopeCommand::Only(kind));
+    vec![
+        (statistics, vec![only(), Command::Panel(PanelCommand::Show(Panel::Statistics))]),
+        (search, vec![only(), Command::Panel(PanelCommand::Search)]),
+        (export, vec![only(), Command::App(AppCommand::Choose(Purpose::ExportSelected))]),
+    ]
+}
+
+fn rows(command: RowCommand) -> Command {
+    Command::Timeline(TimelineCommand::Rows(command))
+}
+
+fn scope(command: ScopeCommand) -> Command {
+    Command::Timeline(TimelineCommand::Scope(command))
+}
+
 /// The menu of a name.
-fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<RowCommand>) {
+fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Command>) {
+    for (text, chosen) in questions(kind) {
+        if ui.button(text).clicked() {
+            commands.extend(chosen);
+            ui.close();
+        }
+    }
+    ui.separator();
     let mut entry = |ui: &mut Ui, text: &str, command: RowCommand| {
         if ui.button(text).clicked() {
-            commands.push(command);
+            commands.push(rows(command));
             ui.close();
         }
     };
@@ -142,7 +185,7 @@ impl Buttons {
         Self::WIDTH * self.0.len() as f32
     }
 
-    fn show(self, ui: &Ui, id: Id, name: &Name<'_>, middle: f32, theme: &Theme, commands: &mut Vec<RowCommand>) {
+    fn show(self, ui: &Ui, id: Id, name: &Name<'_>, middle: f32, theme: &Theme, commands: &mut Vec<Command>) {
         let mut right = name.rect.right() - 6.0;
         for button in self.0 {
             let place = Rect::from_center_size(pos2(right - Self::WIDTH / 2.0, middle), vec2(Self::WIDTH, 18.0));
@@ -152,7 +195,7 @@ impl Buttons {
             paint_sign(&ui.painter_at(name.gutter), place.center(), button.sign, button.strong, color);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, button.label));
             if response.clicked() {
-                commands.push(button.command);
+                commands.push(rows(button.command));
             }
             response.on_hover_text(button.label);
         }

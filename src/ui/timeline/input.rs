@@ -2,9 +2,10 @@
 
 use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
-use super::interaction::Drag;
+use super::interaction::{Drag, ScopeDrag};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
+use crate::model::TrackSet;
 use crate::ui::command::{Command, NavigationStep, TimelineCommand};
 use crate::ui::keys::is_behind_another;
 use crate::ui::settings::Wheel;
@@ -27,6 +28,9 @@ pub(super) fn pointer(
     let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
     select_on_ruler(timeline, ui, layout, &ruler);
     wheel(timeline, ui, layout, canvas);
+    if canvas.hover_pos().is_some_and(|at| other_edge(timeline, layout, at).is_some()) {
+        ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
+    }
     if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
         canvas.request_focus();
         commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(layout, at))));
@@ -48,13 +52,19 @@ fn drag(
 ) {
     let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(layout.canvas.center());
     if response.drag_started() {
-        let selects = response.dragged_by(PointerButton::Middle) || ui.input(|input| input.modifiers.shift);
-        let moves_file = ui.input(|input| input.modifiers.command);
+        let modifiers = ui.input(|input| input.modifiers);
+        let (moves_file, from_ns) = (modifiers.command, timeline.time_at(layout, origin));
+        let edge = other_edge(timeline, layout, origin).filter(|_| !modifiers.any());
         let drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
-            _ if selects && on_canvas => Drag::Range(timeline.time_at(layout, origin)),
-            Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => {
-                Drag::File(kind, timeline.time_at(layout, origin))
+            _ if response.dragged_by(PointerButton::Middle) && on_canvas => {
+                timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
+                Drag::Range(from_ns)
             }
+            _ if modifiers.shift && on_canvas => {
+                Drag::Scope(ScopeDrag { from_ns, from_y: origin.y, scroll_px: timeline.view.now().scroll_px() })
+            }
+            _ if edge.is_some() && on_canvas => edge.map_or(Drag::Move, Drag::Range),
+            Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => Drag::File(kind, from_ns),
             _ => Drag::Move,
         };
         timeline.interaction.begin_drag(drag);
@@ -63,6 +73,12 @@ fn drag(
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
     if let (Drag::Range(from_ns), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
         timeline.selection.select_range(Some(ordered(from_ns, timeline.time_at(layout, at))));
+        return;
+    }
+    if let (Drag::Scope(drag), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
+        timeline.selection.select_range(Some(ordered(drag.from_ns, timeline.time_at(layout, at))));
+        let tracks = timeline.crossed_tracks(layout, &drag, at.y);
+        timeline.selection.select_tracks(tracks, &timeline.snapshot);
         return;
     }
     if matches!(timeline.interaction.drag(), Drag::File(..))
@@ -124,7 +140,11 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     }
     let origin = ui.input(|input| input.pointer.press_origin());
     if let Some(origin) = origin.filter(|_| ruler.drag_started()) {
-        let fixed_ns = other_edge(timeline, layout, origin).unwrap_or_else(|| timeline.time_at(layout, origin));
+        let edge = other_edge(timeline, layout, origin);
+        if edge.is_none() {
+            timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
+        }
+        let fixed_ns = edge.unwrap_or_else(|| timeline.time_at(layout, origin));
         timeline.interaction.begin_drag(Drag::Range(fixed_ns));
     }
     let at = released_at(ui).filter(|_| ruler.drag_stopped());

@@ -14,10 +14,22 @@ use crate::store::lane::RowIdx;
 pub(super) enum Drag {
     /// A drag of the view.
     Move,
-    /// Selects a range from this time on.
+    /// Selects a range from this time on; the tracks stay.
     Range(i64),
+    /// Selects time and the tracks that it crosses.
+    Scope(ScopeDrag),
     /// Moves the file of these rows, grabbed at this time.
     File(GroupKind, i64),
+}
+
+/// The start of a drag that selects time and tracks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ScopeDrag {
+    pub(super) from_ns: i64,
+    /// The height in the window, in points.
+    pub(super) from_y: f32,
+    /// How far the rows were scrolled then.
+    pub(super) scroll_px: f64,
 }
 
 /// The target of a right click.

@@ -17,6 +17,7 @@ mod pane;
 mod range;
 mod ruler;
 pub(crate) mod saved;
+mod scope;
 mod scroll_bar;
 mod selection;
 mod span_names;
@@ -36,7 +37,7 @@ use self::ruler::PointerTime;
 use self::state::Timeline;
 use crate::frame::FrameOptions;
 use crate::tiles::loader::FRAME_PATIENCE;
-use crate::ui::command::{Command, TimelineCommand};
+use crate::ui::command::Command;
 use crate::ui::theme::Theme;
 
 impl Timeline {
@@ -73,11 +74,7 @@ impl Timeline {
         self.paint_moving(ui, &layout, theme);
         drop(flags);
         minimap::show(self, ui, &layout, theme);
-        commands.extend(
-            gutter::show(self, ui, &layout, theme)
-                .into_iter()
-                .map(|chosen| Command::Timeline(TimelineCommand::Rows(chosen))),
-        );
+        commands.extend(gutter::show(self, ui, &layout, theme));
         scroll_bar::show(self, ui, &layout, theme);
         filter_field::show(self, ui, layout.tools, theme, &mut commands);
         canvas_menu::show(self, &layout, &response, theme, &mut commands);

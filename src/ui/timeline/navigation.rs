@@ -24,6 +24,7 @@ impl Timeline {
             TimelineCommand::ShowSlice(from_ns, to_ns) => self.show_slice(from_ns, to_ns),
             TimelineCommand::Step(step) => return self.step(step),
             TimelineCommand::Rows(command) => return self.change_rows(command),
+            TimelineCommand::Scope(command) => self.change_scope(command),
             TimelineCommand::Bookmark(command) => return self.change_marks(&command),
         }
         None

@@ -1,4 +1,4 @@
-//! The slice of time that is selected: a band over the rows, with its length on the ruler.
+//! The scope on the timeline: a veil outside of its time and its tracks, with its length on the ruler.
 
 use std::sync::Arc;
 
@@ -12,9 +12,31 @@ use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::theme::Theme;
 
-/// Shows the band, if a slice of time is selected and any of it is in view; a click on its length opens the statistics.
+/// How much of what is under the veil it hides.
+const VEIL: f32 = 0.45;
+
+/// Covers the tracks in view that are not in the scope, within a range of the window across.
+fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme, x: std::ops::RangeInclusive<f32>) {
+    if timeline.scope().tracks.is_all() {
+        return;
+    }
+    for shown in timeline.panes(layout) {
+        for group in shown.groups().into_iter().filter(|group| !timeline.selection.has_group(group.kind)) {
+            let band = shown.band(group.top_px, group.height_px);
+            let veil = Rect::from_x_y_ranges(x.clone(), band.y_range()).intersect(shown.canvas);
+            if veil.is_positive() {
+                ui.painter_at(shown.canvas).rect_filled(veil, 0.0, theme.canvas.gamma_multiply(VEIL));
+            }
+        }
+    }
+}
+
+/// Shows the scope, as far as it is in view; a click on the length of its time opens the statistics.
 pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
-    let (from_ns, to_ns) = timeline.selection.range()?;
+    let Some((from_ns, to_ns)) = timeline.selection.range() else {
+        veil_tracks(timeline, ui, layout, theme, layout.canvas.left()..=layout.canvas.right());
+        return None;
+    };
     let x_of = |ts_ns| {
         let x_px = timeline.view.now().x_from_time(ts_ns).clamp(-10.0, timeline.view.now().width_px() + 10.0);
         layout.ruler.left() + as_f32(x_px.round()) / timeline.scale()
@@ -22,11 +44,12 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     let (left, right) = (x_of(from_ns), x_of(to_ns));
     let rows = layout.rows();
     let painter = ui.painter_at(rows.union(layout.ruler));
+    veil_tracks(timeline, ui, layout, theme, left..=right);
     // Dims the rest of the time; the selected time keeps its colours.
     for beside in [rows.left()..=left, right..=rows.right()] {
         let shade = Rect::from_x_y_ranges(beside, rows.y_range());
         if shade.width() > 0.0 {
-            painter.rect_filled(shade, 0.0, theme.canvas.gamma_multiply(0.45));
+            painter.rect_filled(shade, 0.0, theme.canvas.gamma_multiply(VEIL));
         }
     }
     let edge = Stroke::new(1.0, theme.accent);
@@ -46,8 +69,9 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     painter.galley(at.min, length.galley, theme.canvas);
     let keys = ["Statistics", "Fit selection", "Clear selection"].map(|title| key_of(ui.ctx(), title));
     let [statistics, fit, let_go] = keys;
-    let tip =
-        format!("Click, {statistics}: statistics of this time\n{fit}: fill the view with it\n{let_go}: let go of it");
+    let tip = format!(
+        "Click, {statistics}: statistics of the scope\n{fit}: fill the view with this time\n{let_go}: let go of it"
+    );
     let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
     clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
 }

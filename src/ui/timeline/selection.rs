@@ -1,14 +1,21 @@
-//! The selection: the span under the pointer, the selected span, the selected range.
+//! The selection: the span under the pointer, the selected span, the scope.
 
+use rustc_hash::FxHashSet;
+
+use crate::model::{ProcessIdx, TrackIdx, TrackSet};
+use crate::query::Snapshot;
+use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
+use crate::ui::questions::{SelectedScope, TimeRange};
 
 /// Three layers that never mix.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Selection {
     hovered: Option<RowIdx>,
     span: Option<RowIdx>,
-    /// The first nanosecond, and the first after it.
-    range: Option<(i64, i64)>,
+    scope: SelectedScope,
+    /// The processes with a track in the scope, unless all tracks are in it.
+    processes: FxHashSet<ProcessIdx>,
 }
 
 impl Selection {
@@ -20,8 +27,21 @@ impl Selection {
         self.span
     }
 
-    pub(super) fn range(&self) -> Option<(i64, i64)> {
-        self.range
+    pub(super) fn scope(&self) -> &SelectedScope {
+        &self.scope
+    }
+
+    /// The first nanosecond of the scope, and the first after it.
+    pub(super) fn range(&self) -> TimeRange {
+        self.scope.range
+    }
+
+    /// Whether the rows of a track, or some of a process, are in the scope.
+    pub(super) fn has_group(&self, kind: GroupKind) -> bool {
+        match kind {
+            GroupKind::Track(track) => self.scope.tracks.contains(track),
+            GroupKind::Process(process) => self.scope.tracks.is_all() || self.processes.contains(&process),
+        }
     }
 
     /// Takes the span under the pointer; returns whether it is another one than before.
@@ -33,14 +53,45 @@ impl Selection {
         self.span = row;
     }
 
-    pub(super) fn select_range(&mut self, range: Option<(i64, i64)>) {
-        self.range = range;
+    pub(super) fn select_range(&mut self, range: TimeRange) {
+        self.scope.range = range;
     }
 
-    /// Clears the range, or else the span.
+    /// Takes other tracks into the scope. Looks at each of them only if they are others than before.
+    pub(super) fn select_tracks(&mut self, tracks: TrackSet, snapshot: &Snapshot) {
+        if tracks != self.scope.tracks {
+            self.processes = tracks.iter().map(|track| snapshot.track(track).process).collect();
+            self.scope.tracks = tracks;
+        }
+    }
+
+    /// Adds tracks to those of the scope, or takes them away if all of them are in it. Without any left, all tracks
+    /// are.
+    pub(super) fn toggle_tracks(&mut self, group: &[TrackIdx], snapshot: &Snapshot) {
+        let before = self.scope.tracks.clone();
+        let removes = !before.is_all() && group.iter().all(|&track| before.contains(track));
+        let group: TrackSet = group.iter().copied().collect();
+        let others = before.iter().filter(|&track| !group.contains(track));
+        let added = if removes { TrackSet::from_iter([]) } else { group.clone() };
+        let tracks: TrackSet = others.chain(added.iter()).collect();
+        self.select_tracks(if tracks.is_empty() { TrackSet::ALL } else { tracks }, snapshot);
+    }
+
+    pub(super) fn set_filter(&mut self, filter: &str) {
+        self.scope.filter = filter.into();
+    }
+
+    pub(super) fn set_scope(&mut self, scope: SelectedScope, snapshot: &Snapshot) {
+        self.select_tracks(scope.tracks.clone(), snapshot);
+        self.scope = scope;
+    }
+
+    /// Clears the scope, or else the span.
     pub(super) fn clear_one(&mut self) {
-        if self.range.take().is_none() {
+        if self.scope.is_whole() {
             self.span = None;
+        } else {
+            (self.scope, self.processes) = (SelectedScope::default(), FxHashSet::default());
         }
     }
 }

@@ -21,7 +21,7 @@ impl Timeline {
         still.pinned_scroll_px = self.pinned_scroll_px * times;
         still.tracks = self.tracks.arranged_alike();
         still.selection.select(self.selection.span());
-        still.selection.select_range(self.selection.range());
+        still.selection.set_scope(self.selection.scope().clone(), &self.snapshot);
         still.overlays = self.overlays.clone();
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());

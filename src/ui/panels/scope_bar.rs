@@ -1,0 +1,156 @@
+//! The scope bar above the dock: the time, the tracks and the filter that questions are about, each with a cross. Texts
+//! are made when the scope changes, never in a frame.
+
+use std::collections::BTreeSet;
+
+use egui::{Key, Modifiers, RichText, Role, Ui, WidgetInfo};
+
+use crate::base::time::{duration_text, grouped_digits};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
+use crate::query::Snapshot;
+use crate::query::filter::Filter;
+use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::titles::{process_title, track_title};
+use crate::ui::command::{Command, ScopeCommand, TimelineCommand};
+use crate::ui::questions::SelectedScope;
+use crate::ui::theme::Theme;
+use crate::ui::widgets::field;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The height of the bar, in points.
+pub(crate) const SCOPE_BAR_POINTS: f32 = 30.0;
+
+/// The letters of the tracks before they are cut.
+const LETTERS_MAX: f32 = 60.0;
+
+/// The bar and its texts.
+#[derive(Debug, Default)]
+pub(crate) struct ScopeBar {
+    shown: SelectedScope,
+    tracks: String,
+    /// The text of the field, valid or not.
+    filter: String,
+    error: Option<String>,
+}
+
+impl ScopeBar {
+    /// Forgets the texts: they are of an earlier snapshot.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Makes the texts of a scope, unless it is the one that is shown.
+    fn update(&mut self, snapshot: &Snapshot, scope: &SelectedScope) {
+        if self.shown.tracks != scope.tracks {
+            self.tracks = tracks_text(snapshot, &scope.tracks);
+        }
+        if self.shown.filter != scope.filter {
+            (self.filter, self.error) = (scope.filter.to_string(), None);
+        }
+        if self.shown != *scope {
+            self.shown = scope.clone();
+        }
+    }
+
+    /// Shows the parts of a scope.
+    pub(crate) fn show(
+        &mut self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        scope: &SelectedScope,
+        theme: &Theme,
+    ) -> Vec<Command> {
+        self.update(snapshot, scope);
+        let mut commands = Vec::new();
+        let mut change = |command| commands.push(Command::Timeline(TimelineCommand::Scope(command)));
+        ui.horizontal_centered(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            ui.label(RichText::new("Scope").color(theme.weak_text));
+            if let Some((from_ns, to_ns)) = scope.range
+                && part(ui, &duration_text(to_ns.abs_diff(from_ns)), "Remove the time from the scope", theme)
+            {
+                change(ScopeCommand::ClearTime);
+            }
+            if !scope.tracks.is_all() && part(ui, &self.tracks, "Remove the tracks from the scope", theme) {
+                change(ScopeCommand::ClearTracks);
+            }
+            if let Some(filter) = self.show_filter(ui, theme) {
+                change(ScopeCommand::Filter(filter));
+            }
+            if !scope.filter.is_empty() && cross(ui, "Remove the filter from the scope", theme) {
+                change(ScopeCommand::Filter(String::new()));
+            }
+            if let Some(error) = &self.error {
+                ui.add(egui::Label::new(RichText::new(&*shown(error)).color(theme.error)).truncate());
+            }
+        });
+        commands
+    }
+
+    /// The field of the filter; returns a valid filter that was typed.
+    fn show_filter(&mut self, ui: &mut Ui, theme: &Theme) -> Option<String> {
+        const FIELD_POINTS: f32 = 260.0;
+        let width = FIELD_POINTS.min((ui.available_width() - 40.0).max(60.0));
+        // Escape is for the field first, and only then for the scope.
+        let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
+        let response = field::add(ui, &mut self.filter, |field| {
+            let field = field.hint_text("+ filter, such as RunTask or dur>1ms").desired_width(width);
+            field.background_color(theme.canvas).event_filter(keys)
+        });
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter of the scope"));
+        if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
+            (self.filter, self.error) = (self.shown.filter.to_string(), None);
+            response.surrender_focus();
+        }
+        if !response.changed() {
+            return None;
+        }
+        self.error = Filter::parse(&self.filter).err().map(|error| error.to_string());
+        self.error.is_none().then(|| self.filter.trim().to_owned())
+    }
+}
+
+/// A part of the scope with its cross; returns whether that was clicked.
+fn part(ui: &mut Ui, text: &str, cross_label: &str, theme: &Theme) -> bool {
+    ui.label(RichText::new(on_screen(text)).strong());
+    let clicked = cross(ui, cross_label, theme);
+    ui.label(RichText::new("\u{b7}").color(theme.weak_text));
+    clicked
+}
+
+fn cross(ui: &mut Ui, label: &str, theme: &Theme) -> bool {
+    let text = RichText::new("\u{d7}").color(theme.weak_text);
+    let response = ui.add(egui::Button::new(text).frame(false).small());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, label));
+    response.on_hover_text(label).clicked()
+}
+
+/// Tracks in words: "main of Browser 8909", "2 threads of Renderer 8909", "Renderer 8909" for all of its tracks.
+fn tracks_text(snapshot: &Snapshot, tracks: &TrackSet) -> String {
+    let process_of = |track: TrackIdx| snapshot.track(track).process;
+    let shown_tracks: Vec<TrackIdx> = tracks.iter().filter(|&track| !snapshot.lanes_of(track).is_empty()).collect();
+    let processes: BTreeSet<ProcessIdx> = shown_tracks.iter().map(|&track| process_of(track)).collect();
+    let process_text = |process: ProcessIdx| process_title(&snapshot.tracks().processes[process.index()]);
+    let are_threads = shown_tracks.iter().all(|&track| snapshot.track(track).key.kind == TrackKind::Thread);
+    let unit = if are_threads { "threads" } else { "tracks" };
+    let count = grouped_digits(shown_tracks.len() as u64);
+    let text = match (&shown_tracks[..], processes.first()) {
+        (_, None) => "no tracks".to_owned(),
+        (_, Some(_)) if processes.len() > 1 => {
+            format!("{count} {unit} of {} processes", grouped_digits(processes.len() as u64))
+        }
+        ([track], Some(&process)) => {
+            format!("{} of {}", track_title(snapshot.track(*track)).0, process_text(process))
+        }
+        (_, Some(&process)) => {
+            let all = snapshot.display_order().iter().filter(|&&track| process_of(track) == process).count();
+            if all == shown_tracks.len() {
+                process_text(process)
+            } else {
+                format!("{count} {unit} of {}", process_text(process))
+            }
+        }
+    };
+    let text = shown(&text);
+    shorten_middle(&text, LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned()
+}

@@ -1,0 +1,97 @@
+//! The scope under the hand: the tracks that a drag crosses, and the commands of menus and of the scope bar.
+
+use super::interaction::ScopeDrag;
+use super::layout::TimelineLayout;
+use super::state::Timeline;
+use crate::model::{TrackIdx, TrackSet};
+use crate::query::filter::SpanPosition;
+use crate::scene::rows::GroupKind;
+use crate::store::LaneKind;
+use crate::store::lane::RowIdx;
+use crate::ui::command::ScopeCommand;
+use crate::ui::questions::SelectedScope;
+
+impl Timeline {
+    /// The part of the trace that is selected.
+    #[must_use]
+    pub(crate) fn scope(&self) -> &SelectedScope {
+        self.selection.scope()
+    }
+
+    /// Runs a command of the scope.
+    pub(super) fn change_scope(&mut self, command: ScopeCommand) {
+        match command {
+            ScopeCommand::ClearTime => self.selection.select_range(None),
+            ScopeCommand::ClearTracks => self.selection.select_tracks(TrackSet::ALL, &self.snapshot),
+            ScopeCommand::Filter(filter) => self.selection.set_filter(&filter),
+            ScopeCommand::Only(kind) => {
+                let tracks = self.tracks_of(kind).into_iter().collect();
+                self.selection.select_tracks(tracks, &self.snapshot);
+            }
+            ScopeCommand::Toggle(kind) => {
+                let tracks = self.tracks_of(kind);
+                self.selection.toggle_tracks(&tracks, &self.snapshot);
+            }
+            ScopeCommand::Inside(row) => self.select_inside(row),
+        }
+    }
+
+    /// Selects what lies inside a span: its time on its track, and the filter that names it.
+    fn select_inside(&mut self, row: RowIdx) {
+        let (info, span) = (self.snapshot.lane(row.lane), self.snapshot.row(row));
+        if info.kind != LaneKind::Spans {
+            return;
+        }
+        let position = SpanPosition::new(info.track, info.depth, span.start_ns);
+        let scope = SelectedScope {
+            range: Some((span.start_ns, span.end_ns())).filter(|(from_ns, to_ns)| from_ns < to_ns),
+            tracks: TrackSet::from_iter([info.track]),
+            filter: format!("within:{position}").into(),
+        };
+        self.selection.set_scope(scope, &self.snapshot);
+    }
+
+    /// The tracks of a group of rows.
+    fn tracks_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
+        match kind {
+            GroupKind::Track(track) => vec![track],
+            GroupKind::Process(process) => self.rows.layout.tracks_of(process).collect(),
+        }
+    }
+
+    /// The tracks that a drag crosses, up to a height in the window. A folded process stands for all of its tracks, and
+    /// so does a process of which only the header is crossed. Without any, all tracks.
+    pub(super) fn crossed_tracks(&self, layout: &TimelineLayout, drag: &ScopeDrag, to_y: f32) -> TrackSet {
+        let began_in_rows = drag.from_y >= layout.canvas.top();
+        // Rows may have scrolled away under the hand.
+        let scrolled = super::layout::as_f32(self.view.now().scroll_px() - drag.scroll_px) / self.scale();
+        let (mut tracks, mut headers) = (Vec::new(), Vec::new());
+        for (shown, is_rows) in self.panes(layout).into_iter().zip([false, true]) {
+            let canvas = shown.canvas;
+            let from_y = if is_rows && began_in_rows { drag.from_y - scrolled } else { drag.from_y };
+            let (top, bottom) = (from_y.min(to_y), from_y.max(to_y));
+            // Of rows that scroll, those that have scrolled away are crossed too.
+            let least = if is_rows && began_in_rows { f32::MIN } else { canvas.top() };
+            if canvas.height() <= 0.0 || bottom < canvas.top() || top > canvas.bottom() {
+                continue;
+            }
+            let content_px = |y: f32| {
+                let y = f64::from((y.max(least).min(canvas.bottom()) - canvas.top()) * self.scale());
+                (y + shown.view.scroll_px()).max(0.0) as u64
+            };
+            for group in shown.pane.layout.groups_within(content_px(top), content_px(bottom) + 1) {
+                match group.kind {
+                    GroupKind::Track(track) => tracks.push(track),
+                    GroupKind::Process(_) if shown.pane.layout.is_folded(group.kind) => {
+                        tracks.extend(self.tracks_of(group.kind));
+                    }
+                    GroupKind::Process(_) => headers.push(group.kind),
+                }
+            }
+        }
+        if tracks.is_empty() {
+            tracks.extend(headers.into_iter().flat_map(|kind| self.tracks_of(kind)));
+        }
+        if tracks.is_empty() { TrackSet::ALL } else { tracks.into_iter().collect() }
+    }
+}

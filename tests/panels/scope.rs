@@ -1,0 +1,239 @@
+//! The scope under the hand: selected by drags, heads and menus, said by the bar, taken by every question, and taken
+//! back with Escape.
+
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2, pos2, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::session::Session;
+
+const SCREEN: Vec2 = vec2(1280.0, 800.0);
+
+const TIME: &str = "Remove the time from the scope";
+const TRACKS: &str = "Remove the tracks from the scope";
+const FILTER: &str = "Remove the filter from the scope";
+
+fn opened() -> Session {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    session
+}
+
+/// The label of the head of a track.
+fn head(session: &Session, track: &str) -> String {
+    let nodes = session.harness.root().children_recursive();
+    let mut labels = nodes.filter_map(|node| node.accesskit_node().label());
+    let is_head = |label: &String| label.starts_with(track) && label.ends_with("folded");
+    labels.find(is_head).unwrap_or_else(|| panic!("no {track}:\n{}", session.node_texts().join("\n")))
+}
+
+/// A point in the first lane of a track, at a part of the time in view.
+fn on_track(session: &Session, track: &str, part: f32) -> Pos2 {
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let place = session.harness.get_by_label(&head(session, track)).rect();
+    pos2(canvas.left() + canvas.width() * part, place.top() + 12.0)
+}
+
+fn button(session: &mut Session, at: Pos2, (button, modifiers): (PointerButton, Modifiers), pressed: bool) {
+    session.harness.event_modifiers(Event::PointerButton { pos: at, button, pressed, modifiers }, modifiers);
+    session.harness.step();
+}
+
+fn drag(session: &mut Session, from: Pos2, to: Pos2, modifiers: Modifiers) {
+    let with = (PointerButton::Primary, modifiers);
+    session.harness.event_modifiers(Event::PointerMoved(from), modifiers);
+    session.harness.step();
+    button(session, from, with, true);
+    for at in [from.lerp(to, 0.5), to] {
+        session.harness.event_modifiers(Event::PointerMoved(at), modifiers);
+        session.harness.step();
+    }
+    button(session, to, with, false);
+    session.harness.run_steps(2);
+}
+
+fn click_at(session: &mut Session, at: Pos2, with: (PointerButton, Modifiers)) {
+    session.harness.event_modifiers(Event::PointerMoved(at), with.1);
+    session.harness.step();
+    button(session, at, with, true);
+    button(session, at, with, false);
+    session.harness.run_steps(2);
+}
+
+fn click_head(session: &mut Session, track: &str, with: (PointerButton, Modifiers)) {
+    let at = session.harness.get_by_label(&head(session, track)).rect().left_top() + vec2(40.0, 10.0);
+    click_at(session, at, with);
+}
+
+const CTRL: (PointerButton, Modifiers) = (PointerButton::Primary, Modifiers::COMMAND);
+const RIGHT: (PointerButton, Modifiers) = (PointerButton::Secondary, Modifiers::NONE);
+
+/// The time in view.
+fn view(session: &mut Session) -> (i64, i64) {
+    let view = session.harness.state_mut().timeline_mut().expect("a timeline").view();
+    (view.start_ns(), view.end_ns())
+}
+
+fn range(session: &mut Session) -> Option<(i64, i64)> {
+    session.harness.state_mut().timeline_mut().expect("a timeline").range()
+}
+
+/// Opens the statistics and waits until they are of these names and of no others.
+#[track_caller]
+fn until_statistics(session: &mut Session, names: &[&str]) {
+    if !session.says("Filter names") {
+        session.press(Modifiers::COMMAND, Key::T);
+    }
+    session.until(&format!("statistics of {names:?}"), |session| {
+        ["request", "read", "write"]
+            .iter()
+            .all(|name| session.says(&format!("ListItem: {name}")) == names.contains(name))
+    });
+}
+
+#[test]
+fn shift_and_a_drag_select_time_and_the_tracks_that_it_crosses() {
+    let mut session = opened();
+    let before = view(&mut session);
+    let (from, to) = (on_track(&session, "main", 0.3), on_track(&session, "main", 0.7));
+    drag(&mut session, from, to, Modifiers::SHIFT);
+    let (from_ns, to_ns) = range(&mut session).expect("a range");
+    assert!(from_ns < to_ns);
+    assert_eq!(view(&mut session), before);
+    assert!(session.says("Label: main of server 1"), "{}", session.node_texts().join("\n"));
+    assert!(session.says(TIME) && session.says(TRACKS) && !session.says(FILTER));
+    until_statistics(&mut session, &["request", "read"]);
+    assert!(session.says("of the scope"));
+    // Further down it crosses another track; the other way round it is the same.
+    let (from, to) = (on_track(&session, "Thread 2", 0.7), on_track(&session, "main", 0.3));
+    drag(&mut session, from, to, Modifiers::SHIFT);
+    assert!(session.says("Label: 2 threads of server 1"), "{}", session.node_texts().join("\n"));
+    until_statistics(&mut session, &["request", "read", "write"]);
+    session.click(TRACKS);
+    session.until("all tracks", |session| !session.says(TRACKS) && session.says("of the selected "));
+    session.click(TIME);
+    session.until("the whole trace", |session| !session.says(TIME) && session.says("of the whole trace"));
+}
+
+#[test]
+fn the_ruler_selects_time_on_all_tracks_and_an_edge_on_the_rows_moves_alone() {
+    let mut session = opened();
+    click_head(&mut session, "main", CTRL);
+    assert!(session.says(TRACKS));
+    let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
+    let on_ruler = |part: f32| pos2(ruler.left() + ruler.width() * part, ruler.center().y);
+    drag(&mut session, on_ruler(0.2), on_ruler(0.5), Modifiers::NONE);
+    assert!(session.says(TIME) && !session.says(TRACKS));
+    let (from_ns, to_ns) = range(&mut session).expect("a range");
+    click_head(&mut session, "main", CTRL);
+    let before = view(&mut session);
+    let (edge, further) = (on_track(&session, "main", 0.5), on_track(&session, "main", 0.8));
+    drag(&mut session, edge, further, Modifiers::NONE);
+    let longer = range(&mut session).expect("a range");
+    assert!(longer.0 == from_ns && longer.1 > to_ns, "{longer:?} after {from_ns}..{to_ns}");
+    assert_eq!(view(&mut session), before, "the view stays");
+    assert!(session.says("Label: main of server 1"), "and so do the tracks");
+}
+
+#[test]
+fn ctrl_and_clicks_on_heads_add_tracks_and_take_them_away_and_fold_nothing() {
+    let mut session = opened();
+    click_head(&mut session, "Thread 2", CTRL);
+    assert!(head(&session, "Thread 2").ends_with(", in the scope, unfolded"));
+    assert_eq!(head(&session, "main"), "main 1, unfolded");
+    assert!(session.says("Label: Thread 2 of server 1"), "{}", session.node_texts().join("\n"));
+    until_statistics(&mut session, &["write"]);
+    click_head(&mut session, "main", CTRL);
+    assert!(session.says("Label: 2 threads of server 1"));
+    until_statistics(&mut session, &["request", "read", "write"]);
+    click_head(&mut session, "Thread 2", CTRL);
+    assert!(session.says("Label: main of server 1"));
+    until_statistics(&mut session, &["request", "read"]);
+    // The last one that is taken away leaves the whole trace.
+    click_head(&mut session, "main", CTRL);
+    assert!(!session.says(TRACKS) && head(&session, "main") == "main 1, unfolded");
+    // A process is all of its tracks.
+    click_head(&mut session, "server 1", CTRL);
+    assert!(session.says("Label: server 1") && head(&session, "main").contains("in the scope"));
+    click_head(&mut session, "main", (PointerButton::Primary, Modifiers::NONE));
+    assert!(head(&session, "main").ends_with("in the scope, folded"), "a plain click folds as ever");
+}
+
+#[test]
+fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_at_a_time() {
+    let mut session = opened();
+    let at = on_track(&session, "main", 0.45);
+    click_at(&mut session, at, RIGHT);
+    assert!(session.summary().contains("Selected: request"), "{}", session.summary());
+    session.click("Inside this span");
+    session.harness.run_steps(2);
+    assert!(session.says(TIME) && session.says(TRACKS) && session.says(FILTER) && session.says("within:#"));
+    until_statistics(&mut session, &["read"]);
+    // A search is within the scope.
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("r");
+    session.until("the hits in the scope", |session| session.says("2 hits"));
+    session.press(Modifiers::COMMAND, Key::T);
+    session.harness.get_by_label("Filter names").focus();
+    session.harness.step();
+    // The field, the search, the scope, the span.
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    assert!(session.harness.query_by_label("Search").is_some(), "the field alone has lost the keyboard");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("no search", |session| session.harness.query_by_label("Search").is_none());
+    assert!(session.says(FILTER));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("no scope", |session| !session.says(TIME) && !session.says(TRACKS) && !session.says(FILTER));
+    assert!(session.summary().contains("Selected: request"), "{}", session.summary());
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("nothing selected", |session| session.summary().contains("Nothing selected."));
+}
+
+#[test]
+fn every_span_of_a_name_is_a_filter_that_can_be_typed_on_and_one_that_is_wrong_is_not_taken() {
+    let mut session = opened();
+    let at = on_track(&session, "main", 0.45);
+    click_at(&mut session, at, RIGHT);
+    session.click("Every span of this name");
+    session.harness.run_steps(2);
+    assert!(session.says("name:\"request\"") && session.says(FILTER) && !session.says(TRACKS));
+    until_statistics(&mut session, &["request"]);
+    session.harness.get_by_label("Filter of the scope").focus();
+    session.harness.step();
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("dur>soon");
+    session.until("what is wrong", |session| session.says("nanoseconds"));
+    until_statistics(&mut session, &["request"]);
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("in:request");
+    until_statistics(&mut session, &["read"]);
+    session.click(FILTER);
+    until_statistics(&mut session, &["request", "read", "write"]);
+    assert!(!session.says(FILTER), "without any part there is no bar");
+}
+
+#[test]
+fn the_menu_of_a_head_asks_about_its_tracks() {
+    let mut session = opened();
+    click_head(&mut session, "Thread 2", RIGHT);
+    session.click("Statistics of the track");
+    session.harness.run_steps(2);
+    until_statistics(&mut session, &["write"]);
+    click_head(&mut session, "main", RIGHT);
+    session.click("Search in the track");
+    session.harness.run_steps(2);
+    assert!(session.says("Label: main of server 1"));
+    session.type_text("r");
+    session.until("the hits of the track", |session| session.says("3 hits"));
+    // The search goes on in the tracks that are taken away and added.
+    click_head(&mut session, "Thread 2", CTRL);
+    session.until("the hits of both", |session| session.says("5 hits"));
+    session.click(TRACKS);
+    click_head(&mut session, "server 1", RIGHT);
+    session.until("the menu", |session| session.says("Export the process..."));
+    session.click("Statistics of the process");
+    session.harness.run_steps(2);
+    until_statistics(&mut session, &["request", "read", "write"]);
+    assert!(session.says("Label: server 1"));
+}
