@@ -220,7 +220,7 @@ pub(super) struct LowSearch {
     #[arg(
         value_name = "QUERY",
         required = true,
-        help = "What to look for: a filter, with the words of --filter; after -- where it begins with a minus"
+        help = "What to look for: a filter, with the words of --filter, after -- where it begins with a minus"
     )]
     pub(crate) query: String,
     #[command(flatten)]

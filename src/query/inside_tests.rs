@@ -215,7 +215,7 @@ fn a_span_is_named_by_its_thread_or_by_the_number_of_its_track() {
     let by_number = count(&format!("within:#2/{depth}@{start_ns}"));
     assert!(by_number > 0);
     assert_eq!(count(&format!("within:1/{depth}@{start_ns}")), by_number, "the thread has the id 1");
-    assert_eq!(count(&format!("within:1/{depth}@{}ns", start_ns)), by_number);
+    assert_eq!(count(&format!("within:1/{depth}@{start_ns}ns")), by_number);
     for nowhere in ["#0/0@1", "#4/0@1", "nobody/0@1", "1/9@1", "1/0@99999999"] {
         assert_eq!(count(&format!("within:{nowhere}")), 0, "{nowhere}");
         assert_eq!(count(&format!("-within:{nowhere}")), count(""), "{nowhere}");

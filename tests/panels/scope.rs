@@ -236,4 +236,13 @@ fn the_menu_of_a_head_asks_about_its_tracks() {
     session.harness.run_steps(2);
     until_statistics(&mut session, &["request", "read", "write"]);
     assert!(session.says("Label: server 1"));
+    // The same from the rows themselves.
+    let at = on_track(&session, "main", 0.45);
+    click_at(&mut session, at, RIGHT);
+    session.click("Ask about the track");
+    session.until("the submenu", |session| session.says("Statistics of the track"));
+    session.click("Statistics of the track");
+    session.harness.run_steps(2);
+    until_statistics(&mut session, &["request", "read"]);
+    assert!(session.says("Label: main of server 1"));
 }

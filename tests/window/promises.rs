@@ -29,6 +29,10 @@ const PROMISES: &[(&str, &[&str])] = &[
         &["rows::time_selected_with_shift_is_what_f_fits_and_alt_left_goes_back"],
     ),
     (
+        "Shift and a drag select tracks too; Ctrl and a click take one away",
+        &["time::a_drag_with_shift_selects_time_and_tracks_and_ctrl_with_a_click_takes_one_away"],
+    ),
+    (
         "a middle drag selects time, whose edges can be dragged",
         &["time::time_selected_with_the_middle_button_is_changed_by_its_edges"],
     ),

@@ -34,7 +34,8 @@ pub(crate) fn scrolled(ui: &mut Ui, entries: impl FnOnce(&mut Ui)) {
     let most = ui.ctx().content_rect().height() - 60.0;
     // An entry is a line, and the menu as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
-    ScrollArea::vertical().max_height(most).show(ui, entries);
+    // A popup is laid out in less than the window has, and its entries would scroll for that.
+    ScrollArea::vertical().max_height(most).min_scrolled_height(most).show(ui, entries);
 }
 
 fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> bool {

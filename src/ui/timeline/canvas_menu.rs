@@ -10,6 +10,7 @@ use super::state::Timeline;
 use crate::base::time::duration_text;
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::rows::GroupKind;
 use crate::store::LaneKind;
 use crate::store::lane::RowIdx;
 use crate::ui::chrome::menu_bar;
@@ -27,6 +28,8 @@ struct MenuSection {
     /// The name of the thing; empty where the items say it.
     title: String,
     items: Vec<MenuItem>,
+    /// A submenu after the items: its name, and its items.
+    submenu: Option<(&'static str, Vec<MenuItem>)>,
 }
 
 struct MenuItem {
@@ -68,8 +71,17 @@ fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command
     if !section.title.is_empty() {
         ui.label(RichText::new(section.title).small().color(theme.weak_text));
     }
+    let mut chosen = show_items(ui, section.items);
+    if let Some((name, items)) = section.submenu {
+        let inside = ui.menu_button(name, |ui| show_items(ui, items)).inner;
+        chosen.extend(inside.unwrap_or_default());
+    }
+    chosen
+}
+
+fn show_items(ui: &mut Ui, items: Vec<MenuItem>) -> Vec<Command> {
     let mut chosen = Vec::new();
-    for MenuItem { text, same_as, commands } in section.items {
+    for MenuItem { text, same_as, commands } in items {
         let key = key_of(ui.ctx(), same_as);
         let button = Button::new(text);
         let button = if key.is_empty() { button } else { button.shortcut_text(key) };
@@ -83,13 +95,15 @@ fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command
 
 fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
-    let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)] };
+    let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)], submenu: None };
     let of_group = clicked.group.map(|kind| {
         let questions = gutter::questions(kind).into_iter();
         let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
         let choices = gutter::choices(timeline, kind).into_iter();
         let choices = choices.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
-        MenuSection { title: String::new(), items: questions.chain(choices).collect() }
+        let name = if matches!(kind, GroupKind::Track(_)) { "Ask about the track" } else { "Ask about the process" };
+        let submenu = Some((name, questions.collect()));
+        MenuSection { title: String::new(), items: choices.collect(), submenu }
     });
     let of_span = clicked.row.map(|row| span_section(timeline, row));
     let of_scope = (!timeline.scope().is_whole()).then(|| scope_section(timeline.scope()));
@@ -116,7 +130,7 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     }
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
-    MenuSection { title: on_screen(&short).into_owned(), items }
+    MenuSection { title: on_screen(&short).into_owned(), items, submenu: None }
 }
 
 fn scope_section(scope: &SelectedScope) -> MenuSection {
@@ -131,7 +145,7 @@ fn scope_section(scope: &SelectedScope) -> MenuSection {
     ];
     let length = scope.range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
     let title = length.map_or("Scope".to_owned(), |length| format!("Scope: {length}"));
-    MenuSection { title, items: zoom.into_iter().chain(items).collect() }
+    MenuSection { title, items: zoom.into_iter().chain(items).collect(), submenu: None }
 }
 
 fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {
