@@ -13,6 +13,8 @@ pub(crate) enum LoadPhase {
     Sort,
     /// A store that came with the trace is packed again.
     Import,
+    /// The rows of the store are added up into its ledger.
+    AddUp,
 }
 
 /// A holder of memory with a part of the budget to itself.
@@ -36,11 +38,13 @@ pub(crate) enum BudgetShare {
     OtlpSpans,
     /// Tables of a JSON document.
     DocumentTables,
+    /// Sums by name that grow while the ledger is built.
+    Ledger,
 }
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::ParsedChunks,
         Self::OpenRuns,
         Self::StoreRows,
@@ -50,20 +54,22 @@ impl BudgetShare {
         Self::PerfettoBlocks,
         Self::OtlpSpans,
         Self::DocumentTables,
+        Self::Ledger,
     ];
 
     /// The divisor of the budget, and the phases in which the part may be full.
     const fn row(self) -> (u64, &'static [LoadPhase]) {
-        use LoadPhase::{Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerfetto, Sort};
+        use LoadPhase::{AddUp, Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerfetto, Sort};
         match self {
             Self::ParsedChunks => (2, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort]),
             Self::OpenRuns => (2, &[Sort]),
             Self::StoreRows => (4, &[Sort, Import]),
-            Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort, Import]),
+            Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort, Import, AddUp]),
             Self::ChromePieces | Self::ChromeFrameText => (8, &[ReadChrome]),
             Self::PerfettoBlocks => (8, &[ReadPerfetto]),
             Self::OtlpSpans => (4, &[ReadOtlp]),
             Self::DocumentTables => (4, &[ReadDocument]),
+            Self::Ledger => (4, &[AddUp]),
         }
     }
 
@@ -92,8 +98,8 @@ mod tests {
 
     #[test]
     fn parts_of_the_budget_that_coexist_add_up_to_one_or_less() {
-        use LoadPhase::{Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerfetto, Sort};
-        for phase in [ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort, Import] {
+        use LoadPhase::{AddUp, Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerfetto, Sort};
+        for phase in [ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort, Import, AddUp] {
             let coexist = || BudgetShare::ALL.into_iter().filter(|share| share.row().1.contains(&phase));
             let charged =
                 coexist().filter(|share| share.bounds_charges()).map(BudgetShare::fraction).fold(0.0, f64::max);

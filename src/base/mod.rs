@@ -14,6 +14,7 @@ pub(crate) mod mapped;
 pub(crate) mod progress;
 pub(crate) mod replace;
 pub(crate) mod signals;
+pub(crate) mod sketch;
 pub(crate) mod temporary;
 pub(crate) mod time;
 pub(crate) mod units;

@@ -5,6 +5,7 @@
 use std::io;
 use std::time::Instant;
 
+use super::ledger_budget::with_ledger;
 use super::previews::Previews;
 use super::store_target::StoreFile;
 use crate::base::budget_shares::BudgetShare;
@@ -91,7 +92,8 @@ pub(super) fn import_store(
     summary.end_ns = store.lanes().map(|lane| lane.end_ns).max().unwrap_or(0);
     summary.load.peak_budget_bytes = context.budget.peak_bytes();
     summary.load.seconds = started.elapsed().as_secs_f64();
-    Ok(store.finish(&Meta { summary, ..meta })??)
+    with_ledger(context, |ledger| store.finish_with_ledger(Meta { summary, ..meta }, Some(ledger)))??;
+    Ok(context.cancel.check()?)
 }
 
 /// The bytes of a part; a damaged part means that there is no store.

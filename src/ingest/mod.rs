@@ -16,6 +16,7 @@ mod import_store;
 mod lane_index;
 mod lane_set;
 pub(crate) mod lanes;
+mod ledger_budget;
 pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod nest;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::assemble::Assembler;
 use super::chunk_cache::ChunkCache;
 use super::import_store::{ImportError, import_store};
+use super::ledger_budget::with_ledger;
 use super::load::{LoadError, LoadOptions, LoadReport, Loaded};
 use super::merge::{MergeContext, MergeError, merge, true_heads};
 use super::nest::Nester;
@@ -151,10 +152,12 @@ fn load(
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
-                writer.finish(&meta).map_err(|error| place.write_error(error))?;
-                place.notes.extend(previews.note());
                 // The store has tables of its own: of a million threads or names, hundreds of megabytes.
-                drop((meta, capture));
+                drop(capture);
+                with_ledger(context, |ledger| writer.finish_with_ledger(meta, Some(ledger)))
+                    .map_err(|error| place.write_error(error))?;
+                context.cancel.check()?;
+                place.notes.extend(previews.note());
                 return publish(place, target);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {

@@ -22,7 +22,6 @@ pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod scope;
 pub(crate) mod search;
-pub(crate) mod sketch;
 pub(crate) mod snapshot;
 pub(crate) mod span_sweep;
 pub(crate) mod stacks;

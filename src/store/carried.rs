@@ -21,9 +21,10 @@ use super::block::Row;
 use super::details;
 use super::extent::{EXTENT_BLOCKS, Extent};
 use super::extent_log::PackedExtent;
-use super::format::{Meta, VERSION};
+use super::format::{BODY_VERSION, Meta};
 use super::lane::{LaneIdx, LaneInfo, LaneKind};
 use super::lane_builder::LaneBuilder;
+use super::ledger_build::LedgerContext;
 use super::read::Store;
 use super::writer::StoreWriter;
 use crate::model::{StackIdx, TrackIdx};
@@ -36,7 +37,7 @@ const PART_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct PartHeader {
-    /// [`VERSION`] of the store: extents are those of that version.
+    /// [`BODY_VERSION`] of the store: extents are those of that version.
     version: u32,
     entries: u32,
     /// All rows before this time are in this part, or in those before it; the end of time in the last part.
@@ -131,7 +132,7 @@ impl CarriedParts<'_> {
             self.push_details(u64::MAX, &mut entries, &mut body)?;
         }
         let header = PartHeader {
-            version: VERSION,
+            version: BODY_VERSION,
             entries: u32::try_from(entries.len()).ok()?,
             sorted_to_ns: next
                 .map_or(i64::MAX, |(lane, number)| self.store.lane(lane).extents()[number].first_start_ns),
@@ -173,7 +174,11 @@ impl<'a> StorePart<'a> {
         let header: PartHeader = bytemuck::try_pod_read_unaligned(header).ok()?;
         let entries = (header.entries as usize).checked_mul(size_of::<PartEntry>())?;
         let (entries, body) = rest.split_at_checked(entries)?;
-        (header.version == VERSION).then_some(Self { header, entries: bytemuck::try_cast_slice(entries).ok()?, body })
+        (header.version == BODY_VERSION).then_some(Self {
+            header,
+            entries: bytemuck::try_cast_slice(entries).ok()?,
+            body,
+        })
     }
 
     /// How many rows its extents say that they have.
@@ -348,10 +353,22 @@ impl CarriedStore {
     /// # Errors
     /// Any I/O error of a write; [`NoStore`] within the `Ok` if parts are missing.
     pub fn finish(self, meta: &Meta) -> io::Result<Result<(), NoStore>> {
+        self.finish_with_ledger(meta.clone(), None)
+    }
+
+    /// The same with a ledger, if there is a context to build it in.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub(crate) fn finish_with_ledger(
+        self,
+        meta: Meta,
+        ledger: Option<&LedgerContext<'_>>,
+    ) -> io::Result<Result<(), NoStore>> {
         if self.sorted_to_ns != i64::MAX || self.detail_max > self.writer.details.end() {
             return Ok(Err(NoStore));
         }
-        self.writer.finish(meta).map(|_| Ok(()))
+        self.writer.finish_with_ledger(meta, ledger).map(|_| Ok(()))
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
 //! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
-//! | sections | overview, signatures, lanes, extents, forests, details, meta: tables of the body, in this order |
+//! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger: tables of the body, in order |
 //! | [`Trailer`] | offsets of the sections, their checksums, the length of the file |
 //!
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else
@@ -26,7 +26,10 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
+
+/// The version of extents and details, which other files carry as well: raised only when these change.
+pub(crate) const BODY_VERSION: u32 = 7;
 
 /// The tables after the body, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +48,13 @@ pub(crate) enum Section {
     Details,
     /// The one [`Meta`], encoded as postcard.
     Meta,
+    /// The [`LedgerIndex`](super::ledger::LedgerIndex), encoded as postcard; empty for a store without a ledger. Its
+    /// nodes are in the body.
+    Ledger,
 }
 
 /// How many sections there are.
-pub(crate) const SECTIONS: usize = 7;
+pub(crate) const SECTIONS: usize = 8;
 
 /// The position of a section, and its checksum.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]

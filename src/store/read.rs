@@ -10,15 +10,16 @@ use bytemuck::Pod;
 
 use super::details::{DetailBlock, DetailReader};
 use super::extent::{Extent, ExtentRecord};
-use super::format::{LaneRecord, Meta, Section, Trailer};
+use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord, Trailer};
 use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
+use super::ledger::{Ledger, LedgerIndex, LedgerNode, NodeItem};
 use super::overview::{OverviewBucket, OverviewLevel};
 use super::signature;
 use super::table::Table;
 use super::verified::Verified;
 use crate::base::mapped::Mapped;
-use crate::model::TrackIdx;
+use crate::model::{NameIdx, TrackIdx};
 
 /// Why a store file cannot be used. It is a cache: the answer is to make it again.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,7 @@ pub(super) struct StoreTables {
     pub overview: Range<usize>,
     pub signatures: Table<u64>,
     pub meta: Meta,
+    pub ledger: Option<Ledger>,
 }
 
 impl Store {
@@ -94,8 +96,37 @@ impl Store {
         let extents = extents.ok_or_else(|| damaged("table of extents"))?;
         let forests = forests.ok_or_else(|| damaged("table of forests"))?;
         let signatures = signatures.ok_or_else(|| damaged("table of signatures"))?;
-        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta };
+        let ledger = match section(Section::Ledger, "ledger")? {
+            [] => None,
+            bytes => {
+                let index: Option<LedgerIndex> = postcard::from_bytes(bytes).ok();
+                Some(index.and_then(Ledger::new).ok_or_else(|| damaged("ledger"))?)
+            }
+        };
+        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger };
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
+    }
+
+    /// The rows of a file that is being written, once its tables are there. Its texts and overviews are not read.
+    ///
+    /// # Errors
+    /// I/O errors of another map.
+    pub(super) fn from_sections(file: &File, sections: &[SectionRecord; SECTIONS], meta: Meta) -> io::Result<Self> {
+        let path = Path::new("a store that is being made");
+        let map = Arc::new(Mapped::from_store(file, path)?);
+        let no_table = || io::Error::other("the tables of the store are not where they were written");
+        let range = |section: Section| -> io::Result<Range<usize>> {
+            let SectionRecord { offset, bytes, .. } = sections[section as usize];
+            let start = usize::try_from(offset).map_err(io::Error::other)?;
+            Ok(start..start + usize::try_from(bytes).map_err(io::Error::other)?)
+        };
+        let lanes = Table::mapped(&map, range(Section::Lanes)?).ok_or_else(no_table)?;
+        let extents = Table::mapped(&map, range(Section::Extents)?).ok_or_else(no_table)?;
+        let forests = Table::mapped(&map, range(Section::Forests)?).ok_or_else(no_table)?;
+        let signatures = Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?;
+        let (details, ledger) = (Vec::new(), None);
+        let tables = StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta, ledger };
+        Self::from_tables(tables, path).ok_or_else(no_table)
     }
 
     /// Puts a store together; `None` if a lane belongs to no track.
@@ -125,6 +156,18 @@ impl Store {
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.tables.meta
+    }
+
+    /// The sums by name of slices of time; `None` if the store has none.
+    #[must_use]
+    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+        self.tables.ledger.as_ref()
+    }
+
+    /// Calls `each` for the items of a node of the ledger; see [`Ledger::read`].
+    #[must_use]
+    pub(crate) fn ledger_node<T: NodeItem>(&self, node: LedgerNode, each: impl FnMut(NameIdx, T)) -> bool {
+        self.ledger().is_some_and(|ledger| ledger.read(&self.tables.map, node, each))
     }
 
     /// How many lanes there are.
@@ -164,7 +207,8 @@ impl Store {
     /// so any answer may lack something: the store should be made again.
     #[must_use]
     pub fn damaged(&self) -> u64 {
-        self.extents.damaged() + self.details.damaged()
+        let ledger = self.tables.ledger.as_ref().map_or(0, Ledger::damaged);
+        self.extents.damaged() + self.details.damaged() + ledger
     }
 
     /// Reads everything that is not read yet, and says the same of the whole file.
@@ -172,6 +216,9 @@ impl Store {
     pub fn damaged_in_all(&self) -> u64 {
         for index in 0..self.tables.extents.len() {
             self.extent(index);
+        }
+        if let Some(ledger) = &self.tables.ledger {
+            ledger.verify_all(&self.tables.map);
         }
         for (index, block) in self.tables.details.iter().enumerate() {
             self.details.is_intact(index, || block.is_intact(&self.tables.map));

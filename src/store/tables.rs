@@ -16,6 +16,7 @@ use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord};
 use super::iforest;
 use super::lane::LaneKind;
 use super::lane_builder::LaneBuilder;
+use super::ledger::LedgerIndex;
 use super::overview::{OverviewBucket, OverviewShape};
 use super::read::{Store, StoreTables};
 use super::signature;
@@ -73,6 +74,15 @@ pub(super) fn write(
     Ok(sections)
 }
 
+/// Writes the section of a ledger whose nodes are written, or an empty one. Fails with the I/O error of a write, such as
+/// a full disk.
+pub(super) fn write_ledger(file: &mut AppendFile, index: Option<&LedgerIndex>) -> io::Result<SectionRecord> {
+    section(file, |out| match index {
+        Some(index) => postcard::to_io(index, out).map(drop).map_err(io::Error::other),
+        None => Ok(()),
+    })
+}
+
 /// The store as it is written so far. Fails with the I/O error of another map.
 pub(super) fn preview(
     file: &File,
@@ -100,7 +110,7 @@ pub(super) fn preview(
     let (lanes, extents) = (Table::Held(lanes), Table::Held(extents));
     let (forests, signatures) = (Table::Held(forests), Table::Held(signatures));
     Store::from_tables(
-        StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta },
+        StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta, ledger: None },
         Path::new(""),
     )
     .ok_or_else(|| io::Error::other("a lane belongs to no track"))

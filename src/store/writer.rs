@@ -8,9 +8,10 @@ use super::append::AppendFile;
 use super::block::Row;
 use super::details::DetailWriter;
 use super::extent_log::ExtentLog;
-use super::format::{MAGIC, Meta, Trailer};
+use super::format::{MAGIC, Meta, Section, Trailer};
 use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::lane_builder::LaneBuilder;
+use super::ledger_build::{self, LedgerContext};
 use super::overview::{BUCKETS_MAX, OverviewBucket};
 use super::read::Store;
 use super::tables;
@@ -179,10 +180,27 @@ impl StoreWriter {
     ///
     /// # Errors
     /// Any I/O error of a write, such as a full disk.
-    pub fn finish(mut self, meta: &Meta) -> io::Result<u64> {
+    pub fn finish(self, meta: &Meta) -> io::Result<u64> {
+        self.finish_with_ledger(meta.clone(), None)
+    }
+
+    /// The same with a ledger, if there is a context to build it in.
+    ///
+    /// # Errors
+    /// As [`StoreWriter::finish`].
+    pub(crate) fn finish_with_ledger(mut self, meta: Meta, ledger: Option<&LedgerContext<'_>>) -> io::Result<u64> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
-        let sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details, meta)?;
+        let mut sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details, &meta)?;
+        // The tables are in the file now: with millions of lanes, a second copy would be hundreds of megabytes.
+        drop((self.lanes, self.extents, self.details));
+        let mut index = None;
+        if let Some(context) = ledger {
+            self.file.flush()?;
+            let store = Store::from_sections(self.file.file(), &sections, meta)?;
+            index = ledger_build::build(&store, context, &mut self.file)?;
+        }
+        sections[Section::Ledger as usize] = tables::write_ledger(&mut self.file, index.as_ref())?;
         self.file.append(&[])?;
         let file_bytes = self.file.position() + size_of::<Trailer>() as u64;
         // The trailer must not reach the disk before what it vouches for.

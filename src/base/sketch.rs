@@ -4,6 +4,8 @@
 //! An octave has 32 buckets, so a quantile from buckets is off by at most one part in 32 of its value, whatever the
 //! durations; smallest and largest are exact. Sketches of parts add up to that of the whole, in any order.
 
+use serde::{Deserialize, Serialize};
+
 /// Durations that are kept as they are: all of a name that is rare, which is where single durations matter.
 const EXACT_MAX: usize = 128;
 
@@ -11,7 +13,7 @@ const EXACT_MAX: usize = 128;
 const OCTAVE_LOG2: u32 = 5;
 
 /// The spread of some durations.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Sketch {
     /// The durations, in any order.
     Exact(Vec<u64>),
@@ -74,7 +76,24 @@ impl Sketch {
                 self.count_all();
                 self.add(dur_ns);
             }
-            Self::Counted { first, counts } => add_to(first, counts, bucket_of(dur_ns), 1),
+            Self::Counted { first, counts } => {
+                let bucket = bucket_of(dur_ns);
+                match counts.get_mut(bucket.wrapping_sub(*first)) {
+                    Some(count) => *count = count.saturating_add(1),
+                    None => add_to(first, counts, bucket, 1),
+                }
+            }
+        }
+    }
+
+    /// Whether it can be what durations add up to, which bytes of a file may not be.
+    #[must_use]
+    pub(crate) fn is_valid(&self) -> bool {
+        match self {
+            Self::Exact(values) => values.len() <= EXACT_MAX,
+            Self::Counted { first, counts } => {
+                first.checked_add(counts.len()).is_some_and(|end| end <= bucket_of(u64::MAX) + 1)
+            }
         }
     }
 
@@ -91,6 +110,15 @@ impl Sketch {
                     }
                 }
             }
+        }
+    }
+
+    /// How many durations were added.
+    #[must_use]
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Exact(values) => values.len() as u64,
+            Self::Counted { counts, .. } => counts.iter().map(|&count| u64::from(count)).sum(),
         }
     }
 

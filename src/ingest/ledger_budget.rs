@@ -1,0 +1,18 @@
+//! The part of a load's budget that the ledger of its store is built in.
+
+use crate::base::budget_shares::BudgetShare;
+use crate::formats::ReadContext;
+use crate::store::ledger::LedgerShape;
+use crate::store::ledger_build::LedgerContext;
+
+/// Runs `finish` with the context of a ledger, whose memory is charged to the budget meanwhile.
+pub(super) fn with_ledger<R>(context: &ReadContext, finish: impl FnOnce(&LedgerContext<'_>) -> R) -> R {
+    let budget_bytes = BudgetShare::Ledger.bytes(&context.budget);
+    let _held = context.budget.charge(budget_bytes);
+    finish(&LedgerContext {
+        shape: LedgerShape::default(),
+        budget_bytes: usize::try_from(budget_bytes).unwrap_or(usize::MAX),
+        cancel: &context.cancel,
+        progress: &context.progress,
+    })
+}

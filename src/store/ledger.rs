@@ -1,0 +1,414 @@
+//! The ledger of a store: sums by name for slices of time, in trees, so that totals of any range come from a few nodes
+//! and two edges instead of all rows.
+//!
+//! One tree covers all tracks of events; every track with many rows has a tree of its own. The leaves of a tree are
+//! runs of consecutive slices, and a node sums up to `fan_out` nodes of the level below, as in "Range queries over
+//! time series" trees of any fan-out. Sums of disjoint slices add up, so any union of nodes is exact.
+//!
+//! Nodes are checked against their checksums when they are first read. A damaged node has no sums: its time is to be
+//! swept again.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::sums::{Additive, ByName, NameSums};
+use super::verified::Verified;
+use crate::base::mapped::Mapped;
+use crate::base::sketch::Sketch;
+use crate::model::{NameIdx, TrackIdx};
+
+/// The sizes of a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LedgerShape {
+    /// Traces with fewer spans have no ledger: a sweep over all of them is as fast.
+    pub(crate) rows_min: u64,
+    /// Spans of all tracks that start in a slice, at least. A sweep of both edges takes some 20 ms.
+    pub(crate) slice_rows: u64,
+    /// Spans of one track in a leaf of its own tree, at least. Tracks with fewer than two leaves have no tree.
+    pub(crate) leaf_rows: u64,
+    /// Nodes that one node of the level above sums. With 4, the nodes take a third more than the leaves alone, and a
+    /// range is covered by some 20 of them at a billion spans.
+    pub(crate) fan_out: u32,
+    /// Slices of a leaf of the tree of sketches, a power of two: sketches take a kilobyte a name, so they are kept for
+    /// some eight million spans together.
+    pub(crate) sketch_slices: usize,
+}
+
+impl Default for LedgerShape {
+    fn default() -> Self {
+        Self { rows_min: 1 << 18, slice_rows: 1 << 20, leaf_rows: 1 << 16, fan_out: 4, sketch_slices: 8 }
+    }
+}
+
+/// The tables of a ledger; its nodes lie in the body of the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LedgerIndex {
+    /// The bounds of the slices: the first start, the starts of all further slices, the last end.
+    pub(crate) bounds_ns: Vec<i64>,
+    pub(crate) fan_out: u32,
+    /// The tree of all tracks first, the others in order of their tracks.
+    pub(crate) trees: Vec<TreeIndex>,
+    /// The tree of the spread of whole durations on all tracks.
+    pub(crate) sketches: Option<TreeIndex>,
+}
+
+/// The nodes of one tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TreeIndex {
+    /// The track; `None`: all tracks of events.
+    pub(crate) track: Option<TrackIdx>,
+    /// The first slice of each leaf, and the end of the last.
+    pub(crate) leaves: Vec<u32>,
+    /// The leaves, then each level above, up to a single node.
+    pub(crate) nodes: Vec<NodeRecord>,
+}
+
+/// Where a node is in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NodeRecord {
+    pub(super) offset: u64,
+    bytes: u32,
+    /// xxh3-64 of its bytes.
+    checksum: u64,
+}
+
+/// A ledger that is ready to be asked.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    index: LedgerIndex,
+    /// By tree, the number of its first node among all nodes.
+    first_nodes: Vec<usize>,
+    verified: Verified,
+}
+
+/// A node of a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LedgerNode {
+    tree: usize,
+    node: usize,
+    /// The first and the last bound of its slices.
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+}
+
+/// The sums of a name as they are written: what is usually small takes few bytes.
+#[derive(Serialize, Deserialize)]
+struct PackedSums {
+    /// From the name before, less one.
+    name_step: u32,
+    starts: u64,
+    total_ns: u128,
+    covered_ns: u128,
+    /// The total less the union.
+    repeated_ns: u128,
+    /// Whole durations less the total: the time beyond the range.
+    beyond_ns: i128,
+    whole_squares: u128,
+    min_ns: u64,
+    /// The longest less the shortest.
+    spread_ns: u64,
+}
+
+/// The item of a node for each name: sums, or a sketch.
+pub(crate) trait NodeItem: Additive + Sized {
+    /// Appends the item of a name that comes `name_step` names after the one before.
+    fn pack(&self, name_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>>;
+
+    /// Reads the next item and its step; `None` if the bytes are not those of an item.
+    fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])>;
+}
+
+impl NodeItem for NameSums {
+    fn pack(&self, name_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>> {
+        let has_whole = self.starts > 0;
+        let packed = PackedSums {
+            name_step,
+            starts: self.starts,
+            total_ns: self.total_ns,
+            covered_ns: self.covered_ns,
+            repeated_ns: self.total_ns - self.union_ns,
+            beyond_ns: self.whole_ns.cast_signed().wrapping_sub(self.total_ns.cast_signed()),
+            whole_squares: self.whole_squares,
+            min_ns: if has_whole { self.min_ns } else { 0 },
+            spread_ns: if has_whole { self.max_ns - self.min_ns } else { 0 },
+        };
+        postcard::to_extend(&packed, out)
+    }
+
+    fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])> {
+        let (packed, rest) = postcard::take_from_bytes::<PackedSums>(bytes).ok()?;
+        let PackedSums { name_step, starts, total_ns, covered_ns, repeated_ns, beyond_ns, .. } = packed;
+        let has_whole = starts > 0;
+        let sums = Self {
+            starts,
+            total_ns,
+            covered_ns,
+            union_ns: total_ns.wrapping_sub(repeated_ns),
+            whole_ns: total_ns.cast_signed().wrapping_add(beyond_ns).cast_unsigned(),
+            whole_squares: packed.whole_squares,
+            min_ns: if has_whole { packed.min_ns } else { u64::MAX },
+            max_ns: if has_whole { packed.min_ns.wrapping_add(packed.spread_ns) } else { 0 },
+        };
+        Some((name_step, sums, rest))
+    }
+}
+
+impl NodeItem for Sketch {
+    fn pack(&self, name_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>> {
+        postcard::to_extend(&(name_step, self), out)
+    }
+
+    fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])> {
+        let ((name_step, sketch), rest) = postcard::take_from_bytes::<(u32, Self)>(bytes).ok()?;
+        sketch.is_valid().then_some((name_step, sketch, rest))
+    }
+}
+
+impl NodeRecord {
+    /// Appends the packed items to `out`. `offset` is where these bytes begin in the file.
+    pub(crate) fn pack<T: NodeItem>(items: &ByName<T>, offset: u64, out: &mut Vec<u8>) -> postcard::Result<Self> {
+        let start = out.len();
+        let mut next_name = 0;
+        for (name, item) in items {
+            *out = item.pack(name.0 - next_name, std::mem::take(out))?;
+            next_name = name.0.wrapping_add(1);
+        }
+        let bytes = u32::try_from(out.len() - start).map_err(|_| postcard::Error::SerializeBufferFull)?;
+        Ok(Self { offset, bytes, checksum: xxh3_64(&out[start..]) })
+    }
+
+    fn bytes<'a>(&self, map: &'a Mapped) -> Option<&'a [u8]> {
+        let start = usize::try_from(self.offset).ok()?;
+        map.get(start..start.checked_add(self.bytes as usize)?)
+    }
+}
+
+/// Calls `each` for the items of a node; false if the bytes are not those of a node.
+fn unpack<T: NodeItem>(mut bytes: &[u8], mut each: impl FnMut(NameIdx, T)) -> bool {
+    let mut next_name = 0u32;
+    while !bytes.is_empty() {
+        let Some((name_step, item, rest)) = T::unpack(bytes) else { return false };
+        let name = next_name.wrapping_add(name_step);
+        each(NameIdx(name), item);
+        next_name = name.wrapping_add(1);
+        bytes = rest;
+    }
+    true
+}
+
+/// How many nodes each level of a tree has, from the leaves up to a single node.
+pub(super) fn level_counts(leaves: usize, fan_out: usize) -> impl Iterator<Item = usize> {
+    let mut next = Some(leaves).filter(|&count| count > 0);
+    std::iter::from_fn(move || {
+        let count = next?;
+        next = (count > 1).then(|| count.div_ceil(fan_out.max(2)));
+        Some(count)
+    })
+}
+
+impl Ledger {
+    /// A ledger of nodes in a map; `None` if the index contradicts itself.
+    #[must_use]
+    pub(crate) fn new(index: LedgerIndex) -> Option<Self> {
+        let slices = u32::try_from(index.bounds_ns.len().checked_sub(1)?).ok()?;
+        let fan_out = index.fan_out as usize;
+        let mut first_nodes = Vec::with_capacity(index.trees.len());
+        let mut nodes = 0;
+        for tree in index.trees.iter().chain(&index.sketches) {
+            let leaves = tree.leaves.len().checked_sub(1)?;
+            let is_whole = tree.leaves.is_sorted() && tree.leaves.last().is_some_and(|&last| last <= slices);
+            if !is_whole || level_counts(leaves, fan_out).sum::<usize>() != tree.nodes.len() {
+                return None;
+            }
+            first_nodes.push(nodes);
+            nodes += tree.nodes.len();
+        }
+        (!index.trees.is_empty()).then(|| Self { first_nodes, verified: Verified::new(nodes), index })
+    }
+
+    /// The bounds of the slices in time.
+    #[must_use]
+    pub(crate) fn bounds_ns(&self) -> &[i64] {
+        &self.index.bounds_ns
+    }
+
+    /// The tree of a track, or of all tracks of events.
+    #[must_use]
+    pub(crate) fn tree(&self, track: Option<TrackIdx>) -> Option<usize> {
+        self.index.trees.binary_search_by_key(&track, |tree| tree.track).ok()
+    }
+
+    /// The tree of the spread of whole durations on all tracks.
+    #[must_use]
+    pub(crate) fn sketches(&self) -> Option<usize> {
+        self.index.sketches.is_some().then_some(self.index.trees.len())
+    }
+
+    fn tree_index(&self, tree: usize) -> &TreeIndex {
+        self.index.trees.get(tree).or(self.index.sketches.as_ref()).unwrap_or(&self.index.trees[0])
+    }
+
+    /// The fewest nodes of a tree that cover leaves within the bounds `from..to`, in order of time, and the bounds that
+    /// they cover together.
+    #[must_use]
+    pub(crate) fn cover(&self, tree: usize, from: u32, to: u32) -> (Vec<LedgerNode>, Range<u32>) {
+        let leaves = &self.tree_index(tree).leaves;
+        let first = leaves.partition_point(|&leaf| leaf < from);
+        let end = leaves.partition_point(|&leaf| leaf <= to).saturating_sub(1);
+        if first >= end {
+            return (Vec::new(), from..from);
+        }
+        let fan_out = (self.index.fan_out as usize).max(2);
+        let (mut nodes, mut behind) = (Vec::new(), Vec::new());
+        let (mut start, mut stop) = (first, end);
+        let mut width = 1;
+        let mut level_first = 0;
+        for count in level_counts(leaves.len() - 1, fan_out) {
+            let node = |number: usize| {
+                let to = leaves[((number + 1) * width).min(leaves.len() - 1)];
+                LedgerNode { tree, node: level_first + number, from: leaves[number * width], to }
+            };
+            let is_top = count == 1;
+            while start < stop && (is_top || !start.is_multiple_of(fan_out)) {
+                nodes.push(node(start));
+                start += 1;
+            }
+            // The last node of a level is the last child of its parent, however few that has.
+            while start < stop && !stop.is_multiple_of(fan_out) && stop != count {
+                stop -= 1;
+                behind.push(node(stop));
+            }
+            if start >= stop {
+                break;
+            }
+            (start, stop) = (start / fan_out, stop.div_ceil(fan_out));
+            width *= fan_out;
+            level_first += count;
+        }
+        nodes.extend(behind.into_iter().rev());
+        (nodes, leaves[first]..leaves[end])
+    }
+
+    /// Calls `each` for the items of a node by name: sketches for nodes of the tree of sketches, else sums. False if the
+    /// node is damaged: nothing was passed on then.
+    #[must_use]
+    pub(crate) fn read<T: NodeItem>(&self, map: &Mapped, node: LedgerNode, each: impl FnMut(NameIdx, T)) -> bool {
+        let record = self.tree_index(node.tree).nodes[node.node];
+        let bytes = record.bytes(map);
+        let number = self.first_nodes[node.tree] + node.node;
+        let is_intact = || bytes.is_some_and(|bytes| xxh3_64(bytes) == record.checksum);
+        self.verified.is_intact(number, is_intact) && bytes.is_some_and(|bytes| unpack(bytes, each))
+    }
+
+    /// The track whose spans a node sums; `None`: those of all tracks of events.
+    #[must_use]
+    pub(crate) fn track_of(&self, node: LedgerNode) -> Option<TrackIdx> {
+        self.tree_index(node.tree).track
+    }
+
+    /// Where a node begins in the file.
+    #[cfg(test)]
+    pub(crate) fn offset(&self, node: LedgerNode) -> u64 {
+        self.tree_index(node.tree).nodes[node.node].offset
+    }
+
+    /// How many bytes a node takes in the file.
+    #[must_use]
+    pub(crate) fn node_bytes(&self, node: LedgerNode) -> u64 {
+        self.tree_index(node.tree).nodes[node.node].bytes.into()
+    }
+
+    /// How many nodes were damaged so far.
+    #[must_use]
+    pub(crate) fn damaged(&self) -> u64 {
+        self.verified.damaged()
+    }
+
+    /// Reads all nodes that are not read yet.
+    pub(crate) fn verify_all(&self, map: &Mapped) {
+        for (tree, &first) in self.index.trees.iter().chain(&self.index.sketches).zip(&self.first_nodes) {
+            for (number, record) in tree.nodes.iter().enumerate() {
+                let is_intact = || record.bytes(map).is_some_and(|bytes| xxh3_64(bytes) == record.checksum);
+                self.verified.is_intact(first + number, is_intact);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A tree whose leaves are the slices, without bytes.
+    fn ledger(leaves: u32, fan_out: u32) -> Ledger {
+        let record = NodeRecord { offset: 0, bytes: 0, checksum: 0 };
+        let count = level_counts(leaves as usize, fan_out as usize).sum();
+        let tree = TreeIndex { track: None, leaves: (0..=leaves).collect(), nodes: vec![record; count] };
+        let bounds_ns = (0..=i64::from(leaves)).collect();
+        Ledger::new(LedgerIndex { bounds_ns, fan_out, trees: vec![tree], sketches: None }).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_cover_is_the_range_without_gaps_in_few_nodes(
+            leaves in 1u32..400,
+            fan_out in 2u32..9,
+            raw in (0u32..400, 0u32..400),
+        ) {
+            let (from, to) = (raw.0.min(raw.1).min(leaves), raw.0.max(raw.1).min(leaves));
+            let ledger = ledger(leaves, fan_out);
+            let (nodes, covered) = ledger.cover(0, from, to);
+            prop_assert_eq!(covered, from..to);
+            let mut at = from;
+            for node in &nodes {
+                prop_assert_eq!(node.from, at);
+                at = node.to;
+            }
+            prop_assert!(nodes.is_empty() && from == to || at == to);
+            let levels = level_counts(leaves as usize, fan_out as usize).count();
+            prop_assert!(nodes.len() <= levels * 2 * (fan_out as usize - 1) + 1);
+        }
+
+        #[test]
+        fn packed_sums_come_back(
+            raw in proptest::collection::btree_map(any::<u32>(), (any::<u64>(), any::<u64>(), 0u64..9, any::<u64>()), 0..40),
+        ) {
+            let sums: ByName<NameSums> = raw.into_iter().map(|(name, (total, part, starts, square))| {
+                let mut sums = NameSums { total_ns: u128::from(total) * 7, ..NameSums::EMPTY };
+                sums.covered_ns = sums.total_ns.min(part.into());
+                sums.union_ns = sums.total_ns - sums.covered_ns;
+                (0..starts).for_each(|start| sums.add_whole(square >> start));
+                (NameIdx(name), sums)
+            }).collect();
+            let mut bytes = b"before".to_vec();
+            let record = NodeRecord::pack(&sums, 6, &mut bytes).unwrap();
+            prop_assert_eq!(record.bytes as usize, bytes.len() - 6);
+            let mut back = Vec::new();
+            prop_assert!(unpack(&bytes[6..], |name, sums: NameSums| back.push((name, sums))));
+            prop_assert_eq!(back, sums);
+        }
+
+        #[test]
+        fn any_bytes_unpack_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            unpack(&bytes, |_, _: NameSums| {});
+            unpack(&bytes, |_, _: Sketch| {});
+        }
+    }
+
+    #[test]
+    fn an_index_that_contradicts_itself_is_none() {
+        let ok = ledger(5, 2).index;
+        let mut other = ok.clone();
+        other.trees[0].nodes.pop();
+        assert!(Ledger::new(other).is_none());
+        let mut other = ok.clone();
+        other.trees[0].leaves[5] = 6;
+        assert!(Ledger::new(other).is_none());
+        assert!(Ledger::new(LedgerIndex::default()).is_none());
+        assert!(Ledger::new(ok).is_some());
+    }
+}

@@ -1,0 +1,398 @@
+//! Builds the ledger of a store whose rows are all written: sweeps bands of slices, each track on a thread of its own,
+//! and appends the nodes to the file.
+//!
+//! Memory is bounded by a budget. Where the sums of all tracks do not fit, the store gets no ledger, and questions sweep
+//! its rows. Where only the trees of single tracks do not fit, the tracks with the most rows get one.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use super::append::AppendFile;
+use super::lane::LaneIdx;
+use super::ledger::{LedgerIndex, LedgerShape, NodeItem, NodeRecord, TreeIndex, level_counts};
+use super::read::Store;
+use super::sums::{ByName, NameSums, SketchTable, SumTable, merge_sorted};
+use super::sweep::{EveryRow, TrackSweep, span_lanes};
+use crate::base::cancel::Cancel;
+use crate::base::progress::{Progress, Stage};
+use crate::base::sketch::Sketch;
+use crate::model::{NameIdx, TrackIdx};
+
+/// How a ledger is built.
+pub(crate) struct LedgerContext<'a> {
+    pub(crate) shape: LedgerShape,
+    /// Bytes that the sums may take while they grow.
+    pub(crate) budget_bytes: usize,
+    pub(crate) cancel: &'a Cancel,
+    /// Counts slices.
+    pub(crate) progress: &'a Progress,
+}
+
+/// Moments that rows are estimated to start at, at most, to divide the time into slices: 4 MiB.
+const MOMENTS_MAX: usize = 1 << 18;
+
+/// Moments of one extent, at most: 512 rows each.
+const EXTENT_MOMENTS_MAX: usize = 8;
+
+/// Tasks of a band, at least, as far as there are tracks: one track may have most of the rows.
+const TASKS: usize = 64;
+
+/// Tracks of one task, at most.
+const TRACKS_PER_TASK: usize = 16;
+
+/// A track of events with spans.
+struct TrackBuild {
+    track: TrackIdx,
+    lanes: Range<u32>,
+    rows: u64,
+    tree: Option<TreeBuilder<NameSums>>,
+}
+
+/// Builds the ledger of all rows of `store`, whose file `out` appends to. `None` for a small trace, for one with more
+/// names than the budget has room for, and if it was cancelled.
+///
+/// # Errors
+/// I/O errors of a write, such as a full disk.
+pub(super) fn build(
+    store: &Store,
+    context: &LedgerContext<'_>,
+    out: &mut AppendFile,
+) -> io::Result<Option<LedgerIndex>> {
+    let shape = &context.shape;
+    let mut tracks = span_tracks(store);
+    let rows: u64 = tracks.iter().map(|track| track.rows).sum();
+    if rows < shape.rows_min.max(1) {
+        return Ok(None);
+    }
+    let span_lane_count: u64 = tracks.iter().map(|track| track.lanes.len() as u64).sum();
+    // Each slice begins with the spans that are open, at most one a lane: it has several times as many rows.
+    let bounds_ns = slice_bounds(store, &tracks, shape.slice_rows.max(4 * span_lane_count));
+    let slices = bounds_ns.len() - 1;
+    let names = store.meta().names.len();
+    let Some(plan) = MemoryPlan::new(context, names, slices, rows) else { return Ok(None) };
+    plan.give_trees(&mut tracks, names, shape);
+
+    context.progress.begin(Stage::Publishing, slices as u64);
+    let tracks_per_task = tracks.len().div_ceil(TASKS).min(TRACKS_PER_TASK);
+    let mut whole = TreeBuilder::new(None, shape.fan_out, 0);
+    let mut sketches: Option<TreeBuilder<Sketch>> = plan.has_sketches.then(|| TreeBuilder::new(None, shape.fan_out, 0));
+    let tables: Mutex<Vec<TaskTables>> = Mutex::default();
+    for first in (0..slices).step_by(plan.band_slices) {
+        if context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let band = first..(first + plan.band_slices).min(slices);
+        let band_sums: Vec<Mutex<SumTable>> = band.clone().map(|_| Mutex::new(SumTable::new(names))).collect();
+        // A failure to pack is a node of 4 GiB: there are not that many names.
+        tracks
+            .par_chunks_mut(tracks_per_task)
+            .try_for_each(|tracks| -> Result<(), postcard::Error> {
+                let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
+                let mut own = spare.unwrap_or_else(|| TaskTables {
+                    sums: SumTable::new(names),
+                    sketches: plan.has_sketches.then(SketchTable::default),
+                });
+                for track in tracks {
+                    track.sweep(store, &bounds_ns, band.clone(), &mut own, &band_sums)?;
+                }
+                if let Ok(mut tables) = tables.lock() {
+                    tables.push(own);
+                }
+                Ok(())
+            })
+            .map_err(io::Error::other)?;
+        for (slice, sums) in band.clone().zip(band_sums) {
+            let sums = sums.into_inner().map(|mut table| table.drain()).unwrap_or_default();
+            whole.add_slice(&sums, slice).map_err(io::Error::other)?;
+        }
+        whole.write(out)?;
+        if let Some(sketches) = &mut sketches
+            && (band.end.is_multiple_of(shape.sketch_slices) || band.end == slices)
+        {
+            for table in tables.lock().iter_mut().flat_map(|tables| tables.iter_mut()) {
+                let counted = table.sketches.as_mut().map(SketchTable::drain).unwrap_or_default();
+                merge_sorted(&mut sketches.leaf, &counted);
+            }
+            sketches.close_leaf(band.end).map_err(io::Error::other)?;
+            sketches.write(out)?;
+        }
+        for tree in tracks.iter_mut().filter_map(|track| track.tree.as_mut()) {
+            tree.write(out)?;
+        }
+        context.progress.advance(band.len() as u64);
+    }
+    let mut trees = vec![whole.finish(slices, out)?];
+    for tree in tracks.into_iter().filter_map(|track| track.tree) {
+        trees.push(tree.finish(slices, out)?);
+    }
+    let sketches = sketches.map(|tree| tree.finish(slices, out)).transpose()?;
+    Ok(Some(LedgerIndex { bounds_ns, fan_out: shape.fan_out, trees, sketches }))
+}
+
+/// The sums of one task, handed on from task to task.
+struct TaskTables {
+    sums: SumTable,
+    /// The spread of durations since the last leaf of sketches; `None` if sketches have no room.
+    sketches: Option<SketchTable>,
+}
+
+/// The tracks of events that have spans, in order.
+fn span_tracks(store: &Store) -> Vec<TrackBuild> {
+    let tracks = &store.meta().tracks.tracks;
+    let builds = (0u32..).map(TrackIdx).zip(tracks).filter(|(_, row)| !row.key.kind.is_derived());
+    let builds = builds.map(|(track, _)| {
+        let lanes = span_lanes(store, store.lanes_of(track));
+        let rows = lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum();
+        TrackBuild { track, lanes, rows, tree: None }
+    });
+    builds.filter(|build| build.rows > 0).collect()
+}
+
+/// Divides the time into slices in which some `slice_rows` spans start. Returns the first start, the starts of all
+/// further slices, and the last end. Reads no rows: those of an extent count as spread evenly over its time.
+fn slice_bounds(store: &Store, tracks: &[TrackBuild], slice_rows: u64) -> Vec<i64> {
+    let lanes = || tracks.iter().flat_map(|track| track.lanes.clone()).map(|lane| store.lane(LaneIdx(lane)));
+    let extent_count: usize = lanes().map(|lane| lane.extents().len()).sum();
+    let per_extent = (MOMENTS_MAX / extent_count.max(1)).clamp(1, EXTENT_MOMENTS_MAX);
+    let stride = extent_count.div_ceil(MOMENTS_MAX).max(1);
+    let mut moments: Vec<(i64, u64)> = Vec::with_capacity(per_extent * extent_count.div_ceil(stride));
+    let mut number = 0usize;
+    for lane in lanes() {
+        let extents = lane.extents();
+        for (index, extent) in extents.iter().enumerate() {
+            number += 1;
+            if !number.is_multiple_of(stride) {
+                continue;
+            }
+            let end_ns = extents.get(index + 1).map_or(lane.info().end_ns, |next| next.first_start_ns);
+            // Multiples of the golden ratio fill each extent's time evenly, whatever the order of the extents.
+            let shift = (number as u32).wrapping_mul(0x9E37_79B9);
+            for moment in 0..per_extent {
+                let part = ((moment as u128) << 32) + u128::from(shift);
+                let width = u128::from(end_ns.abs_diff(extent.first_start_ns));
+                let offset = (width * part / ((per_extent as u128) << 32)) as u64;
+                let weight = u64::from(extent.rows) * stride as u64 / per_extent as u64;
+                moments.push((extent.first_start_ns.saturating_add_unsigned(offset), weight));
+            }
+        }
+    }
+    moments.sort_unstable();
+    let start_ns = lanes().map(|lane| lane.info().start_ns).min().unwrap_or(0);
+    let end_ns = lanes().map(|lane| lane.info().end_ns).max().unwrap_or(start_ns);
+    let mut bounds_ns = vec![start_ns];
+    let mut rows = 0;
+    for (moment_ns, weight) in moments {
+        let last_ns = bounds_ns[bounds_ns.len() - 1];
+        if rows >= slice_rows && moment_ns > last_ns && moment_ns < end_ns {
+            bounds_ns.push(moment_ns);
+            rows = 0;
+        }
+        rows += weight;
+    }
+    bounds_ns.push(end_ns);
+    bounds_ns
+}
+
+/// The parts of a ledger that fit the budget.
+struct MemoryPlan {
+    band_slices: usize,
+    /// Bytes left for the trees of single tracks.
+    tree_bytes: usize,
+    has_sketches: bool,
+}
+
+/// Bytes of a sketch, as an estimate: 15 octaves of durations are 480 counts.
+const SKETCH_BYTES: usize = 2048;
+
+impl MemoryPlan {
+    fn new(context: &LedgerContext<'_>, names: usize, slices: usize, rows: u64) -> Option<Self> {
+        let LedgerContext { shape, budget_bytes, .. } = context;
+        let used = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX).min(names);
+        let slice = SumTable::bytes(names, used(shape.slice_rows.max(rows / slices as u64)));
+        let threads = rayon::current_num_threads() * slice;
+        let levels = level_counts(slices, shape.fan_out as usize).count();
+        let whole = levels * names * size_of::<(NameIdx, NameSums)>();
+        let fixed = threads.checked_add(whole)?.checked_add(slice)?;
+        let mut rest = budget_bytes.checked_sub(fixed)?;
+        let sketch_levels = level_counts(slices.div_ceil(shape.sketch_slices), shape.fan_out as usize).count();
+        let sketches = (rayon::current_num_threads() + sketch_levels + 1) * names * SKETCH_BYTES;
+        let has_sketches = sketches <= rest / 2;
+        if has_sketches {
+            rest -= sketches;
+        }
+        // Half of what is left goes to wider bands, which sweep each track less often from a search.
+        let band_slices = 1 + (rest / 2 / slice).min(shape.sketch_slices - 1);
+        // Leaves of sketches are whole bands.
+        let band_slices = 1 << band_slices.ilog2();
+        Some(Self { band_slices, tree_bytes: rest - (band_slices - 1) * slice, has_sketches })
+    }
+
+    /// Begins trees for the tracks with the most rows, as far as they fit.
+    fn give_trees(&self, tracks: &mut [TrackBuild], names: usize, shape: &LedgerShape) {
+        if tracks.len() < 2 {
+            return; // it would be the tree of all tracks again
+        }
+        let fits = 2 * shape.leaf_rows.max(1);
+        let mut large: Vec<usize> = (0..tracks.len()).filter(|&track| tracks[track].rows >= fits).collect();
+        large.sort_by_key(|&track| std::cmp::Reverse(tracks[track].rows));
+        let mut left = self.tree_bytes;
+        for track in large {
+            let rows = tracks[track].rows;
+            let leaves = usize::try_from(rows / shape.leaf_rows.max(1)).unwrap_or(usize::MAX);
+            let levels = level_counts(leaves, shape.fan_out as usize).count();
+            let used = usize::try_from(rows).unwrap_or(usize::MAX).min(names);
+            let bytes = (levels + 1) * used * size_of::<(NameIdx, NameSums)>();
+            let Some(rest) = left.checked_sub(bytes) else { return };
+            left = rest;
+            tracks[track].tree = Some(TreeBuilder::new(Some(tracks[track].track), shape.fan_out, shape.leaf_rows));
+        }
+    }
+}
+
+impl TrackBuild {
+    /// Adds up the slices of a band, for all tracks and for the track's own tree.
+    fn sweep(
+        &mut self,
+        store: &Store,
+        bounds_ns: &[i64],
+        band: Range<usize>,
+        tables: &mut TaskTables,
+        band_sums: &[Mutex<SumTable>],
+    ) -> Result<(), postcard::Error> {
+        let from_ns = bounds_ns[band.start];
+        let (first_ns, last_ns) = self.lanes.clone().fold((i64::MAX, i64::MIN), |(first_ns, last_ns), lane| {
+            let info = store.lane(LaneIdx(lane)).info();
+            (first_ns.min(info.start_ns), last_ns.max(info.end_ns))
+        });
+        let is_last = band.end + 1 == bounds_ns.len();
+        if last_ns < from_ns || (!is_last && first_ns >= bounds_ns[band.end]) {
+            return Ok(());
+        }
+        let mut sweep = TrackSweep::new(store, self.lanes.clone(), from_ns, EveryRow);
+        for (slice, sums) in band.zip(band_sums) {
+            // The last slice has what starts at the very end.
+            let to_ns = if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] };
+            let TaskTables { sums: own, sketches } = &mut *tables;
+            match sketches {
+                Some(sketches) => sweep.sum_to(to_ns, own, |name, dur_ns| sketches.add(name, dur_ns)),
+                None => sweep.sum_to(to_ns, own, |_, _| {}),
+            }
+            let sorted = own.drain();
+            if sorted.is_empty() {
+                continue;
+            }
+            if let Ok(mut sums) = sums.lock() {
+                sorted.iter().for_each(|(name, added)| sums.merge(*name, added));
+            }
+            if let Some(tree) = &mut self.tree {
+                tree.add_slice(&sorted, slice)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A tree that grows leaf by leaf.
+struct TreeBuilder<T> {
+    fan_out: usize,
+    leaf_rows: u64,
+    /// The leaf that grows, and how many spans start in it.
+    leaf: ByName<T>,
+    rows: u64,
+    tree: TreeIndex,
+    levels: Vec<LevelBuilder<T>>,
+    /// Nodes that are not written yet, and for each its level and number.
+    packed: Vec<u8>,
+    unwritten: Vec<(usize, usize)>,
+}
+
+/// The nodes of one level, and the node above them that grows.
+struct LevelBuilder<T> {
+    records: Vec<NodeRecord>,
+    parent: ByName<T>,
+    children: usize,
+}
+
+impl<T: NodeItem> TreeBuilder<T> {
+    fn new(track: Option<TrackIdx>, fan_out: u32, leaf_rows: u64) -> Self {
+        Self {
+            fan_out: (fan_out as usize).max(2),
+            leaf_rows,
+            leaf: Vec::new(),
+            rows: 0,
+            tree: TreeIndex { track, leaves: vec![0], nodes: Vec::new() },
+            levels: Vec::new(),
+            packed: Vec::new(),
+            unwritten: Vec::new(),
+        }
+    }
+
+    fn close_leaf(&mut self, end: usize) -> Result<(), postcard::Error> {
+        // There are fewer slices than rows of any trace divided by thousands.
+        self.tree.leaves.push(u32::try_from(end).unwrap_or(u32::MAX));
+        self.rows = 0;
+        let leaf = std::mem::take(&mut self.leaf);
+        self.push_node(0, &leaf)
+    }
+
+    fn push_node(&mut self, level: usize, items: &ByName<T>) -> Result<(), postcard::Error> {
+        if self.levels.len() == level {
+            self.levels.push(LevelBuilder { records: Vec::new(), parent: Vec::new(), children: 0 });
+        }
+        let record = NodeRecord::pack(items, self.packed.len() as u64, &mut self.packed)?;
+        let growing = &mut self.levels[level];
+        self.unwritten.push((level, growing.records.len()));
+        growing.records.push(record);
+        merge_sorted(&mut growing.parent, items);
+        growing.children += 1;
+        if growing.children == self.fan_out { self.close_parent(level) } else { Ok(()) }
+    }
+
+    fn close_parent(&mut self, level: usize) -> Result<(), postcard::Error> {
+        let parent = std::mem::take(&mut self.levels[level].parent);
+        self.levels[level].children = 0;
+        self.push_node(level + 1, &parent)
+    }
+
+    /// Appends the nodes that are packed.
+    fn write(&mut self, out: &mut AppendFile) -> io::Result<()> {
+        if self.packed.is_empty() {
+            return Ok(());
+        }
+        let offset = out.append(&self.packed)?;
+        for (level, number) in self.unwritten.drain(..) {
+            self.levels[level].records[number].offset += offset;
+        }
+        self.packed.clear();
+        Ok(())
+    }
+
+    /// Closes what grows, up to a single node.
+    fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<TreeIndex> {
+        if self.tree.leaves.last().is_none_or(|&end| (end as usize) < slices) {
+            self.close_leaf(slices).map_err(io::Error::other)?;
+        }
+        let mut level = 0;
+        while self.levels.get(level).is_some_and(|growing| growing.records.len() > 1) {
+            if self.levels[level].children > 0 {
+                self.close_parent(level).map_err(io::Error::other)?;
+            }
+            level += 1;
+        }
+        self.write(out)?;
+        self.tree.nodes = self.levels.into_iter().flat_map(|level| level.records).collect();
+        Ok(self.tree)
+    }
+}
+
+impl TreeBuilder<NameSums> {
+    /// Adds the sums of a slice; slices come in order, and those without sums may be left out.
+    fn add_slice(&mut self, sums: &ByName<NameSums>, slice: usize) -> Result<(), postcard::Error> {
+        merge_sorted(&mut self.leaf, sums);
+        self.rows += sums.iter().map(|(_, sums)| sums.starts).sum::<u64>();
+        if self.rows >= self.leaf_rows { self.close_leaf(slice + 1) } else { Ok(()) }
+    }
+}

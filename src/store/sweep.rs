@@ -1,0 +1,433 @@
+//! Sweeps over the spans of one track in order of their starts, and adds them up by name over consecutive ranges of
+//! time.
+//!
+//! The parent of a span is the innermost span of a shallower lane of its track that is open at its start: one that
+//! starts no later and ends after it. A parent is covered where at least one of its children runs; the rest is its own
+//! time. A child may outlast its parent, and covers it only up to the parent's end.
+//!
+//! A sweep starts at any time with a search in each lane, so ranges can be swept independently of each other. The slow
+//! answer is a loop over all spans of the track for each span.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use super::block::{BLOCK_ROWS, Block};
+use super::extent::Extent;
+use super::lane::{LaneIdx, LaneKind};
+use super::read::{Lane, Store};
+use super::sums::SumTable;
+use crate::model::NameIdx;
+
+/// The rows that a sweep sums. All others still cover their parents.
+pub(crate) trait BlockFilter {
+    /// A bit for each row of a block that passes, the first lowest; bits beyond its rows are ignored.
+    fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64;
+}
+
+/// Every row passes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EveryRow;
+
+impl BlockFilter for EveryRow {
+    fn rows(&mut self, _: LaneIdx, _: &Block<'_>) -> u64 {
+        u64::MAX
+    }
+}
+
+/// A sweep over the spans of one track.
+pub(crate) struct TrackSweep<'a, F> {
+    filter: F,
+    lanes: Vec<LaneRows<'a>>,
+    /// The next start of each lane that has one, by time, then by lane: parents come before their children.
+    next: StartQueue,
+    /// By lane, the last span that has started.
+    open: Vec<OpenSpan>,
+    /// A bit for each lane whose last span may still be open.
+    open_bits: Vec<u64>,
+    /// All spans that start before this time are swept.
+    at_ns: i64,
+}
+
+/// A span that has started.
+#[derive(Clone, Copy)]
+struct OpenSpan {
+    start_ns: i64,
+    end_ns: i64,
+    /// Its children cover it up to this time without a gap that still counts.
+    covered_to_ns: i64,
+    dur_ns: u64,
+    name: NameIdx,
+    /// The lane of its parent; [`NO_PARENT`] without one.
+    parent: u32,
+    /// Its position in the table of sums; [`NOT_SUMMED`] if it does not pass the filter.
+    slot: u32,
+    passes: bool,
+}
+
+const NO_PARENT: u32 = u32::MAX;
+const NOT_SUMMED: u32 = u32::MAX;
+
+impl OpenSpan {
+    const NONE: Self = Self {
+        start_ns: i64::MAX,
+        end_ns: i64::MIN,
+        covered_to_ns: i64::MIN,
+        dur_ns: 0,
+        name: NameIdx::EMPTY,
+        parent: NO_PARENT,
+        slot: NOT_SUMMED,
+        passes: false,
+    };
+
+    /// Whether it is open at a time that is not before its start.
+    fn is_open_at(&self, ts_ns: i64) -> bool {
+        self.start_ns <= ts_ns && ts_ns < self.end_ns
+    }
+}
+
+/// The lanes of spans among the lanes of a track.
+pub(crate) fn span_lanes(store: &Store, lanes: Range<u32>) -> Range<u32> {
+    // Lanes stand in order of their kinds.
+    let is_before = |lane: u32, kind: LaneKind| store.lane(LaneIdx(lane)).info().kind < kind;
+    let first = lanes.clone().find(|&lane| !is_before(lane, LaneKind::Spans)).unwrap_or(lanes.end);
+    let has_flows = lanes.end > first && store.lane(LaneIdx(lanes.end - 1)).info().kind > LaneKind::Spans;
+    first..lanes.end - u32::from(has_flows)
+}
+
+impl<'a, F: BlockFilter> TrackSweep<'a, F> {
+    /// Starts at `from_ns` with the spans of a track; `lanes` are its [`span_lanes`].
+    #[must_use]
+    pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, filter: F) -> Self {
+        let count = lanes.len();
+        let mut sweep = Self {
+            filter,
+            lanes: lanes.map(|lane| LaneRows::new(store, LaneIdx(lane))).collect(),
+            next: StartQueue::default(),
+            open: vec![OpenSpan::NONE; count],
+            open_bits: vec![0; count.div_ceil(64)],
+            at_ns: from_ns,
+        };
+        for lane in 0..count {
+            if let Some(open) =
+                sweep.lanes[lane].seek(from_ns, &mut sweep.filter).filter(|open| open.is_open_at(from_ns))
+            {
+                sweep.open[lane] = open;
+                sweep.open_bits[lane / 64] |= 1 << (lane % 64);
+            }
+            if let Some(start_ns) = sweep.lanes[lane].start_ns() {
+                sweep.next.push((start_ns, lane as u32));
+            }
+        }
+        for lane in 0..count {
+            if sweep.open[lane].is_open_at(from_ns) {
+                sweep.open[lane].parent = sweep.parent_at_start(lane);
+            }
+        }
+        sweep
+    }
+
+    /// The lane of the parent of a span that was open at the start of the sweep, if that parent is open as well.
+    fn parent_at_start(&self, lane: usize) -> u32 {
+        let start_ns = self.open[lane].start_ns;
+        for above in (0..lane).rev() {
+            if self.open[above].start_ns <= start_ns {
+                return above as u32;
+            }
+            // A parent that has ended since is not covered any more, and hides those above it.
+            if self.lanes[above].is_open_at(start_ns) {
+                return NO_PARENT;
+            }
+        }
+        NO_PARENT
+    }
+
+    /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those that start in the
+    /// range. Calls `each` for the name and the whole duration of each.
+    pub(crate) fn count_open(&self, to_ns: i64, sums: &mut SumTable, mut each: impl FnMut(NameIdx, u64)) {
+        let is_counted = |open: &&OpenSpan| open.passes && open.is_open_at(self.at_ns) && open.start_ns < to_ns;
+        for open in self.open.iter().filter(is_counted) {
+            let slot = sums.slot(open.name);
+            sums.at(slot).add_whole(open.dur_ns);
+            each(open.name, open.dur_ns);
+        }
+    }
+
+    /// Adds up the range from where the last one ended to `to_ns`; the largest time stands for no end. Only spans that
+    /// pass are summed; all cover their parents. Calls `each` for the name and the whole duration of each span that
+    /// passes and starts in the range.
+    pub(crate) fn sum_to(&mut self, to_ns: i64, sums: &mut SumTable, mut each: impl FnMut(NameIdx, u64)) {
+        let from_ns = self.at_ns;
+        sums.begin_range();
+        // The table may have been drained since the last range.
+        self.each_open(from_ns, |sweep, lane| {
+            let open = &mut sweep.open[lane];
+            open.slot = if open.passes { sums.slot(open.name) as u32 } else { NOT_SUMMED };
+            open.covered_to_ns = from_ns;
+        });
+        self.each_open(from_ns, |sweep, lane| {
+            sweep.add_time(lane, from_ns, sweep.open[lane].end_ns.min(to_ns), sums);
+        });
+        while let Some((start_ns, lane)) = self.next.first() {
+            if start_ns >= to_ns && to_ns < i64::MAX {
+                break;
+            }
+            let rows = &mut self.lanes[lane as usize];
+            let mut open = rows.open_span();
+            self.next.replace_first(rows.advance(&mut self.filter).map(|after_ns| (after_ns, lane)));
+            let lane = lane as usize;
+            open.parent = self.parent_of(lane, start_ns);
+            if open.passes {
+                let slot = sums.slot(open.name);
+                sums.at(slot).add_whole(open.dur_ns);
+                open.slot = slot as u32;
+                each(open.name, open.dur_ns);
+            }
+            let end_ns = open.end_ns.min(to_ns);
+            self.open[lane] = open;
+            self.open_bits[lane / 64] |= 1 << (lane % 64);
+            self.add_time(lane, start_ns, end_ns, sums);
+        }
+        self.at_ns = to_ns;
+    }
+
+    /// Calls `work` for each lane whose span is open at a time, and forgets the others.
+    fn each_open(&mut self, ts_ns: i64, mut work: impl FnMut(&mut Self, usize)) {
+        for word in 0..self.open_bits.len() {
+            let mut bits = self.open_bits[word];
+            while bits != 0 {
+                let lane = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if self.open[lane].is_open_at(ts_ns) {
+                    work(self, lane);
+                } else {
+                    self.open_bits[word] &= !(1 << (lane % 64));
+                }
+            }
+        }
+    }
+
+    /// The lane of the innermost span above `lane` that is open at a time. Forgets spans that have ended, so that each
+    /// is passed over once.
+    #[inline]
+    fn parent_of(&mut self, lane: usize, ts_ns: i64) -> u32 {
+        let mut word = lane / 64;
+        let mut bits = self.open_bits[word] & ((1 << (lane % 64)) - 1);
+        loop {
+            while bits != 0 {
+                let bit = 63 - bits.leading_zeros() as usize;
+                let above = word * 64 + bit;
+                if self.open[above].end_ns > ts_ns {
+                    return above as u32;
+                }
+                bits &= !(1 << bit);
+                self.open_bits[word] &= !(1 << bit);
+            }
+            let Some(before) = word.checked_sub(1) else { return NO_PARENT };
+            word = before;
+            bits = self.open_bits[word];
+        }
+    }
+
+    /// Adds the time `[from_ns, to_ns)` of the open span of a lane to its name, and to what covers its parent.
+    #[inline]
+    fn add_time(&mut self, lane: usize, from_ns: i64, to_ns: i64, sums: &mut SumTable) {
+        if to_ns <= from_ns {
+            return;
+        }
+        let OpenSpan { start_ns, parent, slot, .. } = self.open[lane];
+        if slot != NOT_SUMMED {
+            sums.add_time(slot as usize, from_ns, to_ns);
+        }
+        if parent != NO_PARENT {
+            let parent = &mut self.open[parent as usize];
+            let (covers_from_ns, covers_to_ns) = (from_ns.max(parent.covered_to_ns), to_ns.min(parent.end_ns));
+            // A span that starts later has taken the place of a parent that has ended.
+            if parent.start_ns <= start_ns && covers_from_ns < covers_to_ns {
+                parent.covered_to_ns = covers_to_ns;
+                if parent.slot != NOT_SUMMED {
+                    sums.at(parent.slot as usize).covered_ns += u128::from(covers_to_ns.abs_diff(covers_from_ns));
+                }
+            }
+        }
+    }
+}
+
+/// The next starts of lanes in order: the first in an array, since the next row of a lane usually comes soon, and those
+/// beyond it in a heap, which only tracks of many lanes have.
+#[derive(Default)]
+struct StartQueue {
+    /// Last to first. Empty only if `far` is.
+    near: Vec<(i64, u32)>,
+    /// None of them is before one of `near`.
+    far: BinaryHeap<Reverse<(i64, u32)>>,
+}
+
+impl StartQueue {
+    /// More starts in the array would take longer to move than those of a heap.
+    const NEAR_MAX: usize = 64;
+
+    fn first(&self) -> Option<(i64, u32)> {
+        self.near.last().copied()
+    }
+
+    fn push(&mut self, start: (i64, u32)) {
+        if self.far.peek().is_some_and(|Reverse(first)| start > *first) {
+            self.far.push(Reverse(start));
+            return;
+        }
+        let before = self.near.iter().rev().take_while(|&&near| near < start).count();
+        self.near.insert(self.near.len() - before, start);
+        if self.near.len() > Self::NEAR_MAX {
+            self.far.extend(self.near.drain(..Self::NEAR_MAX / 2).map(Reverse));
+        }
+    }
+
+    /// Drops the first start, and puts the next one of its lane in its place.
+    #[inline]
+    fn replace_first(&mut self, next: Option<(i64, u32)>) {
+        self.near.pop();
+        if let Some(next) = next {
+            self.push(next);
+        }
+        if self.near.is_empty() {
+            self.near.extend((0..Self::NEAR_MAX / 2).map_while(|_| self.far.pop().map(|Reverse(start)| start)));
+            self.near.reverse();
+        }
+    }
+}
+
+/// The rows of one lane, going forward block by block. Damaged extents are passed over.
+struct LaneRows<'a> {
+    index: LaneIdx,
+    lane: Lane<'a>,
+    extent: usize,
+    block: usize,
+    block_count: usize,
+    decoded: Option<Box<DecodedBlock>>,
+    found: Option<Extent<'a>>,
+    rows: usize,
+    /// A bit for each row of the decoded block that passes.
+    passing: u64,
+    /// The next row of the decoded block.
+    next: usize,
+}
+
+struct DecodedBlock {
+    starts: [i64; BLOCK_ROWS],
+    durs: [u64; BLOCK_ROWS],
+    names: [u64; BLOCK_ROWS],
+}
+
+impl<'a> LaneRows<'a> {
+    fn new(store: &'a Store, index: LaneIdx) -> Self {
+        let (lane, decoded, found) = (store.lane(index), None, None);
+        Self { index, lane, extent: 0, block: 0, block_count: 0, decoded, found, rows: 0, passing: 0, next: 0 }
+    }
+
+    /// Goes to the first row that starts at or after `ts_ns`, and returns the row before it. Rows of a lane do not
+    /// overlap, so no other of them can be open at that time.
+    fn seek(&mut self, ts_ns: i64, filter: &mut impl BlockFilter) -> Option<OpenSpan> {
+        let after = self.lane.extents().partition_point(|extent| extent.first_start_ns < ts_ns);
+        let Some(extent) = after.checked_sub(1) else {
+            self.enter(0, filter);
+            return None;
+        };
+        let Some(found) = self.lane.extent(extent) else {
+            self.enter(extent + 1, filter);
+            return None;
+        };
+        // The extent begins before the time, so a block of it does as well.
+        let block = found.directory().partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
+        self.enter_block(extent, found, block, filter);
+        let next = self.decoded.as_ref()?.starts[..self.rows].partition_point(|&start_ns| start_ns < ts_ns);
+        self.next = next.checked_sub(1)?;
+        let before = self.open_span();
+        self.advance(filter);
+        Some(before)
+    }
+
+    /// Whether a span of the lane is open at a time.
+    fn is_open_at(&self, ts_ns: i64) -> bool {
+        let mut other = Self { decoded: None, ..*self };
+        let last = other.seek(ts_ns.saturating_add(1), &mut EveryRow);
+        last.is_some_and(|span| span.is_open_at(ts_ns))
+    }
+
+    /// The start of the next row.
+    fn start_ns(&self) -> Option<i64> {
+        let decoded = self.decoded.as_ref()?;
+        (self.next < self.rows).then(|| decoded.starts[self.next])
+    }
+
+    /// The next row as it starts. There must be one.
+    #[inline]
+    fn open_span(&self) -> OpenSpan {
+        let Some(decoded) = &self.decoded else { return OpenSpan::NONE };
+        let (start_ns, dur_ns) = (decoded.starts[self.next], decoded.durs[self.next]);
+        OpenSpan {
+            start_ns,
+            end_ns: start_ns.saturating_add_unsigned(dur_ns),
+            covered_to_ns: start_ns,
+            dur_ns,
+            // Names have 32 bits; the column is unpacked into words.
+            name: NameIdx(decoded.names[self.next] as u32),
+            parent: NO_PARENT,
+            slot: NOT_SUMMED,
+            passes: self.passing >> self.next & 1 != 0,
+        }
+    }
+
+    /// Goes to the next row, and returns its start.
+    #[inline]
+    fn advance(&mut self, filter: &mut impl BlockFilter) -> Option<i64> {
+        self.next += 1;
+        if self.next >= self.rows {
+            self.load_more(filter);
+        }
+        self.start_ns()
+    }
+
+    /// Loads the next block with rows if the decoded one is used up.
+    fn load_more(&mut self, filter: &mut impl BlockFilter) {
+        if self.next < self.rows {
+            return;
+        }
+        if self.block + 1 < self.block_count {
+            self.block += 1;
+            self.decode(filter);
+        } else {
+            self.enter(self.extent + 1, filter);
+        }
+    }
+
+    /// Decodes the first block of the first intact extent from `extent` on.
+    fn enter(&mut self, extent: usize, filter: &mut impl BlockFilter) {
+        (self.rows, self.next, self.block_count, self.found) = (0, 0, 0, None);
+        for index in extent..self.lane.extents().len() {
+            if let Some(found) = self.lane.extent(index) {
+                self.enter_block(index, found, 0, filter);
+                return;
+            }
+        }
+    }
+
+    fn enter_block(&mut self, index: usize, found: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
+        (self.extent, self.block, self.block_count, self.found) = (index, block, found.blocks(), Some(found));
+        self.decode(filter);
+    }
+
+    fn decode(&mut self, filter: &mut impl BlockFilter) {
+        (self.rows, self.next) = (0, 0);
+        let Some(extent) = self.found else { return };
+        let block = extent.block(self.block);
+        let decoded = self.decoded.get_or_insert_with(|| {
+            Box::new(DecodedBlock { starts: [0; BLOCK_ROWS], durs: [0; BLOCK_ROWS], names: [0; BLOCK_ROWS] })
+        });
+        block.starts(&mut decoded.starts);
+        block.values(&mut decoded.durs);
+        block.names(&mut decoded.names);
+        self.rows = block.rows();
+        self.passing = filter.rows(self.index, &block);
+    }
+}
