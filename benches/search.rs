@@ -11,12 +11,12 @@ use std::time::Instant;
 use longspan::facade::base::cancel::Cancel;
 use longspan::facade::base::progress::Progress;
 use longspan::facade::model::{Id, Names, Registry, TrackKey, TrackKind};
-use longspan::facade::query::aggregate::{GrowingTotals, aggregate};
 use longspan::facade::query::filter::Filter;
 use longspan::facade::query::longest::longest;
 use longspan::facade::query::matcher::Matcher;
 use longspan::facade::query::scope::Scope;
 use longspan::facade::query::search::search;
+use longspan::facade::query::totals::{GrowingTotals, add_up};
 use longspan::facade::query::{Buckets, Snapshot, filtered, stacks};
 use longspan::facade::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -102,7 +102,7 @@ fn measure(snapshot: &Snapshot, text: &str) {
     });
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let totals_ms = best_ms(|| {
-        aggregate(snapshot, &matcher, &scope, &GrowingTotals::default(), &cancel, &progress).ok();
+        add_up(snapshot, &scope, &GrowingTotals::default(), &cancel, &progress).ok();
     });
     let longest_ms = best_ms(|| drop(longest(snapshot, &scope, 100, &cancel)));
     println!(

@@ -111,9 +111,6 @@ pub mod model {
 pub mod query {
     pub use crate::query::buckets::{Buckets, Cell};
     pub use crate::query::snapshot::Snapshot;
-    pub mod aggregate {
-        pub use crate::query::aggregate::{GrowingTotals, aggregate};
-    }
     pub mod cursor {
         pub use crate::query::cursor::LaneCursor;
     }
@@ -149,6 +146,9 @@ pub mod query {
     }
     pub mod stacks {
         pub use crate::query::stacks::{from_samples, from_spans};
+    }
+    pub mod totals {
+        pub use crate::query::totals::{GrowingTotals, Totals, TotalsWork, add_up, sum_up};
     }
 }
 #[cfg(feature = "window")]

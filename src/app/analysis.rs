@@ -10,13 +10,13 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::query::Snapshot;
-use crate::query::aggregate::{GrowingTotals, Totals, aggregate};
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks;
+use crate::query::totals::{GrowingTotals, Totals, add_up};
 use crate::ui::questions::{Answer, NameFacts, Question, QuestionKind};
 
 /// The longest spans of a name that are listed.
@@ -164,8 +164,7 @@ fn answer(
         Question::Totals(scope) => {
             let own = GrowingTotals::default();
             let growing = growing.unwrap_or(&own);
-            let scope = scope.with_filter(snapshot, "");
-            aggregate(snapshot, &scope.matcher, &scope, growing, cancel, progress)?;
+            add_up(snapshot, &scope.with_filter(snapshot, ""), growing, cancel, progress)?;
             Some(Answer::Totals(Arc::new(growing.so_far())))
         }
         Question::Name(name, selected) => {

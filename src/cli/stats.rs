@@ -10,10 +10,11 @@ use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::table::{RowFormat, json_text};
 use crate::query::Snapshot;
-use crate::query::aggregate::{GrowingTotals, aggregate};
+use crate::query::totals::{GrowingTotals, NameTotals, add_up};
 
 /// The columns that are numbers, in order: a contract with scripts. All but `count` are nanoseconds.
-const NUMBERS: [&str; 8] = ["count", "total", "self", "mean", "p50", "p99", "min", "max"];
+const NUMBERS: [&str; 12] =
+    ["count", "total", "self", "mean", "p50", "p99", "min", "max", "distinct", "deviation", "p90", "p95"];
 
 /// Prints the totals by name.
 pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
@@ -25,7 +26,7 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let scope = stats.scope.on(&snapshot)?;
     let (growing, progress) = (GrowingTotals::default(), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
-    aggregate(&snapshot, &scope.matcher, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
+    add_up(&snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
     drop(line);
     check(snapshot.store())?;
     let totals = growing.into_totals();
@@ -38,16 +39,14 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         }
         for (name, totals) in rows {
             let name = snapshot.names().get(name);
-            let times =
-                [totals.mean_ns(), totals.quantile_ns(0.5), totals.quantile_ns(0.99), totals.min_ns, totals.max_ns];
-            let sums = [u128::from(totals.count), totals.total_ns, totals.self_ns];
-            let numbers = sums.into_iter().chain(times.map(u128::from));
+            let numbers = numbers(totals);
             if let RowFormat::Csv(cells) = stats.format {
                 cells.write(out, name.text)?;
                 out.write_all(b",")?;
                 cells.write(out, name.category.unwrap_or(""))?;
                 for number in numbers {
-                    write!(out, ",{number}")?;
+                    out.write_all(b",")?;
+                    number.map_or(Ok(()), |number| write!(out, "{number}"))?;
                 }
             } else {
                 out.write_all(b"{\"name\":")?;
@@ -58,7 +57,10 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
                     None => out.write_all(b"null")?,
                 }
                 for (column, number) in NUMBERS.into_iter().zip(numbers) {
-                    write!(out, ",\"{column}\":{number}")?;
+                    match number {
+                        Some(number) => write!(out, ",\"{column}\":{number}")?,
+                        None => write!(out, ",\"{column}\":null")?,
+                    }
                 }
                 out.write_all(b"}")?;
             }
@@ -66,4 +68,24 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         }
         Ok(())
     })
+}
+
+/// The numbers of a name, in the order of [`NUMBERS`]; `None` for a deviation that is too large to be counted.
+fn numbers(totals: &NameTotals) -> [Option<u128>; NUMBERS.len()] {
+    let time = |ns: u64| Some(u128::from(ns));
+    let quantile = |part: f64| totals.quantile_ns(part).map(u128::from);
+    [
+        time(totals.count),
+        Some(totals.total_ns),
+        Some(totals.self_ns),
+        time(totals.mean_ns()),
+        quantile(0.5),
+        quantile(0.99),
+        time(totals.min_ns),
+        time(totals.max_ns),
+        Some(totals.union_ns),
+        totals.deviation_ns().map(|ns| ns.round() as u128),
+        quantile(0.9),
+        quantile(0.95),
+    ]
 }

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use proptest::prelude::*;
-
 use super::Snapshot;
-use super::aggregate::{GrowingTotals, Totals, aggregate};
 use super::filter::Filter;
 use super::longest::longest;
 use super::matcher::Matcher;
@@ -15,6 +12,7 @@ use super::rows::{SortedRow, SortedRows};
 use super::scope::Scope;
 use super::search::Hit;
 use super::stacks::{self, CallTree, NodeIdx};
+use super::totals::{GrowingTotals, add_up};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
@@ -81,60 +79,6 @@ fn scopes(end_ns: i64) -> [Scope; 4] {
     let part = Scope { from_ns: Some(end_ns / 4), to_ns: Some(end_ns / 2), ..Scope::default() };
     let track = Scope { tracks: TrackSet::from_iter([TrackIdx(1)]), ..part.clone() };
     [Scope::default(), part, track, Scope { from_ns: Some(end_ns / 2), ..Scope::default() }]
-}
-
-fn totals(snapshot: &Snapshot, filter: &str, scope: &Scope) -> Totals {
-    let matcher = Matcher::new(snapshot, &Filter::parse(filter).unwrap());
-    let growing = GrowingTotals::default();
-    let progress = Progress::default();
-    aggregate(snapshot, &matcher, scope, &growing, &Cancel::default(), &progress).unwrap();
-    assert!(progress.view().fraction().is_none_or(|part| part == 1.0));
-    growing.so_far()
-}
-
-#[test]
-fn totals_are_those_of_a_loop_over_all_spans() {
-    let snapshot = capture(3000, 3);
-    for scope in scopes(snapshot.end_ns()) {
-        for filter in ["", "/[1-3]/", "dur>100", "-\"name 8\""] {
-            let parsed = Filter::parse(filter).unwrap();
-            let matcher = Matcher::new(&snapshot, &parsed);
-            let all = spans(&snapshot, &Scope { from_ns: None, ..scope.clone() });
-            let mut expected: BTreeMap<NameIdx, (Vec<u64>, i64, i64)> = BTreeMap::new();
-            for (row, track, depth) in spans(&snapshot, &scope) {
-                let name = NameIdx(row.row.name);
-                if !matcher.has_name(name) || !matcher.has_duration(row.row.value) {
-                    continue;
-                }
-                let below = all.iter().filter(|(child, child_track, child_depth)| {
-                    (*child_track, *child_depth) == (track, depth + 1)
-                        && (row.row.start_ns..end_ns(&row)).contains(&child.row.start_ns)
-                });
-                let below_ns: i64 =
-                    below.map(|(child, ..)| within(child.row.start_ns, end_ns(child).min(end_ns(&row)), &scope)).sum();
-                let within_ns = within(row.row.start_ns, end_ns(&row), &scope);
-                let kept = expected.entry(name).or_default();
-                kept.0.push(row.row.value);
-                kept.1 += within_ns;
-                kept.2 += within_ns - below_ns;
-            }
-            let found = totals(&snapshot, filter, &scope);
-            assert_eq!(found.by_name().len(), expected.len());
-            for (name, (mut durs, total_ns, self_ns)) in expected {
-                durs.sort_unstable();
-                let found = found.get(name).expect("the name");
-                assert_eq!(found.count, durs.len() as u64, "{filter} {scope:?}");
-                assert_eq!((found.total_ns, found.self_ns), (total_ns as u128, self_ns as u128), "{filter} {scope:?}");
-                assert_eq!((found.min_ns, Some(&found.max_ns)), (durs[0], durs.last()));
-                assert_eq!(found.mean_ns(), durs.iter().sum::<u64>() / durs.len() as u64);
-                for (part, rank) in [(0.5, durs.len().div_ceil(2)), (0.99, (durs.len() * 99).div_ceil(100))] {
-                    let quantile = found.quantile_ns(part);
-                    let allowed = if durs.len() <= 128 { 0 } else { durs[rank - 1] / 32 };
-                    assert!(quantile.abs_diff(durs[rank - 1]) <= allowed, "{part} of {} is {quantile}", durs.len());
-                }
-            }
-        }
-    }
 }
 
 #[test]
@@ -247,22 +191,9 @@ fn work_that_is_stopped_says_so() {
     let snapshot = capture(100, 6);
     let cancel = Cancel::default();
     cancel.cancel();
-    let (matcher, scope, progress) =
-        (Matcher::new(&snapshot, &Filter::default()), Scope::default(), Progress::default());
-    assert!(aggregate(&snapshot, &matcher, &scope, &GrowingTotals::default(), &cancel, &progress).is_err());
+    let (scope, progress) = (Scope::default(), Progress::default());
+    assert!(add_up(&snapshot, &scope, &GrowingTotals::default(), &cancel, &progress).is_err());
     assert!(longest(&snapshot, &scope, 5, &cancel).is_err());
     assert!(over_time(&snapshot, &scope, (0, 9), 5, &cancel).is_err());
     assert!(stacks::from_spans(&snapshot, &scope, &cancel, &progress).is_err());
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn totals_do_not_depend_on_the_number_of_threads(seed in prop_oneof![Just(57u64), 0u64..100], threads in 1usize..5) {
-        let snapshot = capture(500, seed);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let scope = Scope { from_ns: Some(1000), ..Scope::default() };
-        prop_assert_eq!(pool.install(|| totals(&snapshot, "", &scope)), totals(&snapshot, "", &scope));
-    }
 }

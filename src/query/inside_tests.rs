@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::aggregate::{GrowingTotals, aggregate};
 use super::filter::{Filter, SpanPosition, Test};
 use super::inside::Inside;
 use super::longest::longest;
@@ -14,6 +13,7 @@ use super::over_time::over_time;
 use super::rows::{SortedRow, SortedRows};
 use super::scope::Scope;
 use super::search::{Hit, search};
+use super::totals::{GrowingTotals, add_up};
 use super::{Buckets, Snapshot, filtered};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -164,7 +164,7 @@ proptest! {
         let is_spans = |hit: &&Hit| snapshot.lane(hit.row.lane).kind == LaneKind::Spans;
         let spans: Vec<Hit> = expected.iter().filter(is_spans).copied().collect();
         let growing = GrowingTotals::default();
-        aggregate(&snapshot, &scope.matcher, &scope, &growing, &Cancel::default(), &Progress::default()).unwrap();
+        add_up(&snapshot, &scope, &growing, &Cancel::default(), &Progress::default()).unwrap();
         let counted: u64 = growing.so_far().by_name().iter().map(|(_, totals)| totals.count).sum();
         prop_assert_eq!(counted, spans.len() as u64, "{}", &text);
         let mut by_length = spans.clone();

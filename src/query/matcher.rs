@@ -124,6 +124,12 @@ impl Matcher {
         self.names.is_none() && self.are_all_durations() && !self.reads_more_than_names()
     }
 
+    /// Whether names and tracks alone decide which rows match.
+    #[must_use]
+    pub(crate) fn is_by_name(&self) -> bool {
+        self.are_all_durations() && !self.reads_more_than_names()
+    }
+
     /// Whether rows of a track may match.
     #[must_use]
     pub(crate) fn has_track(&self, track: TrackIdx) -> bool {

@@ -1,7 +1,6 @@
 //! Questions to a store that a frame, a panel or a script asks: which spans represent which pixels, what is under a
 //! point, what surrounds a span. Reads only; work is bounded by what is asked for, not by the capture.
 
-pub(crate) mod aggregate;
 pub(crate) mod buckets;
 pub(crate) mod cursor;
 pub(crate) mod describe;
@@ -25,6 +24,7 @@ pub(crate) mod search;
 pub(crate) mod snapshot;
 pub(crate) mod span_sweep;
 pub(crate) mod stacks;
+pub(crate) mod totals;
 
 pub(crate) use buckets::{Buckets, Cell, CounterCell, RowCount};
 pub(crate) use cursor::ReadCount;

@@ -47,6 +47,22 @@ impl<'a> LaneScan<'a> {
     /// The part of a lane that is in `scope`. Reads at most four blocks.
     #[must_use]
     pub(crate) fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
+        Self::in_range(snapshot, matcher, scope, index, true)
+    }
+
+    /// The rows of a lane that start in the range of `scope`, without the one that reaches in from before.
+    #[must_use]
+    pub(crate) fn from_starts(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
+        Self::in_range(snapshot, matcher, scope, index, false)
+    }
+
+    fn in_range(
+        snapshot: &'a Snapshot,
+        matcher: &'a Matcher,
+        scope: &Scope,
+        index: LaneIdx,
+        with_reaching: bool,
+    ) -> Self {
         let mut cursor = LaneCursor::new(snapshot.store(), index);
         let lane = cursor.lane();
         let first = match scope.from_ns {
@@ -54,8 +70,8 @@ impl<'a> LaneScan<'a> {
             Some(from_ns) => {
                 let from = cursor.first_from(from_ns).row;
                 // Of the rows before, only the last may reach in: they do not overlap.
-                let reaching =
-                    from.checked_sub(1).filter(|&row| cursor.span(row).is_some_and(|row| row.end_ns() > from_ns));
+                let before = from.checked_sub(1).filter(|_| with_reaching);
+                let reaching = before.filter(|&row| cursor.span(row).is_some_and(|row| row.end_ns() > from_ns));
                 reaching.unwrap_or(from)
             }
         };

@@ -86,8 +86,15 @@ impl Scope {
 
     /// The same with other rows that match.
     #[must_use]
-    pub(crate) fn matching(self, matcher: impl Into<Arc<Matcher>>) -> Self {
+    pub fn matching(self, matcher: impl Into<Arc<Matcher>>) -> Self {
         Self { matcher: matcher.into(), ..self }
+    }
+
+    /// The same on these tracks alone.
+    #[must_use]
+    pub fn with_tracks(self, tracks: &[TrackIdx]) -> Self {
+        let count = tracks.iter().map(|track| track.index() + 1).max().unwrap_or(0);
+        Self { tracks: TrackSet::from_fn(count, |track| tracks.contains(&track)), ..self }
     }
 
     /// The same with spans only.

@@ -7,12 +7,12 @@ use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
 use crate::model::{NameIdx, TrackSet};
 use crate::query::Snapshot;
-use crate::query::aggregate::Totals;
 use crate::query::filter::Filter;
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits};
 use crate::query::stacks::CallTree;
+use crate::query::totals::Totals;
 use crate::store::lane::RowIdx;
 
 /// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.

@@ -24,7 +24,7 @@ fn totals_are_sums_over_the_listed_spans_with_the_most_time_first() {
         let listed = longspan(&["spans", "--no-cache", "--filter", filter, text(&file)]).done();
         let mut expected = sums(&records(&listed));
         let csv = longspan(&["stats", "--no-cache", "--filter", filter, text(&file)]).done();
-        assert!(csv.starts_with("name,category,count,total,self,mean,p50,p99,min,max\n"));
+        assert!(csv.starts_with("name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95\n"));
         let found = records(&csv);
         let number = |row: &[String], column: usize| row[column].parse::<u64>().expect("a number");
         assert!(found.iter().map(|row| number(row, 3)).rev().is_sorted());

@@ -10,13 +10,16 @@ use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
-use crate::query::aggregate::{NameTotals, Totals};
 use crate::query::filter::quoted;
+use crate::query::totals::{NameTotals, Totals};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
 
 /// Numbers of a name: a count, and durations in nanoseconds.
-const NUMBERS: usize = 8;
+const NUMBERS: usize = 12;
+
+/// A number of a name; `None` while its durations are being counted, or where it cannot be told.
+type Number = Option<u128>;
 
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,28 +29,36 @@ enum NameColumn {
     Total,
     Share,
     Own,
+    Distinct,
     Mean,
+    Deviation,
     Median,
+    P90,
+    P95,
     P99,
     Min,
     Max,
 }
 
 impl NameColumn {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 14] = [
         Self::Name,
         Self::Count,
         Self::Total,
         Self::Share,
         Self::Own,
+        Self::Distinct,
         Self::Mean,
+        Self::Deviation,
         Self::Median,
+        Self::P90,
+        Self::P95,
         Self::P99,
         Self::Min,
         Self::Max,
     ];
 
-    /// The number of a row in this column.
+    /// The number of a row in this column, in the order of columns of the copied table.
     fn number(self) -> Option<usize> {
         match self {
             Self::Name | Self::Share => None,
@@ -59,12 +70,16 @@ impl NameColumn {
             Self::P99 => Some(5),
             Self::Min => Some(6),
             Self::Max => Some(7),
+            Self::Distinct => Some(8),
+            Self::Deviation => Some(9),
+            Self::P90 => Some(10),
+            Self::P95 => Some(11),
         }
     }
 
     /// Whether the numbers of all names add up to something.
     fn has_sum(self) -> bool {
-        matches!(self, Self::Count | Self::Total | Self::Own)
+        matches!(self, Self::Count | Self::Total | Self::Own | Self::Distinct)
     }
 }
 
@@ -78,8 +93,12 @@ pub(super) const COLUMNS: [TableColumn; NameColumn::ALL.len()] = [
     number("Total"),
     TableColumn { width: 58.0, is_sortable: false, ..number("Share") },
     number("Self"),
+    number("Distinct"),
     number("Mean"),
+    number("Deviation"),
     number("p50"),
+    number("p90"),
+    number("p95"),
     number("p99"),
     number("Min"),
     number("Max"),
@@ -98,7 +117,7 @@ struct Line {
     name: NameIdx,
     text: String,
     category: String,
-    numbers: [u128; NUMBERS],
+    numbers: [Number; NUMBERS],
 }
 
 /// The rows of the table.
@@ -157,14 +176,17 @@ impl NameRows {
 
     /// The rows as comma-separated text in nanoseconds.
     pub(super) fn to_csv(&self, cells: Cells) -> String {
-        let mut csv = b"name,category,count,total,self,mean,p50,p99,min,max\n".to_vec();
+        let mut csv = b"name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95\n".to_vec();
         for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
             // memory takes everything
             cells.write(&mut csv, &line.text).ok();
             csv.push(b',');
             cells.write(&mut csv, &line.category).ok();
             for number in line.numbers {
-                write!(csv, ",{number}").ok();
+                csv.push(b',');
+                if let Some(number) = number {
+                    write!(csv, "{number}").ok();
+                }
             }
             csv.push(b'\n');
         }
@@ -195,7 +217,7 @@ impl NameRows {
         let matching = numbered.filter(|(_, line)| line.text.to_lowercase().contains(&self.words));
         self.shown = matching.map(|(number, _)| number).collect();
         let lines = || self.shown.iter().map(|&line| &self.lines[line as usize]);
-        let largest = std::array::from_fn(|number| lines().map(|line| line.numbers[number]).max().unwrap_or(0));
+        let largest = std::array::from_fn(|number| lines().filter_map(|line| line.numbers[number]).max().unwrap_or(0));
         (self.shown_sums, self.largest) = (sums(lines()), largest);
     }
 
@@ -205,12 +227,14 @@ impl NameRows {
         sorted.and_then(NameColumn::number).unwrap_or(1)
     }
 
-    fn cell_of(&self, column: usize, numbers: &[u128; NUMBERS]) -> TableCell<'_> {
+    fn cell_of(&self, column: usize, numbers: &[Number; NUMBERS]) -> TableCell<'_> {
         let shared = self.shared();
-        TableCell::Number(match NameColumn::ALL[column].number() {
-            None => TableNumber::Share { part: numbers[shared], whole: self.sums[shared] },
-            Some(0) => TableNumber::Count(u64::try_from(numbers[0]).unwrap_or(u64::MAX)),
-            Some(number) => TableNumber::Duration(numbers[number]),
+        let number = NameColumn::ALL[column].number();
+        let Some(value) = numbers[number.unwrap_or(shared)] else { return TableCell::Empty };
+        TableCell::Number(match number {
+            None => TableNumber::Share { part: value, whole: self.sums[shared] },
+            Some(0) => TableNumber::Count(u64::try_from(value).unwrap_or(u64::MAX)),
+            Some(_) => TableNumber::Duration(value),
         })
     }
 }
@@ -235,10 +259,12 @@ impl Rows for NameRows {
     fn value(&self, row: u64, column: usize) -> PanelValue {
         let Line { name, text, numbers, .. } = self.line(row);
         let spans_of = |ns: u128| format!("dur={ns}ns {}", quoted(text));
+        let number = NameColumn::ALL[column].number().and_then(|number| numbers[number]);
         match (NameColumn::ALL[column], self.cell(row, column)) {
             (NameColumn::Name, _) => PanelValue::from_name(text, *name),
-            (NameColumn::Min, _) => PanelValue::new("Min", numbers[6].to_string()).found_by(spans_of(numbers[6])),
-            (NameColumn::Max, _) => PanelValue::new("Max", numbers[7].to_string()).found_by(spans_of(numbers[7])),
+            (NameColumn::Min | NameColumn::Max, TableCell::Number(shown)) => {
+                PanelValue::new(COLUMNS[column].title, shown.copied()).found_by(spans_of(number.unwrap_or(0)))
+            }
             (_, TableCell::Number(number)) => PanelValue::new(COLUMNS[column].title, number.copied()),
             (_, TableCell::Text(_) | TableCell::Empty) => PanelValue::default(),
         }
@@ -250,7 +276,7 @@ impl Rows for NameRows {
 
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
         let number = NameColumn::ALL[column].number()?;
-        Some(number::fraction(self.line(row).numbers[number], self.largest[number]))
+        Some(number::fraction(self.line(row).numbers[number]?, self.largest[number]))
     }
 
     fn total(&self, column: usize) -> Option<TableCell<'_>> {
@@ -260,8 +286,8 @@ impl Rows for NameRows {
         Some(match NameColumn::ALL[column] {
             NameColumn::Name if self.shown.len() == 1 => TableCell::Text("1 name".into()),
             NameColumn::Name => TableCell::Text(format!("{} names", grouped_digits(self.count())).into()),
-            NameColumn::Share => self.cell_of(column, &self.shown_sums),
-            sum if sum.has_sum() => self.cell_of(column, &self.shown_sums),
+            NameColumn::Share => self.cell_of(column, &self.shown_sums.map(Some)),
+            sum if sum.has_sum() => self.cell_of(column, &self.shown_sums.map(Some)),
             _ => TableCell::Empty,
         })
     }
@@ -288,19 +314,32 @@ impl Rows for NameRows {
 
 fn sums<'l>(lines: impl Iterator<Item = &'l Line>) -> [u128; NUMBERS] {
     lines.fold([0; NUMBERS], |mut sums, line| {
-        sums.iter_mut().zip(line.numbers).for_each(|(sum, number)| *sum = sum.saturating_add(number));
+        sums.iter_mut().zip(line.numbers).for_each(|(sum, number)| *sum = sum.saturating_add(number.unwrap_or(0)));
         sums
     })
 }
 
 fn line(name: NameIdx, totals: &NameTotals, snapshot: &Snapshot) -> Line {
     let row = snapshot.names().get(name);
-    let times = [totals.mean_ns(), totals.quantile_ns(0.5), totals.quantile_ns(0.99), totals.min_ns, totals.max_ns];
-    let [mean, median, p99, min, max] = times.map(u128::from);
+    let time = |ns: u64| Some(u128::from(ns));
+    let quantile = |part: f64| totals.quantile_ns(part).map(u128::from);
     Line {
         name,
         text: row.text.to_owned(),
         category: row.category.unwrap_or_default().to_owned(),
-        numbers: [totals.count.into(), totals.total_ns, totals.self_ns, mean, median, p99, min, max],
+        numbers: [
+            Some(totals.count.into()),
+            Some(totals.total_ns),
+            Some(totals.self_ns),
+            time(totals.mean_ns()),
+            quantile(0.5),
+            quantile(0.99),
+            time(totals.min_ns),
+            time(totals.max_ns),
+            Some(totals.union_ns),
+            totals.deviation_ns().map(|ns| ns as u128),
+            quantile(0.9),
+            quantile(0.95),
+        ],
     }
 }

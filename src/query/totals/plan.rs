@@ -1,0 +1,208 @@
+//! The nodes of the ledger and the ranges to sweep that make up a scope.
+
+use crate::model::TrackIdx;
+use crate::query::scan::LaneScan;
+use crate::query::scope::Scope;
+use crate::query::snapshot::Snapshot;
+use crate::store::LaneIdx;
+use crate::store::ledger::{Ledger, LedgerNode};
+use crate::store::sweep::span_lanes;
+use std::ops::Range;
+
+/// Extents of the longest lane between two cuts of a sweep, so that one track keeps several threads busy: 65,536 rows.
+const EXTENTS_PER_SWEEP: usize = 16;
+
+/// The parts of a scope. No two of them share a moment of a track.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) nodes: Vec<LedgerNode>,
+    pub(super) sweeps: Vec<Sweep>,
+}
+
+/// A range of time on one track that is swept row by row.
+#[derive(Debug, Clone)]
+pub(super) struct Sweep {
+    /// The lanes of spans of the track.
+    pub(super) lanes: Range<u32>,
+    pub(super) from_ns: i64,
+    /// The largest time: without an end.
+    pub(super) to_ns: i64,
+    /// Whether spans that are open at the start count among those that start here.
+    pub(super) counts_open: bool,
+}
+
+/// A scope in bounds of the ledger's slices.
+struct Slices {
+    from: u32,
+    to: u32,
+    /// Whether no span starts before the range.
+    is_from_start: bool,
+}
+
+impl Plan {
+    pub(super) fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
+        let mut plan = Self::default();
+        if !scope.matcher.is_by_name() {
+            for track in scope.event_tracks(snapshot) {
+                plan.sweep_matches(snapshot, scope, track);
+            }
+            return plan;
+        }
+        let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
+        let Some(ledger) = snapshot.store().ledger() else {
+            for track in scope.event_tracks(snapshot) {
+                plan.sweep(snapshot, track, from_ns, to_ns, true);
+            }
+            return plan;
+        };
+        let slices = Slices::new(ledger, scope.from_ns, scope.to_ns);
+        let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
+        let whole = is_every_track.then(|| ledger.tree(None)).flatten();
+        let whole = whole.map(|tree| ledger.cover(tree, slices.from, slices.to)).filter(|(nodes, _)| !nodes.is_empty());
+        let whole_cover = whole.map(|(nodes, covered)| {
+            plan.nodes.extend(nodes);
+            covered
+        });
+        for track in scope.event_tracks(snapshot) {
+            let covered = whole_cover.clone().or_else(|| {
+                let (nodes, covered) = ledger.cover(ledger.tree(Some(track))?, slices.from, slices.to);
+                plan.nodes.extend(&nodes);
+                (!nodes.is_empty()).then_some(covered)
+            });
+            let Some(covered) = covered else {
+                plan.sweep(snapshot, track, from_ns, to_ns, true);
+                continue;
+            };
+            let bounds_ns = ledger.bounds_ns();
+            if !(slices.is_from_start && covered.start == 0) {
+                plan.sweep(snapshot, track, from_ns, bounds_ns[covered.start as usize], true);
+            }
+            if (covered.end as usize) + 1 < bounds_ns.len() {
+                plan.sweep(snapshot, track, bounds_ns[covered.end as usize], to_ns, false);
+            }
+        }
+        plan
+    }
+
+    /// Sweeps the time of nodes that cannot be read.
+    pub(super) fn sweep_damaged(&mut self, snapshot: &Snapshot, damaged: &[LedgerNode]) {
+        let Some(ledger) = snapshot.store().ledger() else { return };
+        let bounds_ns = ledger.bounds_ns();
+        for node in damaged {
+            let is_last = node.to as usize + 1 == bounds_ns.len();
+            let (from_ns, to_ns) = (bounds_ns[node.from as usize], bounds_ns[node.to as usize]);
+            let to_ns = if is_last { i64::MAX } else { to_ns };
+            let track = ledger.track_of(*node);
+            let tracks = track.map_or_else(|| Scope::default().event_tracks(snapshot), |track| vec![track]);
+            for track in tracks {
+                self.sweep(snapshot, track, from_ns, to_ns, false);
+            }
+        }
+    }
+
+    /// Adds a range of a track, cut into parts for several threads.
+    fn sweep(&mut self, snapshot: &Snapshot, track: TrackIdx, from_ns: i64, to_ns: i64, counts_open: bool) {
+        let lanes = span_lanes(snapshot.store(), snapshot.lanes_of(track));
+        let info = |lane: u32| snapshot.lane(LaneIdx(lane));
+        let begins_later = |lane: u32| info(lane).start_ns >= to_ns && to_ns < i64::MAX;
+        if lanes.clone().all(|lane| begins_later(lane) || info(lane).end_ns < from_ns) {
+            return;
+        }
+        let extents = |lane: u32| {
+            let extents = snapshot.store().lane(LaneIdx(lane)).extents();
+            let first = extents.partition_point(|extent| extent.first_start_ns <= from_ns);
+            &extents[first..extents.partition_point(|extent| extent.first_start_ns < to_ns).max(first)]
+        };
+        let longest = lanes.clone().map(extents).max_by_key(|extents| extents.len()).unwrap_or_default();
+        let cuts = longest.iter().skip(EXTENTS_PER_SWEEP - 1).step_by(EXTENTS_PER_SWEEP);
+        let mut sweep = Sweep { lanes, from_ns, to_ns, counts_open };
+        for cut_ns in cuts.map(|extent| extent.first_start_ns) {
+            if cut_ns > sweep.from_ns {
+                self.sweeps.push(Sweep { to_ns: cut_ns, ..sweep.clone() });
+                (sweep.from_ns, sweep.counts_open) = (cut_ns, false);
+            }
+        }
+        self.sweeps.push(sweep);
+    }
+
+    /// Adds the ranges of a track in which spans that match may start, each up to the end of these spans.
+    fn sweep_matches(&mut self, snapshot: &Snapshot, scope: &Scope, track: TrackIdx) {
+        let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
+        let mut ranges: Vec<(i64, i64)> = Vec::new();
+        for lane in span_lanes(snapshot.store(), snapshot.lanes_of(track)) {
+            let scan = LaneScan::new(snapshot, &scope.matcher, scope, LaneIdx(lane));
+            let extents = scan.lane().extents();
+            ranges.extend(scan.extents().map(|extent| {
+                let next_ns = extents.get(extent + 1).map_or(i64::MAX, |next| next.first_start_ns);
+                (extents[extent].first_start_ns.max(from_ns), next_ns.min(to_ns))
+            }));
+        }
+        ranges.sort_unstable();
+        let mut ranges = ranges.into_iter();
+        let Some(mut joined) = ranges.next() else { return };
+        for range in ranges {
+            if range.0 <= joined.1 {
+                joined.1 = joined.1.max(range.1);
+            } else {
+                self.sweep(snapshot, track, joined.0, joined.1, joined.0 == from_ns);
+                joined = range;
+            }
+        }
+        self.sweep(snapshot, track, joined.0, joined.1, joined.0 == from_ns);
+    }
+}
+
+impl Slices {
+    fn new(ledger: &Ledger, from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
+        let bounds_ns = ledger.bounds_ns();
+        let last = bounds_ns.len() - 1;
+        let from_ns = from_ns.filter(|&from_ns| from_ns > bounds_ns[0]);
+        let from = from_ns.map_or(0, |from_ns| bounds_ns[..last].partition_point(|&bound| bound < from_ns));
+        // The last slice has what starts at its end, which a range up to there has not.
+        let to_ns = to_ns.filter(|&to_ns| to_ns <= bounds_ns[last]);
+        let to =
+            to_ns.map_or(last, |to_ns| bounds_ns[..last].partition_point(|&bound| bound <= to_ns).saturating_sub(1));
+        // There are no more slices than 32 bits count: leaves are numbered by them.
+        Self { from: from as u32, to: to as u32, is_from_start: from_ns.is_none() }
+    }
+}
+
+/// Rows whose durations are counted one by one.
+#[derive(Debug)]
+pub(super) struct DurationPart {
+    pub(super) scope: Scope,
+    /// Whether spans that are open at the start count among those that start in the range.
+    pub(super) with_open: bool,
+}
+
+/// The nodes of sketches within a scope, and the parts of it whose rows they do not have.
+pub(super) fn sketches(snapshot: &Snapshot, scope: &Scope) -> (Vec<LedgerNode>, Vec<DurationPart>) {
+    let everything = || (Vec::new(), vec![DurationPart { scope: scope.clone(), with_open: true }]);
+    let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
+    let Some(ledger) = snapshot.store().ledger().filter(|_| is_every_track) else { return everything() };
+    let Some(tree) = ledger.sketches() else { return everything() };
+    let slices = Slices::new(ledger, scope.from_ns, scope.to_ns);
+    let (nodes, covered) = ledger.cover(tree, slices.from, slices.to);
+    if nodes.is_empty() {
+        return everything();
+    }
+    let (bounds_ns, mut parts) = (ledger.bounds_ns(), Vec::new());
+    if !(slices.is_from_start && covered.start == 0) {
+        let to_ns = Some(bounds_ns[covered.start as usize]);
+        parts.push(DurationPart { scope: Scope { to_ns, ..scope.clone() }, with_open: true });
+    }
+    if (covered.end as usize) + 1 < bounds_ns.len() {
+        let from_ns = Some(bounds_ns[covered.end as usize]);
+        parts.push(DurationPart { scope: Scope { from_ns, ..scope.clone() }, with_open: false });
+    }
+    (nodes, parts)
+}
+
+/// The rows that a node has the sketches of.
+pub(super) fn starts_in(snapshot: &Snapshot, scope: &Scope, node: LedgerNode) -> Option<DurationPart> {
+    let bounds_ns = snapshot.store().ledger()?.bounds_ns();
+    let is_last = node.to as usize + 1 == bounds_ns.len();
+    let to_ns = (!is_last).then(|| bounds_ns[node.to as usize]);
+    let scope = Scope { from_ns: Some(bounds_ns[node.from as usize]), to_ns, ..scope.clone() };
+    Some(DurationPart { scope, with_open: false })
+}

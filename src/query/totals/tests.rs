@@ -1,0 +1,336 @@
+//! Totals beside their oracle: loops over all spans of a track for each span. Ledgers have slices of some 16 rows, so
+//! that a thousand spans make trees of many levels.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::{GrowingTotals, Totals, TotalsWork, add_up};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::query::Snapshot;
+use crate::query::filter::Filter;
+use crate::query::matcher::Matcher;
+use crate::query::scope::Scope;
+use crate::store::ledger::LedgerShape;
+use crate::store::ledger_build::LedgerContext;
+use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
+
+/// A span of the oracle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    track: u32,
+    lane: u16,
+    start_ns: i64,
+    dur_ns: u64,
+    name: u32,
+}
+
+impl Span {
+    fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add_unsigned(self.dur_ns)
+    }
+}
+
+/// A random sequence that is the same everywhere.
+struct Sequence(u64);
+
+impl Sequence {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Lanes of random spans: ties, spans without a duration, children that outlast their parents, gaps between lanes.
+fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64) -> Vec<Span> {
+    let mut random = Sequence(seed | 1);
+    let mut spans = Vec::new();
+    for track in 0..tracks {
+        for lane in 0..lanes {
+            let mut free_ns = first_ns.saturating_add(random.below(40) as i64);
+            for _ in 0..rows / u64::from(1 + track) {
+                let start_ns = free_ns.saturating_add((random.below(3) * random.below(60 >> lane.min(4))) as i64);
+                let dur_ns = random.below(300 >> lane.min(5)) * random.below(5);
+                let names = if random.below(9) == 0 { 12 } else { 5 };
+                let name = 1 + random.below(names) as u32;
+                spans.push(Span { track, lane: lane * 2, start_ns, dur_ns, name });
+                free_ns = start_ns.saturating_add_unsigned(dur_ns);
+            }
+        }
+    }
+    spans
+}
+
+const SMALL: LedgerShape = LedgerShape { rows_min: 1, slice_rows: 16, leaf_rows: 8, fan_out: 3, sketch_slices: 2 };
+
+fn store(spans: &[Span], shape: Option<LedgerShape>, budget_bytes: usize) -> (File, Snapshot) {
+    let (mut names, mut registry) = (Names::default(), Registry::default());
+    for name in 0..13 {
+        names.intern(&format!("name {name}"), None);
+    }
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
+    for tid in 0..=spans.iter().map(|span| span.track).max().unwrap_or(0) {
+        let (pid, tid) = (Id::Number(1), Id::Number(tid.into()));
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+    }
+    let mut lane = None;
+    for span in spans {
+        let place = (span.track, span.lane);
+        let index = match lane {
+            Some((known, index)) if known == place => index,
+            _ => writer.add_lane(TrackIdx(span.track), LaneKind::Spans, span.lane),
+        };
+        lane = Some((place, index));
+        writer.push(index, Row { start_ns: span.start_ns, value: span.dur_ns, detail: 0, name: span.name }).unwrap();
+    }
+    let end_ns = spans.iter().map(Span::end_ns).max().unwrap_or(0);
+    let summary = Summary { end_ns, ..Summary::default() };
+    let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    let context = shape.map(|shape| LedgerContext { shape, budget_bytes, cancel: &cancel, progress: &progress });
+    writer.finish_with_ledger(meta, context.as_ref()).unwrap();
+    let snapshot = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
+    (file, snapshot)
+}
+
+/// Count, total, self, union, whole durations, shortest, longest.
+type Expected = (u64, u128, u128, u128, Vec<u64>);
+
+/// The length of the union of ranges.
+fn union_ns(mut ranges: Vec<(i64, i64)>) -> u128 {
+    ranges.sort_unstable();
+    let (mut sum, mut until) = (0, i64::MIN);
+    for (from, to) in ranges {
+        let from = from.max(until);
+        if to > from {
+            sum += u128::from(to.abs_diff(from));
+            until = to;
+        }
+    }
+    sum
+}
+
+fn expected(
+    spans: &[Span],
+    from: Option<i64>,
+    to: Option<i64>,
+    passes: impl Fn(&Span) -> bool,
+) -> BTreeMap<u32, Expected> {
+    let (from_ns, to_ns) = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
+    let clip = |start: i64, end: i64| (start.max(from_ns), end.min(to_ns));
+    let parent_of = |child: &Span| {
+        let above = spans.iter().filter(|span| span.track == child.track && span.lane < child.lane);
+        above.filter(|span| (span.start_ns..span.end_ns()).contains(&child.start_ns)).max_by_key(|span| span.lane)
+    };
+    let parents: Vec<Option<&Span>> = spans.iter().map(parent_of).collect();
+    let mut totals: BTreeMap<u32, Expected> = BTreeMap::new();
+    let mut open: BTreeMap<(u32, u32), Vec<(i64, i64)>> = BTreeMap::new();
+    for span in spans.iter().filter(|span| passes(span)) {
+        let starts_before_end = to.is_none_or(|to_ns| span.start_ns < to_ns);
+        if !starts_before_end || (span.start_ns < from_ns && span.end_ns() <= from_ns) {
+            continue;
+        }
+        let (start, end) = clip(span.start_ns, span.end_ns());
+        let within = u128::from(end.abs_diff(start)) * u128::from(end > start);
+        let children = spans.iter().zip(&parents).filter(|(_, parent)| **parent == Some(span));
+        let children = children.map(|(child, _)| clip(child.start_ns, child.end_ns().min(span.end_ns())));
+        let covered = union_ns(children.collect());
+        let row = totals.entry(span.name).or_default();
+        row.0 += 1;
+        row.1 += within;
+        row.2 += within - covered;
+        row.4.push(span.dur_ns);
+        open.entry((span.track, span.name)).or_default().push((start, end));
+    }
+    for ((_, name), ranges) in open {
+        totals.entry(name).or_default().3 += union_ns(ranges);
+    }
+    totals.values_mut().for_each(|row| row.4.sort_unstable());
+    totals
+}
+
+fn totals(snapshot: &Snapshot, filter: &str, scope: &Scope) -> (Totals, TotalsWork) {
+    let matcher = Matcher::new(snapshot, &Filter::parse(filter).unwrap());
+    let scope = &scope.clone().matching(matcher);
+    let growing = GrowingTotals::default();
+    let progress = Progress::default();
+    let work = add_up(snapshot, scope, &growing, &Cancel::default(), &progress).unwrap();
+    assert!(progress.view().fraction().is_none_or(|part| part == 1.0));
+    (growing.into_totals(), work)
+}
+
+#[track_caller]
+fn assert_totals(totals: &Totals, expected: &BTreeMap<u32, Expected>, what: &str) {
+    let rows = totals.by_name();
+    assert_eq!(rows.iter().map(|(name, _)| name.0).collect::<Vec<_>>(), expected.keys().copied().collect::<Vec<_>>());
+    for ((name, row), (count, total_ns, self_ns, union_ns, durs)) in rows.into_iter().zip(expected.values()) {
+        let what = format!("name {} of {what}", name.0);
+        assert_eq!(row.count, *count, "count of {what}");
+        assert_eq!((row.total_ns, row.self_ns, row.union_ns), (*total_ns, *self_ns, *union_ns), "times of {what}");
+        assert_eq!((Some(&row.min_ns), Some(&row.max_ns)), (durs.first(), durs.last()), "bounds of {what}");
+        let whole: u128 = durs.iter().copied().map(u128::from).sum();
+        assert_eq!((row.whole_ns, u128::from(row.mean_ns())), (whole, whole / u128::from(*count)), "mean of {what}");
+        let mean = whole as f64 / *count as f64;
+        let variance = durs.iter().map(|&dur| (dur as f64 - mean).powi(2)).sum::<f64>() / *count as f64;
+        if let Some(deviation_ns) = row.deviation_ns() {
+            let off = (deviation_ns - variance.sqrt()).abs();
+            assert!(off <= 1e-6 * (mean + 1.0), "deviation of {what}: {deviation_ns}, not {}", variance.sqrt());
+        }
+        for (part, rank) in [(0.5, durs.len().div_ceil(2)), (0.99, (durs.len() * 99).div_ceil(100))] {
+            let quantile = row.quantile_ns(part).expect("all durations are counted");
+            let allowed = if durs.len() <= 128 { 0 } else { durs[rank - 1] / 32 };
+            assert!(quantile.abs_diff(durs[rank - 1]) <= allowed, "{part} of {what} is {quantile}");
+        }
+    }
+}
+
+/// Ranges at the bounds of slices, beside them, and anywhere.
+fn ranges(snapshot: &Snapshot, random: &mut Sequence, count: usize) -> Vec<(Option<i64>, Option<i64>)> {
+    let bounds = snapshot.store().ledger().map(|ledger| ledger.bounds_ns().to_vec()).unwrap_or_default();
+    let (first, last) = (bounds.first().copied().unwrap_or(0), snapshot.end_ns());
+    let moment = |random: &mut Sequence| match random.below(6) {
+        0 => None,
+        1 | 2 if !bounds.is_empty() => {
+            let bound = bounds[random.below(bounds.len() as u64) as usize];
+            Some(bound.saturating_add(random.below(3) as i64 - 1))
+        }
+        _ => Some(first.saturating_add_unsigned(random.below(last.abs_diff(first).max(1)))),
+    };
+    let mut ranges = vec![(None, None)];
+    while ranges.len() < count {
+        let (a, b) = (moment(random), moment(random));
+        let (from_ns, to_ns) = if a.is_some() && b.is_some() { (a.min(b), a.max(b)) } else { (a, b) };
+        // The largest time stands for no end.
+        ranges.push((from_ns, to_ns.filter(|&to_ns| to_ns < i64::MAX)));
+    }
+    ranges
+}
+
+#[test]
+fn totals_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
+    let mut random = Sequence(77);
+    for (tracks, lanes, rows) in [(1, 1, 300), (3, 3, 120), (2, 5, 90), (12, 2, 400)] {
+        let spans = spans(tracks, lanes, rows, rows, -500);
+        let stores = [store(&spans, None, 0).1, store(&spans, Some(SMALL), 1 << 20).1];
+        assert!(stores[0].store().ledger().is_none());
+        let ledger = stores[1].store().ledger().expect("a ledger");
+        assert!(ledger.bounds_ns().len() > 6, "{} slices", ledger.bounds_ns().len() - 1);
+        for (from_ns, to_ns) in ranges(&stores[1], &mut random, 40) {
+            let in_range = Scope::from_range(from_ns, to_ns);
+            let one = in_range.clone().with_tracks(&[TrackIdx(0)]);
+            let two = in_range.clone().with_tracks(&[TrackIdx(0), TrackIdx(tracks - 1)]);
+            for scope in [in_range, one, two] {
+                for filter in ["", "/[1-3]/", "thread:1", "dur>100", "-\"name 4\" dur<90"] {
+                    let matcher = Matcher::new(&stores[0], &Filter::parse(filter).unwrap());
+                    let expected = expected(&spans, from_ns, to_ns, |span| {
+                        scope.tracks.contains(TrackIdx(span.track))
+                            && matcher.has_track(TrackIdx(span.track))
+                            && matcher.has_name(NameIdx(span.name))
+                            && matcher.has_duration(span.dur_ns)
+                    });
+                    for store in &stores {
+                        let what = format!("{filter:?} {from_ns:?}..{to_ns:?} {:?}", scope.tracks);
+                        assert_totals(&totals(store, filter, &scope).0, &expected, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_spans_in_any_shape_of_ledger_add_up(
+        (tracks, lanes, rows, seed) in (1u32..6, 1u16..6, 1u64..80, any::<u64>()),
+        (slice_rows, leaf_rows, fan_out) in (1u64..40, 1u64..40, 2u32..6),
+        first_ns in prop_oneof![Just(0), Just(i64::MIN), Just(i64::MAX - 9000), any::<i64>()],
+        budget_bytes in prop_oneof![Just(1usize << 20), 0usize..60_000],
+    ) {
+        let spans = spans(tracks, lanes, rows, seed, first_ns);
+        let shape = LedgerShape { rows_min: 1, slice_rows, leaf_rows, fan_out, sketch_slices: 4 };
+        let (_, snapshot) = store(&spans, Some(shape), budget_bytes);
+        let mut random = Sequence(seed);
+        for (from_ns, to_ns) in ranges(&snapshot, &mut random, 8) {
+            let track = TrackIdx(random.below(tracks.into()) as u32);
+            let in_range = Scope::from_range(from_ns, to_ns);
+            for scope in [in_range.clone(), in_range.with_tracks(&[track])] {
+                let in_scope = |span: &Span| scope.tracks.contains(TrackIdx(span.track));
+                let what = format!("{from_ns:?}..{to_ns:?} {:?}", scope.tracks);
+                assert_totals(&totals(&snapshot, "", &scope).0, &expected(&spans, from_ns, to_ns, in_scope), &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn totals_do_not_depend_on_the_number_of_threads() {
+    let spans = spans(5, 3, 400, 57, 0);
+    for shape in [None, Some(SMALL)] {
+        let (_, snapshot) = store(&spans, shape, 1 << 20);
+        let scope = Scope::from_range(Some(1000), None);
+        let expected = totals(&snapshot, "", &scope);
+        for threads in 1..5 {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(|| totals(&snapshot, "", &scope)) == expected, "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_node_is_swept_instead_and_said() {
+    let spans = spans(3, 3, 400, 5, 0);
+    let (file, snapshot) = store(&spans, Some(SMALL), 1 << 20);
+    let ledger = snapshot.store().ledger().expect("a ledger");
+    let everything = expected(&spans, None, None, |_| true);
+    let tree = ledger.tree(None).expect("the tree of all tracks");
+    let (nodes, _) = ledger.cover(tree, 0, ledger.bounds_ns().len() as u32 - 1);
+    let (sketches, _) = ledger.cover(ledger.sketches().expect("sketches"), 0, ledger.bounds_ns().len() as u32 - 1);
+    for node in [nodes[0], sketches[0]] {
+        let at = ledger.offset(node);
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+    }
+    let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
+    let (totals, work) = totals(&damaged, "", &Scope::default());
+    assert_totals(&totals, &everything, "a damaged store");
+    assert_eq!((work.damaged_nodes, damaged.store().damaged()), (1, 2));
+}
+
+#[test]
+fn work_for_a_range_grows_with_the_logarithm_of_the_spans() {
+    let work = |rows: u64| {
+        let spans = spans(4, 2, rows, 9, 0);
+        let shape = LedgerShape { slice_rows: 64, leaf_rows: 64, ..SMALL };
+        let (_, snapshot) = store(&spans, Some(shape), 1 << 24);
+        let end_ns = snapshot.end_ns();
+        let scope = Scope::from_range(Some(end_ns / 7), Some(end_ns / 7 * 5));
+        let whole = totals(&snapshot, "", &scope).1;
+        let track = totals(&snapshot, "", &scope.with_tracks(&[TrackIdx(0)])).1;
+        (whole, track)
+    };
+    let (few, many) = (work(200), work(20_000));
+    // A hundred times the spans are some four levels of three more: up to 16 nodes.
+    for (few, many) in [(few.0, many.0), (few.1, many.1)] {
+        assert!(many.nodes <= few.nodes + 17, "{many:?} after {few:?}");
+        assert!(many.sweeps <= few.sweeps + 8, "{many:?} after {few:?}");
+    }
+    assert!(many.1.nodes > 0, "a track has a tree of its own: {many:?}");
+}
+
+#[test]
+fn a_budget_without_room_for_a_ledger_means_none() {
+    let spans = spans(2, 2, 100, 3, 0);
+    let (_, snapshot) = store(&spans, Some(SMALL), 1000);
+    assert!(snapshot.store().ledger().is_none());
+    let everything = expected(&spans, None, None, |_| true);
+    assert_totals(&totals(&snapshot, "", &Scope::default()).0, &everything, "no ledger");
+}
