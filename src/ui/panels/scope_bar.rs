@@ -119,7 +119,7 @@ fn part(ui: &mut Ui, text: &str, cross_label: &str, theme: &Theme) -> bool {
 }
 
 fn cross(ui: &mut Ui, label: &str, theme: &Theme) -> bool {
-    let text = RichText::new("\u{d7}").color(theme.weak_text);
+    let text = RichText::new("\u{d7}").size(15.0).color(theme.weak_text);
     let response = ui.add(egui::Button::new(text).frame(false).small());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, label));
     response.on_hover_text(label).clicked()
