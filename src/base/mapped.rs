@@ -21,6 +21,7 @@ pub(crate) struct Mapped {
 }
 
 /// A map that is in use, for the message about a page of it that is lost.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux tells which page is lost"))]
 struct LiveMap {
     number: u64,
     path: PathBuf,
@@ -78,6 +79,7 @@ pub(crate) fn forget_runtime_handler() {
 /// A sentence about the maps of which a page cannot be read any more: those of files that are shorter
 /// by now, or else all.
 #[must_use]
+#[cfg(target_os = "linux")]
 pub(crate) fn describe_lost_page() -> String {
     let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
     let cut = live.iter().find_map(|map| {

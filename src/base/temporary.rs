@@ -20,6 +20,7 @@ const PREFIX: &str = ".longspan-";
 const EXTENSION: &str = ".tmp";
 
 /// Makes a number of a temporary one that no other has: more digits than a count ever gets.
+#[cfg(unix)]
 const UNUSED_DIGITS: &str = "0000000000";
 
 /// Who may read a temporary file.
@@ -144,6 +145,7 @@ impl Drop for Temporary {
 
 /// Removes the temporaries of this process for good: none is made or published any more. For a program that is about to
 /// end; threads that ask for a temporary wait for ever.
+#[cfg(unix)]
 pub(crate) fn remove_all() {
     let mut live = live();
     for (path, is_folder) in std::mem::take(&mut *live) {

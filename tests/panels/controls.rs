@@ -24,8 +24,21 @@ const PANELS: [(&str, &str); 8] = [
 
 /// The last columns of the table of statistics and the last lines of the preferences: both scroll where there is no
 /// room for all of them.
-const SCROLLED: [&str; 9] =
-    ["p99", "Min", "Max", "On", "Off", "In a tab here", "In a window of its own", "Kept as it is", "Marked"];
+const SCROLLED: [&str; 13] = [
+    "p99",
+    "Min",
+    "Distinct",
+    "Deviation",
+    "p90",
+    "p95",
+    "Max",
+    "On",
+    "Off",
+    "In a tab here",
+    "In a window of its own",
+    "Kept as it is",
+    "Marked",
+];
 
 /// Requires a name for every control, and a place on the screen for every button, where a pointer can reach it.
 fn check(session: &mut Session, size: Vec2, what: &str) {

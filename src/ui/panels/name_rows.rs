@@ -29,15 +29,15 @@ enum NameColumn {
     Total,
     Share,
     Own,
-    Distinct,
     Mean,
-    Deviation,
     Median,
-    P90,
-    P95,
     P99,
     Min,
     Max,
+    Distinct,
+    Deviation,
+    P90,
+    P95,
 }
 
 impl NameColumn {
@@ -47,15 +47,15 @@ impl NameColumn {
         Self::Total,
         Self::Share,
         Self::Own,
-        Self::Distinct,
         Self::Mean,
-        Self::Deviation,
         Self::Median,
-        Self::P90,
-        Self::P95,
         Self::P99,
         Self::Min,
         Self::Max,
+        Self::Distinct,
+        Self::Deviation,
+        Self::P90,
+        Self::P95,
     ];
 
     /// The number of a row in this column, in the order of columns of the copied table.
@@ -93,15 +93,15 @@ pub(super) const COLUMNS: [TableColumn; NameColumn::ALL.len()] = [
     number("Total"),
     TableColumn { width: 58.0, is_sortable: false, ..number("Share") },
     number("Self"),
-    number("Distinct"),
     number("Mean"),
-    number("Deviation"),
     number("p50"),
-    number("p90"),
-    number("p95"),
     number("p99"),
     number("Min"),
     number("Max"),
+    number("Distinct"),
+    number("Deviation"),
+    number("p90"),
+    number("p95"),
 ];
 
 /// The column that rows are sorted by at first.
