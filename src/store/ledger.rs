@@ -22,7 +22,8 @@ use crate::model::{NameIdx, TrackIdx};
 /// The sizes of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LedgerShape {
-    /// Traces with fewer spans have no ledger: a sweep over all of them is as fast.
+    /// Traces with fewer spans have no ledger: a sweep over all of them is as fast. Nor have those with fewer than four
+    /// spans a lane.
     pub(crate) rows_min: u64,
     /// Spans of all tracks that start in a slice, at least. A sweep of both edges takes some 20 ms.
     pub(crate) slice_rows: u64,

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::append::AppendFile;
-use super::lane::LaneIdx;
+use super::lane::{LaneIdx, LaneInfo, LaneKind};
 use super::ledger::{LedgerIndex, LedgerShape, NodeItem, NodeRecord, TreeIndex, level_counts};
 use super::read::Store;
 use super::sums::{ByName, NameSums, SketchTable, SumTable, merge_sorted};
@@ -48,7 +48,7 @@ struct TrackBuild {
     track: TrackIdx,
     lanes: Range<u32>,
     rows: u64,
-    tree: Option<TreeBuilder<NameSums>>,
+    tree: Option<Box<TreeBuilder<NameSums>>>,
 }
 
 /// Builds the ledger of all rows of `store`, whose file `out` appends to. `None` for a small trace, for one with more
@@ -62,14 +62,15 @@ pub(super) fn build(
     out: &mut AppendFile,
 ) -> io::Result<Option<LedgerIndex>> {
     let shape = &context.shape;
-    let mut tracks = span_tracks(store);
-    let rows: u64 = tracks.iter().map(|track| track.rows).sum();
-    if rows < shape.rows_min.max(1) {
+    let (rows, lanes) = span_rows(store);
+    // A slice begins with the spans that are open, at most one a lane, so it has several times as many rows. Millions of
+    // lanes with few rows each get no ledger, nor the memory that it takes.
+    let open_rows = 4 * lanes;
+    if rows < shape.rows_min.max(open_rows).max(1) {
         return Ok(None);
     }
-    let span_lane_count: u64 = tracks.iter().map(|track| track.lanes.len() as u64).sum();
-    // Each slice begins with the spans that are open, at most one a lane: it has several times as many rows.
-    let bounds_ns = slice_bounds(store, &tracks, shape.slice_rows.max(4 * span_lane_count));
+    let mut tracks = span_tracks(store);
+    let bounds_ns = slice_bounds(store, &tracks, shape.slice_rows.max(open_rows));
     let slices = bounds_ns.len() - 1;
     let names = store.meta().names.len();
     let Some(plan) = MemoryPlan::new(context, names, slices, rows) else { return Ok(None) };
@@ -119,7 +120,7 @@ pub(super) fn build(
             sketches.close_leaf(band.end).map_err(io::Error::other)?;
             sketches.write(out)?;
         }
-        for tree in tracks.iter_mut().filter_map(|track| track.tree.as_mut()) {
+        for tree in tracks.iter_mut().filter_map(|track| track.tree.as_deref_mut()) {
             tree.write(out)?;
         }
         context.progress.advance(band.len() as u64);
@@ -137,6 +138,15 @@ struct TaskTables {
     sums: SumTable,
     /// The spread of durations since the last leaf of sketches; `None` if sketches have no room.
     sketches: Option<SketchTable>,
+}
+
+/// How many spans of events there are, and in how many lanes.
+fn span_rows(store: &Store) -> (u64, u64) {
+    let tracks = &store.meta().tracks.tracks;
+    let lanes = (0..store.lane_count()).map(|lane| store.lane(LaneIdx(lane)).info());
+    let is_event = |info: &LaneInfo| tracks.get(info.track.index()).is_some_and(|track| !track.key.kind.is_derived());
+    let spans = lanes.filter(|info| info.kind == LaneKind::Spans && is_event(info));
+    spans.fold((0, 0), |(rows, lanes), info| (rows + info.rows, lanes + 1))
 }
 
 /// The tracks of events that have spans, in order.
@@ -211,7 +221,7 @@ impl MemoryPlan {
     fn new(context: &LedgerContext<'_>, names: usize, slices: usize, rows: u64) -> Option<Self> {
         let LedgerContext { shape, budget_bytes, .. } = context;
         let used = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX).min(names);
-        let slice = SumTable::bytes(names, used(shape.slice_rows.max(rows / slices as u64)));
+        let slice = SumTable::bytes(names, used(shape.slice_rows.max(rows / slices as u64))).max(1);
         let threads = rayon::current_num_threads() * slice;
         let levels = level_counts(slices, shape.fan_out as usize).count();
         let whole = levels * names * size_of::<(NameIdx, NameSums)>();
@@ -247,7 +257,8 @@ impl MemoryPlan {
             let bytes = (levels + 1) * used * size_of::<(NameIdx, NameSums)>();
             let Some(rest) = left.checked_sub(bytes) else { return };
             left = rest;
-            tracks[track].tree = Some(TreeBuilder::new(Some(tracks[track].track), shape.fan_out, shape.leaf_rows));
+            let tree = TreeBuilder::new(Some(tracks[track].track), shape.fan_out, shape.leaf_rows);
+            tracks[track].tree = Some(Box::new(tree));
         }
     }
 }
