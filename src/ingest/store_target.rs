@@ -145,7 +145,13 @@ impl StoreTarget {
             }
             published => published?,
         };
-        if let Err(error) = cache.shrink_to(self.cache_bytes_max, Some(key)) {
+        let earlier = cache.remove_earlier_versions();
+        if let Ok(removed @ 1..) = earlier {
+            let stores = if removed == 1 { "1 sorted store" } else { &format!("{removed} sorted stores") };
+            self.notes
+                .push(format!("{stores} of an earlier version removed: their traces are sorted again when opened."));
+        }
+        if let Err(error) = earlier.and_then(|_| cache.shrink_to(self.cache_bytes_max, Some(key))) {
             let folder = cache.folder().display();
             self.notes.push(format!("Old stores in {folder} cannot be removed ({error})."));
         }

@@ -5,12 +5,12 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::format::VERSION;
+use super::format::{Trailer, VERSION};
 use super::read::{Store, StoreError};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::files;
@@ -211,6 +211,19 @@ impl Cache {
         Ok(removed_bytes)
     }
 
+    /// Removes the stores of earlier versions, which no load can use any more, and returns how many there were. Those of
+    /// later versions belong to another installation. Fails if the folder or a store cannot be removed.
+    pub(crate) fn remove_earlier_versions(&self) -> io::Result<u64> {
+        let mut removed = 0;
+        for entry in self.entries()? {
+            if version_of(&entry.path).is_some_and(|version| version < VERSION) {
+                fs::remove_file(&entry.path)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
     fn path_of(&self, key: &CacheKey) -> PathBuf {
         self.folder.join(format!("{}.{STORE_EXTENSION}", key.0))
     }
@@ -221,6 +234,16 @@ impl Building {
     pub(crate) fn file(&self) -> io::Result<File> {
         self.0.open_file()
     }
+}
+
+/// The version of a kept store; `None` if it has no end that tells.
+fn version_of(path: &Path) -> Option<u32> {
+    const TAIL_BYTES: usize = 32;
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::End(-(TAIL_BYTES as i64))).ok()?;
+    let mut tail = [0; TAIL_BYTES];
+    file.read_exact(&mut tail).ok()?;
+    Trailer::version_of(&tail)
 }
 
 /// Removes what killed loads have left in the folder.
@@ -294,6 +317,24 @@ mod tests {
             assert!(cache.get(&key).is_none(), "cut at {damage}");
             assert!(!path.exists());
         }
+    }
+
+    #[test]
+    fn stores_of_earlier_versions_go_and_all_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let keys = ["earlier", "own", "later", "cut"].map(|key| CacheKey(key.into()));
+        let paths = keys.each_ref().map(|key| build_empty(&cache, key));
+        for (path, version) in [(&paths[0], VERSION - 1), (&paths[2], VERSION + 1)] {
+            let mut bytes = fs::read(path).unwrap();
+            let at = bytes.len() - 24;
+            bytes[at..at + 4].copy_from_slice(&version.to_le_bytes());
+            fs::write(path, bytes).unwrap();
+        }
+        fs::write(&paths[3], "short").unwrap();
+        assert_eq!(cache.remove_earlier_versions().unwrap(), 1);
+        assert_eq!(paths.map(|path| path.exists()), [false, true, true, true]);
+        assert_eq!(cache.remove_earlier_versions().unwrap(), 0);
     }
 
     #[test]

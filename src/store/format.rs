@@ -101,6 +101,14 @@ impl Trailer {
         whole.then_some(trailer)
     }
 
+    /// The version of the store that ends with `tail`, 32 bytes or more. All versions end alike.
+    #[must_use]
+    pub(crate) fn version_of(tail: &[u8]) -> Option<u32> {
+        let last = tail.last_chunk::<24>()?;
+        let (version, magic) = (last.first_chunk::<4>()?, last.get(8..16)?);
+        (magic == MAGIC).then(|| u32::from_le_bytes(*version))
+    }
+
     /// The bytes of a section, if they are those that were written.
     #[must_use]
     pub(crate) fn section<'a>(&self, file: &'a [u8], section: Section) -> Option<&'a [u8]> {
