@@ -291,16 +291,14 @@ fn run(
         .par_chunks(4)
         .flat_map_iter(|nodes| {
             pool.with(|table| {
-                let is_intact = |node: &_| {
-                    store.ledger_node(*node, |name, sums: NameSums| {
+                let mut damaged = nodes.to_vec();
+                damaged.retain(|&node| {
+                    !store.ledger_node(node, |name, sums: NameSums| {
                         if matcher.has_name(name) {
                             table.sums.merge(name, &sums);
                         }
                     })
-                };
-                let mut damaged = nodes.to_vec();
-                let mut is_intact = is_intact;
-                damaged.retain(|node| !is_intact(node));
+                });
                 damaged
             })
         })
