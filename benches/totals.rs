@@ -30,15 +30,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let numbers: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
     let file = words.iter().map(PathBuf::from).find(|path| path.is_file());
     let folder = tempfile::tempdir()?;
-    let (path, cache) = match &file {
-        Some(path) => (path.clone(), LoadOptions::default().cache),
-        None => {
-            let path = folder.path().join("made.longspan");
-            let spans = numbers.first().copied().unwrap_or(SPANS);
-            let synth = Synth::new(SynthOptions { spans, threads: THREADS, ..SynthOptions::default() });
-            write::write_native(&synth, std::fs::File::create(&path)?)?;
-            (path, CachePolicy::Folder(folder.path().join("cache")))
-        }
+    let (path, cache) = if let Some(path) = &file {
+        (path.clone(), LoadOptions::default().cache)
+    } else {
+        let path = folder.path().join("made.longspan");
+        let spans = numbers.first().copied().unwrap_or(SPANS);
+        let synth = Synth::new(SynthOptions { spans, threads: THREADS, ..SynthOptions::default() });
+        write::write_native(&synth, std::fs::File::create(&path)?)?;
+        (path, CachePolicy::Folder(folder.path().join("cache")))
     };
     let count = numbers.last().copied().filter(|_| file.is_some() || numbers.len() > 1);
     let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(RANGES);

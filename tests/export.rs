@@ -107,7 +107,12 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
         }
         all.push((seen, row.row.value));
     }
-    // Flow ids are arbitrary, so flows are numbered in the order of all other fields.
+    number_flows(all)
+}
+
+/// The rows in order, with their flows numbered in the order of all other fields: ids of flows are arbitrary.
+fn number_flows(mut all: Vec<(Seen, u64)>) -> Vec<Seen> {
+    all.iter_mut().for_each(|(row, _)| row.flow = row.flow.map(|(_, binds)| (0, binds)));
     all.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut flows: BTreeMap<u64, usize> = BTreeMap::new();
     let numbered = all.into_iter().map(|(mut row, id)| {
@@ -540,6 +545,10 @@ fn as_json_says(mut rows: Vec<Seen>) -> Vec<Seen> {
             row.track = "Async".into();
         }
     }
-    rows.sort();
-    rows
+    // The numbers of flows went by what is left out as well.
+    let with_ids = rows.into_iter().map(|row| {
+        let id = row.flow.map_or(0, |(id, _)| id as u64);
+        (row, id)
+    });
+    number_flows(with_ids.collect())
 }

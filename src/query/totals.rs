@@ -192,9 +192,7 @@ impl GrowingTotals {
         for (name, sums) in table.sums.drain() {
             totals.row(name).add(&sums);
         }
-        for (name, sketch) in table.sketches.drain() {
-            totals.row(name).sketch.merge(sketch);
-        }
+        table.sketches.drain().for_each(|(name, sketch)| totals.row(name).sketch.merge(sketch));
     }
 }
 
@@ -342,7 +340,8 @@ fn sweep_into(store: &Store, sweep: &Sweep, rows: impl BlockFilter, table: &mut 
     if sweep.counts_open {
         swept.count_open(sweep.to_ns, sums, &mut count);
     }
-    if sweep.to_ns > sweep.from_ns {
+    // The largest time stands for no end: a span may start right there.
+    if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
         swept.sum_to(sweep.to_ns, sums, &mut count);
     }
 }

@@ -2,6 +2,7 @@
 //! not ask which one is meant.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use crate::code::{code_of, is_word, without_tests, words};
 
@@ -20,7 +21,7 @@ fn shared_names(files: &[(String, String)], allowed: &[&str]) -> Vec<String> {
     let mut homes = BTreeMap::<String, BTreeSet<&str>>::new();
     for (path, text) in files {
         let is_test = path.ends_with("_tests.rs") || !path.starts_with("src/");
-        if is_test || !path.ends_with(".rs") {
+        if is_test || Path::new(path).extension().is_none_or(|ending| ending != "rs") {
             continue;
         }
         for name in visible_types(path, &without_tests(path, &code_of(text))) {

@@ -327,6 +327,20 @@ fn work_for_a_range_grows_with_the_logarithm_of_the_spans() {
 }
 
 #[test]
+fn a_span_at_the_largest_time_is_in_a_range_without_end() {
+    let spans = [Span { track: 0, lane: 0, start_ns: i64::MAX, dur_ns: 0, name: 4 }];
+    for shape in [None, Some(SMALL)] {
+        let (_, snapshot) = store(&spans, shape, 1 << 20);
+        for from in [None, Some(0), Some(i64::MAX)] {
+            let expected = expected(&spans, from, None, |_| true);
+            assert_totals(&totals(&snapshot, "", &Scope::from_range(from, None)).0, &expected, &format!("{from:?}"));
+            let before = totals(&snapshot, "", &Scope::from_range(from, Some(i64::MAX - 1))).0;
+            assert!(before.by_name().is_empty(), "{from:?}");
+        }
+    }
+}
+
+#[test]
 fn a_budget_without_room_for_a_ledger_means_none() {
     let spans = spans(2, 2, 100, 3, 0);
     let (_, snapshot) = store(&spans, Some(SMALL), 1000);
