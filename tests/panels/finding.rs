@@ -137,8 +137,8 @@ fn a_capture_that_was_opened_is_one_click_away_when_the_window_opens_again() {
 #[test]
 fn losses_are_read_out_with_their_number_and_reason() {
     let mut session = Session::with_capture(SCREEN, 1.0);
-    session.until("the number of losses", |session| session.says("Button: 1 loss"));
-    session.click("1 loss");
+    session.until("the number of losses", |session| session.says("Button: 1 import issue"));
+    session.click("1 import issue");
     session.until("the list", |session| session.says("unmatched_end") || session.says("no begin"));
 }
 

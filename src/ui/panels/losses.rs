@@ -14,7 +14,7 @@ pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Comma
         return None;
     }
     let text = match losses.total() {
-        1 => "1 loss".to_owned(),
+        1 => "1 import issue".to_owned(),
         total => format!("{} import issues", grouped_digits(total)),
     };
     let text = RichText::new(text).color(theme.warning);

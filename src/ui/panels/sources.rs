@@ -51,7 +51,7 @@ impl SourcesPanel {
             egui::Grid::new("sources").num_columns(3).spacing([16.0, 6.0]).min_col_width(COLUMN_POINTS).show(
                 ui,
                 |ui| {
-                    for heading in ["File", "Moved by", "Losses"] {
+                    for heading in ["File", "Moved by", "Import issues"] {
                         ui.label(RichText::new(heading).small().color(theme.weak_text));
                     }
                     ui.end_row();
