@@ -10,11 +10,7 @@ use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::table::{RowFormat, json_text};
 use crate::query::Snapshot;
-use crate::query::totals::{GrowingTotals, NameTotals, add_up};
-
-/// The columns that are numbers, in order: a contract with scripts. All but `count` are nanoseconds.
-const NUMBERS: [&str; 12] =
-    ["count", "total", "self", "mean", "p50", "p99", "min", "max", "distinct", "deviation", "p90", "p95"];
+use crate::query::totals::{GrowingTotals, NUMBER_COLUMNS, add_up};
 
 /// Prints the totals by name.
 pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
@@ -35,11 +31,11 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     rows.sort_by_key(|(name, totals)| (u128::MAX - totals.total_ns, snapshot.names().get(*name)));
     to_stdout(|out| {
         if matches!(stats.format, RowFormat::Csv(_)) {
-            writeln!(out, "name,category,{}", NUMBERS.join(","))?;
+            writeln!(out, "name,category,{}", NUMBER_COLUMNS.join(","))?;
         }
         for (name, totals) in rows {
             let name = snapshot.names().get(name);
-            let numbers = numbers(totals);
+            let numbers = totals.numbers();
             if let RowFormat::Csv(cells) = stats.format {
                 cells.write(out, name.text)?;
                 out.write_all(b",")?;
@@ -56,7 +52,7 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
                     Some(category) => json_text(out, category)?,
                     None => out.write_all(b"null")?,
                 }
-                for (column, number) in NUMBERS.into_iter().zip(numbers) {
+                for (column, number) in NUMBER_COLUMNS.into_iter().zip(numbers) {
                     match number {
                         Some(number) => write!(out, ",\"{column}\":{number}")?,
                         None => write!(out, ",\"{column}\":null")?,
@@ -68,24 +64,4 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         }
         Ok(())
     })
-}
-
-/// The numbers of a name, in the order of [`NUMBERS`]; `None` for a deviation that is too large to be counted.
-fn numbers(totals: &NameTotals) -> [Option<u128>; NUMBERS.len()] {
-    let time = |ns: u64| Some(u128::from(ns));
-    let quantile = |part: f64| totals.quantile_ns(part).map(u128::from);
-    [
-        time(totals.count),
-        Some(totals.total_ns),
-        Some(totals.self_ns),
-        time(totals.mean_ns()),
-        quantile(0.5),
-        quantile(0.99),
-        time(totals.min_ns),
-        time(totals.max_ns),
-        Some(totals.union_ns),
-        totals.deviation_ns().map(|ns| ns.round() as u128),
-        quantile(0.9),
-        quantile(0.95),
-    ]
 }

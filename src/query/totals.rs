@@ -60,6 +60,10 @@ pub(crate) struct NameTotals {
     sketch: Sketch,
 }
 
+/// The columns of tables of totals, in order: a contract with scripts.
+pub(crate) const NUMBER_COLUMNS: [&str; 12] =
+    ["count", "total", "self", "mean", "p50", "p99", "min", "max", "distinct", "deviation", "p90", "p95"];
+
 /// Totals by name.
 ///
 /// A trace may have millions of names: a list grows in place, while a map of all this would be in memory twice.
@@ -128,6 +132,28 @@ impl NameTotals {
         let is_counted = self.sketch.count() == self.count;
         let quantile = self.sketch.quantile(part).filter(|_| is_counted)?;
         Some(quantile.clamp(self.min_ns, self.max_ns))
+    }
+
+    /// The numbers of [`NUMBER_COLUMNS`]; `None` for quantiles that are not counted yet, and for a deviation that does
+    /// not fit. All but the count are nanoseconds.
+    #[must_use]
+    pub(crate) fn numbers(&self) -> [Option<u128>; NUMBER_COLUMNS.len()] {
+        let time = |ns: u64| Some(u128::from(ns));
+        let quantile = |part: f64| self.quantile_ns(part).map(u128::from);
+        [
+            time(self.count),
+            Some(self.total_ns),
+            Some(self.self_ns),
+            time(self.mean_ns()),
+            quantile(0.5),
+            quantile(0.99),
+            time(self.min_ns),
+            time(self.max_ns),
+            Some(self.union_ns),
+            self.deviation_ns().map(|ns| ns.round() as u128),
+            quantile(0.9),
+            quantile(0.95),
+        ]
     }
 
     /// The spread of whole durations.

@@ -11,12 +11,12 @@ use crate::base::time::grouped_digits;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
-use crate::query::totals::{NameTotals, Totals};
+use crate::query::totals::{NUMBER_COLUMNS, NameTotals, Totals};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
 
 /// Numbers of a name: a count, and durations in nanoseconds.
-const NUMBERS: usize = 12;
+const NUMBERS: usize = NUMBER_COLUMNS.len();
 
 /// A number of a name; `None` while its durations are being counted, or where it cannot be told.
 type Number = Option<u128>;
@@ -176,7 +176,7 @@ impl NameRows {
 
     /// The rows as comma-separated text in nanoseconds.
     pub(super) fn to_csv(&self, cells: Cells) -> String {
-        let mut csv = b"name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95\n".to_vec();
+        let mut csv = format!("name,category,{}\n", NUMBER_COLUMNS.join(",")).into_bytes();
         for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
             // memory takes everything
             cells.write(&mut csv, &line.text).ok();
@@ -321,25 +321,10 @@ fn sums<'l>(lines: impl Iterator<Item = &'l Line>) -> [u128; NUMBERS] {
 
 fn line(name: NameIdx, totals: &NameTotals, snapshot: &Snapshot) -> Line {
     let row = snapshot.names().get(name);
-    let time = |ns: u64| Some(u128::from(ns));
-    let quantile = |part: f64| totals.quantile_ns(part).map(u128::from);
     Line {
         name,
         text: row.text.to_owned(),
         category: row.category.unwrap_or_default().to_owned(),
-        numbers: [
-            Some(totals.count.into()),
-            Some(totals.total_ns),
-            Some(totals.self_ns),
-            time(totals.mean_ns()),
-            quantile(0.5),
-            quantile(0.99),
-            time(totals.min_ns),
-            time(totals.max_ns),
-            Some(totals.union_ns),
-            totals.deviation_ns().map(|ns| ns as u128),
-            quantile(0.9),
-            quantile(0.95),
-        ],
+        numbers: totals.numbers(),
     }
 }
