@@ -1,12 +1,11 @@
 //! The ledger of a store: sums by name for slices of time, in trees, so that totals of any range come from a few nodes
 //! and two edges instead of all rows.
 //!
-//! One tree covers all tracks of events; every track with many rows has a tree of its own. The leaves of a tree are
-//! runs of consecutive slices, and a node sums up to `fan_out` nodes of the level below, as in "Range queries over
-//! time series" trees of any fan-out. Sums of disjoint slices add up, so any union of nodes is exact.
+//! One tree covers all tracks of events; every track with many rows has a tree of its own. It is a segment tree: its
+//! leaves are runs of consecutive slices, and a node sums up to `fan_out` nodes of the level below. Sums of disjoint
+//! slices add up, so any union of nodes is exact.
 //!
-//! Nodes are checked against their checksums when they are first read. A damaged node has no sums: its time is to be
-//! swept again.
+//! The checksum of a node is verified on its first read. A damaged node has no sums, and its time is swept instead.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Sums of spans by name: what they add up to in one range of time. Sums of ranges that do not overlap add up to the
+//! Sums of spans by name over one range of time: counts, times, whole durations. Sums of disjoint ranges add up to the
 //! sums of the whole, so an index may keep them for slices of time.
 
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub(crate) fn merge_sorted<T: Additive>(into: &mut ByName<T>, from: &[(NameIdx, 
         into.extend_from_slice(from);
         return;
     }
-    let mut rest = add_to_known(into, from);
+    let mut rest = add_in_place(into, from);
     if rest.is_empty() {
         return;
     }
@@ -108,13 +108,13 @@ pub(crate) fn merge_sorted<T: Additive>(into: &mut ByName<T>, from: &[(NameIdx, 
     *into = merged;
 }
 
-/// Adds what `from` has for names of `into` in place, as far as there is no other name. Returns the rest of `from`.
-fn add_to_known<'f, T: Additive>(into: &mut ByName<T>, from: &'f [(NameIdx, T)]) -> &'f [(NameIdx, T)] {
-    let mut known = into.iter_mut();
-    for (added, (name, item)) in from.iter().enumerate() {
-        match known.find(|(known, _)| known >= name) {
-            Some((known, sums)) if known == name => sums.add(item),
-            _ => return &from[added..],
+/// Adds the items of `from` in place, up to the first name that `into` lacks. Returns the rest of `from`.
+fn add_in_place<'f, T: Additive>(into: &mut ByName<T>, from: &'f [(NameIdx, T)]) -> &'f [(NameIdx, T)] {
+    let mut entries = into.iter_mut();
+    for (index, (name, item)) in from.iter().enumerate() {
+        match entries.find(|(entry, _)| entry >= name) {
+            Some((entry, sums)) if entry == name => sums.add(item),
+            _ => return &from[index..],
         }
     }
     &[]

@@ -127,7 +127,8 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         sweep
     }
 
-    /// The lane of the parent of a span that was open at the start of the sweep, if that parent is open as well.
+    /// The lane of the parent of a span that was open at the start of the sweep, if that parent is open as well. A span
+    /// takes the first free lane, so the lane just above usually decides.
     fn parent_at_start(&self, lane: usize) -> u32 {
         let start_ns = self.open[lane].start_ns;
         for above in (0..lane).rev() {
@@ -305,7 +306,7 @@ struct LaneRows<'a> {
     block: usize,
     block_count: usize,
     decoded: Option<Box<DecodedBlock>>,
-    found: Option<Extent<'a>>,
+    current: Option<Extent<'a>>,
     rows: usize,
     /// A bit for each row of the decoded block that passes.
     passing: u64,
@@ -321,8 +322,8 @@ struct DecodedBlock {
 
 impl<'a> LaneRows<'a> {
     fn new(store: &'a Store, index: LaneIdx) -> Self {
-        let (lane, decoded, found) = (store.lane(index), None, None);
-        Self { index, lane, extent: 0, block: 0, block_count: 0, decoded, found, rows: 0, passing: 0, next: 0 }
+        let (lane, decoded, current) = (store.lane(index), None, None);
+        Self { index, lane, extent: 0, block: 0, block_count: 0, decoded, current, rows: 0, passing: 0, next: 0 }
     }
 
     /// Goes to the first row that starts at or after `ts_ns`, and returns the row before it. Rows of a lane do not
@@ -333,13 +334,13 @@ impl<'a> LaneRows<'a> {
             self.enter(0, filter);
             return None;
         };
-        let Some(found) = self.lane.extent(extent) else {
+        let Some(entered) = self.lane.extent(extent) else {
             self.enter(extent + 1, filter);
             return None;
         };
         // The extent begins before the time, so a block of it does as well.
-        let block = found.directory().partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
-        self.enter_block(extent, found, block, filter);
+        let block = entered.directory().partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
+        self.enter_block(extent, entered, block, filter);
         let next = self.decoded.as_ref()?.starts[..self.rows].partition_point(|&start_ns| start_ns < ts_ns);
         self.next = next.checked_sub(1)?;
         let before = self.open_span();
@@ -403,23 +404,23 @@ impl<'a> LaneRows<'a> {
 
     /// Decodes the first block of the first intact extent from `extent` on.
     fn enter(&mut self, extent: usize, filter: &mut impl BlockFilter) {
-        (self.rows, self.next, self.block_count, self.found) = (0, 0, 0, None);
+        (self.rows, self.next, self.block_count, self.current) = (0, 0, 0, None);
         for index in extent..self.lane.extents().len() {
-            if let Some(found) = self.lane.extent(index) {
-                self.enter_block(index, found, 0, filter);
+            if let Some(extent) = self.lane.extent(index) {
+                self.enter_block(index, extent, 0, filter);
                 return;
             }
         }
     }
 
-    fn enter_block(&mut self, index: usize, found: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
-        (self.extent, self.block, self.block_count, self.found) = (index, block, found.blocks(), Some(found));
+    fn enter_block(&mut self, index: usize, extent: Extent<'a>, block: usize, filter: &mut impl BlockFilter) {
+        (self.extent, self.block, self.block_count, self.current) = (index, block, extent.blocks(), Some(extent));
         self.decode(filter);
     }
 
     fn decode(&mut self, filter: &mut impl BlockFilter) {
         (self.rows, self.next) = (0, 0);
-        let Some(extent) = self.found else { return };
+        let Some(extent) = self.current else { return };
         let block = extent.block(self.block);
         let decoded = self.decoded.get_or_insert_with(|| {
             Box::new(DecodedBlock { starts: [0; BLOCK_ROWS], durs: [0; BLOCK_ROWS], names: [0; BLOCK_ROWS] })
