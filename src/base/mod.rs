@@ -10,6 +10,8 @@ pub(crate) mod disk;
 pub(crate) mod ends;
 pub(crate) mod escape;
 pub(crate) mod files;
+#[cfg(test)]
+pub(crate) mod generated_docs;
 pub(crate) mod mapped;
 pub(crate) mod progress;
 pub(crate) mod replace;

@@ -4,13 +4,14 @@ use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use clap_complete::Shell;
 use regex::Regex;
 
 use super::error::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFormat, LowHues,
-    LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowSynth, LowTheme,
-    LowWindow,
+    LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowSynth,
+    LowTheme, LowWindow,
 };
 use super::scope::{ScopeArgs, TimeBounds};
 use super::units::SizeArg;
@@ -44,6 +45,9 @@ pub(super) enum CliCommand {
     CacheList { folder: PathBuf },
     CacheClear { folder: PathBuf },
     Bench { sources: Sources, frames: u32, size: SizeArg, load: Load },
+    Completions { shell: Shell },
+    ManPage { command: Option<String> },
+    ManPages { folder: PathBuf },
 }
 
 /// The options that every load takes.
@@ -205,6 +209,9 @@ impl CliCommand {
                 size: low.size,
                 load: load(low.common)?,
             },
+            Some(LowCommand::Completions(low)) => Self::Completions { shell: low.shell },
+            Some(LowCommand::Man(LowMan { output: Some(folder), .. })) => Self::ManPages { folder },
+            Some(LowCommand::Man(LowMan { command, output: None })) => Self::ManPage { command },
         })
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
@@ -166,6 +167,10 @@ pub(super) enum LowCommand {
     Cache(LowCache),
     /// Measure a scripted zoom from everything to one span and back
     Bench(LowBench),
+    /// Print the script that completes commands and options in a shell
+    Completions(LowCompletions),
+    /// Print a page of the manual, or write them all
+    Man(LowMan),
 }
 
 #[derive(Debug, Args)]
@@ -382,6 +387,22 @@ pub(super) struct LowBench {
     pub(crate) common: LowCommon,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct LowCompletions {
+    /// The shell; bash reads the script from /usr/share/bash-completion/completions/longspan
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowMan {
+    /// The command that the page is about; without it, the program
+    #[arg(conflicts_with = "output")]
+    pub(crate) command: Option<String>,
+    /// Write every page into this folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// The formats of `synth`: the others cannot hold a whole trace in one file.
 fn generated_format() -> impl TypedValueParser<Value = LowFormat> {
     let formats = [LowFormat::Native, LowFormat::Chrome, LowFormat::Perfetto];
@@ -435,4 +456,32 @@ pub(super) enum LowHues {
     #[default]
     Usual,
     Colorblind,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::base::generated_docs::assert_generated;
+
+    #[test]
+    fn help_in_the_docs_is_that_of_the_command_line() {
+        let mut text = String::new();
+        let mut program = LowArgs::command().term_width(110);
+        program.build();
+        write_help(&program, &mut text);
+        assert_generated("cli.md", "the command line", &text);
+    }
+
+    /// Appends the help of a command, then that of its commands.
+    fn write_help(command: &clap::Command, text: &mut String) {
+        let name = command.get_bin_name().unwrap_or_default();
+        let help = command.clone().term_width(110).render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        *text += &format!("### {name}\n\n```text\n{}\n```\n\n", lines.join("\n").trim());
+        for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+            write_help(command, text);
+        }
+    }
 }

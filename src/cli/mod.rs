@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod cache;
+mod completions;
 mod desktop;
 mod dump;
 mod error;
@@ -14,6 +15,7 @@ mod export;
 mod info;
 mod load;
 mod low_args;
+mod man;
 mod messages;
 mod progress_line;
 mod scope;
@@ -110,5 +112,8 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Render { render, load } => window::render(&render, &load),
         CliCommand::Synth(args) => synth::write(&args),
         CliCommand::Bench { sources, frames, size, load } => bench::print(&sources, frames, size, &load),
+        CliCommand::Completions { shell } => completions::print(shell),
+        CliCommand::ManPage { command } => man::print(command.as_deref()),
+        CliCommand::ManPages { folder } => man::write_all(&folder),
     }
 }

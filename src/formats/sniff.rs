@@ -73,6 +73,7 @@ pub(crate) fn names() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::generated_docs::assert_generated;
     use crate::formats::format::Shown;
     use crate::formats::testing::{data, format_of};
 
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_has_the_table_of_formats() {
+    fn formats_in_the_docs_are_those_of_the_table() {
         let row = |format: &Format| {
             let mark = |shown: &Shown| if format.shows.contains(shown) { " x |" } else { " |" };
             format!("| {} |{}\n", format.name, Shown::ALL.iter().map(mark).collect::<String>())
@@ -142,7 +143,6 @@ mod tests {
         let head = format!("| format | {labels} |\n|---|{}\n", "---|".repeat(Shown::ALL.len()));
         let rows = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(row);
         let table = rows.fold(head, |table, row| table + &row);
-        let readme = include_str!("../../README.md");
-        assert!(readme.contains(&table), "README.md should have:\n{table}");
+        assert_generated("formats.md", "the table of formats", &table);
     }
 }

@@ -534,6 +534,27 @@ pub(crate) fn key_of(ctx: &egui::Context, title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::generated_docs::assert_generated;
+
+    #[test]
+    #[cfg(not(target_os = "macos"))] // other names of keys
+    fn keys_in_the_docs_are_those_of_the_table() {
+        let ctx = egui::Context::default();
+        let mut text = String::from("| mouse and held keys | |\n|---|---|\n");
+        GESTURES.iter().for_each(|(keys, what)| text += &format!("| {keys} | {what} |\n"));
+        for menu in Menu::ALL {
+            let entries = TABLE.iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty());
+            let rows = entries.map(|entry| {
+                let keys: Vec<_> = entry.keys.iter().map(|key| format!("`{}`", key_text(&ctx, *key))).collect();
+                format!("| {} | {} |\n", keys.join(", "), entry.title)
+            });
+            let rows: String = rows.collect();
+            if !rows.is_empty() {
+                text += &format!("\n| {} | |\n|---|---|\n{rows}", menu.title());
+            }
+        }
+        assert_generated("keys.md", "the table of commands", &text);
+    }
 
     #[test]
     fn no_key_has_two_meanings_and_no_command_two_names() {

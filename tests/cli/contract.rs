@@ -1,4 +1,4 @@
-//! The contract with scripts: exit statuses, columns, keys, options, and that the README tells the truth about them.
+//! The contract with scripts: exit statuses, columns, keys, options, completions, the manual, and the commands of the README.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -175,26 +175,51 @@ fn progress_is_shown_when_asked_for_and_never_on_stdout() {
 }
 
 #[test]
-fn the_readme_names_every_command_and_option() {
+#[cfg(unix)]
+fn the_commands_of_the_readme_do_what_they_say() {
+    let folder = folder();
+    fs::copy(data("go_trace.json"), folder.path().join("trace.json")).expect("a copy");
+    let program = Path::new(env!("CARGO_BIN_EXE_longspan")).parent().expect("a folder");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README");
+    // Without a command, the line opens the window.
+    let commands = ["stats", "spans", "export"].map(|name| format!("longspan {name} "));
+    let lines = readme.lines().filter(|line| commands.iter().any(|command| line.starts_with(command)));
+    let mut count = 0;
+    for line in lines {
+        let mut shell = std::process::Command::new("sh");
+        shell.current_dir(folder.path()).env("PATH", &path).env("XDG_CACHE_HOME", folder.path().join("cache"));
+        let output = shell.args(["-c", line]).output().expect("a shell");
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        count += 1;
+    }
+    assert!(count >= 3, "{count} commands");
+    assert!(folder.path().join("sorted.pftrace").exists());
+}
+
+#[test]
+fn completions_and_the_manual_know_every_command() {
     let help = longspan(&["--help"]).done();
     let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
-    let commands: Vec<&str> = commands
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
-        .collect();
-    assert!(commands.len() >= 9, "{commands:?}");
-    for name in commands {
-        assert!(readme.contains(&format!("longspan {name}")), "`{name}` is not in the README");
-        let help = longspan(&[name, "--help"]).done();
-        for option in help.split(|c: char| c.is_whitespace() || ",[]<>".contains(c)).filter(|word| word.len() > 2) {
-            // the README has the short form of the one, and need not explain the other
-            if option.starts_with("--") && !["--output", "--help"].contains(&option) {
-                assert!(readme.contains(option), "`{option}` of `{name}` is not in the README");
-            }
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let commands = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let commands: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.len() >= 12, "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = longspan(&["completions", shell]).done();
+        for command in &commands {
+            assert!(script.contains(command), "{command} in {shell}");
         }
     }
+    let pages = folder();
+    longspan(&["man", "-o", text(&pages.path().join("man1"))]).done();
+    for command in commands.iter().filter(|name| **name != "help") {
+        let page = longspan(&["man", command]).done();
+        assert!(page.contains(&format!("longspan {}", command.replace('-', "\\-"))), "{page}");
+        let written = fs::read_to_string(pages.path().join(format!("man1/longspan-{command}.1"))).expect("a page");
+        assert_eq!(written, page);
+    }
+    assert!(pages.path().join("man1/longspan.1").exists() && pages.path().join("man1/longspan-cache-list.1").exists());
+    longspan(&["man", "frobnicate"]).failed(2);
+    longspan(&["man", "stats", "-o", "here"]).failed(2);
 }

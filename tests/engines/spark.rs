@@ -1,12 +1,12 @@
-//! A folder of several captures in Spark, in one process, with the command of the README as written.
+//! A folder of several captures in Spark, in one process, with the command of `docs/sql.md` as written.
 
 use std::process::Command;
 
 use crate::tables::stats;
-use crate::tools::{longspan, output_of, python, readme_blocks, write_requests};
+use crate::tools::{longspan, output_of, python, sql_blocks, write_requests};
 
 #[test]
-fn spark_reads_a_folder_of_captures_with_the_command_of_the_readme() {
+fn spark_reads_a_folder_of_captures_with_the_command_of_the_documents() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let (mut count, mut self_ns, mut captures) = (0, 0, Vec::new());
     for (name, requests) in [("one", 40), ("two", 25), ("three", 3)] {
@@ -22,7 +22,7 @@ fn spark_reads_a_folder_of_captures_with_the_command_of_the_readme() {
         captures.push((format!("{name}.parquet"), 2 * requests));
     }
     captures.sort();
-    let commands = readme_blocks("python");
+    let commands = sql_blocks("python");
     assert_eq!(commands.len(), 1);
     let script = format!(
         "from pyspark.sql import SparkSession\nspark = SparkSession.builder.master('local[1]')\

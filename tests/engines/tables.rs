@@ -1,10 +1,10 @@
-//! The tables for databases, in `DuckDB` with the queries of the README as written, and in pyarrow.
+//! The tables for databases, in `DuckDB` with the queries of `docs/sql.md` as written, and in pyarrow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use crate::tools::{longspan, output_of, python, readme_blocks, write_requests};
+use crate::tools::{longspan, output_of, python, sql_blocks, write_requests};
 
 /// Self time by name, as `stats` adds it up: name, spans, nanoseconds.
 pub(crate) fn stats(capture: &Path) -> BTreeMap<String, (u64, u64)> {
@@ -25,7 +25,7 @@ fn duckdb_answers_the_questions_of_the_readme() {
     longspan(&["export", "-o", folder.path().join("trace.parquet").to_str().expect("text")], &[&capture]);
     let ask = "import duckdb, json, sys\nfor query in sys.argv[1].split(';'):\n    if query.strip():\n        \
         print(json.dumps(duckdb.sql(query).fetchall(), default=float))";
-    let queries = readme_blocks("sql");
+    let queries = sql_blocks("sql");
     assert_eq!(queries.len(), 1);
     let mut duckdb = Command::new(python("requirements.txt"));
     let answers = output_of(duckdb.current_dir(folder.path()).args(["-c", ask, queries[0]]));

@@ -49,10 +49,10 @@ pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// The fenced blocks of a language in the README.
-pub(crate) fn readme_blocks(language: &str) -> Vec<&'static str> {
-    let readme = include_str!("../../README.md");
-    let blocks = readme.split("```").skip(1).step_by(2);
+/// The fenced blocks of a language in `docs/sql.md`.
+pub(crate) fn sql_blocks(language: &str) -> Vec<&'static str> {
+    let document = include_str!("../../docs/sql.md");
+    let blocks = document.split("```").skip(1).step_by(2);
     blocks.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
 }
 

@@ -56,6 +56,9 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["synth", "--spans", "1000", "--format", "perfetto", "-o", "-"], true),
         (vec!["bench", capture, "--cache", &cache, "--frames", "2"], true),
         (vec!["cache", "list", "--cache", &cache], true),
+        (vec!["completions", "bash"], true),
+        (vec!["man"], true),
+        (vec!["man", "stats"], true),
     ];
     let (exported, generated, cleared, picture) = (at("out.json"), at("out.longspan"), at("cleared"), at("out.png"));
     commands.push((vec!["export", capture, "--cache", &cache, "-o", &exported], false));

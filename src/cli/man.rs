@@ -1,0 +1,60 @@
+//! `longspan man`: the pages of the manual, made from the help texts: one of the program, and one of each command.
+
+use std::fs;
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use super::error::CliError;
+use super::low_args::LowArgs;
+use super::stdout::to_stdout;
+use crate::base::escape::escaped;
+
+/// Prints the page of a command, such as `stats` or `cache list`; `None`: of the program.
+///
+/// # Errors
+/// [`CliError::Usage`] for a command that there is not.
+pub(super) fn print(command: Option<&str>) -> Result<(), CliError> {
+    let words = std::iter::once("longspan").chain(command.unwrap_or_default().split_whitespace());
+    let name = words.collect::<Vec<_>>().join("-");
+    let Some(page) = pages().into_iter().find(|page| name_of(page) == name) else {
+        let unknown = escaped(command.unwrap_or_default()).into_owned();
+        return Err(CliError::Usage(format!("there is no command '{unknown}'; `longspan --help` lists them")));
+    };
+    let mut text = Vec::new();
+    Man::new(page).render(&mut text)?;
+    to_stdout(|out| Ok(out.write_all(&text)?))
+}
+
+/// Writes every page into a folder, which is made if there is none.
+pub(super) fn write_all(folder: &Path) -> Result<(), CliError> {
+    let failed = |path: &Path, source| CliError::File { path: path.into(), source };
+    fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
+    for page in pages() {
+        let path = folder.join(format!("{}.1", name_of(&page)));
+        let mut text = Vec::new();
+        Man::new(page).render(&mut text)?;
+        fs::write(&path, text).map_err(|source| failed(&path, source))?;
+    }
+    Ok(())
+}
+
+/// The name of a page: `longspan-cache-list` of `longspan cache list`.
+fn name_of(page: &Command) -> &str {
+    page.get_display_name().unwrap_or_else(|| page.get_name())
+}
+
+/// The program and each of its commands.
+fn pages() -> Vec<Command> {
+    let mut program = LowArgs::command().disable_help_subcommand(true);
+    program.build();
+    let mut pages = Vec::new();
+    add_pages(&program, &mut pages);
+    pages
+}
+
+fn add_pages(command: &Command, pages: &mut Vec<Command>) {
+    pages.push(command.clone());
+    command.get_subcommands().for_each(|command| add_pages(command, pages));
+}
