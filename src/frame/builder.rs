@@ -32,9 +32,9 @@ impl RectBudget {
 pub struct FrameOptions<'a> {
     /// The colours that spans take.
     pub palette: &'a Palette,
-    /// How many rectangles there may be.
+    /// The most rectangles of a picture.
     pub rects: RectBudget,
-    /// Physical pixels for each point.
+    /// Physical pixels per point.
     pub scale: f32,
     /// The filter whose matches keep their full colour; `None`: everything does.
     pub filtered: Option<&'a Filtered>,
@@ -61,7 +61,7 @@ pub struct TimelineFrame {
     pub rects: Vec<Rect>,
     /// The places for names, from top to bottom.
     pub(crate) labels: Vec<Label>,
-    /// How many pixels wide the columns were in which narrow spans share.
+    /// The width in pixels of the columns that narrow spans share.
     pub(crate) column_px: u32,
     /// The reads of this frame; all else came from the cache of tiles.
     pub(crate) read: ReadCount,
@@ -180,7 +180,7 @@ pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &P
     }
 }
 
-/// The lanes in the narrowest columns with which there are few enough rectangles, and how wide these are.
+/// The lanes in the narrowest columns that keep within the limit of rectangles, and the width of these columns.
 fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, Vec<DrawnLane>) {
     /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail fits any budget.
     const COLUMN_PX_MAX: u32 = 16;

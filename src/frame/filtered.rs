@@ -47,7 +47,7 @@ impl FilterView {
 }
 
 impl Filtered {
-    /// A filter of which nothing is known yet.
+    /// A filter that has no results yet.
     #[must_use]
     pub(crate) fn new(matcher: Arc<Matcher>) -> Self {
         Self { matcher, in_view: None, lanes: FxHashMap::default() }

@@ -38,7 +38,7 @@ pub struct LanePosition {
     extent: usize,
     block: usize,
     slot: usize,
-    /// The row that follows, counted from the start of the lane.
+    /// The index of the next row in the lane.
     pub row: u64,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct BlockRows<'a> {
     packed: &'a Block<'a>,
     /// The slot of the first.
     slot: usize,
-    /// The first, counted from the start of the lane.
+    /// The index of the first row in the lane.
     pub(crate) first_row: u64,
     /// The start of each row.
     pub(crate) starts: &'a [i64],
@@ -138,7 +138,7 @@ pub struct LaneCursor<'a> {
     decoded: [Decoded<'a>; DECODED_BLOCKS],
     /// Which of `decoded` is replaced next.
     oldest: usize,
-    /// Where the last search of a block ended: the next one is near.
+    /// The block where the last search ended: the next search begins there, since it is usually near.
     near: BlockIdx,
     /// The reads of this cursor so far.
     pub(crate) count: ReadCount,

@@ -14,7 +14,7 @@ pub struct Description {
     /// The category, if it has one.
     pub(crate) category: Option<String>,
     pub(crate) start_ns: i64,
-    /// How long it takes; 0 for instants.
+    /// The duration; 0 for instants.
     pub(crate) dur_ns: u64,
     /// Whether its end is not in the capture.
     pub(crate) unfinished: bool,
@@ -31,7 +31,7 @@ pub struct Description {
     pub(crate) depth: u16,
     /// The thread's own clock at its start.
     pub(crate) thread_ts_ns: Option<i64>,
-    /// Its duration by the thread's own clock.
+    /// The duration by the clock of the thread.
     pub(crate) thread_dur_ns: Option<i64>,
     /// Its arguments: one JSON object, or empty.
     pub(crate) args_json: String,

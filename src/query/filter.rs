@@ -39,7 +39,7 @@ pub struct Filter {
 /// One condition of a filter.
 #[derive(Debug, Clone)]
 pub struct Term {
-    /// Whether it must not hold.
+    /// Whether the term excludes what it matches.
     pub negated: bool,
     /// The test that must hold or not.
     pub test: Test,
@@ -85,7 +85,7 @@ pub struct SpanPosition {
 /// A test of a text.
 #[derive(Debug, Clone)]
 pub enum TextTest {
-    /// The text is this one.
+    /// The text equals this one.
     Same(String),
     /// It has these letters side by side, in any case. Kept as an expression, which finds them fast.
     Part(Regex),
@@ -115,7 +115,7 @@ impl Filter {
         Ok(Self { terms: words.iter().map(Term::parse).collect::<Result<_, _>>()? })
     }
 
-    /// Whether it asks for everything.
+    /// Whether every row passes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()

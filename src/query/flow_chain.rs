@@ -184,7 +184,7 @@ fn points_of(
     flows: &FxHashSet<u64>,
     cancel: &Cancel,
 ) -> Result<Vec<PlacedPoint>, Cancelled> {
-    /// Rows between two looks at whether to stop: some 100 µs.
+    /// Rows between two checks for cancellation: some 100 µs.
     const ROWS_AT_ONCE: u64 = 4096;
     let info = snapshot.lane(lane);
     let mut cursor = LaneCursor::new(snapshot.store(), lane);

@@ -1,4 +1,4 @@
-//! How the rows that match lie in time: how many start in each of some equal parts of a range.
+//! The distribution of matching rows in time: how many start in each of some equal parts of a range.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

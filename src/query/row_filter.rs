@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use crate::store::LaneIdx;
 use crate::store::details::DetailReader;
 
-/// Judges rows that come lane by lane in order.
+/// Filters rows that come lane by lane, in order.
 pub(crate) struct RowFilter<'a> {
     snapshot: &'a Snapshot,
     matcher: Arc<Matcher>,

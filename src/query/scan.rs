@@ -13,7 +13,7 @@ use crate::store::extent::Extent;
 use crate::store::iforest::LongestNs;
 use crate::store::{Lane, LaneIdx, LaneKind};
 
-/// The part of one lane that is in scope, ready to be passed over.
+/// The part of one lane that is in scope, ready for a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct LaneScan<'a> {
     snapshot: &'a Snapshot,

@@ -36,7 +36,7 @@ const EXTENTS_AT_ONCE: usize = 1024;
 pub struct Hit {
     pub(crate) start_ns: i64,
     pub(crate) row: RowIdx,
-    /// How long it takes; 0 for what is no span.
+    /// The duration; 0 for rows that are not spans.
     pub(crate) dur_ns: u64,
     pub(crate) name: NameIdx,
 }
@@ -216,7 +216,7 @@ impl Hits {
         })
     }
 
-    /// The first hit after that one in the order of hits; the first that starts after a time if `row` is `None`.
+    /// The next hit after `row` in the order of hits; without a row, the first that starts after the time.
     #[must_use]
     pub(crate) fn next(&self, ts_ns: i64, row: Option<RowIdx>) -> Option<Hit> {
         let after = |hit: &Hit| row.map_or(hit.start_ns > ts_ns, |row| hit.key() > (ts_ns, row));
@@ -340,7 +340,7 @@ impl Ord for Head {
     }
 }
 
-/// The rows of a block that match as hits, in order.
+/// The matching rows of a block as hits, in order.
 pub(super) fn hits_of(scan: &LaneScan<'_>, found: &BlockHits<'_>) -> impl DoubleEndedIterator<Item = Hit> + use<> {
     let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
     found.block.starts(&mut starts);

@@ -24,9 +24,9 @@ pub(crate) struct SpanSweep<'a> {
     coming: BTreeSet<(i64, LanePos)>,
     /// The last span of each lane that starts at the time or before.
     begun: BTreeSet<(i64, LanePos)>,
-    /// Ends of spans that run on after the time.
+    /// Ends of spans that are open beyond the time.
     ends: BTreeSet<(i64, LanePos)>,
-    /// Lanes whose last span runs on after the time.
+    /// Lanes whose last span is open beyond the time.
     running: BTreeSet<LanePos>,
     /// Lanes whose last span ends at the time.
     ending: BTreeSet<LanePos>,
@@ -88,7 +88,7 @@ impl<'a> SpanSweep<'a> {
         self.lane_reads
     }
 
-    /// Moves the sweep to a time.
+    /// Advances the sweep to a time.
     pub(crate) fn seek(&mut self, ts_ns: i64) {
         if self.ts_ns == Some(ts_ns) {
             return;

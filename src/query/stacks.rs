@@ -41,7 +41,7 @@ impl NodeIdx {
 pub(crate) struct CallNode {
     /// Always an earlier node; of the root, itself.
     pub(crate) parent: NodeIdx,
-    /// The last name of the path.
+    /// The innermost name of the path.
     pub(crate) name: NameIdx,
     /// Nanoseconds of spans, or samples, of this path and of all that go on from it.
     pub(crate) total: u64,

@@ -267,7 +267,7 @@ struct TaskTable {
     shown: Instant,
 }
 
-/// Tables that tasks take and give back, so that there is one for each thread.
+/// A pool of tables, so that there are no more than threads.
 struct TablePool<'a> {
     tables: Mutex<Vec<TaskTable>>,
     name_count: usize,

@@ -59,7 +59,7 @@ pub(crate) struct Rects {
     layer: Layer,
 }
 
-/// Which canvas of the window rectangles are drawn on. Each keeps what it was given until it is given something else.
+/// The canvas of the window that rectangles are drawn on. Each keeps its instances until it gets others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Layer {
     #[default]

@@ -74,7 +74,7 @@ pub(crate) fn rects(
     #[expect(clippy::cast_possible_truncation, reason = "pixels within a row are exact in an f32")]
     let y_of = |value: f64| band.y1 - (scale.part(value) * height).round() as f32;
     let zero_y = y_of(0.0);
-    // The last value holds on, but nothing is known beyond the capture's end.
+    // The last value holds up to the end of the capture, and no further.
     let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
     let mut last: Option<CounterColumn> = None;
     for cell in cells {

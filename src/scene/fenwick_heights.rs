@@ -27,7 +27,7 @@ impl FenwickHeights {
         Self { heights, fenwick_heights }
     }
 
-    /// One height; 0 where there is none.
+    /// The height at an index; 0 beyond the last.
     #[must_use]
     pub(super) fn height(&self, index: usize) -> u32 {
         self.heights.get(index).copied().unwrap_or(0)

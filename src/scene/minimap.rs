@@ -23,7 +23,7 @@ pub(crate) enum Grip {
 impl Minimap {
     /// The least width of the window that is shown: enough to see it and to take hold of it.
     pub(crate) const WINDOW_MIN_PX: f64 = 6.0;
-    /// How near to an edge takes hold of it.
+    /// The distance within which a drag takes an edge.
     const EDGE_PX: f64 = 5.0;
 
     /// The map of a capture.

@@ -3,7 +3,7 @@
 
 use super::viewport::Viewport;
 
-/// How long a flight takes: long enough to see where it goes, too short to wait for it.
+/// The duration of an animated zoom: long enough to follow, too short to wait for.
 pub(crate) const FLIGHT_SECONDS: f64 = 0.12;
 
 /// A flight from one slice of time to another.
@@ -59,7 +59,7 @@ impl Glide {
         (speed.is_finite() && speed >= MEANT_PX_S).then_some(Self { velocity_px_s })
     }
 
-    /// How far it goes in the next `seconds`, and whether it goes on after them.
+    /// The distance of the next `seconds`, and whether the motion goes on after them.
     pub(crate) fn advance(&mut self, seconds: f64) -> ([f64; 2], bool) {
         /// The seconds in which the speed falls to a third.
         const SLOWING_S: f64 = 0.25;

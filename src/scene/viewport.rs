@@ -73,7 +73,7 @@ impl Viewport {
         self.capture_end_ns
     }
 
-    /// How much time a pixel shows.
+    /// The time that one pixel covers.
     #[must_use]
     pub fn ns_per_px(&self) -> f64 {
         self.ns_per_px

@@ -106,7 +106,7 @@ impl Synth {
     /// # Errors
     /// Only in random order: I/O errors of the temporary file that holds all events meanwhile.
     pub fn produce(&self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
-        /// Ends the generation without being an error.
+        /// Ends the generation early; it is no error.
         struct Enough;
         if self.options.disorder < 1.0 {
             self.generate(&mut |chunk| if sink(chunk) { Ok(()) } else { Err(Enough) }).ok();
@@ -190,8 +190,7 @@ impl Synth {
     }
 }
 
-/// Removes as many of the last events as are too many while so many threads are idle, but of no thread
-/// the first; returns how many.
+/// Removes the last events beyond the limit, but never the first of a thread; returns how many.
 fn cut(events: &mut Vec<Event>, idle: &mut FxHashSet<TrackIdx>, too_many: impl Fn(u64) -> u64) -> u64 {
     let is_first: Vec<bool> = events.iter().map(|event| idle.remove(&event.track)).collect();
     let over = too_many(idle.len() as u64);
@@ -203,7 +202,7 @@ fn cut(events: &mut Vec<Event>, idle: &mut FxHashSet<TrackIdx>, too_many: impl F
     (before - events.len()) as u64
 }
 
-/// Takes one of what is left, if anything is.
+/// Takes one of the remaining spans, if there are any.
 fn take_one(left: &mut u64) -> bool {
     let is_left = *left > 0;
     *left -= u64::from(is_left);

@@ -282,7 +282,7 @@ impl Tiles {
         self.pending
     }
 
-    /// The buckets of the frame of which nothing is known yet.
+    /// The buckets of the frame without any tile.
     #[must_use]
     pub(crate) fn unknown(&self) -> &[(TileOwner, Buckets)] {
         &self.unknown
@@ -322,7 +322,7 @@ impl<T: TileCell> TileMap<T> {
         left
     }
 
-    /// A tile from the two of the width below, if both are known.
+    /// A tile from the two of half its width, if both are loaded.
     fn derive_tile(&self, info: &LaneInfo, key: TileKey) -> Option<Box<[T]>> {
         let width_log2 = key.width_log2.checked_sub(1)?;
         let mut halves: [&[T]; 2] = [&[]; 2];

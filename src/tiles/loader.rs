@@ -43,7 +43,7 @@ pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets)
     }
     // The pixel whose time stays in place while zooming.
     let fixed_px = before.x_from_time(now.start_ns()) * before.ns_per_px() / slower_ns;
-    // How wide a pixel is when these buckets are the widest for it, after one of the halvings to come.
+    // The width of a pixel at the zoom where these buckets become the widest that fit it.
     let narrowest_ns = f64::from(now.buckets().width_log2).exp2();
     let mut next = *now;
     next.zoom(now.ns_per_px() / narrowest_ns, fixed_px.clamp(0.0, now.width_px()));

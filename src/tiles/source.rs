@@ -15,7 +15,7 @@ pub enum TileOwner {
 
 /// A source of tiles. Its work is bounded by the buckets of a query.
 pub trait TileSource: Send + Sync {
-    /// The facts about an owner that need no rows: `None` for one that the source does not have.
+    /// The facts about an owner that need no rows; `None` for an unknown owner.
     fn info(&self, owner: TileOwner) -> Option<LaneInfo>;
     /// Appends the longest span of each bucket that has any, neighbours with the same answer as one cell.
     fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;

@@ -176,7 +176,7 @@ impl LaneCursor<'_> {
         Some(decoded.starts().get(slot)?.saturating_add_unsigned(*decoded.values().get(slot)?))
     }
 
-    /// Has the processor bring a block near that is unpacked soon.
+    /// Prefetches a block that will be unpacked soon.
     pub(super) fn prefetch(&mut self, BlockIdx { extent, block }: BlockIdx) {
         if let Some(extent) = self.extent(extent) {
             mapped::prefetch(extent.packed(block));
