@@ -124,7 +124,7 @@ pub mod query {
         pub use crate::query::filtered::longest;
     }
     pub mod longest {
-        pub use crate::query::longest::longest;
+        pub use crate::query::longest::{LongestSpans, LongestWork, longest};
     }
     pub mod matcher {
         pub use crate::query::matcher::Matcher;

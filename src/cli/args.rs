@@ -82,8 +82,17 @@ pub(super) enum ShowProgress {
 pub(super) struct Spans {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
-    pub(crate) limit: u64,
+    pub(crate) choice: SpanChoice,
     pub(crate) format: RowFormat,
+}
+
+/// Which spans of a scope are printed, in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SpanChoice {
+    /// The first, in order of time, then depth.
+    First { count: u64 },
+    /// The longest, longest first.
+    Longest { count: u64 },
 }
 
 /// The arguments of `longspan stats`.
@@ -154,9 +163,13 @@ impl CliCommand {
             Some(LowCommand::Info(info)) => {
                 Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
             }
-            Some(LowCommand::Spans(LowSpans { rows, limit })) => {
+            Some(LowCommand::Spans(LowSpans { rows, limit, longest })) => {
                 let (Stats { sources, scope, format }, load) = stats(rows)?;
-                let spans = Spans { sources, scope, limit: limit.unwrap_or(u64::MAX), format };
+                let choice = match longest {
+                    Some(count) => SpanChoice::Longest { count },
+                    None => SpanChoice::First { count: limit.unwrap_or(u64::MAX) },
+                };
+                let spans = Spans { sources, scope, choice, format };
                 Self::Spans { spans, load }
             }
             Some(LowCommand::Stats(rows)) => {

@@ -149,7 +149,7 @@ pub(super) enum LowCommand {
     Demo(LowDemo),
     /// Print what a trace holds and how it was loaded
     Info(LowInfo),
-    /// Print the spans of a trace, sorted by time, then depth
+    /// Print the spans of a trace, sorted by time, then depth, or the longest
     Spans(LowSpans),
     /// Print the spans of a trace added up by name, those with the most time first
     Stats(LowRows),
@@ -216,6 +216,9 @@ pub(super) struct LowSpans {
     /// At most so many spans
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+    /// The N longest instead, longest first; what has no end in the trace counts up to the last event of its track
+    #[arg(long, value_name = "N", conflicts_with = "limit")]
+    pub(crate) longest: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -1,20 +1,25 @@
-//! `longspan spans`: the spans of a capture as rows, sorted by time, then depth. Holds one block of
-//! each lane at a time.
+//! `longspan spans`: the spans of a trace as rows, sorted by time, then depth, or from the longest on. Holds one block
+//! of each lane at a time.
 
-use super::args::{Load, Spans};
+use super::args::{Load, SpanChoice, Spans};
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::stdout::rows_to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::csv::span_row;
-use crate::export::table::TableWriter;
+use crate::export::table::{RowFormat, TableRow, TableWriter};
 use crate::query::Snapshot;
+use crate::query::longest::LongestSpans;
+use crate::query::scope::Scope;
 use crate::query::search::{Hit, search};
 
 /// The most spans of one time that are put in order of depth: those of a capture in which all times are
 /// equal are more than fit.
 const TIED_MAX: usize = 64 * 1024;
+
+/// The longest that are looked for at once.
+const PAGE: usize = 1024;
 
 /// Prints the spans that `spans` asks for.
 pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
@@ -24,10 +29,17 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&spans.sources, how)?.store);
     let scope = spans.scope.on(&snapshot)?.spans();
-    let Ok(hits) = search(&snapshot, &scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
+    match spans.choice {
+        SpanChoice::First { count } => print_in_order(&snapshot, &scope, count, spans.format),
+        SpanChoice::Longest { count } => print_longest(&snapshot, &scope, count, spans.format),
+    }
+}
+
+fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<(), CliError> {
+    let Ok(hits) = search(snapshot, scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
     rows_to_stdout(snapshot.store(), |out| {
-        let mut table = TableWriter::begin(out, spans.format)?;
-        let mut left = spans.limit;
+        let mut table = TableWriter::begin(out, format)?;
+        let mut left = count;
         let mut hits = hits.from(i64::MIN).peekable();
         let mut tied: Vec<Hit> = Vec::new();
         while left > 0 {
@@ -42,13 +54,34 @@ fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
             }
             tied.sort_by_key(|hit| (snapshot.lane(hit.row.lane).depth, hit.row));
             for hit in tied.iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
-                let lane = snapshot.lane(hit.row.lane);
-                let unfinished = snapshot.store().lane(hit.row.lane).is_unfinished(hit.row.row);
-                let times = (hit.start_ns, (!unfinished).then_some(hit.dur_ns));
-                table.row(&span_row(&snapshot, lane.track, lane.depth, times, hit.name))?;
+                table.row(&row(snapshot, hit))?;
             }
             left = left.saturating_sub(tied.len() as u64);
         }
         Ok(())
     })
+}
+
+fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<(), CliError> {
+    let mut longest = LongestSpans::new(snapshot, scope);
+    rows_to_stdout(snapshot.store(), |out| {
+        let mut table = TableWriter::begin(out, format)?;
+        let mut left = count;
+        while left > 0 {
+            let page = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
+            let Ok(hits) = longest.page(page, &Cancel::default()) else { break }; // nobody stops it
+            for hit in &hits {
+                table.row(&row(snapshot, hit))?;
+            }
+            left = if hits.len() < page { 0 } else { left - page as u64 };
+        }
+        Ok(())
+    })
+}
+
+fn row<'a>(snapshot: &'a Snapshot, hit: &Hit) -> TableRow<'a> {
+    let lane = snapshot.lane(hit.row.lane);
+    let unfinished = snapshot.store().lane(hit.row.lane).is_unfinished(hit.row.row);
+    let times = (hit.start_ns, (!unfinished).then_some(hit.dur_ns));
+    span_row(snapshot, lane.track, lane.depth, times, hit.name)
 }

@@ -1,50 +1,410 @@
-//! The longest spans that match, longest first, equally long ones in order of time. Reads extents in the order of their
-//! longest span, and stops where what is left cannot be longer.
+//! The longest spans of a scope, longest first, equally long ones in order of time: found as they are asked for.
+//!
+//! A best-first descent. A queue holds parts of the scope, each with a bound on the spans in it: lanes, nodes of their
+//! forests, extents, blocks. The part with the largest bound is replaced by its own parts, until a single span comes
+//! first: none that is left can be longer. So `n` spans cost some `n` paths down the forests, and each lane of the
+//! scope a look at the longest span of its range, whatever the number of rows.
+//!
+//! A filter of names begins with the nodes of the ledger, which know the longest span of each name: the forests know
+//! only the longest of all. Other filters judge the rows of each block that comes first; where hardly any span of those
+//! that are long passes, that is a scan.
 //!
 //! The slow answer: all matches sorted by duration, from the longest.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::scan::LaneScan;
 use super::scope::Scope;
-use super::search::{Hit, hits_of};
+use super::search::Hit;
+use super::slices::{RowsPart, cover_starts, starts_in};
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{NameIdx, TrackIdx};
+use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
-use crate::store::iforest::LongestNs;
+use crate::store::iforest::{self, LongestNs};
+use crate::store::ledger::LedgerNode;
+use crate::store::sums::NameSums;
+use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// At most `count` of them.
+/// The spans of a scope from the longest on. It can be kept between pages: it takes some 100 bytes for each block that
+/// it has read and for each lane.
+#[derive(Debug)]
+pub struct LongestSpans {
+    snapshot: Snapshot,
+    /// Spans only.
+    scope: Scope,
+    /// Ranges of time whose lanes are in the queue; the first is that of the scope.
+    ranges: Vec<RowsPart>,
+    lanes: Vec<LanePart>,
+    queue: BinaryHeap<Part>,
+    /// Spans that were found for a page that was cancelled.
+    ready: Vec<Hit>,
+    reader: DetailReader,
+    work: LongestWork,
+}
+
+/// Work that the longest spans took: repeats exactly for the same questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LongestWork {
+    /// Parts that were taken from the queue, spans included.
+    pub parts: u64,
+    /// Blocks whose rows were judged.
+    pub blocks: u64,
+    /// Nodes of the ledger that were read.
+    pub nodes: u64,
+}
+
+/// Rows of a lane that are in scope.
+#[derive(Debug)]
+struct LanePart {
+    lane: LaneIdx,
+    rows: Range<u64>,
+    /// No span of these that matches is longer.
+    bound_ns: u64,
+}
+
+/// A part of the scope in the queue.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    /// No span in it that matches is longer.
+    bound_ns: u64,
+    /// None of them starts earlier, nor has a smaller index.
+    first: (i64, RowIdx),
+    content: Content,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    /// A node of the tree of a track.
+    Node { node: LedgerNode, track: TrackIdx },
+    /// A lane in one of the ranges, whose rows are not looked up yet.
+    Lane { range: usize },
+    /// A node of the forest above the extents of a lane, with half its number of leaves.
+    Extents { lane: usize, position: usize, half: usize },
+    /// A node of the forest of an extent.
+    Blocks { lane: usize, extent: usize, position: usize, half: usize },
+    /// A span, and which rows of its block are left that are not longer.
+    Row { lane: usize, extent: usize, block: usize, left: u64, name: NameIdx },
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Part {}
+
+impl PartialOrd for Part {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The largest is the next: the longest, and of equally long ones the earliest.
+impl Ord for Part {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.bound_ns, Reverse(self.first)).cmp(&(other.bound_ns, Reverse(other.first)))
+    }
+}
+
+/// The `count` longest spans of a scope that match, or all if they are fewer.
 ///
 /// # Errors
 /// If it was asked to stop.
 pub fn longest(snapshot: &Snapshot, scope: &Scope, count: usize, cancel: &Cancel) -> Result<Vec<Hit>, Cancelled> {
-    let (scope, matcher) = (scope.clone().spans(), &scope.matcher);
-    let scans: Vec<LaneScan<'_>> =
-        scope.lanes(snapshot, matcher).map(|lane| LaneScan::new(snapshot, matcher, &scope, lane)).collect();
-    let mut extents = BinaryHeap::new();
-    for (place, scan) in scans.iter().enumerate() {
-        let longest = scan.lane().forest::<LongestNs>();
-        extents
-            .extend(scan.extents().map(|extent| (longest.get(2 * extent).map_or(u64::MAX, |it| it.0), place, extent)));
+    LongestSpans::new(snapshot, scope).page(count, cancel)
+}
+
+impl LongestSpans {
+    /// Begins with the lanes of a scope. Reads no rows.
+    #[must_use]
+    pub fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
+        let scope = scope.clone().spans();
+        let mut longest = Self {
+            snapshot: snapshot.clone(),
+            ranges: vec![RowsPart { scope: scope.clone(), with_open: true }],
+            scope,
+            lanes: Vec::new(),
+            queue: BinaryHeap::new(),
+            ready: Vec::new(),
+            reader: DetailReader::default(),
+            work: LongestWork::default(),
+        };
+        longest.begin();
+        longest
     }
-    // Shortest first; of equally long ones the latest.
-    let mut best: BTreeSet<(u64, Reverse<Hit>)> = BTreeSet::new();
-    let mut reader = DetailReader::default();
-    while let Some((bound_ns, place, extent)) = extents.pop() {
-        if best.len() >= count && best.first().is_none_or(|(shortest_ns, _)| bound_ns < *shortest_ns) {
-            break;
+
+    /// The next `count` spans; fewer at the end.
+    ///
+    /// # Errors
+    /// If it was asked to stop; the next page begins where this one would have.
+    pub fn page(&mut self, count: usize, cancel: &Cancel) -> Result<Vec<Hit>, Cancelled> {
+        while self.ready.len() < count {
+            if self.work.parts.is_multiple_of(1024) {
+                cancel.check()?;
+            }
+            let Some(part) = self.queue.pop() else { break };
+            self.work.parts += 1;
+            let hit = self.split(part);
+            self.ready.extend(hit);
         }
-        cancel.check()?;
-        let scan = &scans[place];
-        for (_, found) in scan.blocks(extent, 0, &mut reader) {
-            for hit in hits_of(scan, &found) {
-                best.insert((hit.dur_ns, Reverse(hit)));
-                if best.len() > count {
-                    best.pop_first();
-                }
+        Ok(self.ready.drain(..count.min(self.ready.len())).collect())
+    }
+
+    /// The work so far.
+    #[must_use]
+    pub fn work(&self) -> LongestWork {
+        self.work
+    }
+
+    fn begin(&mut self) {
+        let (snapshot, scope) = (self.snapshot.clone(), self.scope.clone());
+        let only_track = only_track(&snapshot);
+        let mut before: Option<(TrackIdx, bool)> = None;
+        for lane in scope.lanes(&snapshot, &scope.matcher) {
+            let track = snapshot.lane(lane).track;
+            // The lanes of a track are neighbours.
+            let known = before.filter(|(known, _)| *known == track).map(|(_, has_nodes)| has_nodes);
+            let has_nodes = known.unwrap_or_else(|| self.push_nodes_of(track, only_track == Some(track)));
+            before = Some((track, has_nodes));
+            if !has_nodes {
+                self.push_lane(lane, 0, u64::MAX);
             }
         }
     }
-    Ok(best.into_iter().rev().map(|(_, Reverse(hit))| hit).collect())
+
+    /// Begins with the nodes of a track's tree, where these know more than the forests; false if not.
+    fn push_nodes_of(&mut self, track: TrackIdx, is_only: bool) -> bool {
+        if self.scope.matcher.is_every_name() || self.snapshot.track(track).key.kind.is_derived() {
+            return false;
+        }
+        let ledger = self.snapshot.store().ledger();
+        // The tree of all tracks is that of the only one.
+        let Some(tree) = ledger.and_then(|ledger| ledger.tree((!is_only).then_some(track))) else { return false };
+        let (nodes, rest) = cover_starts(&self.snapshot, &self.scope, tree);
+        if nodes.is_empty() {
+            return false;
+        }
+        for node in nodes {
+            self.push_node(node, track, u64::MAX);
+        }
+        for range in rest {
+            self.push_range(range, track, u64::MAX);
+        }
+        true
+    }
+
+    /// A node by the longest span that starts in its time and has a name that matches.
+    fn push_node(&mut self, node: LedgerNode, track: TrackIdx, bound_ns: u64) {
+        self.work.nodes += 1;
+        let (matcher, mut longest_ns) = (&self.scope.matcher, None);
+        let is_intact = self.snapshot.store().ledger_node(node, |name, sums: NameSums| {
+            if sums.starts > 0 && matcher.has_name(name) {
+                longest_ns = longest_ns.max(Some(sums.max_ns));
+            }
+        });
+        if !is_intact {
+            return self.push_rows_of(node, track, bound_ns);
+        }
+        let Some(longest_ns) = longest_ns else { return };
+        let bounds_ns = self.snapshot.store().ledger().map_or(&[][..], |ledger| ledger.bounds_ns());
+        let start_ns = bounds_ns.get(node.from as usize).copied().unwrap_or(i64::MIN);
+        let first = (start_ns, RowIdx { lane: LaneIdx(0), row: 0 });
+        self.push(Part { bound_ns: longest_ns.min(bound_ns), first, content: Content::Node { node, track } });
+    }
+
+    /// The lanes of a track in the time of a node.
+    fn push_rows_of(&mut self, node: LedgerNode, track: TrackIdx, bound_ns: u64) {
+        if let Some(range) = starts_in(&self.snapshot, &self.scope, node) {
+            self.push_range(range, track, bound_ns);
+        }
+    }
+
+    fn push_range(&mut self, range: RowsPart, track: TrackIdx, bound_ns: u64) {
+        self.ranges.push(range);
+        for lane in self.snapshot.lanes_of(track).map(LaneIdx) {
+            if self.snapshot.lane(lane).kind == LaneKind::Spans {
+                self.push_lane(lane, self.ranges.len() - 1, bound_ns);
+            }
+        }
+    }
+
+    /// A lane by its longest span in a range. Reads no rows.
+    fn push_lane(&mut self, index: LaneIdx, range: usize, bound_ns: u64) {
+        let lane = self.snapshot.store().lane(index);
+        let (extents, Scope { from_ns, to_ns, .. }) = (lane.extents(), &self.ranges[range].scope);
+        // The last row before the range may reach into it.
+        let first = from_ns.map_or(0, |from_ns| extents.partition_point(|extent| extent.first_start_ns < from_ns));
+        let first = first.saturating_sub(1);
+        let end = to_ns.map_or(extents.len(), |to_ns| extents.partition_point(|extent| extent.first_start_ns < to_ns));
+        let Some(record) = extents.get(first).filter(|_| first < end) else { return };
+        let forest = lane.forest::<LongestNs>();
+        let nodes = iforest::cover(first..end).map(|(position, _)| bound_at(forest, position));
+        let bound_ns = nodes.max().unwrap_or(0).min(bound_ns);
+        let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
+        self.push(Part { bound_ns, first, content: Content::Lane { range } });
+    }
+
+    fn push(&mut self, part: Part) {
+        if self.scope.matcher.may_be_in(LaneKind::Spans, &[], part.bound_ns) {
+            self.queue.push(part);
+        }
+    }
+
+    /// Replaces a part by its own parts; returns it if it is a span.
+    fn split(&mut self, part: Part) -> Option<Hit> {
+        match part.content {
+            Content::Node { node, track } => {
+                let ledger = self.snapshot.store().ledger();
+                let children = ledger.map(|ledger| ledger.children(node)).unwrap_or_default();
+                if children.is_empty() {
+                    self.push_rows_of(node, track, part.bound_ns);
+                }
+                for child in children {
+                    self.push_node(child, track, part.bound_ns);
+                }
+            }
+            Content::Lane { range } => self.look_up(part.first.1.lane, range, part.bound_ns),
+            Content::Extents { lane, position, half: 0 } => self.open(lane, position / 2),
+            Content::Extents { lane, position, half } => {
+                for position in [position - half, position + half] {
+                    self.push_extents(lane, position, half / 2);
+                }
+            }
+            Content::Blocks { lane, extent, position, half: 0 } => self.judge(lane, extent, position / 2),
+            Content::Blocks { lane, extent, position, half } => {
+                for position in [position - half, position + half] {
+                    self.push_blocks(lane, extent, position, half / 2);
+                }
+            }
+            Content::Row { lane, extent, block, left, name } => {
+                if left != 0
+                    && let Some(found) = self.snapshot.store().lane(self.lanes[lane].lane).extent(extent)
+                {
+                    let first_row = self.first_row(lane, extent) + u64::from(found.directory()[block].first_row);
+                    let next = next_row(&found.block(block), left, (self.lanes[lane].lane, first_row));
+                    self.queue.extend(next.map(|(hit, left)| row_part(hit, (lane, extent, block), left)));
+                }
+                let (start_ns, row) = part.first;
+                return Some(Hit { start_ns, row, dur_ns: part.bound_ns, name });
+            }
+        }
+        None
+    }
+
+    /// Looks up which rows of a lane are in a range.
+    fn look_up(&mut self, index: LaneIdx, range: usize, bound_ns: u64) {
+        let (matcher, RowsPart { scope, with_open }) = (&self.scope.matcher, &self.ranges[range]);
+        let scan = if *with_open { LaneScan::new } else { LaneScan::from_starts };
+        let scan = scan(&self.snapshot, matcher, scope, index);
+        let rows = scan.rows.clone();
+        if rows.is_empty() {
+            return;
+        }
+        let nodes: Vec<(usize, usize)> = if matcher.is_every_name() {
+            let records = scan.lane().extents();
+            let first = records.partition_point(|extent| extent.first_row <= rows.start).saturating_sub(1);
+            let end = records.partition_point(|extent| extent.first_row < rows.end);
+            iforest::cover(first..end).collect()
+        } else {
+            // Signatures are in order of the extents, so they are read in one pass.
+            scan.extents().map(|extent| (2 * extent, 0)).collect()
+        };
+        let lane = self.lanes.len();
+        self.lanes.push(LanePart { lane: index, rows, bound_ns });
+        for (position, half) in nodes {
+            self.push_extents(lane, position, half);
+        }
+    }
+
+    fn push_extents(&mut self, lane: usize, position: usize, half: usize) {
+        let LanePart { lane: index, bound_ns, .. } = self.lanes[lane];
+        let kept = self.snapshot.store().lane(index);
+        let bound_ns = bound_at(kept.forest(), position).min(bound_ns);
+        // A node begins with the leaf that is as far to its left as it has leaves on each side.
+        let record = &kept.extents()[first_leaf(position, half)];
+        let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
+        self.push(Part { bound_ns, first, content: Content::Extents { lane, position, half } });
+    }
+
+    /// The blocks of an extent that have rows in scope. None of a damaged extent.
+    fn open(&mut self, lane: usize, extent: usize) {
+        let LanePart { lane: index, rows, .. } = &self.lanes[lane];
+        let Some(found) = self.snapshot.store().lane(*index).extent(extent) else { return };
+        let first_row = self.first_row(lane, extent);
+        let [start, end] = [rows.start, rows.end].map(|row| row.saturating_sub(first_row));
+        let first = found.directory().partition_point(|entry| u64::from(entry.first_row) <= start).saturating_sub(1);
+        let end = found.directory().partition_point(|entry| u64::from(entry.first_row) < end);
+        for (position, half) in iforest::cover(first..end) {
+            self.push_blocks(lane, extent, position, half);
+        }
+    }
+
+    fn push_blocks(&mut self, lane: usize, extent: usize, position: usize, half: usize) {
+        let LanePart { lane: index, bound_ns, .. } = self.lanes[lane];
+        let Some(found) = self.snapshot.store().lane(index).extent(extent) else { return };
+        let bound_ns = bound_at(found.forest(), position).min(bound_ns);
+        let entry = &found.directory()[first_leaf(position, half)];
+        let row = self.first_row(lane, extent) + u64::from(entry.first_row);
+        let first = (entry.first_start_ns, RowIdx { lane: index, row });
+        self.push(Part { bound_ns, first, content: Content::Blocks { lane, extent, position, half } });
+    }
+
+    /// The longest row of a block that matches.
+    fn judge(&mut self, lane: usize, extent: usize, block: usize) {
+        self.work.blocks += 1;
+        let LanePart { lane: index, rows, .. } = &self.lanes[lane];
+        let scan = LaneScan::from_rows(&self.snapshot, &self.scope.matcher, *index, rows.clone());
+        let Some(found) = scan.lane().extent(extent) else { return };
+        let Some(hits) = scan.block(extent, found, block, &mut self.reader) else { return };
+        let longest = next_row(&hits.block, hits.mask, (*index, hits.first_row));
+        self.queue.extend(longest.map(|(hit, left)| row_part(hit, (lane, extent, block), left)));
+    }
+
+    /// The first row of an extent, counted from the start of the lane.
+    fn first_row(&self, lane: usize, extent: usize) -> u64 {
+        self.snapshot.store().lane(self.lanes[lane].lane).extents()[extent].first_row
+    }
 }
+
+/// The track of all spans of events, if there is only one.
+fn only_track(snapshot: &Snapshot) -> Option<TrackIdx> {
+    let lanes = snapshot.capture_lanes().map(|lane| snapshot.lane(lane));
+    let mut tracks = lanes.filter(|lane| lane.kind == LaneKind::Spans).map(|lane| lane.track);
+    let first = tracks.next()?;
+    tracks.all(|track| track == first).then_some(first)
+}
+
+/// The longest of some rows of a block, the first of equals, and which of the rows are left then.
+fn next_row(block: &Block<'_>, mask: u64, (lane, first_row): (LaneIdx, u64)) -> Option<(Hit, u64)> {
+    let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+    block.starts(&mut starts);
+    block.values(&mut durs);
+    let slots = (0..block.rows()).filter(|slot| mask >> slot & 1 != 0);
+    let slot = slots.max_by_key(|&slot| (durs[slot], Reverse(slot)))?;
+    let row = RowIdx { lane, row: first_row + slot as u64 };
+    let hit = Hit { start_ns: starts[slot], row, dur_ns: durs[slot], name: NameIdx(block.name(slot)) };
+    Some((hit, mask & !(1 << slot)))
+}
+
+fn row_part(hit: Hit, (lane, extent, block): (usize, usize, usize), left: u64) -> Part {
+    let content = Content::Row { lane, extent, block, left, name: hit.name };
+    Part { bound_ns: hit.dur_ns, first: (hit.start_ns, hit.row), content }
+}
+
+/// The first leaf of a node of a forest.
+fn first_leaf(position: usize, half: usize) -> usize {
+    (position - (2 * half).saturating_sub(1)) / 2
+}
+
+/// What a node knows of the longest span; nothing of a node that is not there.
+fn bound_at(forest: &[LongestNs], position: usize) -> u64 {
+    forest.get(position).map_or(u64::MAX, |longest| longest.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -136,6 +136,12 @@ impl Matcher {
         self.tracks.as_ref().is_none_or(|tracks| tracks.get(track.index()).copied().unwrap_or(false))
     }
 
+    /// Whether no name is left out.
+    #[must_use]
+    pub(crate) fn is_every_name(&self) -> bool {
+        self.names.is_none()
+    }
+
     /// Whether rows of a name may match.
     #[must_use]
     pub(crate) fn has_name(&self, name: NameIdx) -> bool {

@@ -21,6 +21,7 @@ pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod scope;
 pub(crate) mod search;
+mod slices;
 pub(crate) mod snapshot;
 pub(crate) mod span_sweep;
 pub(crate) mod stacks;
@@ -35,6 +36,8 @@ pub(crate) use snapshot::Snapshot;
 mod aggregate_tests;
 #[cfg(test)]
 mod inside_tests;
+#[cfg(test)]
+mod ledger_traces;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

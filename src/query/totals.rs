@@ -20,6 +20,7 @@ use self::plan::{Plan, Sweep};
 use super::matcher::Matcher;
 use super::scan::LaneScan;
 use super::scope::Scope;
+use super::slices::starts_in;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
@@ -414,7 +415,7 @@ fn count_durations(
             !is_intact
         })
         .collect();
-    parts.extend(damaged.into_iter().filter_map(|node| plan::starts_in(snapshot, scope, node)));
+    parts.extend(damaged.into_iter().filter_map(|node| starts_in(snapshot, scope, node)));
     let scans: Vec<LaneScan<'_>> = parts
         .iter()
         .flat_map(|part| {

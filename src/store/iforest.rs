@@ -111,7 +111,7 @@ pub(crate) fn first_at_least<A: Aggregate + PartialOrd>(nodes: &[A], range: Rang
 }
 
 /// The complete nodes that together hold exactly `range`, from left to right, each with half its number of leaves.
-fn cover(range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+pub(crate) fn cover(range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
     let Range { mut start, end } = range;
     std::iter::from_fn(move || {
         if start >= end {

@@ -291,6 +291,33 @@ impl Ledger {
         (nodes, leaves[first]..leaves[end])
     }
 
+    /// The nodes that a node sums, in order of time; none of a leaf.
+    #[must_use]
+    pub(crate) fn children(&self, node: LedgerNode) -> Vec<LedgerNode> {
+        let leaves = &self.tree_index(node.tree).leaves;
+        let fan_out = (self.index.fan_out as usize).max(2);
+        // The nodes of a level, and how many leaves each has.
+        let (mut below, mut first, mut width) = (None::<(usize, usize, usize)>, 0, 1);
+        for count in level_counts(leaves.len() - 1, fan_out) {
+            if node.node < first + count {
+                let Some((below_first, below_count, below_width)) = below else { return Vec::new() };
+                let number = (node.node - first) * fan_out;
+                let children = number..(number + fan_out).min(below_count);
+                return children
+                    .map(|child| {
+                        let to = leaves[((child + 1) * below_width).min(leaves.len() - 1)];
+                        let (tree, node, from) = (node.tree, below_first + child, leaves[child * below_width]);
+                        LedgerNode { tree, node, from, to }
+                    })
+                    .collect();
+            }
+            below = Some((first, count, width));
+            first += count;
+            width *= fan_out;
+        }
+        Vec::new()
+    }
+
     /// Calls `each` for the items of a node by name: sketches for nodes of the tree of sketches, else sums. False if the
     /// node is damaged: nothing was passed on then.
     #[must_use]
@@ -353,6 +380,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_node_is_its_children_down_to_the_leaves(leaves in 1u32..300, fan_out in 2u32..9) {
+            let ledger = ledger(leaves, fan_out);
+            let mut level = ledger.cover(0, 0, leaves).0;
+            prop_assert_eq!(level.len(), 1);
+            let mut nodes = 0;
+            while !level.is_empty() {
+                nodes += level.len();
+                prop_assert_eq!((level[0].from, level[level.len() - 1].to), (0, leaves));
+                prop_assert!(level.windows(2).all(|pair| pair[0].to == pair[1].from));
+                level = level.into_iter().flat_map(|node| ledger.children(node)).collect();
+            }
+            prop_assert_eq!(nodes, ledger.tree_index(0).nodes.len());
+        }
+
         #[test]
         fn a_cover_is_the_range_without_gaps_in_few_nodes(
             leaves in 1u32..400,

@@ -1,5 +1,6 @@
 //! The contract with scripts: exit statuses, columns, keys, options, completions, the manual, and the commands of the README.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -21,6 +22,7 @@ fn wrong_usage_is_2_and_help_is_0() {
         &["spans", text(&file), "--name", "("],
         &["spans", text(&file), "--from", "2s", "--to", "1s"],
         &["spans", text(&file), "--limit", "-1"],
+        &["spans", text(&file), "--limit", "1", "--longest", "1"],
         &["export", text(&file)],
         &["cache"],
     ] {
@@ -76,7 +78,19 @@ fn options_choose_the_rows_that_a_filter_over_all_rows_chooses() {
 
     assert_eq!(spans(&["--limit", "7"]), all[..7]);
     assert_eq!(spans(&["--limit", "0"]), Vec::<Vec<String>>::new());
+    let by_length = |rows: &[Vec<String>]| {
+        let mut rows = rows.to_vec();
+        rows.sort_by_key(|row| (Reverse(row[1].parse::<i64>().expect("a duration")), ts(row)));
+        rows.into_iter().map(|row| (row[1].clone(), row[0].clone())).collect::<Vec<_>>()
+    };
+    let longest = |options: &[&str]| -> Vec<_> {
+        spans(options).into_iter().map(|row| (row[1].clone(), row[0].clone())).collect()
+    };
+    assert_eq!(longest(&["--longest", "5"]), by_length(&all)[..5]);
+    assert_eq!(longest(&["--longest", "0"]), Vec::new());
+    assert_eq!(longest(&["--longest", "1000000"]), by_length(&all));
     let leaves: Vec<_> = all.iter().filter(|row| row[3].starts_with("le")).cloned().collect();
+    assert_eq!(longest(&["--longest", "1000000", "--filter", "/^le/"]), by_length(&leaves));
     assert!(!leaves.is_empty() && leaves.len() < all.len());
     assert_eq!(spans(&["--name", "^le"]), leaves);
 

@@ -3,6 +3,7 @@
 use crate::model::TrackIdx;
 use crate::query::scan::LaneScan;
 use crate::query::scope::Scope;
+use crate::query::slices::{RowsPart, Slices, cover_starts};
 use crate::query::snapshot::Snapshot;
 use crate::store::LaneIdx;
 use crate::store::ledger::{Ledger, LedgerNode};
@@ -29,14 +30,6 @@ pub(super) struct Sweep {
     pub(super) to_ns: i64,
     /// Whether spans that are open at the start count among those that start here.
     pub(super) counts_open: bool,
-}
-
-/// A scope in bounds of the ledger's slices.
-struct Slices {
-    from: u32,
-    to: u32,
-    /// Whether no span starts before the range.
-    is_from_start: bool,
 }
 
 impl Plan {
@@ -152,57 +145,12 @@ impl Plan {
     }
 }
 
-impl Slices {
-    fn new(ledger: &Ledger, from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
-        let bounds_ns = ledger.bounds_ns();
-        let last = bounds_ns.len() - 1;
-        let from_ns = from_ns.filter(|&from_ns| from_ns > bounds_ns[0]);
-        let from = from_ns.map_or(0, |from_ns| bounds_ns[..last].partition_point(|&bound| bound < from_ns));
-        // The last slice has what starts at its end, which a range up to there has not.
-        let to_ns = to_ns.filter(|&to_ns| to_ns <= bounds_ns[last]);
-        let to =
-            to_ns.map_or(last, |to_ns| bounds_ns[..last].partition_point(|&bound| bound <= to_ns).saturating_sub(1));
-        // There are no more slices than 32 bits count: leaves are numbered by them.
-        Self { from: from as u32, to: to as u32, is_from_start: from_ns.is_none() }
-    }
-}
-
-/// Rows whose durations are counted one by one.
-#[derive(Debug)]
-pub(super) struct DurationPart {
-    pub(super) scope: Scope,
-    /// Whether spans that are open at the start count among those that start in the range.
-    pub(super) with_open: bool,
-}
-
 /// The nodes of sketches within a scope, and the parts of it whose rows they do not have.
-pub(super) fn sketches(snapshot: &Snapshot, scope: &Scope) -> (Vec<LedgerNode>, Vec<DurationPart>) {
-    let everything = || (Vec::new(), vec![DurationPart { scope: scope.clone(), with_open: true }]);
+pub(super) fn sketches(snapshot: &Snapshot, scope: &Scope) -> (Vec<LedgerNode>, Vec<RowsPart>) {
     let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
-    let Some(ledger) = snapshot.store().ledger().filter(|_| is_every_track) else { return everything() };
-    let Some(tree) = ledger.sketches() else { return everything() };
-    let slices = Slices::new(ledger, scope.from_ns, scope.to_ns);
-    let (nodes, covered) = ledger.cover(tree, slices.from, slices.to);
-    if nodes.is_empty() {
-        return everything();
+    let ledger = snapshot.store().ledger().filter(|_| is_every_track);
+    match ledger.and_then(Ledger::sketches) {
+        Some(tree) => cover_starts(snapshot, scope, tree),
+        None => (Vec::new(), vec![RowsPart { scope: scope.clone(), with_open: true }]),
     }
-    let (bounds_ns, mut parts) = (ledger.bounds_ns(), Vec::new());
-    if !(slices.is_from_start && covered.start == 0) {
-        let to_ns = Some(bounds_ns[covered.start as usize]);
-        parts.push(DurationPart { scope: Scope { to_ns, ..scope.clone() }, with_open: true });
-    }
-    if (covered.end as usize) + 1 < bounds_ns.len() {
-        let from_ns = Some(bounds_ns[covered.end as usize]);
-        parts.push(DurationPart { scope: Scope { from_ns, ..scope.clone() }, with_open: false });
-    }
-    (nodes, parts)
-}
-
-/// The rows that a node has the sketches of.
-pub(super) fn starts_in(snapshot: &Snapshot, scope: &Scope, node: LedgerNode) -> Option<DurationPart> {
-    let bounds_ns = snapshot.store().ledger()?.bounds_ns();
-    let is_last = node.to as usize + 1 == bounds_ns.len();
-    let to_ns = (!is_last).then(|| bounds_ns[node.to as usize]);
-    let scope = Scope { from_ns: Some(bounds_ns[node.from as usize]), to_ns, ..scope.clone() };
-    Some(DurationPart { scope, with_open: false })
 }

@@ -1,0 +1,67 @@
+//! The slices of the ledger that lie in a scope, and the parts of the scope at both edges that they leave.
+
+use super::scope::Scope;
+use super::snapshot::Snapshot;
+use crate::store::ledger::{Ledger, LedgerNode};
+
+/// A scope in bounds of the ledger's slices.
+pub(super) struct Slices {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// Whether no span starts before the range.
+    pub(super) is_from_start: bool,
+}
+
+impl Slices {
+    pub(super) fn new(ledger: &Ledger, from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
+        let bounds_ns = ledger.bounds_ns();
+        let last = bounds_ns.len() - 1;
+        let from_ns = from_ns.filter(|&from_ns| from_ns > bounds_ns[0]);
+        let from = from_ns.map_or(0, |from_ns| bounds_ns[..last].partition_point(|&bound| bound < from_ns));
+        // The last slice has what starts at its end, which a range up to there has not.
+        let to_ns = to_ns.filter(|&to_ns| to_ns <= bounds_ns[last]);
+        let to =
+            to_ns.map_or(last, |to_ns| bounds_ns[..last].partition_point(|&bound| bound <= to_ns).saturating_sub(1));
+        // There are no more slices than 32 bits count: leaves are numbered by them.
+        Self { from: from as u32, to: to as u32, is_from_start: from_ns.is_none() }
+    }
+}
+
+/// The rows of a scope, or of a part of it.
+#[derive(Debug, Clone)]
+pub(super) struct RowsPart {
+    pub(super) scope: Scope,
+    /// Whether spans that are open at the start count among those that start in the range.
+    pub(super) with_open: bool,
+}
+
+/// The nodes of a tree in whose time spans of the scope start, and the parts of the scope whose rows they do not have:
+/// all of it if there are no nodes.
+pub(super) fn cover_starts(snapshot: &Snapshot, scope: &Scope, tree: usize) -> (Vec<LedgerNode>, Vec<RowsPart>) {
+    let everything = || (Vec::new(), vec![RowsPart { scope: scope.clone(), with_open: true }]);
+    let Some(ledger) = snapshot.store().ledger() else { return everything() };
+    let slices = Slices::new(ledger, scope.from_ns, scope.to_ns);
+    let (nodes, covered) = ledger.cover(tree, slices.from, slices.to);
+    if nodes.is_empty() {
+        return everything();
+    }
+    let (bounds_ns, mut parts) = (ledger.bounds_ns(), Vec::new());
+    if !(slices.is_from_start && covered.start == 0) {
+        let to_ns = Some(bounds_ns[covered.start as usize]);
+        parts.push(RowsPart { scope: Scope { to_ns, ..scope.clone() }, with_open: true });
+    }
+    if (covered.end as usize) + 1 < bounds_ns.len() {
+        let from_ns = Some(bounds_ns[covered.end as usize]);
+        parts.push(RowsPart { scope: Scope { from_ns, ..scope.clone() }, with_open: false });
+    }
+    (nodes, parts)
+}
+
+/// The rows of a scope that start in the time of a node.
+pub(super) fn starts_in(snapshot: &Snapshot, scope: &Scope, node: LedgerNode) -> Option<RowsPart> {
+    let bounds_ns = snapshot.store().ledger()?.bounds_ns();
+    let is_last = node.to as usize + 1 == bounds_ns.len();
+    let to_ns = (!is_last).then(|| bounds_ns[node.to as usize]);
+    let scope = Scope { from_ns: Some(bounds_ns[node.from as usize]), to_ns, ..scope.clone() };
+    Some(RowsPart { scope, with_open: false })
+}
