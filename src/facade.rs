@@ -123,6 +123,9 @@ pub mod query {
     pub mod filtered {
         pub use crate::query::filtered::longest;
     }
+    pub mod groups {
+        pub use crate::query::groups::{GroupBy, NameKey, PlaceKey, UnknownKey};
+    }
     pub mod longest {
         pub use crate::query::longest::{LongestSpans, LongestWork, longest};
     }

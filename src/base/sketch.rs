@@ -122,6 +122,15 @@ impl Sketch {
         }
     }
 
+    /// The largest part of a quantile that it may be off by: 0 where all durations are kept.
+    #[must_use]
+    pub(crate) fn error(&self) -> f64 {
+        match self {
+            Self::Exact(_) => 0.0,
+            Self::Counted { .. } => 1.0 / f64::from(1u32 << OCTAVE_LOG2),
+        }
+    }
+
     /// The duration that a part of all, 0 to 1, does not exceed; `None` of nothing.
     #[must_use]
     pub(crate) fn quantile(&self, part: f64) -> Option<u64> {

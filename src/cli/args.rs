@@ -10,7 +10,7 @@ use regex::Regex;
 use super::error::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFormat, LowHues,
-    LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowSynth,
+    LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSynth,
     LowTheme, LowWindow,
 };
 use super::scope::{ScopeArgs, TimeBounds};
@@ -22,6 +22,7 @@ use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
+use crate::query::groups::GroupBy;
 use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
@@ -95,11 +96,19 @@ pub(super) enum SpanChoice {
     Longest { count: u64 },
 }
 
+/// The arguments that all commands of rows have.
+struct Rows {
+    sources: Sources,
+    scope: ScopeArgs,
+    format: RowFormat,
+}
+
 /// The arguments of `longspan stats`.
 #[derive(Debug)]
 pub(super) struct Stats {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
+    pub(crate) by: GroupBy,
     pub(crate) format: RowFormat,
 }
 
@@ -164,7 +173,7 @@ impl CliCommand {
                 Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
             }
             Some(LowCommand::Spans(LowSpans { rows, limit, longest })) => {
-                let (Stats { sources, scope, format }, load) = stats(rows)?;
+                let (Rows { sources, scope, format }, load) = row_args(rows)?;
                 let choice = match longest {
                     Some(count) => SpanChoice::Longest { count },
                     None => SpanChoice::First { count: limit.unwrap_or(u64::MAX) },
@@ -172,9 +181,9 @@ impl CliCommand {
                 let spans = Spans { sources, scope, choice, format };
                 Self::Spans { spans, load }
             }
-            Some(LowCommand::Stats(rows)) => {
-                let (stats, load) = stats(rows)?;
-                Self::Stats { stats, load }
+            Some(LowCommand::Stats(LowStats { rows, by })) => {
+                let (Rows { sources, scope, format }, load) = row_args(rows)?;
+                Self::Stats { stats: Stats { sources, scope, by, format }, load }
             }
             Some(LowCommand::Search(LowSearch { capture: files, query, scope, common })) => {
                 let mut scope = scope_args(scope)?;
@@ -230,15 +239,15 @@ impl CliCommand {
 }
 
 /// The arguments of a command that reads rows, and those of its load.
-fn stats(low: LowRows) -> Result<(Stats, Load), CliError> {
+fn row_args(low: LowRows) -> Result<(Rows, Load), CliError> {
     let LowRows { capture: files, scope, name, format, cells, common } = low;
     let format = row_format(format, cells)?;
     let mut scope = scope_args(scope)?;
     if let Some(name) = expression("--name", name)? {
         scope.filter.terms.push(Term { negated: false, test: Test::Name(TextTest::Expression(name)) });
     }
-    let stats = Stats { sources: capture(files)?, scope, format };
-    Ok((stats, load(common)?))
+    let rows = Rows { sources: capture(files)?, scope, format };
+    Ok((rows, load(common)?))
 }
 
 fn row_format(format: LowRowFormat, cells: LowCells) -> Result<RowFormat, CliError> {

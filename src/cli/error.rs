@@ -23,6 +23,9 @@ pub(super) enum CliError {
     /// A generated capture could not be written.
     #[error("{}: cannot write: {source}", path.display())]
     Generated { path: PathBuf, source: WriteError },
+    /// More groups than are told apart.
+    #[error("more than {most} groups of two keys: give a scope of fewer tracks or names, or one key")]
+    TooManyGroups { most: usize },
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),

@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::formats::sniff::names;
+use crate::query::groups::GroupBy;
 
 /// A viewer for trace timelines of a billion spans.
 #[derive(Debug, Parser)]
@@ -151,8 +152,8 @@ pub(super) enum LowCommand {
     Info(LowInfo),
     /// Print the spans of a trace, sorted by time, then depth, or the longest
     Spans(LowSpans),
-    /// Print the spans of a trace added up by name, those with the most time first
-    Stats(LowRows),
+    /// Print the spans of a trace added up by name or by other keys, those with the most time first
+    Stats(LowStats),
     /// Count the spans, instants and samples of a trace that pass a filter
     Search(LowSearch),
     /// Write a trace back, sorted
@@ -219,6 +220,16 @@ pub(super) struct LowSpans {
     /// The N longest instead, longest first; what has no end in the trace counts up to the last event of its track
     #[arg(long, value_name = "N", conflicts_with = "limit")]
     pub(crate) longest: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowStats {
+    #[command(flatten)]
+    pub(crate) rows: LowRows,
+    /// Add up by name, category, thread, process, two of these such as name,thread, or the value of an argument, such as
+    /// arg:url
+    #[arg(long, value_name = "KEYS", default_value = "name")]
+    pub(crate) by: GroupBy,
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,6 @@
-//! `longspan stats`: the spans of a capture added up by name, those with the most time first.
+//! `longspan stats`: the spans of a trace added up by name or by other keys, those with the most time first.
+
+use std::io::{self, Write};
 
 use super::args::{Load, Stats};
 use super::error::CliError;
@@ -6,13 +8,19 @@ use super::load::{load, starting_over};
 use super::progress_line::ProgressLine;
 use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
+use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::check;
-use crate::export::table::{RowFormat, json_text};
+use crate::export::table::{RowFormat, json_id, json_text};
+use crate::model::{Id, NameRow, ProcessIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
-use crate::query::totals::{GrowingTotals, NUMBER_COLUMNS, add_up};
+use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::totals::{GroupValue, GrowingTotals, NUMBER_COLUMNS, NameTotals, Totals, add_up};
 
-/// Prints the totals by name.
+/// The column after the numbers: the largest part of a quantile that it may be off by.
+const QUANTILE_ERROR: &str = "quantile_error";
+
+/// Prints the totals.
 pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
     starting_over(&stats.sources, how, |how| print_once(stats, how))
 }
@@ -20,48 +28,139 @@ pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
 fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&stats.sources, how)?.store);
     let scope = stats.scope.on(&snapshot)?;
-    let (growing, progress) = (GrowingTotals::default(), Progress::default());
+    let (growing, progress) = (GrowingTotals::grouped(stats.by.clone()), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
     add_up(&snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
     drop(line);
     check(snapshot.store())?;
     let totals = growing.into_totals();
-    let mut rows = totals.by_name();
-    // By name where times are the same, since the order of names is that of the capture.
-    rows.sort_by_key(|(name, totals)| (u128::MAX - totals.total_ns, snapshot.names().get(*name)));
+    if totals.by().is_pair() && totals.has_others() {
+        return Err(CliError::TooManyGroups { most: Totals::PAIRS_MAX });
+    }
+    let mut rows = totals.by_group();
+    // By name where times are the same, since the order of names is that of the trace.
+    rows.sort_by(|&(one, numbers), &(other, others)| {
+        let label = |group| cells(&totals, group, &snapshot).into_iter().map(|(_, cell)| cell);
+        let by_label = || label(one).cmp(label(other)).then(one.cmp(&other));
+        others.total_ns.cmp(&numbers.total_ns).then_with(by_label)
+    });
     to_stdout(|out| {
-        if matches!(stats.format, RowFormat::Csv(_)) {
-            writeln!(out, "name,category,{}", NUMBER_COLUMNS.join(","))?;
-        }
-        for (name, totals) in rows {
-            let name = snapshot.names().get(name);
-            let numbers = totals.numbers();
-            if let RowFormat::Csv(cells) = stats.format {
-                cells.write(out, name.text)?;
-                out.write_all(b",")?;
-                cells.write(out, name.category.unwrap_or(""))?;
-                for number in numbers {
-                    out.write_all(b",")?;
-                    number.map_or(Ok(()), |number| write!(out, "{number}"))?;
-                }
-            } else {
-                out.write_all(b"{\"name\":")?;
-                json_text(out, name.text)?;
-                out.write_all(b",\"category\":")?;
-                match name.category {
-                    Some(category) => json_text(out, category)?,
-                    None => out.write_all(b"null")?,
-                }
-                for (column, number) in NUMBER_COLUMNS.into_iter().zip(numbers) {
-                    match number {
-                        Some(number) => write!(out, ",\"{column}\":{number}")?,
-                        None => write!(out, ",\"{column}\":null")?,
-                    }
-                }
-                out.write_all(b"}")?;
+        if let RowFormat::Csv(_) = stats.format {
+            for column in columns(totals.by()) {
+                write!(out, "{column},")?;
             }
-            out.write_all(b"\n")?;
+            writeln!(out, "{},{QUANTILE_ERROR}", NUMBER_COLUMNS.join(","))?;
+        }
+        for (group, numbers) in rows {
+            let cells = cells(&totals, group, &snapshot);
+            match stats.format {
+                RowFormat::Csv(how) => csv_row(out, &cells, numbers, how)?,
+                RowFormat::JsonLines => json_row(out, &cells, numbers)?,
+            }
         }
         Ok(())
     })
+}
+
+/// The label of a group, in one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Cell<'a> {
+    /// Null in JSON, empty else.
+    Nothing,
+    Text(&'a str),
+    Id(&'a Id),
+}
+
+/// The columns that say which group a row is of.
+fn columns(by: &GroupBy) -> Vec<&'static str> {
+    let (name, track) = match by {
+        GroupBy::Argument(_) => return vec!["value", "kind"],
+        GroupBy::Keys { name, track } => (name, track),
+    };
+    let name: &[_] = match name {
+        Some(NameKey::Name) => &["name", "category"],
+        Some(NameKey::Category) => &["category"],
+        None => &[],
+    };
+    let track: &[_] = match track {
+        Some(PlaceKey::Thread) => &["pid", "tid", "process", "thread", "track"],
+        Some(PlaceKey::Process) => &["pid", "process"],
+        None => &[],
+    };
+    [name, track].concat()
+}
+
+/// The same columns of one group.
+fn cells<'a>(totals: &'a Totals, group: SpanGroup, snapshot: &'a Snapshot) -> Vec<(&'static str, Cell<'a>)> {
+    let mut cells = Vec::new();
+    let (name, track) = match totals.by() {
+        GroupBy::Keys { name, track } => (name, track),
+        GroupBy::Argument(_) => {
+            cells.extend(match totals.value(group) {
+                GroupValue::Text(text) => [Cell::Text(text), Cell::Text("value")],
+                GroupValue::Missing => [Cell::Nothing, Cell::Text("missing")],
+                GroupValue::Others => [Cell::Nothing, Cell::Text("others")],
+            });
+            return columns(totals.by()).into_iter().zip(cells).collect();
+        }
+    };
+    let NameRow { text, category } = snapshot.names().get(group.name);
+    let category = category.map_or(Cell::Nothing, Cell::Text);
+    match name {
+        Some(NameKey::Name) => cells.extend([Cell::Text(text), category]),
+        Some(NameKey::Category) => cells.push(category),
+        None => {}
+    }
+    let tables = snapshot.tracks();
+    match track {
+        Some(PlaceKey::Thread) => {
+            let track = snapshot.track(TrackIdx(group.place));
+            let process = &tables.processes[track.process.index()].name;
+            let is_thread = track.key.kind == TrackKind::Thread;
+            let [thread, other] = if is_thread { [&*track.name, ""] } else { ["", &*track.name] };
+            cells.extend([Cell::Id(&track.key.pid), Cell::Id(&track.key.tid)]);
+            cells.extend([Cell::Text(process), Cell::Text(thread), Cell::Text(other)]);
+        }
+        Some(PlaceKey::Process) => {
+            let process = &tables.processes[ProcessIdx(group.place).index()];
+            cells.extend([Cell::Id(&process.pid), Cell::Text(&process.name)]);
+        }
+        None => {}
+    }
+    columns(totals.by()).into_iter().zip(cells).collect()
+}
+
+fn csv_row(out: &mut dyn Write, cells: &[(&str, Cell<'_>)], numbers: &NameTotals, how: Cells) -> io::Result<()> {
+    for (_, cell) in cells {
+        match cell {
+            Cell::Text(text) => how.write(out, text)?,
+            Cell::Id(Id::Text(text)) => how.write(out, text)?,
+            Cell::Id(id) => write!(out, "{id}")?,
+            Cell::Nothing => {}
+        }
+        out.write_all(b",")?;
+    }
+    for number in numbers.numbers() {
+        number.map_or(Ok(()), |number| write!(out, "{number}"))?;
+        out.write_all(b",")?;
+    }
+    writeln!(out, "{}", numbers.quantile_error())
+}
+
+fn json_row(out: &mut dyn Write, cells: &[(&str, Cell<'_>)], numbers: &NameTotals) -> io::Result<()> {
+    for (index, (column, cell)) in cells.iter().enumerate() {
+        write!(out, "{}\"{column}\":", if index == 0 { '{' } else { ',' })?;
+        match cell {
+            Cell::Text(text) => json_text(out, text)?,
+            Cell::Id(id) => json_id(out, id)?,
+            Cell::Nothing => out.write_all(b"null")?,
+        }
+    }
+    for (column, number) in NUMBER_COLUMNS.into_iter().zip(numbers.numbers()) {
+        match number {
+            Some(number) => write!(out, ",\"{column}\":{number}")?,
+            None => write!(out, ",\"{column}\":null")?,
+        }
+    }
+    writeln!(out, ",\"{QUANTILE_ERROR}\":{}}}", numbers.quantile_error())
 }

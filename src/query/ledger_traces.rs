@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Snapshot;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::model::args::Detail;
 use crate::model::{Id, Names, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
@@ -13,7 +14,7 @@ use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// A span of the oracle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Span {
+pub(super) struct TraceSpan {
     pub(super) track: u32,
     pub(super) lane: u16,
     pub(super) start_ns: i64,
@@ -21,10 +22,38 @@ pub(super) struct Span {
     pub(super) name: u32,
 }
 
-impl Span {
+impl TraceSpan {
     pub(super) fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add_unsigned(self.dur_ns)
     }
+}
+
+/// The category of a name.
+pub(super) fn category(name: u32) -> Option<String> {
+    (!name.is_multiple_of(4)).then(|| format!("category {}", name % 4))
+}
+
+/// The id of the process of a track.
+pub(super) fn process(track: u32) -> u32 {
+    100 + track / 2
+}
+
+/// The value of the argument `of.five`.
+pub(super) fn argument(span: &TraceSpan) -> Option<u64> {
+    (!span.dur_ns.is_multiple_of(3)).then_some(span.dur_ns % 5)
+}
+
+/// Whether the last span of the lane has no end in the trace.
+pub(super) fn has_no_end(span: &TraceSpan) -> bool {
+    (span.track + u32::from(span.lane) / 2).is_multiple_of(3)
+}
+
+/// The spans without an end: the last of some lanes.
+pub(super) fn unfinished(spans: &[TraceSpan]) -> Vec<TraceSpan> {
+    let is_last = |&(number, span): &(usize, &TraceSpan)| {
+        !spans[number + 1..].iter().any(|later| (later.track, later.lane) == (span.track, span.lane))
+    };
+    spans.iter().enumerate().filter(is_last).map(|(_, span)| *span).filter(has_no_end).collect()
 }
 
 /// A random sequence that is the same everywhere.
@@ -38,7 +67,7 @@ impl Sequence {
 }
 
 /// Lanes of random spans: ties, spans without a duration, children that outlast their parents, gaps between lanes.
-pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64) -> Vec<Span> {
+pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64) -> Vec<TraceSpan> {
     let mut random = Sequence(seed | 1);
     let mut spans = Vec::new();
     for track in 0..tracks {
@@ -49,7 +78,7 @@ pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64
                 let dur_ns = random.below(300 >> lane.min(5)) * random.below(5);
                 let names = if random.below(9) == 0 { 12 } else { 5 };
                 let name = 1 + random.below(names) as u32;
-                spans.push(Span { track, lane: lane * 2, start_ns, dur_ns, name });
+                spans.push(TraceSpan { track, lane: lane * 2, start_ns, dur_ns, name });
                 free_ns = start_ns.saturating_add_unsigned(dur_ns);
             }
         }
@@ -61,15 +90,15 @@ pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64
 pub(super) const SMALL: LedgerShape =
     LedgerShape { rows_min: 1, slice_rows: 16, leaf_rows: 8, fan_out: 3, sketch_slices: 2 };
 
-pub(super) fn store(spans: &[Span], shape: Option<LedgerShape>, budget_bytes: usize) -> (File, Snapshot) {
+pub(super) fn store(spans: &[TraceSpan], shape: Option<LedgerShape>, budget_bytes: usize) -> (File, Snapshot) {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     for name in 0..13 {
-        names.intern(&format!("name {name}"), None);
+        names.intern(&format!("name {name}"), category(name + 1).as_deref());
     }
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     for tid in 0..=spans.iter().map(|span| span.track).max().unwrap_or(0) {
-        let (pid, tid) = (Id::Number(1), Id::Number(tid.into()));
+        let (pid, tid) = (Id::Number(process(tid).into()), Id::Number(tid.into()));
         registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
     }
     let mut lane = None;
@@ -80,9 +109,17 @@ pub(super) fn store(spans: &[Span], shape: Option<LedgerShape>, budget_bytes: us
             _ => writer.add_lane(TrackIdx(span.track), LaneKind::Spans, span.lane),
         };
         lane = Some((place, index));
-        writer.push(index, Row { start_ns: span.start_ns, value: span.dur_ns, detail: 0, name: span.name }).unwrap();
+        let args_json = argument(span).map(|value| format!(r#"{{"of":{{"five":{value}}}}}"#)).unwrap_or_default();
+        let mut blob = Vec::new();
+        Detail { args_json: &args_json, ..Detail::default() }.encode_into(&mut blob);
+        let detail = if args_json.is_empty() { 0 } else { writer.push_detail(&blob).unwrap().0 };
+        let TraceSpan { start_ns, dur_ns: value, name, .. } = *span;
+        writer.push(index, Row { start_ns, value, detail, name }).unwrap();
+        if has_no_end(span) {
+            writer.mark_unfinished(index);
+        }
     }
-    let end_ns = spans.iter().map(Span::end_ns).max().unwrap_or(0);
+    let end_ns = spans.iter().map(TraceSpan::end_ns).max().unwrap_or(0);
     let summary = Summary { end_ns, ..Summary::default() };
     let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
     let (cancel, progress) = (Cancel::default(), Progress::default());

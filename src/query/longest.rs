@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::scan::LaneScan;
 use super::scope::Scope;
 use super::search::Hit;
-use super::slices::{RowsPart, cover_starts, starts_in};
+use super::slices::{RowsPart, cover_starts, only_track, starts_in};
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{NameIdx, TrackIdx};
@@ -371,14 +371,6 @@ impl LongestSpans {
     }
 }
 
-/// The track of all spans of events, if there is only one.
-fn only_track(snapshot: &Snapshot) -> Option<TrackIdx> {
-    let lanes = snapshot.capture_lanes().map(|lane| snapshot.lane(lane));
-    let mut tracks = lanes.filter(|lane| lane.kind == LaneKind::Spans).map(|lane| lane.track);
-    let first = tracks.next()?;
-    tracks.all(|track| track == first).then_some(first)
-}
-
 /// The longest of some rows of a block, the first of equals, and which of the rows are left then.
 fn next_row(block: &Block<'_>, mask: u64, (lane, first_row): (LaneIdx, u64)) -> Option<(Hit, u64)> {
     let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
@@ -401,7 +393,7 @@ fn first_leaf(position: usize, half: usize) -> usize {
     (position - (2 * half).saturating_sub(1)) / 2
 }
 
-/// What a node knows of the longest span; nothing of a node that is not there.
+/// The longest span below a node; without a bound for a node that is not there.
 fn bound_at(forest: &[LongestNs], position: usize) -> u64 {
     forest.get(position).map_or(u64::MAX, |longest| longest.0)
 }

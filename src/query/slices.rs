@@ -2,6 +2,8 @@
 
 use super::scope::Scope;
 use super::snapshot::Snapshot;
+use crate::model::TrackIdx;
+use crate::store::LaneKind;
 use crate::store::ledger::{Ledger, LedgerNode};
 
 /// A scope in bounds of the ledger's slices.
@@ -64,4 +66,12 @@ pub(super) fn starts_in(snapshot: &Snapshot, scope: &Scope, node: LedgerNode) ->
     let to_ns = (!is_last).then(|| bounds_ns[node.to as usize]);
     let scope = Scope { from_ns: Some(bounds_ns[node.from as usize]), to_ns, ..scope.clone() };
     Some(RowsPart { scope, with_open: false })
+}
+
+/// The track of all spans of events, if there is only one.
+pub(super) fn only_track(snapshot: &Snapshot) -> Option<TrackIdx> {
+    let lanes = snapshot.capture_lanes().map(|lane| snapshot.lane(lane));
+    let mut tracks = lanes.filter(|lane| lane.kind == LaneKind::Spans).map(|lane| lane.track);
+    let first = tracks.next()?;
+    tracks.all(|track| track == first).then_some(first)
 }

@@ -23,6 +23,9 @@ use crate::model::NameIdx;
 pub(crate) trait BlockFilter {
     /// A bit for each row of a block that passes, the first lowest; bits beyond its rows are ignored.
     fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64;
+
+    /// Puts what passing rows are summed by in the place of their names. Nothing unless a filter has other groups.
+    fn regroup(&mut self, _block: &Block<'_>, _passing: u64, _names: &mut [u64; BLOCK_ROWS]) {}
 }
 
 /// Every row passes.
@@ -430,5 +433,6 @@ impl<'a> LaneRows<'a> {
         block.names(&mut decoded.names);
         self.rows = block.rows();
         self.passing = filter.rows(self.index, &block);
+        filter.regroup(&block, self.passing, &mut decoded.names);
     }
 }

@@ -1,8 +1,12 @@
 //! Filters and totals by name, compared with sums over the listed spans.
 
 use std::collections::BTreeMap;
+use std::fs;
 
-use crate::harness::{data, longspan, records, spans_of, text};
+use crate::harness::{data, folder, longspan, records, spans_of, text};
+
+/// The columns of numbers.
+const NUMBERS: &str = "count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95,unfinished,quantile_error";
 
 /// By name and category: count, sum, smallest, largest of whole durations. Unfinished spans are in no table of sums.
 fn sums(rows: &[Vec<String>]) -> BTreeMap<(String, String), (u64, u64, u64, u64)> {
@@ -24,7 +28,7 @@ fn totals_are_sums_over_the_listed_spans_with_the_most_time_first() {
         let listed = longspan(&["spans", "--no-cache", "--filter", filter, text(&file)]).done();
         let mut expected = sums(&records(&listed));
         let csv = longspan(&["stats", "--no-cache", "--filter", filter, text(&file)]).done();
-        assert!(csv.starts_with("name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95\n"));
+        assert!(csv.starts_with(&format!("name,category,{NUMBERS}\n")));
         let found = records(&csv);
         let number = |row: &[String], column: usize| row[column].parse::<u64>().expect("a number");
         assert!(found.iter().map(|row| number(row, 3)).rev().is_sorted());
@@ -39,7 +43,78 @@ fn totals_are_sums_over_the_listed_spans_with_the_most_time_first() {
         let lines = longspan(&["stats", "--no-cache", "--format", "jsonl", "--filter", filter, text(&file)]).done();
         let first: serde_json::Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
         assert_eq!((lines.lines().count(), first["name"].as_str()), (found.len(), Some(&*found[0][0])));
+        assert_eq!((first["unfinished"].as_u64(), found[0][14].as_str()), (Some(0), "0"));
+        assert_eq!(first["quantile_error"].as_f64(), found[0][15].parse().ok());
     }
+}
+
+/// By the cells of some columns: how many spans, and their time.
+fn grouped(rows: &[Vec<String>], columns: &[usize]) -> BTreeMap<Vec<String>, (u64, u64)> {
+    let mut groups: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
+    for row in rows {
+        let group = groups.entry(columns.iter().map(|&column| row[column].clone()).collect()).or_default();
+        *group = (group.0 + 1, group.1 + row[1].parse::<u64>().expect("a finished span"));
+    }
+    groups
+}
+
+#[test]
+fn groups_are_sums_over_the_listed_spans() {
+    let file = data("go_trace.json");
+    let spans = records(&spans_of(&file));
+    // Keys, and the columns of `spans` that they are.
+    let cases: [(&str, &str, &[usize]); 6] = [
+        ("name", "name,category", &[3, 4]),
+        ("category", "category", &[4]),
+        ("thread", "pid,tid,process,thread,track", &[5, 6, 7, 8, 9]),
+        ("process", "pid,process", &[5, 7]),
+        ("thread,name", "name,category,pid,tid,process,thread,track", &[3, 4, 5, 6, 7, 8, 9]),
+        ("category,process", "category,pid,process", &[4, 5, 7]),
+    ];
+    for (keys, columns, cells) in cases {
+        let csv = longspan(&["stats", "--no-cache", "--by", keys, text(&file)]).done();
+        assert!(csv.starts_with(&format!("{columns},{NUMBERS}\n")), "{csv}");
+        let found = records(&csv);
+        let number = |row: &[String], column: usize| row[cells.len() + column].parse::<u64>().expect("a number");
+        assert!(found.iter().map(|row| number(row, 1)).rev().is_sorted(), "{keys}");
+        let groups: BTreeMap<_, _> =
+            found.iter().map(|row| (row[..cells.len()].to_vec(), (number(row, 0), number(row, 1)))).collect();
+        assert_eq!(groups, grouped(&spans, cells), "{keys}");
+        let has_distinct = keys.contains("name");
+        assert!(found.iter().all(|row| row[cells.len() + 8].is_empty() != has_distinct), "{keys}");
+        let lines = longspan(&["stats", "--no-cache", "--format", "jsonl", "--by", keys, text(&file)]).done();
+        assert_eq!(lines.lines().count(), found.len(), "{keys}");
+    }
+    for wrong in ["thread,process", "names", "arg:"] {
+        assert!(longspan(&["stats", "--by", wrong, text(&file)]).failed(2).contains("expected name, category"));
+    }
+}
+
+#[test]
+fn groups_of_an_argument_are_its_values_and_unfinished_spans_are_told_apart() {
+    let folder = folder();
+    let file = folder.path().join("args.json");
+    let spans = [
+        r#"{"ph":"X","name":"get","pid":1,"tid":1,"ts":0,"dur":10,"args":{"at":{"url":"/a"}}}"#,
+        r#"{"ph":"X","name":"get","pid":1,"tid":1,"ts":20,"dur":30,"args":{"at":{"url":"/b"}}}"#,
+        r#"{"ph":"X","name":"put","pid":1,"tid":1,"ts":60,"dur":40,"args":{"at":{"url":"/a"}}}"#,
+        r#"{"ph":"X","name":"put","pid":1,"tid":1,"ts":110,"dur":5,"args":{"at":{"url":7}}}"#,
+        r#"{"ph":"B","name":"run","pid":1,"tid":1,"ts":120}"#,
+        r#"{"ph":"X","name":"get","pid":1,"tid":2,"ts":130,"dur":7}"#,
+    ];
+    fs::write(&file, format!("[{}]", spans.join(","))).expect("a file");
+    let rows = records(&longspan(&["stats", "--no-cache", "--by", "arg:at.url", text(&file)]).done());
+    let found: Vec<(&str, &str, &str, &str)> =
+        rows.iter().map(|row| (&*row[0], &*row[1], &*row[2], &*row[3])).collect();
+    assert_eq!(found[..2], [("/a", "value", "2", "50000"), ("/b", "value", "1", "30000")]);
+    assert!(found.contains(&("7", "value", "1", "5000")));
+    assert!(found.iter().any(|row| (row.0, row.1, row.2) == ("", "missing", "2")), "{found:?}");
+    let unfinished = |rows: &[Vec<String>], at: usize| rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>();
+    assert_eq!(unfinished(&rows, 14).iter().filter(|count| *count == "1").count(), 1);
+    let names = records(&longspan(&["stats", "--no-cache", text(&file)]).done());
+    let run = names.iter().find(|row| row[0] == "run").expect("the span without an end");
+    assert_eq!((&*run[2], &*run[14]), ("1", "1"));
+    assert_eq!(unfinished(&names, 14).iter().filter(|count| *count == "0").count(), names.len() - 1);
 }
 
 #[test]

@@ -56,10 +56,10 @@ fn statistics_are_copied_as_they_are_shown_by_their_button_and_by_their_command(
     session.click("Copy as CSV");
     let by_button = copied(&session).expect("a table");
     let lines: Vec<_> = by_button.lines().collect();
-    assert_eq!(lines[0], "name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95");
+    assert_eq!(lines[0], "name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95,unfinished");
     assert_eq!(
         lines[1],
-        "request,net,1,1000000,700000,1000000,1000000,1000000,1000000,1000000,1000000,0,1000000,1000000"
+        "request,net,1,1000000,700000,1000000,1000000,1000000,1000000,1000000,1000000,0,1000000,1000000,0"
     );
     assert_eq!(lines.len(), 4);
     session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);

@@ -7,7 +7,7 @@ use crate::base::cancel::Cancel;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
-use crate::query::ledger_traces::{SMALL, Sequence, Span, ranges, spans, store};
+use crate::query::ledger_traces::{SMALL, Sequence, TraceSpan, ranges, spans, store};
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::store::Store;
@@ -16,13 +16,18 @@ use crate::store::ledger::LedgerShape;
 /// Duration, start, track and lane: what tells spans apart, in the order of the answer.
 type Key = (std::cmp::Reverse<u64>, i64, u32, u16);
 
-fn key(span: &Span) -> Key {
+fn key(span: &TraceSpan) -> Key {
     (std::cmp::Reverse(span.dur_ns), span.start_ns, span.track, span.lane)
 }
 
-fn expected(spans: &[Span], from_ns: Option<i64>, to_ns: Option<i64>, is_meant: impl Fn(&Span) -> bool) -> Vec<Key> {
-    let reaches = |span: &Span| from_ns.is_none_or(|from| span.end_ns() > from || span.start_ns >= from);
-    let starts = |span: &Span| to_ns.is_none_or(|to| span.start_ns < to);
+fn expected(
+    spans: &[TraceSpan],
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
+    is_meant: impl Fn(&TraceSpan) -> bool,
+) -> Vec<Key> {
+    let reaches = |span: &TraceSpan| from_ns.is_none_or(|from| span.end_ns() > from || span.start_ns >= from);
+    let starts = |span: &TraceSpan| to_ns.is_none_or(|to| span.start_ns < to);
     let meant = spans.iter().filter(|span| reaches(span) && starts(span) && is_meant(span));
     let mut keys: Vec<Key> = meant.map(key).collect();
     keys.sort_unstable();
@@ -75,8 +80,8 @@ fn the_longest_are_those_of_a_sort_with_and_without_a_ledger() {
 
 #[test]
 fn equally_long_spans_come_in_order_of_time_without_reading_all() {
-    let spans: Vec<Span> =
-        (0..20_000).map(|row| Span { track: 0, lane: 0, start_ns: row * 10, dur_ns: 7, name: 1 }).collect();
+    let spans: Vec<TraceSpan> =
+        (0..20_000).map(|row| TraceSpan { track: 0, lane: 0, start_ns: row * 10, dur_ns: 7, name: 1 }).collect();
     let (_, snapshot) = store(&spans, None, 0);
     let mut longest = LongestSpans::new(&snapshot, &Scope::default());
     let starts: Vec<i64> = longest.page(100, &Cancel::default()).unwrap().iter().map(|hit| hit.start_ns).collect();
@@ -136,7 +141,7 @@ fn rows_of_a_damaged_node_are_read_instead() {
     }
     let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     let scope = Scope::from_matcher(Matcher::new(&damaged, &Filter::parse("\"name 3\"").unwrap()));
-    let is_meant = |span: &Span| damaged.names().get(NameIdx(span.name)).text == "name 3";
+    let is_meant = |span: &TraceSpan| damaged.names().get(NameIdx(span.name)).text == "name 3";
     assert_eq!(pages(&damaged, &scope, 50), expected(&spans, None, None, is_meant));
     assert_eq!(damaged.store().damaged(), 1, "its children are not read");
 }

@@ -3,7 +3,7 @@
 use crate::model::TrackIdx;
 use crate::query::scan::LaneScan;
 use crate::query::scope::Scope;
-use crate::query::slices::{RowsPart, Slices, cover_starts};
+use crate::query::slices::{RowsPart, Slices, cover_starts, only_track};
 use crate::query::snapshot::Snapshot;
 use crate::store::LaneIdx;
 use crate::store::ledger::{Ledger, LedgerNode};
@@ -16,7 +16,8 @@ const EXTENTS_PER_SWEEP: usize = 16;
 /// The parts of a scope. No two of them share a moment of a track.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    pub(super) nodes: Vec<LedgerNode>,
+    /// Nodes, and the track of each; any track for those of all tracks.
+    pub(super) nodes: Vec<(LedgerNode, TrackIdx)>,
     pub(super) sweeps: Vec<Sweep>,
 }
 
@@ -33,14 +34,12 @@ pub(super) struct Sweep {
 }
 
 impl Plan {
-    pub(super) fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
-        let mut plan = Self::default();
+    /// `by_track`: whether tracks are summed each for itself.
+    pub(super) fn new(snapshot: &Snapshot, scope: &Scope, by_track: bool) -> Self {
         if !scope.matcher.is_by_name() {
-            for track in scope.event_tracks(snapshot) {
-                plan.sweep_matches(snapshot, scope, track);
-            }
-            return plan;
+            return Self::of_rows(snapshot, scope);
         }
+        let mut plan = Self::default();
         let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
         let Some(ledger) = snapshot.store().ledger() else {
             for track in scope.event_tracks(snapshot) {
@@ -50,16 +49,18 @@ impl Plan {
         };
         let slices = Slices::new(ledger, scope.from_ns, scope.to_ns);
         let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
-        let whole = is_every_track.then(|| ledger.tree(None)).flatten();
+        // The tree of all tracks is that of the only one.
+        let only = only_track(snapshot);
+        let whole = (is_every_track && (!by_track || only.is_some())).then(|| ledger.tree(None)).flatten();
         let whole = whole.map(|tree| ledger.cover(tree, slices.from, slices.to)).filter(|(nodes, _)| !nodes.is_empty());
         let whole_cover = whole.map(|(nodes, covered)| {
-            plan.nodes.extend(nodes);
+            plan.nodes.extend(nodes.into_iter().map(|node| (node, only.unwrap_or(TrackIdx(0)))));
             covered
         });
         for track in scope.event_tracks(snapshot) {
             let covered = whole_cover.clone().or_else(|| {
                 let (nodes, covered) = ledger.cover(ledger.tree(Some(track))?, slices.from, slices.to);
-                plan.nodes.extend(&nodes);
+                plan.nodes.extend(nodes.iter().map(|&node| (node, track)));
                 (!nodes.is_empty()).then_some(covered)
             });
             let Some(covered) = covered else {
@@ -77,11 +78,20 @@ impl Plan {
         plan
     }
 
+    /// Sweeps the rows that may match, and reads no nodes.
+    pub(super) fn of_rows(snapshot: &Snapshot, scope: &Scope) -> Self {
+        let mut plan = Self::default();
+        for track in scope.event_tracks(snapshot) {
+            plan.sweep_matches(snapshot, scope, track);
+        }
+        plan
+    }
+
     /// Sweeps the time of nodes that cannot be read.
-    pub(super) fn sweep_damaged(&mut self, snapshot: &Snapshot, damaged: &[LedgerNode]) {
+    pub(super) fn sweep_damaged(&mut self, snapshot: &Snapshot, damaged: &[(LedgerNode, TrackIdx)]) {
         let Some(ledger) = snapshot.store().ledger() else { return };
         let bounds_ns = ledger.bounds_ns();
-        for node in damaged {
+        for (node, _) in damaged {
             let is_last = node.to as usize + 1 == bounds_ns.len();
             let (from_ns, to_ns) = (bounds_ns[node.from as usize], bounds_ns[node.to as usize]);
             let to_ns = if is_last { i64::MAX } else { to_ns };
@@ -146,9 +156,12 @@ impl Plan {
 }
 
 /// The nodes of sketches within a scope, and the parts of it whose rows they do not have.
-pub(super) fn sketches(snapshot: &Snapshot, scope: &Scope) -> (Vec<LedgerNode>, Vec<RowsPart>) {
+///
+/// The sketches are those of all tracks.
+pub(super) fn sketches(snapshot: &Snapshot, scope: &Scope, by_track: bool) -> (Vec<LedgerNode>, Vec<RowsPart>) {
     let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
-    let ledger = snapshot.store().ledger().filter(|_| is_every_track);
+    let has_all = is_every_track && !by_track;
+    let ledger = snapshot.store().ledger().filter(|_| has_all);
     match ledger.and_then(Ledger::sketches) {
         Some(tree) => cover_starts(snapshot, scope, tree),
         None => (Vec::new(), vec![RowsPart { scope: scope.clone(), with_open: true }]),

@@ -12,7 +12,7 @@ use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
-use crate::query::ledger_traces::{SMALL, Sequence, Span, ranges, spans, store};
+use crate::query::ledger_traces::{SMALL, Sequence, TraceSpan, ranges, spans, store};
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::store::Store;
@@ -22,7 +22,7 @@ use crate::store::ledger::LedgerShape;
 type Expected = (u64, u128, u128, u128, Vec<u64>);
 
 /// The length of the union of ranges.
-fn union_ns(mut ranges: Vec<(i64, i64)>) -> u128 {
+pub(super) fn union_ns(mut ranges: Vec<(i64, i64)>) -> u128 {
     ranges.sort_unstable();
     let (mut sum, mut until) = (0, i64::MIN);
     for (from, to) in ranges {
@@ -35,43 +35,67 @@ fn union_ns(mut ranges: Vec<(i64, i64)>) -> u128 {
     sum
 }
 
+/// Spans with the children of each, by a loop over all spans for each.
+pub(super) struct Oracle<'a> {
+    pub(super) spans: &'a [TraceSpan],
+    children: Vec<Vec<&'a TraceSpan>>,
+}
+
+impl<'a> Oracle<'a> {
+    pub(super) fn new(spans: &'a [TraceSpan]) -> Self {
+        let mut children = vec![Vec::new(); spans.len()];
+        for child in spans {
+            let above =
+                spans.iter().enumerate().filter(|(_, span)| span.track == child.track && span.lane < child.lane);
+            let open = above.filter(|(_, span)| (span.start_ns..span.end_ns()).contains(&child.start_ns));
+            if let Some((parent, _)) = open.max_by_key(|(_, span)| span.lane) {
+                children[parent].push(child);
+            }
+        }
+        Self { spans, children }
+    }
+
+    pub(super) fn expected(
+        &self,
+        from: Option<i64>,
+        to: Option<i64>,
+        passes: impl Fn(&TraceSpan) -> bool,
+    ) -> BTreeMap<u32, Expected> {
+        let (from_ns, to_ns) = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
+        let clip = |start: i64, end: i64| (start.max(from_ns), end.min(to_ns));
+        let mut totals: BTreeMap<u32, Expected> = BTreeMap::new();
+        let mut open: BTreeMap<(u32, u32), Vec<(i64, i64)>> = BTreeMap::new();
+        for (span, children) in self.spans.iter().zip(&self.children).filter(|(span, _)| passes(span)) {
+            let starts_before_end = to.is_none_or(|to_ns| span.start_ns < to_ns);
+            if !starts_before_end || (span.start_ns < from_ns && span.end_ns() <= from_ns) {
+                continue;
+            }
+            let (start, end) = clip(span.start_ns, span.end_ns());
+            let within = u128::from(end.abs_diff(start)) * u128::from(end > start);
+            let children = children.iter().map(|child| clip(child.start_ns, child.end_ns().min(span.end_ns())));
+            let covered = union_ns(children.collect());
+            let row = totals.entry(span.name).or_default();
+            row.0 += 1;
+            row.1 += within;
+            row.2 += within - covered;
+            row.4.push(span.dur_ns);
+            open.entry((span.track, span.name)).or_default().push((start, end));
+        }
+        for ((_, name), ranges) in open {
+            totals.entry(name).or_default().3 += union_ns(ranges);
+        }
+        totals.values_mut().for_each(|row| row.4.sort_unstable());
+        totals
+    }
+}
+
 fn expected(
-    spans: &[Span],
+    spans: &[TraceSpan],
     from: Option<i64>,
     to: Option<i64>,
-    passes: impl Fn(&Span) -> bool,
+    passes: impl Fn(&TraceSpan) -> bool,
 ) -> BTreeMap<u32, Expected> {
-    let (from_ns, to_ns) = (from.unwrap_or(i64::MIN), to.unwrap_or(i64::MAX));
-    let clip = |start: i64, end: i64| (start.max(from_ns), end.min(to_ns));
-    let parent_of = |child: &Span| {
-        let above = spans.iter().filter(|span| span.track == child.track && span.lane < child.lane);
-        above.filter(|span| (span.start_ns..span.end_ns()).contains(&child.start_ns)).max_by_key(|span| span.lane)
-    };
-    let parents: Vec<Option<&Span>> = spans.iter().map(parent_of).collect();
-    let mut totals: BTreeMap<u32, Expected> = BTreeMap::new();
-    let mut open: BTreeMap<(u32, u32), Vec<(i64, i64)>> = BTreeMap::new();
-    for span in spans.iter().filter(|span| passes(span)) {
-        let starts_before_end = to.is_none_or(|to_ns| span.start_ns < to_ns);
-        if !starts_before_end || (span.start_ns < from_ns && span.end_ns() <= from_ns) {
-            continue;
-        }
-        let (start, end) = clip(span.start_ns, span.end_ns());
-        let within = u128::from(end.abs_diff(start)) * u128::from(end > start);
-        let children = spans.iter().zip(&parents).filter(|(_, parent)| **parent == Some(span));
-        let children = children.map(|(child, _)| clip(child.start_ns, child.end_ns().min(span.end_ns())));
-        let covered = union_ns(children.collect());
-        let row = totals.entry(span.name).or_default();
-        row.0 += 1;
-        row.1 += within;
-        row.2 += within - covered;
-        row.4.push(span.dur_ns);
-        open.entry((span.track, span.name)).or_default().push((start, end));
-    }
-    for ((_, name), ranges) in open {
-        totals.entry(name).or_default().3 += union_ns(ranges);
-    }
-    totals.values_mut().for_each(|row| row.4.sort_unstable());
-    totals
+    Oracle::new(spans).expected(from, to, passes)
 }
 
 fn totals(snapshot: &Snapshot, filter: &str, scope: &Scope) -> (Totals, TotalsWork) {
@@ -91,7 +115,11 @@ fn assert_totals(totals: &Totals, expected: &BTreeMap<u32, Expected>, what: &str
     for ((name, row), (count, total_ns, self_ns, union_ns, durs)) in rows.into_iter().zip(expected.values()) {
         let what = format!("name {} of {what}", name.0);
         assert_eq!(row.count, *count, "count of {what}");
-        assert_eq!((row.total_ns, row.self_ns, row.union_ns), (*total_ns, *self_ns, *union_ns), "times of {what}");
+        assert_eq!(
+            (row.total_ns, row.self_ns, row.union_ns),
+            (*total_ns, *self_ns, Some(*union_ns)),
+            "times of {what}"
+        );
         assert_eq!((Some(&row.min_ns), Some(&row.max_ns)), (durs.first(), durs.last()), "bounds of {what}");
         let whole: u128 = durs.iter().copied().map(u128::from).sum();
         assert_eq!((row.whole_ns, u128::from(row.mean_ns())), (whole, whole / u128::from(*count)), "mean of {what}");
@@ -141,6 +169,51 @@ fn totals_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
     }
 }
 
+/// How many random scopes are asked about: 2,000, or 100,000 where `LONGSPAN_LONG_TESTS` is set, as `.ci/run --long`
+/// does.
+fn scope_count() -> usize {
+    if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 100_000 } else { 2_000 }
+}
+
+#[test]
+fn random_scopes_of_many_traces_add_up() {
+    const TRACES: usize = 20;
+    let mut random = Sequence(2024);
+    for trace in 0..TRACES {
+        let (tracks, lanes) = (1 + random.below(9) as u32, 1 + random.below(5) as u16);
+        let spans =
+            spans(tracks, lanes, 20 + random.below(120), random.below(1 << 30), random.below(1000) as i64 - 500);
+        let shape = LedgerShape {
+            rows_min: 1,
+            slice_rows: 4 + random.below(30),
+            leaf_rows: 2 + random.below(20),
+            fan_out: 2 + random.below(4) as u32,
+            sketch_slices: 1 << random.below(3),
+        };
+        let (_, snapshot) = store(&spans, Some(shape), 1 << 20);
+        let oracle = Oracle::new(&spans);
+        for (from_ns, to_ns) in ranges(&snapshot, &mut random, scope_count() / TRACES) {
+            let in_range = Scope::from_range(from_ns, to_ns);
+            let some: Vec<TrackIdx> = (0..tracks).filter(|_| random.below(2) == 0).map(TrackIdx).collect();
+            let scope = match random.below(3) {
+                0 => in_range,
+                1 => in_range.with_tracks(&[TrackIdx(random.below(tracks.into()) as u32)]),
+                _ => in_range.with_tracks(&some),
+            };
+            let filter = ["", "", "/[1-3]/", "\"name 4\"", "thread:1", "-cat:2", "dur>100"][random.below(7) as usize];
+            let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
+            let expected = oracle.expected(from_ns, to_ns, |span| {
+                scope.tracks.contains(TrackIdx(span.track))
+                    && matcher.has_track(TrackIdx(span.track))
+                    && matcher.has_name(NameIdx(span.name))
+                    && matcher.has_duration(span.dur_ns)
+            });
+            let what = format!("trace {trace}: {filter:?} {from_ns:?}..{to_ns:?} {:?}", scope.tracks);
+            assert_totals(&totals(&snapshot, filter, &scope).0, &expected, &what);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -159,7 +232,7 @@ proptest! {
             let track = TrackIdx(random.below(tracks.into()) as u32);
             let in_range = Scope::from_range(from_ns, to_ns);
             for scope in [in_range.clone(), in_range.with_tracks(&[track])] {
-                let in_scope = |span: &Span| scope.tracks.contains(TrackIdx(span.track));
+                let in_scope = |span: &TraceSpan| scope.tracks.contains(TrackIdx(span.track));
                 let what = format!("{from_ns:?}..{to_ns:?} {:?}", scope.tracks);
                 assert_totals(&totals(&snapshot, "", &scope).0, &expected(&spans, from_ns, to_ns, in_scope), &what);
             }
@@ -224,8 +297,26 @@ fn work_for_a_range_grows_with_the_logarithm_of_the_spans() {
 }
 
 #[test]
+fn filters_of_names_and_tracks_read_nodes_and_all_others_rows() {
+    let spans = spans(4, 2, 2000, 9, 0);
+    let (_, snapshot) = store(&spans, Some(LedgerShape { slice_rows: 64, leaf_rows: 64, ..SMALL }), 1 << 24);
+    let scope = Scope::from_range(Some(snapshot.end_ns() / 7), None);
+    let all = totals(&snapshot, "", &scope).1;
+    for filter in ["/[1-3]/", "cat:2 -\"name 4\"", "-cat:1"] {
+        assert_eq!(totals(&snapshot, filter, &scope).1, all, "{filter}");
+    }
+    for filter in ["thread:0", "process:100 cat:2"] {
+        let of_tracks = totals(&snapshot, filter, &scope).1;
+        assert!(of_tracks.nodes > 0 && of_tracks.sweeps <= all.sweeps, "{filter}: {of_tracks:?}");
+    }
+    for filter in ["dur>1", "arg.of.five=1", "in:/name/"] {
+        assert_eq!(totals(&snapshot, filter, &scope).1.nodes, 0, "{filter}");
+    }
+}
+
+#[test]
 fn a_span_at_the_largest_time_is_in_a_range_without_end() {
-    let spans = [Span { track: 0, lane: 0, start_ns: i64::MAX, dur_ns: 0, name: 4 }];
+    let spans = [TraceSpan { track: 0, lane: 0, start_ns: i64::MAX, dur_ns: 0, name: 4 }];
     for shape in [None, Some(SMALL)] {
         let (_, snapshot) = store(&spans, shape, 1 << 20);
         for from in [None, Some(0), Some(i64::MAX)] {

@@ -1,0 +1,189 @@
+//! The keys that totals are added up by: names, categories, threads, processes, two of these, or the values of an argument.
+//!
+//! A category follows from a name and a process from a track, so groups of keys follow from both without a look at any
+//! row. Values of arguments are in the rows alone.
+
+use std::str::FromStr;
+
+use rustc_hash::FxHashMap;
+
+use super::snapshot::Snapshot;
+use crate::model::{NameIdx, TrackIdx};
+
+/// The key of a group that follows from the name of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameKey {
+    /// The name and its category.
+    Name,
+    /// The category alone.
+    Category,
+}
+
+/// The key of a group that follows from the track of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaceKey {
+    /// A thread, or a track that is of none.
+    Thread,
+    /// The process of the track.
+    Process,
+}
+
+/// The keys that spans are grouped by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupBy {
+    /// A key of the name, of the track, or of both.
+    Keys {
+        /// The key of the name.
+        name: Option<NameKey>,
+        /// The key of the track.
+        track: Option<PlaceKey>,
+    },
+    /// The value of an argument: the members on the way to it.
+    Argument(Vec<String>),
+}
+
+impl Default for GroupBy {
+    fn default() -> Self {
+        Self::Keys { name: Some(NameKey::Name), track: None }
+    }
+}
+
+impl GroupBy {
+    /// Whether the time in which at least one span of a group is open on its track is known: it adds up over the
+    /// tracks of a name, and not over the names of a category.
+    #[must_use]
+    pub(crate) fn has_union(&self) -> bool {
+        matches!(self, Self::Argument(_) | Self::Keys { name: Some(NameKey::Name), .. })
+    }
+
+    /// Whether groups are of two keys, of which there may be as many as spans.
+    #[must_use]
+    pub(crate) fn is_pair(&self) -> bool {
+        matches!(self, Self::Keys { name: Some(_), track: Some(_) })
+    }
+}
+
+/// A word that is no key of groups.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected name, category, thread, process, a name or category with a thread or process such as name,thread, or \
+     arg:KEY; found {0}"
+)]
+pub struct UnknownKey(String);
+
+impl FromStr for GroupBy {
+    type Err = UnknownKey;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKey> {
+        let unknown = || UnknownKey(text.to_owned());
+        if let Some(path) = text.strip_prefix("arg:") {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            return if path.iter().any(String::is_empty) { Err(unknown()) } else { Ok(Self::Argument(path)) };
+        }
+        let (mut name, mut track) = (None, None);
+        for word in text.split(',') {
+            let is_second = match word {
+                "name" => name.replace(NameKey::Name).is_some(),
+                "category" => name.replace(NameKey::Category).is_some(),
+                "thread" => track.replace(PlaceKey::Thread).is_some(),
+                "process" => track.replace(PlaceKey::Process).is_some(),
+                _ => true,
+            };
+            if is_second {
+                return Err(unknown());
+            }
+        }
+        Ok(Self::Keys { name, track })
+    }
+}
+
+/// One of the groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SpanGroup {
+    /// The name, the first name of the category, or the number of the value; 0 where groups are of tracks alone.
+    pub(crate) name: NameIdx,
+    /// The index of the track or the process; 0 where groups are of neither.
+    pub(crate) place: u32,
+}
+
+impl SpanGroup {
+    /// The groups beyond the most that are told apart, together.
+    pub(crate) const OTHERS: Self = Self { name: NameIdx(u32::MAX), place: u32::MAX };
+
+    /// The group of a name where spans are grouped by names.
+    #[must_use]
+    pub(crate) fn from_name(name: NameIdx) -> Self {
+        Self { name, place: 0 }
+    }
+}
+
+/// The groups of all names and tracks of a trace.
+#[derive(Debug)]
+pub(super) struct Grouping {
+    name: Option<NameKey>,
+    track: Option<PlaceKey>,
+    /// By name, the first name of its category; empty where groups are not of categories.
+    first_names: Vec<NameIdx>,
+    /// By track, its process; empty where groups are not of processes.
+    processes: Vec<u32>,
+}
+
+impl Grouping {
+    pub(super) fn new(snapshot: &Snapshot, by: &GroupBy) -> Self {
+        // Values stand in the place of names.
+        let (name, track) = match by {
+            GroupBy::Keys { name, track } => (*name, *track),
+            GroupBy::Argument(_) => (Some(NameKey::Name), None),
+        };
+        let first_names = if name == Some(NameKey::Category) { first_names(snapshot) } else { Vec::new() };
+        let has_processes = track == Some(PlaceKey::Process);
+        let tracks = snapshot.tracks().tracks.iter().filter(|_| has_processes);
+        let processes = tracks.map(|track| track.process.index() as u32).collect();
+        Self { name, track, first_names, processes }
+    }
+
+    /// Whether spans of one name on two tracks may be of two groups.
+    pub(super) fn is_by_track(&self) -> bool {
+        self.track.is_some()
+    }
+
+    pub(super) fn group(&self, name: NameIdx, track: TrackIdx) -> SpanGroup {
+        let name = match self.name {
+            None => NameIdx::EMPTY,
+            Some(NameKey::Name) => name,
+            Some(NameKey::Category) => self.first_names.get(name.index()).copied().unwrap_or(name),
+        };
+        let place = match self.track {
+            None => 0,
+            Some(PlaceKey::Thread) => track.0,
+            Some(PlaceKey::Process) => self.processes.get(track.index()).copied().unwrap_or(0),
+        };
+        SpanGroup { name, place }
+    }
+}
+
+/// By name, the first name of the same category.
+fn first_names(snapshot: &Snapshot) -> Vec<NameIdx> {
+    let mut first: FxHashMap<Option<&str>, NameIdx> = FxHashMap::default();
+    // Names have 32 bits.
+    let names = (0..snapshot.names().len() as u32).map(NameIdx);
+    names.map(|name| *first.entry(snapshot.names().get(name).category).or_insert(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_one_of_the_name_and_one_of_the_track_in_any_order() {
+        let by = |text: &str| text.parse::<GroupBy>();
+        assert_eq!(by("name"), Ok(GroupBy::default()));
+        assert_eq!(by("thread,category"), by("category,thread"));
+        assert_eq!(by("arg:a.b"), Ok(GroupBy::Argument(vec!["a".to_owned(), "b".to_owned()])));
+        assert!(by("name,process").unwrap().is_pair() && !by("process").unwrap().is_pair());
+        assert!(by("name,thread").unwrap().has_union() && !by("category").unwrap().has_union());
+        for wrong in ["", "names", "name,name", "name,category", "thread,process", "name,thread,", "arg:", "arg:a."] {
+            assert_eq!(by(wrong), Err(UnknownKey(wrong.to_owned())));
+        }
+    }
+}

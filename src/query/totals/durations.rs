@@ -1,0 +1,95 @@
+//! Counts whole durations: from the sketches of the ledger where it has some for the scope, and else from the rows.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::plan;
+use super::table::GrowingTotals;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::base::sketch::Sketch;
+use crate::model::{NameIdx, TrackIdx};
+use crate::query::groups::{Grouping, SpanGroup};
+use crate::query::scan::LaneScan;
+use crate::query::scope::Scope;
+use crate::query::slices::starts_in;
+use crate::query::snapshot::Snapshot;
+use crate::store::block::BLOCK_ROWS;
+use crate::store::details::DetailReader;
+
+/// Extents that one thread counts durations of at once: two million rows, some 40 ms. With fewer, most names of a
+/// program have so few spans in each part that their durations are kept one by one.
+const EXTENTS_AT_ONCE: usize = 512;
+
+/// Counts the whole durations of the spans in scope whose names match: from the sketches of the ledger where it has
+/// some for the scope, and from the rows of the rest.
+pub(super) fn count_durations(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    grouping: &Grouping,
+    growing: &GrowingTotals,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<(), Cancelled> {
+    let (store, matcher) = (snapshot.store(), &*scope.matcher);
+    let (nodes, mut parts) = plan::sketches(snapshot, scope, grouping.is_by_track());
+    let add = |sketches: FxHashMap<SpanGroup, Sketch>| {
+        growing.change(|totals| {
+            sketches.into_iter().for_each(|(group, sketch)| totals.row(group).sketch.merge(sketch));
+        });
+    };
+    let damaged: Vec<_> = nodes
+        .into_par_iter()
+        .filter(|&node| {
+            let mut sketches: FxHashMap<SpanGroup, Sketch> = FxHashMap::default();
+            let is_intact = store.ledger_node(node, |name, sketch: Sketch| {
+                if matcher.has_name(name) {
+                    // Those of all tracks are asked only where groups do not follow from tracks.
+                    sketches.entry(grouping.group(name, TrackIdx(0))).or_default().merge(sketch);
+                }
+            });
+            add(sketches);
+            !is_intact
+        })
+        .collect();
+    parts.extend(damaged.into_iter().filter_map(|node| starts_in(snapshot, scope, node)));
+    let scans: Vec<LaneScan<'_>> = parts
+        .iter()
+        .flat_map(|part| {
+            part.scope.lanes(snapshot, matcher).map(|lane| {
+                let scan = if part.with_open { LaneScan::new } else { LaneScan::from_starts };
+                scan(snapshot, matcher, &part.scope, lane)
+            })
+        })
+        .collect();
+    progress.begin(Stage::Counting, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
+    scans.par_iter().try_for_each(|scan| {
+        let extents: Vec<usize> = scan.extents().collect();
+        let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
+        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
+        extents.par_chunks(EXTENTS_AT_ONCE).try_for_each(|extents| {
+            cancel.check()?;
+            add(sketches_of(scan, extents, grouping));
+            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
+            Ok(())
+        })
+    })
+}
+
+fn sketches_of(scan: &LaneScan<'_>, extents: &[usize], grouping: &Grouping) -> FxHashMap<SpanGroup, Sketch> {
+    let mut sketches: FxHashMap<SpanGroup, Sketch> = FxHashMap::default();
+    let track = scan.lane().info().track;
+    let mut reader = DetailReader::default();
+    for &extent in extents {
+        for (_, hits) in scan.blocks(extent, 0, &mut reader) {
+            let (mut durs, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+            hits.block.values(&mut durs);
+            hits.block.names(&mut names);
+            for slot in hits.slots() {
+                let group = grouping.group(NameIdx(names[slot] as u32), track);
+                sketches.entry(group).or_default().add(durs[slot]);
+            }
+        }
+    }
+    sketches
+}

@@ -1,0 +1,119 @@
+//! The totals of one group of spans, and the columns that tables of totals have.
+
+use crate::base::sketch::Sketch;
+use crate::store::sums::NameSums;
+
+/// Totals of the spans of one name, or of another group.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct NameTotals {
+    /// Spans that reach into the range.
+    pub(crate) count: u64,
+    /// Time of the spans within the range.
+    pub(crate) total_ns: u128,
+    /// The part of the total in which no child runs.
+    pub(crate) self_ns: u128,
+    /// Time in which at least one span of the group is open on its track: recursion counts once. `None` where it does
+    /// not follow from the sums of the names.
+    pub(crate) union_ns: Option<u128>,
+    /// Whole durations.
+    pub(crate) whole_ns: u128,
+    /// Squares of whole durations, in square nanoseconds; the largest number where they do not fit.
+    whole_squares: u128,
+    /// The shortest whole duration.
+    pub(crate) min_ns: u64,
+    /// The longest whole duration.
+    pub(crate) max_ns: u64,
+    /// Those that have no end in the trace; they count up to the last event of their track.
+    pub(crate) unfinished: u64,
+    pub(super) sketch: Sketch,
+}
+
+/// The columns of tables of totals, in order: a contract with scripts.
+pub(crate) const NUMBER_COLUMNS: [&str; 13] =
+    ["count", "total", "self", "mean", "p50", "p99", "min", "max", "distinct", "deviation", "p90", "p95", "unfinished"];
+
+impl NameTotals {
+    /// No spans yet. `has_union`: whether the union of the group follows from the sums that are added.
+    pub(super) fn new(has_union: bool) -> Self {
+        Self { union_ns: has_union.then_some(0), ..Self::default() }
+    }
+
+    /// The mean of whole durations.
+    #[must_use]
+    pub(crate) fn mean_ns(&self) -> u64 {
+        u64::try_from(self.whole_ns.checked_div(self.count.into()).unwrap_or(0)).unwrap_or(u64::MAX)
+    }
+
+    /// The standard deviation of whole durations; `None` where their squares do not fit.
+    #[must_use]
+    pub(crate) fn deviation_ns(&self) -> Option<f64> {
+        if self.count == 0 || self.whole_squares == u128::MAX {
+            return None;
+        }
+        // n * sum of squares - square of sum, exact where it fits: the difference of two rounded numbers has no digits.
+        let count = u128::from(self.count);
+        let exact = self.whole_squares.checked_mul(count).zip(self.whole_ns.checked_mul(self.whole_ns));
+        let count = self.count as f64;
+        let variance = match exact {
+            Some((squares, square)) => squares.saturating_sub(square) as f64 / count / count,
+            None => self.whole_squares as f64 / count - (self.whole_ns as f64 / count).powi(2),
+        };
+        Some(variance.max(0.0).sqrt())
+    }
+
+    /// The duration that a part of the spans, 0 to 1, does not exceed; `None` until all durations are counted. Exact
+    /// for up to 128 spans, and else off by at most one part in 32; see [`Sketch`].
+    #[must_use]
+    pub(crate) fn quantile_ns(&self, part: f64) -> Option<u64> {
+        let is_counted = self.sketch.count() == self.count;
+        let quantile = self.sketch.quantile(part).filter(|_| is_counted)?;
+        Some(quantile.clamp(self.min_ns, self.max_ns))
+    }
+
+    /// The largest part of a quantile that it may be off by: 0 where it is exact.
+    #[must_use]
+    pub(crate) fn quantile_error(&self) -> f64 {
+        self.sketch.error()
+    }
+
+    /// The numbers of [`NUMBER_COLUMNS`]; `None` for quantiles that are not counted yet, and for a deviation that does
+    /// not fit, and for a distinct time that is not known. All but counts are nanoseconds.
+    #[must_use]
+    pub(crate) fn numbers(&self) -> [Option<u128>; NUMBER_COLUMNS.len()] {
+        let time = |ns: u64| Some(u128::from(ns));
+        let quantile = |part: f64| self.quantile_ns(part).map(u128::from);
+        [
+            time(self.count),
+            Some(self.total_ns),
+            Some(self.self_ns),
+            time(self.mean_ns()),
+            quantile(0.5),
+            quantile(0.99),
+            time(self.min_ns),
+            time(self.max_ns),
+            self.union_ns,
+            self.deviation_ns().map(|ns| ns.round() as u128),
+            quantile(0.9),
+            quantile(0.95),
+            time(self.unfinished),
+        ]
+    }
+
+    /// The spread of whole durations.
+    #[must_use]
+    pub(crate) fn sketch(&self) -> &Sketch {
+        &self.sketch
+    }
+
+    pub(super) fn add(&mut self, sums: &NameSums) {
+        let is_first = self.count == 0;
+        self.min_ns = if is_first { sums.min_ns } else { self.min_ns.min(sums.min_ns) };
+        self.max_ns = self.max_ns.max(sums.max_ns);
+        self.count += sums.starts;
+        self.total_ns += sums.total_ns;
+        self.self_ns += sums.total_ns - sums.covered_ns;
+        self.union_ns = self.union_ns.map(|union_ns| union_ns + sums.union_ns);
+        self.whole_ns += sums.whole_ns;
+        self.whole_squares = self.whole_squares.saturating_add(sums.whole_squares);
+    }
+}

@@ -1,0 +1,121 @@
+//! The values of an argument as numbers that spans are summed by.
+//!
+//! Memory is bounded: values beyond the first 65,536, and beyond 16 MiB of text, are one group together.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::model::args::Detail;
+use crate::query::groups::SpanGroup;
+use crate::query::snapshot::Snapshot;
+use crate::store::DetailRef;
+use crate::store::details::DetailReader;
+
+/// Values that are told apart.
+pub(super) const VALUES_MAX: usize = 1 << 16;
+
+/// Bytes of their texts.
+const TEXT_BYTES_MAX: usize = 16 << 20;
+
+/// The group of spans without the argument.
+const MISSING: u32 = 0;
+
+/// The group of spans whose values are not told apart.
+const OTHERS: u32 = 1;
+
+/// The group of the first value.
+const FIRST: u32 = 2;
+
+/// The value of a group of spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum GroupValue<'a> {
+    /// Text as it stands, anything else as JSON.
+    Text(&'a str),
+    /// They do not have the argument.
+    Missing,
+    /// Their values are not told apart.
+    Others,
+}
+
+impl<'a> GroupValue<'a> {
+    /// The value of a group, among the texts of all.
+    pub(super) fn new(group: SpanGroup, texts: &'a [Arc<str>]) -> Self {
+        match group.name.0 {
+            MISSING => Self::Missing,
+            number => match number.checked_sub(FIRST).and_then(|number| texts.get(number as usize)) {
+                Some(text) => Self::Text(text),
+                None => Self::Others,
+            },
+        }
+    }
+}
+
+/// The values of an argument so far, by their text.
+#[derive(Debug)]
+pub(super) struct ValueTable<'a> {
+    path: &'a [String],
+    numbers: FxHashMap<Arc<str>, u32>,
+    /// In order of their numbers.
+    pub(super) texts: Vec<Arc<str>>,
+    bytes: usize,
+}
+
+impl<'a> ValueTable<'a> {
+    pub(super) fn new(path: &'a [String]) -> Self {
+        Self { path, numbers: FxHashMap::default(), texts: Vec::new(), bytes: 0 }
+    }
+
+    /// The number of the value that a row has.
+    pub(super) fn number(&mut self, snapshot: &Snapshot, detail: DetailRef, reader: &mut DetailReader) -> u32 {
+        if detail == DetailRef::default() {
+            return MISSING;
+        }
+        let blob = snapshot.store().detail(detail, reader);
+        let Ok(root) = serde_json::from_str::<Value>(Detail::decode(blob).args_json) else { return MISSING };
+        match self.path.iter().try_fold(&root, |value, member| value.get(member)) {
+            None => MISSING,
+            Some(Value::String(text)) => self.number_of(text),
+            Some(other) => self.number_of(&other.to_string()),
+        }
+    }
+
+    fn number_of(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        if self.texts.len() >= VALUES_MAX || self.bytes + text.len() > TEXT_BYTES_MAX {
+            return OTHERS;
+        }
+        let (text, number) = (Arc::<str>::from(text), FIRST + self.texts.len() as u32);
+        self.bytes += text.len();
+        self.numbers.insert(Arc::clone(&text), number);
+        self.texts.push(text);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::NameIdx;
+
+    #[test]
+    fn values_beyond_the_bounds_are_one_group() {
+        let mut values = ValueTable::new(&[]);
+        let long = "x".repeat(TEXT_BYTES_MAX);
+        let first = values.number_of("a");
+        assert_eq!((values.number_of("a"), values.number_of(&long)), (first, OTHERS));
+        for number in 0..VALUES_MAX {
+            values.number_of(&number.to_string());
+        }
+        assert_eq!(values.number_of("one more"), OTHERS);
+        assert_eq!(values.number_of("7"), values.numbers["7"], "values that are told apart stay so");
+        let value = |number| GroupValue::new(SpanGroup::from_name(NameIdx(number)), &values.texts);
+        assert_eq!(
+            [value(MISSING), value(OTHERS), value(first)],
+            [GroupValue::Missing, GroupValue::Others, GroupValue::Text("a")]
+        );
+    }
+}
