@@ -126,6 +126,9 @@ pub mod query {
     pub mod groups {
         pub use crate::query::groups::{GroupBy, NameKey, PlaceKey, UnknownKey};
     }
+    pub mod hit_count {
+        pub use crate::query::hit_count::{HitCount, count};
+    }
     pub mod longest {
         pub use crate::query::longest::{LongestSpans, LongestWork, longest};
     }

@@ -9,6 +9,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::check;
 use crate::query::Snapshot;
+use crate::query::hit_count::count;
 
 /// Prints the number of hits.
 pub(super) fn print(wanted: &Search, how: &Load) -> Result<(), CliError> {
@@ -20,9 +21,9 @@ fn print_once(wanted: &Search, how: &Load) -> Result<(), CliError> {
     let scope = wanted.scope.on(&snapshot)?;
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let hits = crate::query::search::search(&snapshot, &scope, &Cancel::default(), &progress);
+    let count = count(&snapshot, &scope, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
-    let Ok(hits) = hits else { return Ok(()) }; // nobody stops it
-    to_stdout(|out| Ok(writeln!(out, "{}", hits.total())?))
+    let Ok(count) = count else { return Ok(()) }; // nobody stops it
+    to_stdout(|out| Ok(writeln!(out, "{}", count.hits)?))
 }

@@ -9,6 +9,7 @@ pub(crate) mod filter;
 pub(crate) mod filtered;
 pub(crate) mod flow_chain;
 pub(crate) mod groups;
+pub(crate) mod hit_count;
 pub(crate) mod inside;
 pub(crate) mod last_spans;
 pub(crate) mod longest;

@@ -1,0 +1,253 @@
+//! How many rows of a scope match, without a pass over them where the ledger knows.
+//!
+//! For filters of names, categories, threads and processes the spans come from nodes of the ledger, and from the rows
+//! at both edges of the range. Instants, samples and all that other filters ask are counted as by a search.
+//!
+//! The slow answer: the total of a search.
+
+use rayon::prelude::*;
+
+use super::scan::LaneScan;
+use super::scope::Scope;
+use super::slices::{RowsPart, cover_starts, only_track, starts_in};
+use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::model::TrackIdx;
+use crate::store::details::DetailReader;
+use crate::store::ledger::LedgerNode;
+use crate::store::sums::NameSums;
+use crate::store::{LaneIdx, LaneKind};
+
+/// Extents that one thread takes at once.
+const EXTENTS_AT_ONCE: usize = 1024;
+
+/// A number of hits, and the work that it took, which repeats exactly for the same question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HitCount {
+    /// Spans, instants and samples that match.
+    pub hits: u64,
+    /// Nodes of the ledger that were read.
+    pub nodes: u64,
+    /// Rows in scope that the nodes do not have, judged or left out by their extents.
+    pub rows: u64,
+}
+
+/// A node of the ledger, and the track that it is of; `None`: all.
+type TrackNode = (LedgerNode, Option<TrackIdx>);
+
+/// The nodes of the ledger and the lanes that make up a scope.
+#[derive(Default)]
+struct CountPlan {
+    nodes: Vec<TrackNode>,
+    ranges: Vec<RowsPart>,
+    /// Lanes, each with the range that its rows are of.
+    lanes: Vec<(LaneIdx, usize)>,
+}
+
+impl CountPlan {
+    fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
+        let mut plan = Self { ranges: vec![RowsPart { scope: scope.clone(), with_open: true }], ..Self::default() };
+        let ledger = snapshot.store().ledger().filter(|_| scope.matcher.is_by_name());
+        let only = only_track(snapshot);
+        let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
+        // The nodes of all tracks, if the scope has all.
+        let whole = ledger.filter(|_| is_every_track).and_then(|ledger| ledger.tree(None));
+        let whole = whole.map(|tree| plan.cover(snapshot, scope, (tree, None)));
+        let mut track: Option<(TrackIdx, Option<std::ops::Range<usize>>)> = None;
+        for lane in scope.lanes(snapshot, &scope.matcher) {
+            let info = snapshot.lane(lane);
+            if info.kind != LaneKind::Spans || snapshot.track(info.track).key.kind.is_derived() {
+                plan.lanes.push((lane, 0));
+                continue;
+            }
+            // The lanes of a track are neighbours.
+            if track.as_ref().is_none_or(|(known, _)| *known != info.track) {
+                let own = || {
+                    let tree = ledger?.tree((only != Some(info.track)).then_some(info.track))?;
+                    Some((tree, Some(info.track)))
+                };
+                let ranges = whole.clone().or_else(|| own().map(|tree| plan.cover(snapshot, scope, tree)));
+                track = Some((info.track, ranges));
+            }
+            match track.as_ref().and_then(|(_, ranges)| ranges.clone()) {
+                Some(ranges) => plan.lanes.extend(ranges.map(|range| (lane, range))),
+                None => plan.lanes.push((lane, 0)),
+            }
+        }
+        plan
+    }
+
+    /// Takes the nodes of a tree that are in scope; returns the ranges that they leave of each lane.
+    fn cover(
+        &mut self,
+        snapshot: &Snapshot,
+        scope: &Scope,
+        (tree, track): (usize, Option<TrackIdx>),
+    ) -> std::ops::Range<usize> {
+        let (nodes, rest) = cover_starts(snapshot, scope, tree);
+        self.nodes.extend(nodes.into_iter().map(|node| (node, track)));
+        let first = self.ranges.len();
+        self.ranges.extend(rest);
+        first..self.ranges.len()
+    }
+}
+
+/// Counts the spans, instants and samples in `scope` that match, and the bars of samples where it asks for them.
+/// `progress` counts rows, and as events the hits so far.
+///
+/// # Errors
+/// If it was asked to stop.
+pub fn count(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<HitCount, Cancelled> {
+    cancel.check()?;
+    let matcher = &scope.matcher;
+    let mut plan = CountPlan::new(snapshot, scope);
+    let mut count = HitCount { nodes: plan.nodes.len() as u64, ..HitCount::default() };
+    let mut damaged = Vec::new();
+    for &(node, track) in &plan.nodes {
+        let mut starts = 0;
+        let is_intact = snapshot.store().ledger_node(node, |name, sums: NameSums| {
+            starts += if matcher.has_name(name) { sums.starts } else { 0 };
+        });
+        if is_intact {
+            count.hits += starts;
+        } else {
+            damaged.extend(starts_in(snapshot, scope, node).map(|range| (range, track)));
+        }
+    }
+    progress.add_events(count.hits);
+    for (range, track) in damaged {
+        plan.ranges.push(range);
+        let range = plan.ranges.len() - 1;
+        let lanes = scope.lanes(snapshot, matcher).filter(|&lane| {
+            let info = snapshot.lane(lane);
+            let is_event = !snapshot.track(info.track).key.kind.is_derived();
+            info.kind == LaneKind::Spans && is_event && track.is_none_or(|track| track == info.track)
+        });
+        plan.lanes.extend(lanes.map(|lane| (lane, range)));
+    }
+    let scans: Vec<LaneScan<'_>> = plan
+        .lanes
+        .par_iter()
+        .map(|&(lane, range)| {
+            let RowsPart { scope, with_open } = &plan.ranges[range];
+            let scan = if *with_open { LaneScan::new } else { LaneScan::from_starts };
+            scan(snapshot, matcher, scope, lane)
+        })
+        .filter(|scan| !scan.rows.is_empty())
+        .collect();
+    count.rows = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
+    progress.begin(Stage::Searching, count.rows);
+    let counted = scans.par_iter().map(|scan| {
+        let extents: Vec<usize> = scan.extents().collect();
+        let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
+        // Rows that are skipped count as done.
+        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
+        let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
+            cancel.check()?;
+            let mut reader = DetailReader::default();
+            let hits: u64 = extents.iter().map(|&extent| scan.count(extent, &mut reader)).sum();
+            progress.add_events(hits);
+            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
+            Ok(hits)
+        });
+        parts.sum::<Result<u64, Cancelled>>()
+    });
+    count.hits += counted.sum::<Result<u64, Cancelled>>()?;
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt as _;
+
+    use super::*;
+    use crate::query::filter::Filter;
+    use crate::query::ledger_traces::{SMALL, Sequence, TraceSpan, category, ranges, spans, store};
+    use crate::query::matcher::Matcher;
+    use crate::store::Store;
+    use crate::store::ledger::LedgerShape;
+
+    fn counted(snapshot: &Snapshot, scope: &Scope, filter: &str) -> HitCount {
+        let scope = scope.clone().matching(Matcher::new(snapshot, &Filter::parse(filter).unwrap()));
+        let progress = Progress::default();
+        let count = count(snapshot, &scope, &Cancel::default(), &progress).unwrap();
+        assert!(progress.view().fraction().is_none_or(|part| part == 1.0));
+        count
+    }
+
+    #[test]
+    fn counts_are_those_of_a_loop_with_and_without_a_ledger() {
+        let mut random = Sequence(5);
+        for (tracks, lanes, rows) in [(1, 3, 200), (3, 3, 120), (12, 2, 400)] {
+            let spans = spans(tracks, lanes, rows, rows, -500);
+            let stores = [store(&spans, None, 0).1, store(&spans, Some(SMALL), 1 << 20).1];
+            for (from_ns, to_ns) in ranges(&stores[1], &mut random, 20) {
+                let is_in_range = |span: &TraceSpan| {
+                    to_ns.is_none_or(|to_ns| span.start_ns < to_ns)
+                        && from_ns.is_none_or(|from_ns| span.start_ns >= from_ns || span.end_ns() > from_ns)
+                };
+                let name_is =
+                    |span: &TraceSpan, text: &str| text.split(' ').any(|name| name == (span.name - 1).to_string());
+                let cases: [(&str, &dyn Fn(&TraceSpan) -> bool); 5] = [
+                    ("", &|_| true),
+                    ("/^name [1-3]$/", &|span| name_is(span, "1 2 3")),
+                    ("cat:\"category 2\" -thread:1", &|span| {
+                        category(span.name).is_some_and(|it| it.ends_with('2')) && !span.track.to_string().contains('1')
+                    }),
+                    ("dur>100", &|span| span.dur_ns > 100),
+                    ("nothing", &|_| false),
+                ];
+                let in_range = Scope::from_range(from_ns, to_ns);
+                for scope in [in_range.clone(), in_range.with_tracks(&[TrackIdx(0), TrackIdx(tracks - 1)])] {
+                    for (filter, is_meant) in cases {
+                        let is_hit = |span: &&TraceSpan| {
+                            scope.tracks.contains(TrackIdx(span.track)) && is_in_range(span) && is_meant(span)
+                        };
+                        let expected = spans.iter().filter(is_hit).count() as u64;
+                        for store in &stores {
+                            let what = format!("{filter:?} {from_ns:?}..{to_ns:?} {:?}", scope.tracks);
+                            assert_eq!(counted(store, &scope, filter).hits, expected, "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn work_for_a_count_grows_with_the_logarithm_of_the_spans() {
+        let work = |rows: u64| {
+            let spans = spans(4, 2, rows, 9, 0);
+            let shape = LedgerShape { slice_rows: 64, leaf_rows: 64, ..SMALL };
+            let (_, snapshot) = store(&spans, Some(shape), 1 << 24);
+            let end_ns = snapshot.end_ns();
+            let scope = Scope::from_range(Some(end_ns / 7), Some(end_ns / 7 * 5));
+            counted(&snapshot, &scope, "\"name 3\"")
+        };
+        let (few, many) = (work(200), work(20_000));
+        assert!(many.nodes <= few.nodes + 17, "{many:?} after {few:?}");
+        assert!(many.rows <= few.rows + 1000 && many.hits > 100 * few.hits / 2, "{many:?} after {few:?}");
+    }
+
+    #[test]
+    fn rows_of_a_damaged_node_are_counted_instead() {
+        let spans = spans(3, 3, 400, 5, 0);
+        let (file, snapshot) = store(&spans, Some(SMALL), 1 << 20);
+        let ledger = snapshot.store().ledger().expect("a ledger");
+        for tree in [None, Some(TrackIdx(1))] {
+            let tree = ledger.tree(tree).expect("a tree");
+            let (nodes, _) = ledger.cover(tree, 0, ledger.bounds_ns().len() as u32 - 1);
+            let at = ledger.offset(nodes[0]);
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, at).unwrap();
+            file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+        }
+        let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
+        for scope in [Scope::default(), Scope::default().with_tracks(&[TrackIdx(1)])] {
+            let expected = spans.iter().filter(|span| scope.tracks.contains(TrackIdx(span.track)) && span.name == 4);
+            assert_eq!(counted(&damaged, &scope, "/^name 3$/").hits, expected.count() as u64);
+        }
+        assert_eq!(damaged.store().damaged(), 2);
+    }
+}
