@@ -10,8 +10,8 @@ use regex::Regex;
 use super::error::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFormat, LowHues,
-    LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSynth,
-    LowTheme, LowWindow,
+    LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowStats,
+    LowSynth, LowTheme, LowWindow,
 };
 use super::scope::{ScopeArgs, TimeBounds};
 use super::units::SizeArg;
