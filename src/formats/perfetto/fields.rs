@@ -54,6 +54,7 @@ proto_numbers! {
     }
     fields trace_packet_defaults = "perfetto.protos.TracePacketDefaults" {
         TRACK_EVENT_DEFAULTS = 11,
+        PERF_SAMPLE_DEFAULTS = 12,
         TIMESTAMP_CLOCK_ID = 58,
     }
     fields track_event_defaults = "perfetto.protos.TrackEventDefaults" {
@@ -359,8 +360,55 @@ proto_numbers! {
         PID = 2,
         TID = 3,
         CALLSTACK_IID = 4,
+        CPU_MODE = 5,
+        TIMEBASE_COUNT = 6,
+        FOLLOWER_COUNTS = 7,
         KERNEL_RECORDS_LOST = 17,
         SAMPLE_SKIPPED_REASON = 18,
+    }
+    fields perf_sample_defaults = "perfetto.protos.PerfSampleDefaults" {
+        TIMEBASE = 1,
+        FOLLOWERS = 4,
+    }
+    fields timebase = "perfetto.protos.PerfEvents.Timebase" {
+        PERIOD = 1,
+        FREQUENCY = 2,
+        TRACEPOINT = 3,
+        COUNTER = 4,
+        NAME = 10,
+    }
+    fields follower_event = "perfetto.protos.FollowerEvent" {
+        COUNTER = 1,
+        TRACEPOINT = 2,
+        NAME = 4,
+    }
+    fields perf_tracepoint = "perfetto.protos.PerfEvents.Tracepoint" {
+        NAME = 1,
+    }
+    values perf_counter = "perfetto.protos.PerfEvents.Counter" {
+        SW_CPU_CLOCK = 1,
+        SW_PAGE_FAULTS = 2,
+        SW_TASK_CLOCK = 3,
+        SW_CONTEXT_SWITCHES = 4,
+        SW_CPU_MIGRATIONS = 5,
+        SW_PAGE_FAULTS_MIN = 6,
+        SW_PAGE_FAULTS_MAJ = 7,
+        SW_ALIGNMENT_FAULTS = 8,
+        SW_EMULATION_FAULTS = 9,
+        HW_CPU_CYCLES = 10,
+        HW_INSTRUCTIONS = 11,
+        HW_CACHE_REFERENCES = 12,
+        HW_CACHE_MISSES = 13,
+        HW_BRANCH_INSTRUCTIONS = 14,
+        HW_BRANCH_MISSES = 15,
+        HW_BUS_CYCLES = 16,
+        HW_STALLED_CYCLES_FRONTEND = 17,
+        HW_STALLED_CYCLES_BACKEND = 18,
+        HW_REF_CPU_CYCLES = 19,
+    }
+    values cpu_mode = "perfetto.protos.Profiling.CpuMode" {
+        MODE_KERNEL = 1,
+        MODE_USER = 2,
     }
     fields streaming_profile_packet = "perfetto.protos.StreamingProfilePacket" {
         CALLSTACK_IID = 1,

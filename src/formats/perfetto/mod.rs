@@ -26,6 +26,7 @@ pub(crate) mod packets;
 mod parse;
 mod profile;
 pub(crate) mod read;
+mod sample_defaults;
 mod schema;
 mod sequence;
 mod track_event;

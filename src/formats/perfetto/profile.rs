@@ -6,7 +6,9 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::fields::{callstack, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet};
+use super::fields::{
+    callstack, cpu_mode, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet,
+};
 use super::interned::Interned;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -134,6 +136,8 @@ pub(super) struct PerfettoSample {
     pub(super) pid: i64,
     pub(super) tid: i64,
     pub(super) callstack: Option<u64>,
+    /// A value of Perfetto's enumeration of modes.
+    mode: u64,
     /// Not a sample: so many were lost.
     pub(super) lost: u64,
     /// Not a sample: one could not be taken.
@@ -148,6 +152,7 @@ impl PerfettoSample {
                 perf_sample::CPU => sample.cpu = Some(field.value.number()),
                 perf_sample::PID => sample.pid = field.value.signed(),
                 perf_sample::TID => sample.tid = field.value.signed(),
+                perf_sample::CPU_MODE => sample.mode = field.value.number(),
                 perf_sample::CALLSTACK_IID => sample.callstack = Some(field.value.number()),
                 perf_sample::KERNEL_RECORDS_LOST => sample.lost = field.value.number(),
                 perf_sample::SAMPLE_SKIPPED_REASON => sample.is_skipped = true,
@@ -155,6 +160,15 @@ impl PerfettoSample {
             }
         }
         sample
+    }
+
+    /// What the processor ran; `None` if the sample does not say, or a guest.
+    pub(super) fn mode(&self) -> Option<&'static str> {
+        match self.mode {
+            cpu_mode::MODE_KERNEL => Some("kernel"),
+            cpu_mode::MODE_USER => Some("user"),
+            _ => None,
+        }
     }
 }
 

@@ -351,9 +351,14 @@ impl Decoder {
         let track = self.tracks.thread(sample.pid, sample.tid);
         let track = self.batch.track(track, &self.tracks);
         self.args.clear();
+        self.sequences.all[row].defaults.samples.write_measure(&mut self.args);
         if let Some(cpu) = sample.cpu {
             self.args.number("cpu", cpu);
         }
+        if let Some(mode) = sample.mode() {
+            self.args.text("mode", mode.as_bytes());
+        }
+        self.sequences.all[row].defaults.samples.write_counts(bytes, &mut self.args);
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = self.batch.batch.chunk.details.push(&detail);
         self.batch.push_sample(ts_ns, track, stack, detail);

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
 use super::interned::Interned;
 use super::profile::PerfettoStackTables;
+use super::sample_defaults::SampleDefaults;
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::NameIdx;
@@ -48,6 +49,8 @@ pub(super) struct Defaults {
     pub(super) track: Option<u64>,
     pub(super) counters: Vec<u64>,
     pub(super) double_counters: Vec<u64>,
+    /// Of samples by the kernel's counters.
+    pub(super) samples: SampleDefaults,
 }
 
 /// Interned texts, by what they are.
@@ -135,6 +138,9 @@ impl Sequence {
         let mut defaults = Defaults::default();
         for field in Fields::new(bytes) {
             match field.number {
+                trace_packet_defaults::PERF_SAMPLE_DEFAULTS => {
+                    defaults.samples = SampleDefaults::read(field.value.bytes());
+                }
                 trace_packet_defaults::TIMESTAMP_CLOCK_ID => defaults.clock = Some(field.value.number()),
                 trace_packet_defaults::TRACK_EVENT_DEFAULTS => {
                     for field in Fields::new(field.value.bytes()) {

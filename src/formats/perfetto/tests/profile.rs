@@ -74,3 +74,39 @@ fn samples_of_chromium_are_told_by_the_time_from_one_to_the_next() {
     assert_eq!(stacks(&reading), expected);
     assert_eq!(reading.lost(), [(Loss::MissingState, 1)]);
 }
+
+/// Defaults of samples: the timebase, and the names of followers.
+fn sample_defaults(timebase: Message, followers: &[&str]) -> Message {
+    let defaults = followers.iter().fold(message().message(1, timebase), |defaults, follower| {
+        defaults.message(4, message().number(1, 1).bytes(4, *follower))
+    });
+    message().message(12, defaults)
+}
+
+fn args_of_a_sample(defaults: Message, sample: Message) -> String {
+    let reading = read([
+        message().number(10, 1).number(13, 1).message(12, tables()).message(59, defaults),
+        message().number(8, 100).number(10, 1).message(66, sample.number(3, 7).number(4, 1)),
+    ]);
+    assert_eq!(reading.lost(), []);
+    reading.events[0].args.clone()
+}
+
+#[test]
+fn samples_have_the_event_and_period_of_their_writers_defaults_with_the_counters_read_beside_it() {
+    let by_period = message().number(1, 5000).number(4, 10);
+    let sample = message().number(1, 3).number(5, 2).number(6, 15_000).bytes(7, [4, 9]);
+    assert_eq!(
+        args_of_a_sample(sample_defaults(by_period, &["misses", "faults"]), sample),
+        r#"{"event":"cycles","period":5000,"cpu":3,"mode":"user","count":15000,"followers":{"misses":4,"faults":9}}"#
+    );
+    // Of what counts time, the frequency tells the period; of what does not, nothing does.
+    let clock = message().number(2, 100).number(4, 1);
+    let args = args_of_a_sample(sample_defaults(clock, &[]), message().number(5, 1));
+    assert_eq!(args, r#"{"event":"cpu-clock","period":10000000,"mode":"kernel"}"#);
+    let cycles = message().number(2, 100).number(4, 10).bytes(10, "my cycles");
+    assert_eq!(args_of_a_sample(sample_defaults(cycles, &["unread"]), message()), r#"{"event":"my cycles"}"#);
+    let tracepoint = message().number(1, 1).message(3, message().bytes(1, "sched:sched_switch"));
+    let args = args_of_a_sample(sample_defaults(tracepoint, &[]), message());
+    assert_eq!(args, r#"{"event":"sched:sched_switch","period":1}"#);
+}

@@ -1,0 +1,135 @@
+//! What the kernel's counters count for the samples of a writer: the event that triggers samples, its period and its
+//! followers. Gives no period to an event that is sampled by frequency, unless it counts time: the kernel then varies
+//! the period, and a sample does not say which it had.
+
+use std::fmt::Write as _;
+
+use super::fields::{follower_event, perf_counter, perf_sample, perf_sample_defaults, perf_tracepoint, timebase};
+use crate::formats::output::args::{ArgsWriter, push_quoted};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+
+/// The counters of one event that are shown beside it; perf refuses groups of more.
+const FOLLOWERS_MAX: usize = 64;
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// The settings that the samples of a writer share.
+#[derive(Debug, Default)]
+pub(super) struct SampleDefaults {
+    /// Empty if the writer does not say.
+    event: Box<[u8]>,
+    period: Option<u64>,
+    /// The names of the counters that are read with each sample.
+    followers: Vec<Box<[u8]>>,
+}
+
+impl SampleDefaults {
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let mut defaults = Self::default();
+        for field in Fields::new(bytes) {
+            match (field.number, field.value) {
+                (perf_sample_defaults::TIMEBASE, ProtoValue::Bytes(bytes)) => {
+                    (defaults.event, defaults.period) = read_timebase(bytes);
+                }
+                (perf_sample_defaults::FOLLOWERS, ProtoValue::Bytes(bytes))
+                    if defaults.followers.len() < FOLLOWERS_MAX =>
+                {
+                    let numbers = [follower_event::NAME, follower_event::COUNTER, follower_event::TRACEPOINT];
+                    defaults.followers.push(event_name(bytes, numbers));
+                }
+                _ => {}
+            }
+        }
+        defaults
+    }
+
+    /// Adds the event and its period as arguments, as all readers of samples name them.
+    pub(super) fn write_measure(&self, args: &mut ArgsWriter) {
+        if !self.event.is_empty() {
+            args.text("event", &self.event);
+        }
+        if let Some(period) = self.period {
+            args.number("period", period);
+        }
+    }
+
+    /// Adds the counters that a sample has read, by their names. They count from the start of the recording.
+    pub(super) fn write_counts(&self, sample: &[u8], args: &mut ArgsWriter) {
+        let of = |number: FieldNumber| Fields::new(sample).filter(move |field| field.number == number);
+        if let Some(count) = of(perf_sample::TIMEBASE_COUNT).last() {
+            args.number("count", count.value.number());
+        }
+        let mut counts = of(perf_sample::FOLLOWER_COUNTS).flat_map(|field| field.value.numbers(false));
+        let mut is_first = true;
+        for name in &self.followers {
+            let Some(count) = counts.next() else { break };
+            if is_first {
+                args.key("", b"followers");
+            }
+            args.json.push(if is_first { '{' } else { ',' });
+            is_first = false;
+            push_quoted(&mut args.json, &String::from_utf8_lossy(name));
+            let _ = write!(args.json, ":{count}"); // to memory
+        }
+        if !is_first {
+            args.json.push('}');
+        }
+    }
+}
+
+/// The name and the period of the event that triggers samples.
+fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
+    let name = event_name(bytes, [timebase::NAME, timebase::COUNTER, timebase::TRACEPOINT]);
+    let number = |number: FieldNumber| {
+        let values = Fields::new(bytes).filter(|field| field.number == number).map(|field| field.value.number());
+        values.last().filter(|&value| value > 0)
+    };
+    let counter = Fields::new(bytes).find(|field| field.number == timebase::COUNTER).map(|field| field.value.number());
+    let is_time = matches!(counter, Some(perf_counter::SW_CPU_CLOCK | perf_counter::SW_TASK_CLOCK));
+    let by_frequency = || number(timebase::FREQUENCY).filter(|_| is_time).map(|hertz| NANOS_PER_SECOND / hertz);
+    (name, number(timebase::PERIOD).or_else(by_frequency))
+}
+
+/// The name of an event: its own, or else that of its counter or tracepoint. The numbers are those of the three fields.
+fn event_name(bytes: &[u8], [own, counter, tracepoint]: [FieldNumber; 3]) -> Box<[u8]> {
+    let mut name: Box<[u8]> = Box::default();
+    for field in Fields::new(bytes) {
+        match field.value {
+            ProtoValue::Bytes(text) if field.number == own => return text.into(),
+            ProtoValue::Bytes(message) if field.number == tracepoint => {
+                let of_tracepoint = Fields::new(message).find(|field| field.number == perf_tracepoint::NAME);
+                name = of_tracepoint.map_or(name, |field| field.value.bytes().into());
+            }
+            value if field.number == counter => name = counter_name(value.number()).as_bytes().into(),
+            _ => {}
+        }
+    }
+    name
+}
+
+/// Perf's name of a counter, which other tools show, too.
+fn counter_name(counter: u64) -> &'static str {
+    match counter {
+        perf_counter::SW_CPU_CLOCK => "cpu-clock",
+        perf_counter::SW_PAGE_FAULTS => "page-faults",
+        perf_counter::SW_TASK_CLOCK => "task-clock",
+        perf_counter::SW_CONTEXT_SWITCHES => "context-switches",
+        perf_counter::SW_CPU_MIGRATIONS => "cpu-migrations",
+        perf_counter::SW_PAGE_FAULTS_MIN => "minor-faults",
+        perf_counter::SW_PAGE_FAULTS_MAJ => "major-faults",
+        perf_counter::SW_ALIGNMENT_FAULTS => "alignment-faults",
+        perf_counter::SW_EMULATION_FAULTS => "emulation-faults",
+        perf_counter::HW_CPU_CYCLES => "cycles",
+        perf_counter::HW_INSTRUCTIONS => "instructions",
+        perf_counter::HW_CACHE_REFERENCES => "cache-references",
+        perf_counter::HW_CACHE_MISSES => "cache-misses",
+        perf_counter::HW_BRANCH_INSTRUCTIONS => "branches",
+        perf_counter::HW_BRANCH_MISSES => "branch-misses",
+        perf_counter::HW_BUS_CYCLES => "bus-cycles",
+        perf_counter::HW_STALLED_CYCLES_FRONTEND => "stalled-cycles-frontend",
+        perf_counter::HW_STALLED_CYCLES_BACKEND => "stalled-cycles-backend",
+        perf_counter::HW_REF_CPU_CYCLES => "ref-cycles",
+        _ => "unknown counter",
+    }
+}
