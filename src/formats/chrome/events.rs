@@ -11,7 +11,7 @@ pub(super) use samples::UnownedThread;
 
 use super::frames::{BatchStacks, StackFrames};
 use super::phases::{Phase, phase};
-use super::profiles::ProfilePart;
+use super::profiles::{ProfilePart, ProfileRole};
 use super::tables::{ChromeTables, RepairedRow, bounded_text, id, push_part};
 use super::wire::{ChromeRecord, member, members};
 use crate::formats::input::decimal::nanos_from_micros;
@@ -139,6 +139,8 @@ impl<'a> ChromeEvents<'a> {
                         self.losses.add(Loss::BadNumber, spot.place);
                     }
                 }
+                // Tracers leave it out of a span that has not ended.
+                Err(_) if record.dur.is_absent() => event.flags = EventFlags::UNFINISHED,
                 Err(_) => {
                     event.flags = EventFlags::UNFINISHED;
                     self.losses.add(Loss::BadNumber, spot.place);
@@ -166,6 +168,10 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn take_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+        // Its samples are shown, in its place.
+        if record.name.is_text(b"CpuProfile") && self.take_profile(record, spot.place, ProfileRole::Whole) {
+            return;
+        }
         let nobody = JsonValue::default();
         let mut event = self.event(record, spot, EventKind::Instant);
         event.track = match record.s.text {

@@ -1,6 +1,7 @@
 //! V8's CPU profiles as its tracer writes them: an event `V8Profile`, then any number of `ProfileChunk`s with the new
 //! nodes, the samples, and the microseconds between. Each chunk builds on those before it, so one thread reads them in
-//! the order of the capture. The samples are on the thread of the first event.
+//! the order of the capture. The samples are on the thread of the first event. A `CpuProfile`, as webpack and older
+//! Chrome write it, is a profile in one event.
 
 use std::sync::Arc;
 
@@ -21,11 +22,33 @@ pub(super) struct ProfilePart {
     pub(super) tid: Id,
     /// Identifies the profile among those of a process.
     pub(super) id: Box<[u8]>,
-    /// Whether it begins a profile.
-    pub(super) is_start: bool,
+    pub(super) role: ProfileRole,
     /// The argument `data` as JSON text.
     pub(super) data: Box<str>,
     pub(super) place: SourcePos,
+}
+
+/// The place of an event in its profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProfileRole {
+    /// It begins a profile.
+    Start,
+    /// It goes on with a profile that has begun.
+    Chunk,
+    /// It is a profile by itself.
+    Whole,
+}
+
+impl ProfileRole {
+    /// The role of a sample of this name, if it is an event of a profile.
+    pub(super) fn from_name(name: &[u8]) -> Option<Self> {
+        match name {
+            b"Profile" => Some(Self::Start),
+            b"ProfileChunk" => Some(Self::Chunk),
+            b"CpuProfile" => Some(Self::Whole),
+            _ => None,
+        }
+    }
 }
 
 /// The profiles of a capture.
@@ -47,19 +70,24 @@ struct V8Profile {
 struct Data<'a> {
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
-    #[serde(default)]
-    cpu_profile: V8CallTree,
+    #[serde(borrow, default)]
+    cpu_profile: V8CallTree<'a>,
     #[serde(borrow, default)]
     time_deltas: Vec<&'a RawValue>,
 }
 
+/// The calls of an event. A profile in one event has the times here, too.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct V8CallTree {
+struct V8CallTree<'a> {
     #[serde(default)]
     nodes: Vec<V8CallNode>,
     #[serde(default)]
     samples: Vec<u64>,
+    #[serde(borrow)]
+    start_time: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    time_deltas: Vec<&'a RawValue>,
 }
 
 impl Profiles {
@@ -74,17 +102,23 @@ impl Profiles {
             return None;
         };
         let key = (part.pid, part.id);
-        if part.is_start {
-            let start_ns = data.start_time.and_then(|time| TimeUnit::Microseconds.nanos(time).ok());
-            let Some(now_ns) = start_ns else {
+        let mut alone = None;
+        if part.role != ProfileRole::Chunk {
+            let start = data.start_time.or(data.cpu_profile.start_time);
+            let Some(now_ns) = start.and_then(|time| TimeUnit::Microseconds.nanos(time).ok()) else {
                 self.batch.lose(Loss::BadTime, part.place);
                 return None;
             };
             let (kind, pid, tid) = (TrackKind::Thread, key.0.clone(), part.tid);
             let track = TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 };
-            self.open.insert(key.clone(), V8Profile { calls: Calls::default(), now_ns, key: track });
+            let begun = V8Profile { calls: Calls::default(), now_ns, key: track };
+            if part.role == ProfileRole::Whole {
+                alone = Some(begun);
+            } else {
+                self.open.insert(key.clone(), begun);
+            }
         }
-        let Some(profile) = self.open.get_mut(&key) else {
+        let Some(profile) = alone.as_mut().or_else(|| self.open.get_mut(&key)) else {
             self.batch.lose(Loss::MissingState, part.place);
             return None;
         };
@@ -102,12 +136,14 @@ impl Profiles {
 
 impl V8Profile {
     fn add_data(&mut self, data: &Data<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        let V8CallTree { nodes, samples } = &data.cpu_profile;
+        let V8CallTree { nodes, samples, .. } = &data.cpu_profile;
+        let own = &data.cpu_profile.time_deltas;
+        let time_deltas = if data.time_deltas.is_empty() { own } else { &data.time_deltas };
         nodes.iter().for_each(|node| self.calls.add(node));
         batch.batch.losses.add_many(Loss::BadRecord, place, self.calls.join());
-        let unequal = samples.len().abs_diff(data.time_deltas.len()) as u64;
+        let unequal = samples.len().abs_diff(time_deltas.len()) as u64;
         batch.batch.losses.add_many(Loss::BadRecord, place, unequal);
-        for (&node, delta) in samples.iter().zip(&data.time_deltas) {
+        for (&node, delta) in samples.iter().zip(time_deltas) {
             let next_ns = TimeUnit::Microseconds.nanos(delta).ok().and_then(|delta| self.now_ns.checked_add(delta));
             match next_ns {
                 Some(next_ns) => self.now_ns = next_ns,

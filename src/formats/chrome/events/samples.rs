@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{ChromeEvents, Spot, number_text};
-use crate::formats::chrome::profiles::ProfilePart;
+use crate::formats::chrome::profiles::{ProfilePart, ProfileRole};
 use crate::formats::chrome::tables::id;
 use crate::formats::chrome::wire::{ChromeRecord, member};
 use crate::formats::input::decimal::nanos_from_micros;
@@ -59,23 +59,34 @@ impl ThreadOwners {
 impl<'a> ChromeEvents<'a> {
     /// An event of the phase `P`.
     pub(super) fn take_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
-        let is_of_v8 = matches!(record.name.text, b"Profile" | b"ProfileChunk");
-        let data = member(&record.args, b"data");
-        if is_of_v8 && data.shape == Shape::Object {
-            let mut repairs = Repairs::default();
-            self.profiles.push(ProfilePart {
-                pid: id(&record.pid, &mut repairs),
-                tid: id(&record.tid, &mut repairs),
-                id: record.id.text.into(),
-                is_start: record.name.text == b"Profile",
-                data: valid_json(&data, &mut repairs).into(),
-                place: spot.place,
-            });
-            return repairs.count(&mut self.losses, spot.place);
+        if let Some(role) = ProfileRole::from_name(record.name.text)
+            && self.take_profile(record, spot.place, role)
+        {
+            return;
         }
         let stack = self.record_stack(record, spot.place, true);
         let event = self.thread_event(record, spot, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), ..event });
+    }
+
+    /// Adds an event of a profile of V8; false if it holds none.
+    pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, place: SourcePos, role: ProfileRole) -> bool {
+        let data = member(&record.args, b"data");
+        let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
+        if data.shape != Shape::Object || !has_profile {
+            return false;
+        }
+        let mut repairs = Repairs::default();
+        self.profiles.push(ProfilePart {
+            pid: id(&record.pid, &mut repairs),
+            tid: id(&record.tid, &mut repairs),
+            id: record.id.text.into(),
+            role,
+            data: valid_json(&data, &mut repairs).into(),
+            place,
+        });
+        repairs.count(&mut self.losses, place);
+        true
     }
 
     /// Adds a record of `samples`, which names its thread without its process.

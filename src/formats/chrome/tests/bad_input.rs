@@ -124,7 +124,7 @@ fn bad_times_and_durations_are_counted_and_what_can_be_shown_is() {
             {"ph":"X","name":"negative","ts":4,"dur":-1},{"ph":"X","name":"long","ts":9223372036854775,"dur":1},{"ph":"X","name":"fine","ts":"5","dur":1e0}]"#,
     );
     assert_eq!(reading.names(), ["early", "nodur", "nulldur", "baddur", "negative", "fine", "long"]);
-    let lost = [(Loss::BadNumber, 4), (Loss::BadTime, 6), (Loss::NegativeDuration, 1)];
+    let lost = [(Loss::BadNumber, 2), (Loss::BadTime, 6), (Loss::NegativeDuration, 1)];
     assert_eq!(reading.lost(), lost);
     let values: Vec<_> = reading.events.iter().map(|event| (event.value, event.flags)).collect();
     let unfinished = (0, EventFlags::UNFINISHED);

@@ -189,3 +189,31 @@ fn a_chunk_without_the_beginning_of_its_profile_and_one_that_is_none_are_counted
     let timeless = PROFILE[0].replace("startTime", "start");
     assert_eq!(lost(&[&timeless]), [(Loss::BadTime, 1)]);
 }
+
+#[test]
+fn a_profile_in_one_event_has_its_times_beside_its_calls() {
+    // As webpack's profiling plugin and Chrome of 2017 write it: an instant, and a sample.
+    let profile = |ph: &str, times: &str| {
+        format!(
+            r#"[{{"name":"CpuProfile","ph":"{ph}","pid":1,"tid":5,"id":7,"ts":900,"args":{{"data":{{"cpuProfile":{{"nodes":[
+            {{"id":1,"callFrame":{{"functionName":"(root)"}},"children":[2]}},{{"id":2,"callFrame":{{"functionName":"f"}}}}],
+            "samples":[2,1,2]{times}}}}}}}}}]"#
+        )
+    };
+    let thread = &thread(1, 5);
+    let expected =
+        [(105_000, thread, "", "f".to_owned(), ""), (110_000, thread, "", String::new(), ""), (120_000, thread, "", "f".to_owned(), "")];
+    for ph in ["I", "P"] {
+        let text = profile(ph, r#","startTime":100,"endTime":130,"timeDeltas":[5,5,10]"#);
+        let reading = read(&text);
+        assert_eq!(samples(&reading), expected, "{ph}");
+        assert_eq!((reading.lost(), reading.events.len()), (vec![], 3));
+        for piece_bytes in (1..=text.len()).step_by(13) {
+            assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+        }
+        assert_eq!(read(&profile(ph, "")).lost(), [(Loss::BadTime, 1)]);
+    }
+    // An instant of that name without a profile is an instant.
+    let reading = read(r#"[{"name":"CpuProfile","ph":"I","pid":1,"tid":5,"ts":1,"args":{"data":{"sessionId":1}}}]"#);
+    assert_eq!((reading.events.len(), reading.events[0].kind), (1, EventKind::Instant));
+}
