@@ -72,6 +72,17 @@ impl FlameChart {
         }
     }
 
+    /// Takes a sample that is drawn up to `end_ns`, where the one after it begins: of a profile without times.
+    pub(crate) fn hold(
+        &mut self,
+        (ts_ns, end_ns): (i64, i64),
+        stack: StackIdx,
+        stacks: &Stacks,
+        spans: &mut Vec<FlameSpan>,
+    ) {
+        self.stand(ts_ns, end_ns, stack, stacks, spans);
+    }
+
     /// Ends the chart with what still runs, and says whether frames were too deep to be drawn.
     pub(crate) fn finish(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
         self.draw_waiting(stacks, spans);

@@ -93,12 +93,19 @@ const _: () = assert!(size_of::<TrackNest>() <= 128);
 struct RareState {
     /// Ends of begins that say when they end.
     ends: PendingEnds,
-    /// The track of the chart of its samples.
-    chart_track: Option<TrackIdx>,
+    /// The charts of its samples: one for each of their events.
+    charts: SmallVec<[EventChart; 1]>,
     /// The chart that is laid out on it.
     chart: FlameChart,
     /// The state that its thread is in.
     thread: Option<Entered>,
+}
+
+/// The samples of one event of a thread.
+struct EventChart {
+    event: Box<str>,
+    /// The track that they are laid out on.
+    track: TrackIdx,
 }
 
 /// The index of a lane, or none, in four bytes.

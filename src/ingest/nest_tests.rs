@@ -62,7 +62,12 @@ fn nest(events: Vec<Event>, details: &Details, kind: TrackKind) -> Result {
     nest_with(events, details, kind, Stacks::default())
 }
 
-fn nest_with(mut events: Vec<Event>, details: &Details, kind: TrackKind, stacks: Stacks) -> Result {
+fn nest_with(events: Vec<Event>, details: &Details, kind: TrackKind, stacks: Stacks) -> Result {
+    nest_on(events, details, (kind, 0), stacks)
+}
+
+/// On tracks of a kind and a slot.
+fn nest_on(mut events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32), stacks: Stacks) -> Result {
     events.sort_by_key(|event| event.ts_ns);
     let mut names = Names::default();
     for name in 1..9 {
@@ -71,7 +76,7 @@ fn nest_with(mut events: Vec<Event>, details: &Details, kind: TrackKind, stacks:
     let mut registry = Registry::default();
     for track in 0..TRACKS {
         let tid = Id::Number(i64::from(track));
-        registry.track(&TrackKey { kind, pid: Id::Number(1), tid, name: Arc::default(), slot: 0 });
+        registry.track(&TrackKey { kind, pid: Id::Number(1), tid, name: Arc::default(), slot });
     }
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
@@ -431,6 +436,63 @@ fn samples_are_kept_on_their_thread_and_drawn_on_a_track_below_it_that_nothing_c
     let mut expected = [(second, 0, 0, 30, 1, false), (second, 1, 0, 20, 2, false), (first, 0, 7, 0, 1, false)];
     expected.sort_unstable();
     assert_eq!(drawn, expected);
+}
+
+/// The charts of a thread: the name of each track, and its spans.
+fn charts(result: &Result) -> Vec<(String, Vec<(i64, u64)>)> {
+    let tracks = result.store.meta().tracks.tracks.iter().zip(0..);
+    let charts = tracks.filter(|(track, _)| track.key.kind == TrackKind::Samples);
+    let spans = result.spans();
+    let of = |row: u32| spans.iter().filter(|span| span.0 == row).map(|span| (span.2, span.3)).collect();
+    charts.map(|(track, row)| (track.name.to_string(), of(row))).collect()
+}
+
+/// A sample of a stack with these arguments, on the first track.
+fn sample_with(details: &mut Details, ts_ns: i64, stack: StackIdx, args_json: &str) -> Event {
+    let detail = details.push(&Detail { args_json, ..Detail::default() });
+    Event { detail, ..event(EventKind::Sample, ts_ns, u64::from(stack.0), 0, 0) }
+}
+
+#[test]
+fn each_event_of_a_thread_has_a_chart_of_its_own_that_names_it_once_there_are_several() {
+    let (mut stacks, mut details) = (Stacks::default(), Details::default());
+    let stack = stacks.intern_path([NameIdx(1)]);
+    let mut sample = |ts_ns, args: &str| sample_with(&mut details, ts_ns, stack, args);
+    let (clock, faults) = (r#"{"event":"clock","period":9}"#, r#"{"event":"faults"}"#);
+    let alone = vec![sample(0, clock), sample(10, clock)];
+    let several = vec![sample(0, clock), sample(5, faults), sample(10, clock), sample(12, ""), sample(20, clock)];
+    let nested = |events| charts(&nest_with(events, &details, TrackKind::Thread, stacks.clone()));
+    assert_eq!(nested(alone), [("samples".to_owned(), vec![(0, 20)])]);
+    let expected = [("clock", vec![(0, 30)]), ("faults", vec![(5, 0)]), ("no event", vec![(12, 0)])];
+    let expected = expected.map(|(event, spans)| (format!("samples: {event}"), spans));
+    assert_eq!(nested(several), expected);
+}
+
+#[test]
+fn events_beyond_the_last_chart_share_it() {
+    let (mut stacks, mut details) = (Stacks::default(), Details::default());
+    let stack = stacks.intern_path([NameIdx(1)]);
+    let events =
+        (0..200).map(|number| sample_with(&mut details, number, stack, &format!(r#"{{"event":"event {number}"}}"#)));
+    let events: Vec<Event> = events.collect();
+    let result = nest_with(events, &details, TrackKind::Thread, stacks);
+    assert_eq!((charts(&result).len(), result.nested.summary.samples), (64, 200));
+}
+
+#[test]
+fn samples_without_times_are_drawn_as_wide_as_they_weigh() {
+    let (mut stacks, mut details) = (Stacks::default(), Details::default());
+    let outer = stacks.intern_path([NameIdx(1)]);
+    let inner = stacks.intern_path([NameIdx(1), NameIdx(2)]);
+    let mut sample = |ts_ns, stack, weight: u64| {
+        sample_with(&mut details, ts_ns, stack, &format!(r#"{{"event":"x","unit":"bytes","period":{weight}}}"#))
+    };
+    // Far apart, and the last one, too.
+    let events = vec![sample(0, outer, 1), sample(1, inner, 1_000_000), sample(1_000_001, inner, 7)];
+    let result = nest_on(events, &details, (TrackKind::Thread, TrackKey::SLOT_UNTIMED), stacks);
+    let mut spans: Vec<_> = result.spans().iter().map(|span| (span.1, span.2, span.3)).collect();
+    spans.sort_unstable();
+    assert_eq!(spans, [(0, 0, 1_000_008), (1, 1, 1_000_007)]);
 }
 
 /// The slow answer: of all states, those that count, each up to the next.

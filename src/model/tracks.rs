@@ -122,7 +122,8 @@ pub struct TrackKey {
     pub pid: Id,
     /// The id of its thread, for [`TrackKind::Thread`].
     pub tid: Id,
-    /// The counter's or the async group's name; empty for the others, which [`Metadata`] names.
+    /// The counter's or the async group's name; of the samples of one event beside others, its name; empty for the
+    /// others, which [`Metadata`] names.
     pub name: Arc<str>,
     /// Tells apart tracks that are otherwise alike: async trees of one name that run at the same time.
     pub slot: u32,
@@ -134,6 +135,8 @@ impl TrackKey {
     pub(crate) const SLOT_SIBLING: u32 = 1 << 30;
     /// From here on: an asynchronous track that shares no row with others.
     pub(crate) const SLOT_ALONE: u32 = 1 << 31;
+    /// A thread of a profile without times: a sample is drawn as wide as it weighs, at a time that the reader made up.
+    pub(crate) const SLOT_UNTIMED: u32 = 1;
 }
 
 /// A process of the capture.
@@ -199,8 +202,9 @@ pub struct TrackTables {
     pub(crate) utc_offset_ns: Option<i64>,
 }
 
-/// The tracks of a thread that have its name and its order.
-const OF_THREAD: [TrackKind; 2] = [TrackKind::Thread, TrackKind::State];
+/// The kinds and slots of the tracks of a thread that have its name and its order.
+const OF_THREAD: [(TrackKind, u32); 3] =
+    [(TrackKind::Thread, 0), (TrackKind::State, 0), (TrackKind::Thread, TrackKey::SLOT_UNTIMED)];
 
 /// Collects processes and tracks while a capture is read, and gives each an index that stays.
 ///
@@ -284,7 +288,7 @@ impl Registry {
         let process = self.process(&key.pid);
         let index = TrackIdx(u32::try_from(self.tables.tracks.len()).unwrap_or(u32::MAX));
         let mut track = Track { key: key.clone(), process, name: key.name.clone(), sort_index: 0 };
-        if OF_THREAD.contains(&key.kind)
+        if OF_THREAD.contains(&(key.kind, key.slot))
             && let Some(thread) = self.find_thread(&key.pid, &key.tid)
         {
             self.threads[thread].apply_to(&mut track);
@@ -298,10 +302,14 @@ impl Registry {
         index
     }
 
-    /// The index of the track that shows what is derived from `source`, new or known.
-    pub(crate) fn derived(&mut self, source: TrackIdx, kind: TrackKind, name: &str) -> TrackIdx {
+    /// The index of the track that shows what is derived from `source`, new or known; of a `part` of it, if that is
+    /// not empty. It has that name from now on.
+    pub(crate) fn derived(&mut self, source: TrackIdx, kind: TrackKind, part: &str, name: &str) -> TrackIdx {
         let Some(track) = self.tables.tracks.get(source.index()) else { return source };
-        let (key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
+        let (mut key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
+        if !part.is_empty() {
+            key.name = part.into();
+        }
         let derived = self.track(&key);
         let track = &mut self.tables.tracks[derived.index()];
         (track.name, track.sort_index) = (name.into(), sort_index);
@@ -392,8 +400,8 @@ impl Registry {
             }
         };
         change(&mut self.threads[thread]);
-        for kind in OF_THREAD {
-            let key = TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot: 0 };
+        for (kind, slot) in OF_THREAD {
+            let key = TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot };
             if let Some(track) = self.find_track(&key) {
                 self.threads[thread].apply_to(&mut self.tables.tracks[track.index()]);
             }

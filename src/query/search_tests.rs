@@ -190,7 +190,7 @@ fn profile() -> Snapshot {
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None).0);
     let (pid, tid) = (Id::Number(1), Id::Number(1));
     let thread = registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
-    let chart = registry.derived(thread, TrackKind::Samples, "samples");
+    let chart = registry.derived(thread, TrackKind::Samples, "", "samples");
     let file = tempfile::tempfile().unwrap();
     let disk = std::sync::Arc::new(SystemDisk);
     let mut writer = StoreWriter::on(disk, file.try_clone().unwrap(), 1 << 24).unwrap();

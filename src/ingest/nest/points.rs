@@ -3,9 +3,14 @@
 
 use std::io;
 
-use super::{Entered, Nester};
-use crate::model::{Event, EventFlags, NameIdx, StackIdx, TrackIdx, TrackKind};
+use super::{Entered, EventChart, Nester};
+use crate::model::args::Detail;
+use crate::model::sample_measure::sample_event;
+use crate::model::{Event, EventFlags, NameIdx, SampleMeasure, StackIdx, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneIdx, LaneKind, Row, flow};
+
+/// The most charts of one thread: recorders have some ten events.
+const CHARTS_MAX: usize = 64;
 
 impl Nester<'_> {
     pub(super) fn instant(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
@@ -79,20 +84,54 @@ impl Nester<'_> {
         let name = self.stacks.get(stack).name;
         let known = self.track(event.track).samples.get();
         let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0));
-        let chart_track = self.track(event.track).rare().chart_track;
-        let chart_track =
-            chart_track.unwrap_or_else(|| self.registry.derived(event.track, TrackKind::Samples, "samples"));
-        let state = self.track(event.track);
-        state.samples.set(lane);
-        state.rare().chart_track = Some(chart_track);
+        let chart_track = self.chart_track(event.track, &sample_event(Detail::decode(blob).args_json));
+        let is_untimed = self.registry.tables().tracks[event.track.index()].key.slot == TrackKey::SLOT_UNTIMED;
+        self.track(event.track).samples.set(lane);
         self.summary.samples += 1;
         self.saw(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
         let mut spans = std::mem::take(&mut self.flame_spans);
         let stacks = self.stacks;
-        self.track(chart_track).rare().chart.sample(event.ts_ns, stack, stacks, &mut spans);
+        let chart = &mut self.track(chart_track).rare().chart;
+        if is_untimed {
+            let drawn_ns = SampleMeasure::from_args(Detail::decode(blob).args_json).drawn_ns();
+            let end_ns = event.ts_ns.saturating_add_unsigned(drawn_ns);
+            chart.hold((event.ts_ns, end_ns), stack, stacks, &mut spans);
+        } else {
+            chart.sample(event.ts_ns, stack, stacks, &mut spans);
+        }
         self.flame_spans = spans;
         self.push_flames(chart_track)
+    }
+
+    /// The track of the chart of an event's samples on a thread. The name of an event is in that of its track once
+    /// there are several; those beyond [`CHARTS_MAX`] share the last one.
+    fn chart_track(&mut self, track: TrackIdx, event: &str) -> TrackIdx {
+        let charts = &self.track(track).rare().charts;
+        if let Some(chart) = charts.iter().find(|chart| *chart.event == *event) {
+            return chart.track;
+        }
+        let count = charts.len();
+        if let Some(last) = charts.last().filter(|_| count >= CHARTS_MAX) {
+            return last.track;
+        }
+        let title = |event: &str| {
+            let event = if event.is_empty() { "no event" } else { event };
+            format!("samples: {event}")
+        };
+        let kind = TrackKind::Samples;
+        let first = charts.first().map(|first| title(&first.event));
+        let chart_track = match first {
+            None => self.registry.derived(track, kind, "", "samples"),
+            Some(first) => {
+                self.registry.derived(track, kind, "", &first);
+                // An empty part would be the first one.
+                let part = if event.is_empty() { " " } else { event };
+                self.registry.derived(track, kind, part, &title(event))
+            }
+        };
+        self.track(track).rare().charts.push(EventChart { event: event.into(), track: chart_track });
+        chart_track
     }
 
     /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
