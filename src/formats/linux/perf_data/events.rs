@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use super::counts::Counters;
 use super::header::PerfHeader;
 use super::maps::Maps;
 use super::rounds::{PerfRecord, lost};
 use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
+use rustc_hash::FxHashMap;
+
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
 
 /// The flag of a record that the kernel has given a function up.
 const FUNCTION_GONE: u32 = 1;
@@ -19,9 +22,15 @@ const FUNCTION_GONE: u32 = 1;
 /// The flag of a record that a thread's name came with a new program.
 const EXEC: u16 = 1 << 13;
 
+/// Threads whose names are remembered for those that they start.
+const NAMED_THREADS_MAX: usize = 1 << 20;
+
 /// Turns records into events of a batch.
 #[derive(Debug, Default)]
 pub(super) struct PerfEventBuilder {
+    counters: Counters,
+    /// By thread.
+    names: FxHashMap<i32, Arc<str>>,
     maps: Maps,
     scheduler: Scheduler,
     args: ArgsWriter,
@@ -81,18 +90,34 @@ impl PerfEventBuilder {
             self.maps.forget(pid.into());
         }
         let name = crate::formats::output::batch::text(front.text(), place, &mut batch.batch.losses);
+        self.remember_name(tid, (&*name).into());
         batch.batch.metadata.push(Metadata::KernelName { pid: number(pid), tid: number(tid), name });
         Some(())
     }
 
     fn fork(&mut self, body: &[u8], place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(body);
-        let (pid, parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
+        let (pid, parent, tid, parent_tid) = (front.i32()?, front.i32()?, front.i32()?, front.i32()?);
         self.scheduler.set_process(tid.into(), pid.into());
+        // A thread keeps the name of the one that started it until it takes another.
+        if let Some(name) = self.names.get(&parent_tid).cloned() {
+            batch.batch.metadata.push(Metadata::KernelName {
+                pid: number(pid),
+                tid: number(tid),
+                name: (&*name).into(),
+            });
+            self.remember_name(tid, name);
+        }
         if !self.maps.fork(parent.into(), pid.into()) {
             batch.lose(Loss::OverLimit, place);
         }
         Some(())
+    }
+
+    fn remember_name(&mut self, tid: i32, name: Arc<str>) {
+        if self.names.len() < NAMED_THREADS_MAX || self.names.contains_key(&tid) {
+            self.names.insert(tid, name);
+        }
     }
 
     /// A function that the kernel made or gave up.
@@ -135,6 +160,11 @@ impl PerfEventBuilder {
             let name = batch.name(self.maps.name(sample.pid, address).as_bytes(), None, place);
             stack = batch.batch.stacks.intern(stack, name);
         }
+        let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
+        let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+        if !is_tracepoint && !sample.counts.is_empty() {
+            return self.counted_samples(header, attr, record.body, (ts_ns, track, stack), &sample, batch);
+        }
         self.args.clear();
         let tracepoint = header.tracepoints.get(attr.config).filter(|_| is_tracepoint);
         if !is_tracepoint || is_scheduling {
@@ -153,8 +183,6 @@ impl PerfEventBuilder {
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
-        let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
         if is_tracepoint && !is_scheduling {
             let name = attr.name.as_bytes();
             let call = SystemCall::from_tracepoint(name).or_else(|| {
@@ -169,6 +197,32 @@ impl PerfEventBuilder {
         if !is_tracepoint || has_stack {
             let value = u64::from(stack.0);
             batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+        }
+        Some(())
+    }
+
+    /// Adds a sample for each counter that a sample has read and that has counted something.
+    fn counted_samples(
+        &mut self,
+        header: &PerfHeader,
+        attr: &Attr,
+        body: &[u8],
+        (ts_ns, track, stack): (i64, TrackIdx, StackIdx),
+        sample: &PerfSample<'_>,
+        batch: &mut BatchBuilder,
+    ) -> Option<()> {
+        let counted = self.counters.count(attr.counts(), sample.counts, attr.id(body))?;
+        for &(id, period) in counted {
+            let event = header.by_id.get(&id).and_then(|&row| header.attrs.get(row)).unwrap_or(attr);
+            self.args.clear();
+            self.args.text("event", event.name.as_bytes());
+            self.args.number("period", period);
+            if let Some(cpu) = sample.cpu {
+                self.args.number("cpu", cpu);
+            }
+            let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+            let detail = batch.batch.chunk.details.push(&detail);
+            batch.push_sample(ts_ns, track, stack, detail);
         }
         Some(())
     }

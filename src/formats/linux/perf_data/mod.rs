@@ -10,6 +10,7 @@
 //! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints, `maps` the
 //! files of addresses. `rounds` sorts records, `events` makes events, `read` goes through the capture.
 
+mod counts;
 mod events;
 mod fields;
 mod header;

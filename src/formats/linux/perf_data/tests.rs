@@ -398,3 +398,73 @@ fn what_cannot_be_read_is_refused_with_its_place() {
         error(&[&b"PERFILE2"[..], &104u64.to_le_bytes(), &[0; 20]].concat()).contains("byte 36: expected a header")
     );
 }
+
+#[test]
+fn a_group_of_events_has_a_sample_for_each_counter_that_counted_with_the_periods_that_perf_script_prints() {
+    let reading = read_path(&data("perf_group.data.gz")).expect("a capture");
+    let printed = read_path(&data("perf_group_script.txt.gz")).expect("a capture");
+    assert_eq!(reading.lost(), []);
+    let measured = |reading: &Reading| {
+        let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
+        let mut samples: Vec<_> = samples
+            .map(|event| {
+                let measure = crate::model::SampleMeasure::from_args(&event.args);
+                let unit = measure.unit.into_owned();
+                (event.ts_ns / 1000, event.track.tid.clone(), measure.event.into_owned(), unit, measure.weight)
+            })
+            .collect();
+        samples.sort();
+        samples
+    };
+    let found = measured(&reading);
+    assert_eq!(found, measured(&printed));
+    // As `perf report` adds them up.
+    let sum = |event: &str| {
+        let of_event = found.iter().filter(|(_, _, name, ..)| name == event);
+        of_event.fold((0, 0), |(count, sum), sample| (count + 1, sum + sample.4))
+    };
+    assert_eq!([sum("cpu-clock"), sum("page-faults"), sum("context-switches")], [(4, 1_023_905), (3, 53), (1, 1)]);
+}
+
+#[test]
+fn threads_have_the_name_of_the_one_that_started_them() {
+    let reading = read_path(&data("perf_events.data.gz")).expect("a capture");
+    let mut names = std::collections::BTreeMap::new();
+    for metadata in &reading.metadata {
+        if let crate::model::Metadata::KernelName { tid, name, .. } = metadata {
+            names.insert(tid.clone(), name.to_string());
+        }
+    }
+    let tids: std::collections::BTreeSet<_> = reading.events.iter().map(|event| event.track.tid.clone()).collect();
+    assert_eq!(tids.len(), 9);
+    for tid in tids {
+        assert_eq!(names.get(&tid).map(String::as_str), Some("w"), "{tid}");
+    }
+    // The first one was perf's, until it started the program.
+    let first = reading.metadata.iter().find_map(|metadata| match metadata {
+        crate::model::Metadata::KernelName { name, .. } => Some(&**name),
+        _ => None,
+    });
+    assert_eq!(first, Some("perf-exec"));
+}
+
+#[test]
+fn counters_count_on_and_begin_again_after_a_reset() {
+    use super::counts::Counters;
+    use super::wire::Attr;
+    let attr = |read_format: u64| Attr { read_format, ..Attr::default() };
+    let bytes = |numbers: &[u64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let mut counters = Counters::default();
+    // A group with both times, ids and lost samples.
+    let group = attr(0b1_1111).counts();
+    let mut count = |numbers: &[u64]| counters.count(group, &bytes(numbers), None).map(<[_]>::to_vec);
+    assert_eq!(count(&[2, 9, 9, 100, 1, 0, 5, 2, 0]), Some(vec![(1, 100), (2, 5)]));
+    assert_eq!(count(&[2, 9, 9, 150, 1, 0, 5, 2, 0]), Some(vec![(1, 50)]));
+    assert_eq!(count(&[2, 9, 9, 150, 1, 0, 3, 2, 0]), Some(vec![(2, 3)]));
+    assert_eq!(count(&[2, 9, 9, 150, 1, 0, 3]), None);
+    assert_eq!(count(&[u64::MAX, 9, 9]), None);
+    // One counter, without an id of its own.
+    let alone = attr(0b01).counts();
+    assert_eq!(counters.count(alone, &bytes(&[160, 9]), Some(1)).map(<[_]>::to_vec), Some(vec![(1, 10)]));
+    assert_eq!(counters.count(alone, &bytes(&[160, 9]), None).map(<[_]>::to_vec), Some(vec![]));
+}

@@ -122,6 +122,11 @@ impl Attr {
         Some(Self { kind, config, sample_type, read_format, has_sample_id: flags & SAMPLE_ID_ALL != 0, name })
     }
 
+    /// The format of the counts that its samples read.
+    pub(super) fn counts(&self) -> CountFormat {
+        CountFormat(self.read_format)
+    }
+
     /// Whether the stacks of programs were recorded as raw bytes, which only a debugger can unwind.
     pub(super) fn has_raw_stacks(&self) -> bool {
         self.sample_type & sample_type::STACK_BYTES != 0
@@ -196,6 +201,8 @@ pub(super) struct PerfSample<'a> {
     pub(super) tid: i64,
     pub(super) cpu: Option<u64>,
     pub(super) period: Option<u64>,
+    /// The counts that it read, in the attribute's [`CountFormat`]; empty without.
+    pub(super) counts: &'a [u8],
     /// Addresses in 8 bytes each, innermost first.
     chain: &'a [u8],
     pub(super) raw: &'a [u8],
@@ -230,7 +237,7 @@ impl<'a> PerfSample<'a> {
             sample.period = Some(front.u64()?);
         }
         if has(READ) {
-            skip_counts(attr.read_format, &mut front)?;
+            sample.counts = attr.counts().take(&mut front)?;
         }
         if has(CALLCHAIN) {
             let count = usize::try_from(front.u64()?).ok()?;
@@ -252,14 +259,40 @@ impl<'a> PerfSample<'a> {
     }
 }
 
-/// Steps over the counts of a group of events.
-fn skip_counts(format: u64, front: &mut PerfBytes<'_>) -> Option<()> {
+/// The fields of the counts that a sample reads: of its own event, or of a group of events.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CountFormat(u64);
+
+impl CountFormat {
     const TIMES: u64 = 0b11;
     const ID: u64 = 0b100;
     const GROUP: u64 = 0b1000;
     const LOST: u64 = 0b1_0000;
-    let times = (format & TIMES).count_ones() as usize;
-    let each = 1 + (format & (ID | LOST)).count_ones() as usize;
-    let count = if format & GROUP != 0 { usize::try_from(front.u64()?).ok()? } else { 1 };
-    front.bytes(count.checked_mul(each)?.checked_add(times)?.checked_mul(8)?).map(drop)
+
+    pub(super) fn is_group(self) -> bool {
+        self.0 & Self::GROUP != 0
+    }
+
+    pub(super) fn has_id(self) -> bool {
+        self.0 & Self::ID != 0
+    }
+
+    pub(super) fn has_lost(self) -> bool {
+        self.0 & Self::LOST != 0
+    }
+
+    /// The bytes of the times for which the counters counted.
+    pub(super) fn time_bytes(self) -> usize {
+        (self.0 & Self::TIMES).count_ones() as usize * 8
+    }
+
+    /// Takes the bytes of the counts from the front.
+    fn take<'a>(self, front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
+        let each = 1 + (self.0 & (Self::ID | Self::LOST)).count_ones() as usize;
+        let mut ahead = *front;
+        let group = if self.is_group() { Some(ahead.u64()?) } else { None };
+        let count = group.map_or(Some(1), |count| usize::try_from(count).ok())?;
+        let numbers = count.checked_mul(each)?.checked_add(usize::from(group.is_some()))?;
+        front.bytes(numbers.checked_mul(8)?.checked_add(self.time_bytes())?)
+    }
 }
