@@ -14,6 +14,7 @@ pub const FORMATS: &[Format] = &[
     super::multi::archive::TAR,
     super::otlp::proto::FORMAT,
     super::perfetto::FORMAT,
+    super::profiles::pprof::FORMAT,
     super::ninja::FORMAT,
     super::spall::FORMAT,
     super::tracy::FORMAT,

@@ -127,6 +127,6 @@ tests! {
     arguments chrome_json filter load native packed store
     #[cfg(feature = "window")] preferences
     #[cfg(feature = "window")] timeline
-    collapsed cpuprofile firefox ftrace fxt ninja otlp_json otlp_proto perf_data perf_script perfetto spall speedscope strace
+    collapsed cpuprofile firefox ftrace fxt ninja otlp_json otlp_proto perf_data perf_script perfetto pprof spall speedscope strace
     tar tracy zip
 }

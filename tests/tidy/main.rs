@@ -18,7 +18,12 @@ use numbers::bare_numbers;
 use routing::wildcards;
 
 /// Where numbers of fields get their names, which a test compares with the public definitions.
-const NUMBERS: &[&str] = &["src/formats/perfetto/fields.rs", "src/formats/otlp/fields.rs", "src/formats/protobuf/"];
+const NUMBERS: &[&str] = &[
+    "src/formats/perfetto/fields.rs",
+    "src/formats/otlp/fields.rs",
+    "src/formats/profiles/pprof/fields.rs",
+    "src/formats/protobuf/",
+];
 
 /// Text that code may not contain, the text to write instead, and the files that may contain it all the same.
 const BANS: &[(&str, &str, &[&str])] = &[

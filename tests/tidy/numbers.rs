@@ -13,6 +13,7 @@ const HOMES: &[&str] = &[
     "src/formats/otlp/",
     "src/formats/perfetto/",
     "src/formats/profiles/firefox/",
+    "src/formats/profiles/pprof/",
     "src/formats/spall/",
     "src/formats/tracy.rs",
 ];

@@ -162,7 +162,7 @@ impl PerfettoSample {
         sample
     }
 
-    /// What the processor ran; `None` if the sample does not say, or a guest.
+    /// The mode that the processor was in; `None` if the sample does not say, or a guest.
     pub(super) fn mode(&self) -> Option<&'static str> {
         match self.mode {
             cpu_mode::MODE_KERNEL => Some("kernel"),

@@ -1,4 +1,4 @@
-//! What the kernel's counters count for the samples of a writer: the event that triggers samples, its period and its
+//! The counters of the kernel behind the samples of a writer: the event that triggers samples, its period and its
 //! followers. Gives no period to an event that is sampled by frequency, unless it counts time: the kernel then varies
 //! the period, and a sample does not say which it had.
 

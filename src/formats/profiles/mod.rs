@@ -4,4 +4,5 @@ pub(crate) mod collapsed;
 pub(crate) mod cpuprofile;
 pub(crate) mod firefox;
 pub(crate) mod frames;
+pub(crate) mod pprof;
 pub(crate) mod speedscope;

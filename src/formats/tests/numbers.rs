@@ -1,14 +1,17 @@
-//! The numbers of fields against the public definitions: `tests/proto/proto_fields.py` makes the table of these.
+//! The numbers of fields against the public definitions: `tests/proto/proto_fields.py` and `pprof_fields.py` beside it
+//! make the tables of these.
 
 use std::collections::{HashMap, HashSet};
 
+use crate::formats::profiles::pprof;
 use crate::formats::{otlp, perfetto};
 
-const TABLE: &str = include_str!("../../../tests/proto/proto_fields.csv");
+const TABLES: [&str; 2] =
+    [include_str!("../../../tests/proto/proto_fields.csv"), include_str!("../../../tests/proto/pprof_fields.csv")];
 
-/// The rows of the table: message, field (or enumeration, value) and number.
+/// The rows of the tables: message, field (or enumeration, value) and number.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str, u32)> {
-    TABLE.lines().skip(1).map(|line| {
+    TABLES.iter().flat_map(|table| table.lines().skip(1)).map(|line| {
         let mut cells = line.split(',');
         let mut next = || cells.next().expect("three cells");
         let (message, field, number) = (next(), next(), next());
@@ -23,7 +26,7 @@ fn numbers() -> HashMap<(&'static str, String), u32> {
 #[test]
 fn every_constant_has_the_number_of_the_public_definitions() {
     let numbers = numbers();
-    let all = [perfetto::fields::ALL, otlp::fields::ALL].concat();
+    let all = [perfetto::fields::ALL, otlp::fields::ALL, pprof::fields::ALL].concat();
     assert!(all.len() > 250, "{}", all.len());
     for (message, name, number) in all {
         assert_eq!(numbers.get(&(message, name.to_owned())), Some(&number), "{message}.{name}");
@@ -32,7 +35,8 @@ fn every_constant_has_the_number_of_the_public_definitions() {
 
 #[test]
 fn the_table_holds_the_messages_that_are_used_and_no_others() {
-    let named = perfetto::fields::ALL.iter().chain(otlp::fields::ALL).map(|&(message, ..)| message);
+    let all = [perfetto::fields::ALL, otlp::fields::ALL, pprof::fields::ALL].concat();
+    let named = all.iter().map(|&(message, ..)| message);
     // Also the messages that are read by the numbers of another message.
     let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS);
     let used: HashSet<&str> = named.chain(alike).collect();

@@ -65,6 +65,7 @@ targets! {
         perf_data: "perf.data";
         perf_script: "perf script";
         perfetto: "Perfetto";
+        pprof: "pprof";
         spall: "Spall";
         speedscope: "speedscope";
         strace: "strace";

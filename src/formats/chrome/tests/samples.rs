@@ -201,8 +201,11 @@ fn a_profile_in_one_event_has_its_times_beside_its_calls() {
         )
     };
     let thread = &thread(1, 5);
-    let expected =
-        [(105_000, thread, "", "f".to_owned(), ""), (110_000, thread, "", String::new(), ""), (120_000, thread, "", "f".to_owned(), "")];
+    let expected = [
+        (105_000, thread, "", "f".to_owned(), ""),
+        (110_000, thread, "", String::new(), ""),
+        (120_000, thread, "", "f".to_owned(), ""),
+    ];
     for ph in ["I", "P"] {
         let text = profile(ph, r#","startTime":100,"endTime":130,"timeDeltas":[5,5,10]"#);
         let reading = read(&text);

@@ -1,0 +1,355 @@
+//! A profile -> samples. A profile has no times: each of its sample types is a row of its own, on which equal
+//! beginnings of stacks stand together, in order of their first appearance, and a sample is as wide as it weighs.
+//! Different units are never added up. Leaves out values that are not positive, and the times of single events that
+//! newer profiles may have (`Breakdown`).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::fields::{label, profile, sample, value_type};
+use super::tables::{ProfileMemory, ProfileTables, read_message};
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::source::Source;
+use crate::formats::output::args::{ArgsWriter, push_quoted};
+use crate::formats::output::batch::{BatchBuilder, text};
+use crate::formats::profiles::frames::FrameTable;
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::args::Detail;
+use crate::model::sample_measure::NANOSECONDS;
+use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey, TrackKind};
+
+/// A stack of more frames is an attack.
+const FRAMES_MAX: usize = 1 << 16;
+
+/// Profiles of pprof.
+pub(crate) const FORMAT: Format = Format {
+    name: "pprof",
+    sniff: looks_like_pprof,
+    shows: &[Shown::Arguments, Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
+/// Whether all fields that a capture begins with are those of a profile, and one of them is a type of samples, which is
+/// two small numbers. Go writes the time first, others the types.
+fn looks_like_pprof(head: &[u8]) -> bool {
+    let is_number = |value: ProtoValue<'_>| matches!(value, ProtoValue::Varint(_));
+    let is_type = |bytes: &[u8]| {
+        let mut parts = Fields::new(bytes);
+        let is_typed = |number: FieldNumber| (value_type::TYPE..=value_type::UNIT).contains(&number);
+        parts.by_ref().all(|part| is_number(part.value) && is_typed(part.number)) && !parts.is_broken()
+    };
+    let (mut fields, mut types) = (0, 0);
+    // The field that the head ends in ends the walk.
+    for field in Fields::new(head) {
+        let fits = match (field.number, field.value) {
+            (profile::SAMPLE_TYPE, ProtoValue::Bytes(bytes)) => {
+                types += usize::from(is_type(bytes));
+                is_type(bytes) && !bytes.is_empty()
+            }
+            (
+                profile::SAMPLE
+                | profile::MAPPING
+                | profile::LOCATION
+                | profile::FUNCTION
+                | profile::STRING_TABLE
+                | profile::PERIOD_TYPE
+                | profile::LABEL_SET
+                | profile::COMMENT,
+                ProtoValue::Bytes(_),
+            ) => true,
+            (number, value) => (profile::DROP_FRAMES..=profile::TICK_UNIT).contains(&number) && is_number(value),
+        };
+        if !fits {
+            return false;
+        }
+        fields += 1;
+    }
+    types > 0 && fields > types
+}
+
+/// Makes a reader of a profile.
+fn open(source: Source) -> Reader {
+    Reader::Stream(Box::new(Pprof { source: Some(source) }))
+}
+
+struct Pprof {
+    source: Option<Source>,
+}
+
+/// A sample, with the row of its innermost frame.
+struct PprofSample {
+    /// `None` without frames.
+    frame: Option<u32>,
+    values: Box<[i64]>,
+    /// Its labels as JSON, or nothing.
+    labels: Box<str>,
+}
+
+impl StreamReader for Pprof {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(mut source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let mut memory = ProfileMemory::new(&path, context);
+        let (message, cut_at) = read_message(&mut source, &mut memory)?;
+        let mut batch = BatchBuilder::new(context.chunk_limits);
+        let tables = ProfileTables::read(&message, &mut memory, &mut batch.batch.losses)?;
+        if let Some(offset) = cut_at
+            && batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
+        }
+        let mut stacks = PprofStacks::default();
+        let mut samples = Vec::new();
+        for (number, bytes) in tables.samples.iter().enumerate() {
+            if number.is_multiple_of(1 << 12) {
+                context.cancel.check()?;
+            }
+            let place = SourcePos::Offset((bytes.as_ptr().addr() - message.as_ptr().addr()) as u64);
+            let sample = stacks.sample(bytes, &tables, place, &mut batch);
+            let kept_bytes = size_of::<PprofSample>() + 8 * sample.values.len() + sample.labels.len();
+            memory.add(kept_bytes + stacks.take_new_bytes(), 0)?;
+            samples.push(sample);
+        }
+        let places = stacks.places();
+        samples.sort_by_key(|sample| sample.frame.map_or(0, |frame| places[frame as usize] + 1));
+        name_tracks(&tables, &mut batch);
+        for row in 0..tables.types.len() {
+            let mut drawer = SampleRow::new(&tables, row);
+            for sample in &samples {
+                drawer.push(sample, &mut stacks, &mut batch);
+                batch.flush_if_full(sink, context)?;
+            }
+        }
+        batch.flush(sink)
+    }
+}
+
+/// The frames of all samples as one tree.
+#[derive(Default)]
+struct PprofStacks {
+    frames: FrameTable,
+    /// By caller, 0 for none and else 1 + its row, and title.
+    rows: FxHashMap<(u32, u32), u32>,
+    titles: FxHashMap<Box<[u8]>, u32>,
+    /// By row, the same as in `rows`.
+    callers: Vec<u32>,
+    new_bytes: usize,
+}
+
+impl PprofStacks {
+    fn sample(
+        &mut self,
+        bytes: &[u8],
+        tables: &ProfileTables<'_>,
+        place: SourcePos,
+        batch: &mut BatchBuilder,
+    ) -> PprofSample {
+        let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), ArgsWriter::default());
+        let mut fields = Fields::new(bytes);
+        for field in fields.by_ref() {
+            match (field.number, field.value) {
+                (sample::LOCATION_ID, value) => {
+                    let room = FRAMES_MAX.saturating_sub(locations.len());
+                    locations.extend(value.numbers(false).take(room));
+                }
+                (sample::VALUE, value) => {
+                    let room = (tables.types.len() + 1).saturating_sub(values.len());
+                    values.extend(value.numbers(false).take(room).map(u64::cast_signed));
+                }
+                (sample::LABEL, ProtoValue::Bytes(bytes)) => write_label(bytes, tables, &mut labels),
+                _ => {}
+            }
+        }
+        if fields.is_broken() || values.len() != tables.types.len() {
+            batch.lose(Loss::BadRecord, place);
+        }
+        if locations.len() >= FRAMES_MAX {
+            batch.lose(Loss::DeepNesting, place);
+        }
+        values.truncate(tables.types.len());
+        let negative = values.iter().filter(|&&value| value < 0).count();
+        batch.batch.losses.add_many(Loss::BadNumber, place, negative as u64);
+        let mut frame = None;
+        for &location in locations.iter().rev() {
+            let found = tables.each_frame(location, |name| frame = self.frame(frame, &name));
+            if found.is_none() {
+                batch.lose(Loss::MissingText, place);
+            }
+        }
+        PprofSample { frame, values: values.into(), labels: labels.finish().into() }
+    }
+
+    /// The row of a frame, new or known; that of its caller beyond the last row.
+    fn frame(&mut self, caller: Option<u32>, name: &[u8]) -> Option<u32> {
+        let title = match self.titles.get(name) {
+            Some(&known) => known,
+            None => {
+                let new = self.frames.push_title(name);
+                self.titles.insert(name.into(), new);
+                self.new_bytes += 2 * (name.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
+                new
+            }
+        };
+        let key = (caller.map_or(0, |caller| caller + 1), title);
+        if let Some(&known) = self.rows.get(&key) {
+            return Some(known);
+        }
+        let Ok(new) = u32::try_from(self.frames.len()) else { return caller };
+        if new >= u32::MAX - 1 {
+            return caller;
+        }
+        // A stack that is too deep begins anew, as in all profiles.
+        self.frames.push_titled(caller, title);
+        self.callers.push(key.0);
+        self.rows.insert(key, new);
+        self.new_bytes += FrameTable::ROW_BYTES + 2 * size_of::<((u32, u32), u32)>() + 4 * size_of::<u32>();
+        Some(new)
+    }
+
+    /// The bytes of memory that frames took since the last call.
+    fn take_new_bytes(&mut self) -> usize {
+        std::mem::take(&mut self.new_bytes)
+    }
+
+    /// For each row its place in the tree: callers before what they call, side by side in order of first appearance.
+    fn places(&self) -> Vec<u32> {
+        let count = self.callers.len();
+        // By caller, as in `callers`: the first row that it calls, and by row the next one of the same caller.
+        let (mut first, mut next) = (vec![0; count + 1], vec![0; count]);
+        for (row, &caller) in self.callers.iter().enumerate().rev() {
+            next[row] = first[caller as usize];
+            first[caller as usize] = row as u32 + 1;
+        }
+        let mut places = vec![0; count];
+        let mut place = 0;
+        let mut waiting = vec![first[0]];
+        while let Some(at) = waiting.pop() {
+            let Some(row) = at.checked_sub(1) else { continue };
+            places[row as usize] = place;
+            place += 1;
+            waiting.push(next[row as usize]);
+            waiting.push(first[at as usize]);
+        }
+        places
+    }
+}
+
+/// Adds a label: text, a number, or a number with its unit.
+fn write_label(bytes: &[u8], tables: &ProfileTables<'_>, labels: &mut ArgsWriter) {
+    let (mut key, mut words, mut number, mut unit) = (0, None, 0, None);
+    for part in Fields::new(bytes) {
+        let row = usize::try_from(part.value.number()).unwrap_or(usize::MAX);
+        // Row 0 is no text.
+        let given = Some(row).filter(|&row| row > 0);
+        match part.number {
+            label::KEY => key = row,
+            label::STR => words = given,
+            label::NUM => number = part.value.signed(),
+            label::NUM_UNIT => unit = given,
+            _ => {}
+        }
+    }
+    labels.key("", tables.text(key).as_bytes());
+    match (words, unit) {
+        (Some(words), _) => push_quoted(&mut labels.json, &tables.text(words)),
+        (None, Some(unit)) => {
+            let _ = write!(labels.json, "{{\"num\":{number},\"unit\":"); // to memory
+            push_quoted(&mut labels.json, &tables.text(unit));
+            labels.json.push('}');
+        }
+        (None, None) => {
+            let _ = write!(labels.json, "{number}"); // to memory
+        }
+    }
+}
+
+/// The unit of a sample type, as all samples have it.
+fn unit_text<'u>(tables: &ProfileTables<'u>, row: usize) -> std::borrow::Cow<'u, str> {
+    match tables.text(row) {
+        unit if unit == "nanoseconds" => NANOSECONDS.into(),
+        unit => unit,
+    }
+}
+
+/// The track of a sample type.
+fn track_key(tables: &ProfileTables<'_>, row: usize) -> TrackKey {
+    let (kind, unit) = tables.types[row];
+    // A profile may have a type twice.
+    let is_again = tables.types[..row].contains(&tables.types[row]);
+    let number = if is_again { format!(" #{}", row + 1) } else { String::new() };
+    let title = format!("{} ({}){number}", tables.text(kind), unit_text(tables, unit));
+    let (kind, tid) = (TrackKind::Thread, Id::Text(title.into()));
+    TrackKey { kind, pid: Id::None, tid, name: Arc::default(), slot: TrackKey::SLOT_UNTIMED }
+}
+
+/// Names the tracks, in the order of the profile with the default type first, and the program with its period.
+fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
+    let place = SourcePos::Offset(0);
+    let losses = &mut batch.batch.losses;
+    let mut named = Vec::new();
+    let program = text(tables.program().as_bytes(), place, losses);
+    if !program.is_empty() {
+        named.push(Metadata::ProcessName { pid: Id::None, name: program });
+    }
+    if let Some((period, (kind, unit))) = tables.period.filter(|&(period, _)| period > 0) {
+        let labels = format!("a sample each {period} {} of {}", unit_text(tables, unit), tables.text(kind));
+        named.push(Metadata::ProcessLabels { pid: Id::None, labels: text(labels.as_bytes(), place, losses) });
+    }
+    for row in 0..tables.types.len() {
+        let key = track_key(tables, row);
+        let Id::Text(title) = &key.tid else { continue };
+        let name = text(title.as_bytes(), place, losses);
+        named.push(Metadata::ThreadName { pid: Id::None, tid: key.tid.clone(), name });
+        let is_default = tables.default_type > 0 && tables.types[row].0 == tables.default_type;
+        let sort_index = if is_default { -1 } else { row as i64 };
+        named.push(Metadata::ThreadSortIndex { pid: Id::None, tid: key.tid, sort_index });
+    }
+    batch.batch.metadata.extend(named);
+}
+
+/// Puts the samples of one type on their row.
+struct SampleRow<'t> {
+    row: usize,
+    key: TrackKey,
+    event: std::borrow::Cow<'t, str>,
+    unit: std::borrow::Cow<'t, str>,
+    now_ns: i64,
+    args: ArgsWriter,
+}
+
+impl<'t> SampleRow<'t> {
+    fn new(tables: &ProfileTables<'t>, row: usize) -> Self {
+        let (kind, unit) = tables.types[row];
+        let (event, unit) = (tables.text(kind), unit_text(tables, unit));
+        Self { row, key: track_key(tables, row), event, unit, now_ns: 0, args: ArgsWriter::default() }
+    }
+
+    fn push(&mut self, sample: &PprofSample, stacks: &mut PprofStacks, batch: &mut BatchBuilder) {
+        let value = sample.values.get(self.row).copied().unwrap_or(0);
+        let Some(weight) = u64::try_from(value).ok().filter(|&weight| weight > 0) else { return };
+        let place = SourcePos::Time(self.now_ns);
+        self.args.clear();
+        self.args.text("event", self.event.as_bytes());
+        self.args.text("unit", self.unit.as_bytes());
+        self.args.number("period", weight);
+        if !sample.labels.is_empty() {
+            self.args.key("", b"labels");
+            self.args.json.push_str(&sample.labels);
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let stack = sample.frame.map_or_else(Default::default, |frame| stacks.frames.stack(frame, batch, place));
+        let track = batch.track_with(&self.key);
+        batch.push_sample(self.now_ns, track, stack, detail);
+        let measure = SampleMeasure { event: "".into(), unit: (&*self.unit).into(), weight };
+        match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
+            Some(end_ns) => self.now_ns = end_ns,
+            // Its weight stays; what comes after it is drawn over it.
+            None => batch.lose(Loss::BadNumber, place),
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The message of a profile -> its tables. Holds the whole message, since samples come before the functions and texts
+//! that they point to. Refuses profiles whose message and tables do not fit a share of the memory budget.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use super::fields::{function, line, location, mapping, profile, value_type};
+use crate::base::budget::Charge;
+use crate::base::budget_shares::BudgetShare;
+use crate::formats::input::source::Source;
+use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::formats::{ReadContext, ReadError};
+use crate::model::{Loss, Losses, SourcePos};
+
+/// Memory is charged in steps of this.
+const CHARGE_BYTES: u64 = 1 << 20;
+
+/// Sample types of a profile; writers have up to four.
+const TYPES_MAX: usize = 64;
+
+/// The memory of a profile: bounded, and charged to the budget of the load.
+pub(super) struct ProfileMemory<'c> {
+    context: &'c ReadContext,
+    path: &'c Path,
+    bytes: u64,
+    charges: Vec<Charge>,
+}
+
+impl<'c> ProfileMemory<'c> {
+    pub(super) fn new(path: &'c Path, context: &'c ReadContext) -> Self {
+        Self { context, path, bytes: 0, charges: Vec::new() }
+    }
+
+    /// Charges more. Fails with [`ReadError::Malformed`] once all takes more than its share.
+    pub(super) fn add(&mut self, bytes: usize, offset: u64) -> Result<(), ReadError> {
+        self.bytes += bytes as u64;
+        while self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
+            self.charges.push(self.context.budget.charge(CHARGE_BYTES));
+        }
+        let limit = BudgetShare::DocumentTables.bytes(&self.context.budget);
+        if self.bytes <= limit {
+            return Ok(());
+        }
+        let expected =
+            format!("a profile of at most {limit} bytes with its tables, a quarter of the memory that --memory gives");
+        let (path, found) = (self.path.to_owned(), "a larger one".to_owned());
+        Err(ReadError::Malformed { path, offset, expected, found })
+    }
+}
+
+/// The message of a profile, and where it is cut.
+pub(super) fn read_message(
+    source: &mut Source,
+    memory: &mut ProfileMemory<'_>,
+) -> Result<(Vec<u8>, Option<u64>), ReadError> {
+    const BLOCK_BYTES: usize = 64 << 10;
+    let mut message = Vec::new();
+    loop {
+        memory.context.cancel.check()?;
+        let filled = message.len();
+        memory.add(BLOCK_BYTES, filled as u64)?;
+        let io_error = |error| ReadError::Io { path: memory.path.to_owned(), offset: filled as u64, source: error };
+        let read = source.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut message).map_err(io_error)?;
+        if read < BLOCK_BYTES {
+            return Ok((message, source.cut_at()));
+        }
+    }
+}
+
+/// A file that code was mapped from.
+#[derive(Debug, Clone, Copy, Default)]
+struct CodeMapping {
+    start: u64,
+    file_offset: u64,
+    file: usize,
+}
+
+/// An address, with the functions that it is in.
+#[derive(Debug, Default)]
+struct CodeLocation {
+    mapping: u64,
+    address: u64,
+    /// Ids of functions: each is inlined into the next.
+    functions: Box<[u64]>,
+}
+
+/// The tables of a profile.
+#[derive(Debug, Default)]
+pub(super) struct ProfileTables<'m> {
+    texts: Vec<&'m [u8]>,
+    /// Types and units, as rows of `texts`.
+    pub(super) types: Vec<(usize, usize)>,
+    pub(super) period: Option<(u64, (usize, usize))>,
+    /// A row of `texts`; 0 for none.
+    pub(super) default_type: usize,
+    /// The messages of the samples.
+    pub(super) samples: Vec<&'m [u8]>,
+    mappings: FxHashMap<u64, CodeMapping>,
+    /// The file of the first mapping, which is the program.
+    program: usize,
+    locations: FxHashMap<u64, CodeLocation>,
+    /// Rows of `texts`.
+    functions: FxHashMap<u64, usize>,
+}
+
+impl<'m> ProfileTables<'m> {
+    pub(super) fn read(
+        message: &'m [u8],
+        memory: &mut ProfileMemory<'_>,
+        losses: &mut Losses,
+    ) -> Result<Self, ReadError> {
+        let mut tables = Self::default();
+        let mut fields = Fields::new(message);
+        for number in 0_u64.. {
+            let offset = (message.len() - fields.rest().len()) as u64;
+            let Some(field) = fields.next() else { break };
+            if number.is_multiple_of(1 << 16) {
+                memory.context.cancel.check()?;
+            }
+            let kept_bytes = tables.take(field, SourcePos::Offset(offset), losses);
+            memory.add(kept_bytes, offset)?;
+        }
+        if fields.is_broken() {
+            losses.add(Loss::Truncated, SourcePos::Offset(message.len() as u64));
+        }
+        Ok(tables)
+    }
+
+    /// Adds a field of the profile. Returns the bytes that it takes in memory.
+    fn take(&mut self, field: ProtoField<'m>, place: SourcePos, losses: &mut Losses) -> usize {
+        /// A row of a hash table, which is half full at worst.
+        const ROW: usize = 2 * size_of::<(u64, CodeLocation)>();
+        let ProtoValue::Bytes(bytes) = field.value else {
+            match field.number {
+                profile::DEFAULT_SAMPLE_TYPE => self.default_type = index(field.value),
+                profile::PERIOD => self.period.get_or_insert_default().0 = field.value.number(),
+                _ => {}
+            }
+            return 0;
+        };
+        let mut parts = Fields::new(bytes);
+        let kept_bytes = match field.number {
+            profile::STRING_TABLE => {
+                self.texts.push(bytes);
+                return 2 * size_of::<&[u8]>();
+            }
+            profile::SAMPLE_TYPE if self.types.len() >= TYPES_MAX => {
+                losses.add(Loss::OverLimit, place);
+                0
+            }
+            profile::SAMPLE_TYPE => {
+                self.types.push(typed(&mut parts));
+                0
+            }
+            profile::PERIOD_TYPE => {
+                self.period.get_or_insert_default().1 = typed(&mut parts);
+                0
+            }
+            profile::SAMPLE => {
+                self.samples.push(bytes);
+                return 2 * size_of::<&[u8]>();
+            }
+            profile::MAPPING => {
+                let (id, mapping) = read_mapping(&mut parts);
+                if self.mappings.is_empty() {
+                    self.program = mapping.file;
+                }
+                self.mappings.insert(id, mapping);
+                ROW
+            }
+            profile::LOCATION => {
+                let (id, location) = read_location(&mut parts);
+                let functions = location.functions.len();
+                self.locations.insert(id, location);
+                ROW + functions * size_of::<u64>()
+            }
+            profile::FUNCTION => {
+                let (id, name) = read_function(&mut parts);
+                self.functions.insert(id, name);
+                ROW
+            }
+            _ => 0,
+        };
+        // An unfinished walk of the parts is a broken one.
+        if parts.by_ref().count() == 0 && parts.is_broken() {
+            losses.add(Loss::BadRecord, place);
+        }
+        kept_bytes
+    }
+
+    /// A text by its row; empty beyond the table.
+    pub(super) fn text(&self, row: usize) -> Cow<'m, str> {
+        String::from_utf8_lossy(self.texts.get(row).copied().unwrap_or_default())
+    }
+
+    /// The name of the program: the file of the first mapping, without its folders.
+    pub(super) fn program(&self) -> Cow<'m, str> {
+        String::from_utf8_lossy(file_name(self.texts.get(self.program).copied().unwrap_or_default()))
+    }
+
+    /// Calls `take` with the names of the frames of a location, outermost first. An inlined function is inside of the
+    /// one that it is inlined into. `None` if the profile has no such location; a function without a name shows as its
+    /// file and offset.
+    pub(super) fn each_frame(&self, id: u64, mut take: impl FnMut(Cow<'m, [u8]>)) -> Option<()> {
+        let location = self.locations.get(&id)?;
+        let unnamed = || self.address_text(location);
+        if location.functions.is_empty() {
+            take(unnamed().into());
+        }
+        for function in location.functions.iter().rev() {
+            let name = self.functions.get(function).and_then(|&row| self.texts.get(row)).copied().unwrap_or_default();
+            take(if name.is_empty() { unnamed().into() } else { name.into() });
+        }
+        Some(())
+    }
+
+    /// `file+0xoffset`, or the address where no file is mapped.
+    fn address_text(&self, location: &CodeLocation) -> Vec<u8> {
+        let mapping = self.mappings.get(&location.mapping).copied().unwrap_or_default();
+        let file = file_name(self.texts.get(mapping.file).copied().unwrap_or_default());
+        if file.is_empty() {
+            return format!("0x{:x}", location.address).into_bytes();
+        }
+        let offset = location.address.wrapping_sub(mapping.start).wrapping_add(mapping.file_offset);
+        [file, format!("+0x{offset:x}").as_bytes()].concat()
+    }
+}
+
+/// A path without its folders.
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+/// A row of the table of texts; one that no table has beyond memory.
+fn index(value: ProtoValue<'_>) -> usize {
+    usize::try_from(value.number()).unwrap_or(usize::MAX)
+}
+
+/// The last value of each of these fields.
+fn numbers<const N: usize>(parts: &mut Fields<'_>, wanted: [FieldNumber; N]) -> [u64; N] {
+    let mut found = [0; N];
+    for part in parts {
+        if let Some(place) = wanted.iter().position(|&number| number == part.number) {
+            found[place] = part.value.number();
+        }
+    }
+    found
+}
+
+fn typed(parts: &mut Fields<'_>) -> (usize, usize) {
+    let rows = numbers(parts, [value_type::TYPE, value_type::UNIT]);
+    let [kind, unit] = rows.map(|row| usize::try_from(row).unwrap_or(usize::MAX));
+    (kind, unit)
+}
+
+fn read_mapping(parts: &mut Fields<'_>) -> (u64, CodeMapping) {
+    let wanted = [mapping::ID, mapping::MEMORY_START, mapping::FILE_OFFSET, mapping::FILENAME];
+    let [id, start, file_offset, file] = numbers(parts, wanted);
+    (id, CodeMapping { start, file_offset, file: usize::try_from(file).unwrap_or(usize::MAX) })
+}
+
+fn read_location(parts: &mut Fields<'_>) -> (u64, CodeLocation) {
+    let (mut id, mut location, mut functions) = (0, CodeLocation::default(), Vec::new());
+    for part in parts {
+        match (part.number, part.value) {
+            (location::ID, value) => id = value.number(),
+            (location::MAPPING_ID, value) => location.mapping = value.number(),
+            (location::ADDRESS, value) => location.address = value.number(),
+            (location::LINE, ProtoValue::Bytes(bytes)) => {
+                let [function] = numbers(&mut Fields::new(bytes), [line::FUNCTION_ID]);
+                functions.push(function);
+            }
+            _ => {}
+        }
+    }
+    location.functions = functions.into();
+    (id, location)
+}
+
+/// The id of a function and the row of its name: the one for people, else the system's.
+fn read_function(parts: &mut Fields<'_>) -> (u64, usize) {
+    let [id, name, system_name] = numbers(parts, [function::ID, function::NAME, function::SYSTEM_NAME]);
+    let name = if name == 0 { system_name } else { name };
+    (id, usize::try_from(name).unwrap_or(usize::MAX))
+}

@@ -1,0 +1,329 @@
+//! Profiles of pprof: one that Go wrote, beside what `go tool pprof` says of it, and small ones that are written here.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use proptest::prelude::*;
+
+use super::write::{PprofLabel, PprofWriter};
+use crate::formats::testing::{Reading, Seen, data, format_of, read_bytes, read_cut, read_path};
+use crate::model::{Id, Loss, Metadata, SampleMeasure};
+
+/// A message in the making, by hand: shares nothing with the writer.
+#[derive(Clone, Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn number(mut self, field: u32, value: u64) -> Self {
+        self.varint(u64::from(field) << 3);
+        self.varint(value);
+        self
+    }
+
+    fn bytes(mut self, field: u32, bytes: &[u8]) -> Self {
+        self.varint(u64::from(field) << 3 | 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend(bytes);
+        self
+    }
+
+    fn message(self, field: u32, message: Self) -> Self {
+        self.bytes(field, &message.0)
+    }
+}
+
+fn message() -> Message {
+    Message::default()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    encoder.write_all(bytes).expect("into memory");
+    encoder.finish().expect("into memory")
+}
+
+/// Samples of a row, as the row, the stack, the weight and the labels.
+fn samples(reading: &Reading) -> Vec<(String, String, u64, String)> {
+    let seen = |event: &Seen| {
+        let args: serde_json::Value = serde_json::from_str(&event.args).expect("JSON");
+        let labels = args.get("labels").map(ToString::to_string).unwrap_or_default();
+        let weight = SampleMeasure::from_args(&event.args).weight;
+        (event.track.tid.to_string(), event.stack.join(";"), weight, labels)
+    };
+    reading.events.iter().map(seen).collect()
+}
+
+const TEXTS: [&str; 17] = [
+    "",
+    "alloc_space",
+    "bytes",
+    "inuse_objects",
+    "count",
+    "main",
+    "parse",
+    "inlined",
+    "/bin/prog",
+    "request",
+    "/a \"b\"",
+    "size",
+    "kilobytes",
+    "cpu",
+    "nanoseconds",
+    "system_only",
+    "/lib/libc.so",
+];
+
+/// Two types. Stack 1 is main, parse with inlined in it; stack 2 is main, an address in libc.so.
+fn small() -> Message {
+    let function = |id: u64, name: u64| message().number(1, id).number(2, name);
+    let line = |function: u64| message().number(1, function).number(2, 30);
+    let profile = message()
+        .message(1, message().number(1, 1).number(2, 2))
+        .message(1, message().number(1, 3).number(2, 4))
+        .message(
+            2,
+            message()
+                .bytes(1, &[2, 1])
+                .bytes(2, &[100, 2])
+                .message(3, message().number(1, 9).number(2, 10))
+                .message(3, message().number(1, 11).number(3, 64).number(4, 12)),
+        )
+        .message(2, message().number(1, 3).number(1, 1).number(2, 50).number(2, 0))
+        .message(2, message().bytes(1, &[2, 1]).bytes(2, &[7, 0]).message(3, message().number(1, 11).number(3, 5)))
+        .message(2, message().bytes(1, &[4]).bytes(2, &[0, 1]))
+        .message(3, message().number(1, 1).number(2, 0x1000).number(3, 0x3000).number(5, 8))
+        .message(3, message().number(1, 2).number(2, 0x7000).number(4, 0x400).number(5, 16))
+        .message(4, message().number(1, 1).number(2, 1).message(4, line(1)))
+        .message(4, message().number(1, 2).number(2, 1).message(4, line(3)).message(4, line(2)))
+        .message(4, message().number(1, 3).number(2, 2).number(3, 0x7100))
+        .message(4, message().number(1, 4).message(4, line(4)))
+        .message(5, function(1, 5))
+        .message(5, function(2, 6))
+        .message(5, function(3, 7))
+        .message(5, message().number(1, 4).number(3, 15));
+    TEXTS
+        .iter()
+        .fold(profile, |profile, text| profile.bytes(6, text.as_bytes()))
+        .message(11, message().number(1, 13).number(2, 14))
+        .number(12, 512)
+        .number(14, 3)
+}
+
+#[test]
+fn a_profile_has_a_row_for_each_type_with_inlined_frames_labels_and_addresses() {
+    let reading = read_bytes(&small().0).expect("a profile");
+    assert_eq!(read_bytes(&gzip(&small().0)).expect("a profile"), reading);
+    let (space, objects) = ("alloc_space (bytes)", "inuse_objects (count)");
+    let labels = r#"{"request":"/a \"b\"","size":{"num":64,"unit":"kilobytes"}}"#;
+    let expected = [
+        (space, "main;parse;inlined", 100, labels),
+        (objects, "main;parse;inlined", 2, labels),
+        (space, "main;parse;inlined", 7, r#"{"size":5}"#),
+        (space, "main;libc.so+0x500", 50, ""),
+        (objects, "system_only", 1, ""),
+    ];
+    let expected = expected.map(|(row, stack, weight, labels)| (row.into(), stack.into(), weight, labels.to_owned()));
+    assert_eq!(samples(&reading), expected);
+    // Bytes are nanoseconds wide, and counts microseconds.
+    let times: Vec<i64> = reading.events.iter().map(|event| event.ts_ns).collect();
+    assert_eq!(times, [0, 0, 100, 107, 2_000]);
+    assert_eq!(reading.lost(), []);
+    let named = |metadata: &Metadata| match metadata {
+        Metadata::ProcessName { name, .. } => Some(name.to_string()),
+        Metadata::ProcessLabels { labels, .. } => Some(labels.to_string()),
+        Metadata::ThreadSortIndex { tid, sort_index, .. } => Some(format!("{tid} at {sort_index}")),
+        _ => None,
+    };
+    let found: Vec<String> = reading.metadata.iter().filter_map(named).collect();
+    let period = "a sample each 512 ns of cpu";
+    assert_eq!(found, ["prog", period, "alloc_space (bytes) at 0", "inuse_objects (count) at -1"]);
+}
+
+/// For each function the weights of the samples that end with it, and of those that have it.
+fn flat_and_cumulated(reading: &Reading, row: &str) -> BTreeMap<String, (u64, u64)> {
+    let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for event in reading.events.iter().filter(|event| event.track.tid == Id::Text(row.into())) {
+        let weight = SampleMeasure::from_args(&event.args).weight;
+        sums.entry(event.stack.last().cloned().unwrap_or_default()).or_default().0 += weight;
+        let functions: std::collections::BTreeSet<&String> = event.stack.iter().collect();
+        functions.into_iter().for_each(|name| sums.entry(name.clone()).or_default().1 += weight);
+    }
+    sums
+}
+
+#[test]
+fn sums_of_a_profile_of_go_are_those_of_go_tool_pprof_top() {
+    // `go tool pprof -top go_cpu.pprof` (1.19.8): flat and cumulated, in tens of milliseconds.
+    const TOP: [(&str, u64, u64); 22] = [
+        ("sort.partition", 60, 73),
+        ("sort.IntSlice.Less", 14, 14),
+        ("main.fib", 8, 8),
+        ("math/rand.(*lockedSource).Int63", 8, 13),
+        ("sort.insertionSort", 7, 10),
+        ("sort.median", 4, 7),
+        ("sort.IntSlice.Swap", 3, 3),
+        ("sync.(*Mutex).Unlock", 3, 3),
+        ("main.srt", 2, 105),
+        ("math/rand.(*rngSource).Uint64", 2, 2),
+        ("runtime.asyncPreempt", 1, 1),
+        ("sort.order2", 1, 3),
+        ("main.main.func1", 0, 113),
+        ("math/rand.(*Rand).Int", 0, 13),
+        ("math/rand.(*Rand).Int63", 0, 13),
+        ("math/rand.(*rngSource).Int63", 0, 2),
+        ("math/rand.Int", 0, 13),
+        ("sort.Ints", 0, 90),
+        ("sort.Sort", 0, 90),
+        ("sort.choosePivot", 0, 7),
+        ("sort.medianAdjacent", 0, 6),
+        ("sort.pdqsort", 0, 90),
+    ];
+    let reading = read_path(&data("go_cpu.pprof")).expect("a profile");
+    assert_eq!(reading.lost(), []);
+    for (row, unit) in [("cpu (ns)", 10_000_000), ("samples (count)", 1)] {
+        let found = flat_and_cumulated(&reading, row);
+        let expected = TOP.map(|(name, flat, sum)| (name.to_owned(), (flat * unit, sum * unit)));
+        assert_eq!(found, expected.into_iter().collect(), "{row}");
+    }
+    // A row's samples lie end to end, as wide as they weigh.
+    let cpu = reading.events.iter().filter(|event| event.track.tid == Id::Text("cpu (ns)".into()));
+    let mut end_ns = 0;
+    for event in cpu {
+        assert_eq!(event.ts_ns, end_ns);
+        end_ns += SampleMeasure::from_args(&event.args).drawn_ns() as i64;
+    }
+    assert_eq!(end_ns, 1_130_000_000);
+}
+
+#[test]
+fn damage_costs_what_it_hits() {
+    let lost = |profile: Message| read_bytes(&profile.0).expect("a profile").lost();
+    assert_eq!(lost(small().message(2, message().bytes(1, &[99]).bytes(2, &[1, 1]))), [(Loss::MissingText, 1)]);
+    assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1]))), [(Loss::BadRecord, 1)]);
+    assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1, 2, 3]))), [(Loss::BadRecord, 1)]);
+    let negative = message().bytes(1, &[1]).number(2, (-4i64).cast_unsigned()).number(2, 3);
+    assert_eq!(lost(small().message(2, negative)), [(Loss::BadNumber, 1)]);
+    let whole = small().0;
+    let all = samples(&read_bytes(&whole).expect("a profile"));
+    for len in 30..whole.len() {
+        // A cut between two fields cannot be told from an end.
+        let reading = read_bytes(&whole[..len]).expect("a profile");
+        assert!(reading.events.len() <= all.len(), "{len}");
+    }
+    let packed = gzip(&whole);
+    for len in 40..packed.len() {
+        if let Ok(reading) = read_bytes(&packed[..len]) {
+            assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
+        }
+    }
+}
+
+#[test]
+fn a_profile_beyond_its_share_of_the_budget_is_refused_with_the_limit() {
+    use crate::base::budget::Budget;
+    use crate::formats::{BatchSink, ReadContext, ReadError, Reader};
+    struct Nothing;
+    impl BatchSink for Nothing {
+        fn accept(&mut self, _: crate::model::Batch) -> Result<(), ReadError> {
+            Ok(())
+        }
+    }
+    // Locations of two bytes take most memory for their length.
+    let profile = (0..200_000u64).fold(small(), |profile, id| profile.message(4, message().number(1, id)));
+    let file = crate::formats::testing::file_of(&profile.0);
+    let context = ReadContext { budget: Budget::new(16 << 20).into(), ..ReadContext::default() };
+    let Ok(Reader::Stream(mut reader)) = crate::formats::sniff::open(file.path(), &context) else {
+        panic!("a profile")
+    };
+    let error = reader.read(&mut Nothing, &context).expect_err("too large").to_string();
+    assert!(error.contains("a profile of at most 4194304 bytes"), "{error}");
+}
+
+#[test]
+fn a_profile_is_told_from_the_other_formats_that_begin_with_the_same_byte() {
+    assert_eq!(format_of(&small().0), Some("pprof"));
+    assert_eq!(format_of(&gzip(&small().0)), Some("pprof"));
+    // A type without a unit, as of profiles that have samples only.
+    assert_eq!(format_of(&message().message(1, message().number(1, 1)).bytes(6, b"").0), Some("pprof"));
+    let none = [
+        message().message(1, message().bytes(1, b"text")).bytes(6, b""),
+        message().message(1, message().number(1, 1)).number(2, 5),
+        message().message(1, message().number(1, 1)).bytes(17, b""),
+        message().message(1, message().number(1, 1)),
+    ];
+    for profile in none {
+        assert_ne!(format_of(&profile.0), Some("pprof"), "{:?}", profile.0);
+    }
+}
+
+/// A sample as it is written: its frames, innermost first, two values, a label.
+type Written = (Vec<String>, [u64; 2], Option<i64>);
+
+fn written(samples: &[Written]) -> Vec<u8> {
+    let mut writer = PprofWriter::new([("cpu", "nanoseconds"), ("hits", "count")]);
+    for (frames, values, label) in samples {
+        let text = PprofLabel::Text { key: "k".into(), value: "v".into() };
+        let label = label.map(|value| PprofLabel::Number { key: "n".into(), value, unit: "bytes".into() });
+        writer.add(frames.iter().map(String::as_str), values, &[Some(text), label].map(Vec::from_iter).concat());
+    }
+    writer.finish(0, 0)
+}
+
+#[test]
+fn addresses_in_files_come_back_as_they_went_in() {
+    let names = ["libc.so+0x1f", "main", "a+0x", "f(+0x10)", "[kernel.kallsyms]+0xffffffff81000000", "+0x12", "a+0x01"];
+    let stack: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let reading = read_bytes(&written(&[(stack.clone(), [5, 0], None)])).expect("a profile");
+    assert_eq!(reading.events[0].stack.iter().rev().collect::<Vec<_>>(), stack.iter().collect::<Vec<_>>());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_is_read_however_the_bytes_are_cut(
+        meant in prop::collection::vec(
+            (prop::collection::vec("[a-z]{1,2}(\\+0x[1-9a-f]{1,3})?", 0..6), [0u64..3, 0..1 << 40], prop::option::of(any::<i64>())),
+            1..20,
+        ),
+        block_bytes in 1usize..200,
+    ) {
+        let bytes = written(&meant);
+        let reading = read_bytes(&bytes).expect("a profile");
+        prop_assert_eq!(reading.lost(), []);
+        let mut expected = Vec::new();
+        for (frames, values, label) in &meant {
+            let stack: Vec<&str> = frames.iter().rev().map(String::as_str).collect();
+            let number = label.map(|value| format!(r#","n":{{"num":{value},"unit":"bytes"}}"#)).unwrap_or_default();
+            let labels = format!(r#"{{"k":"v"{number}}}"#);
+            for (row, value) in ["cpu (ns)", "hits (count)"].iter().zip(values) {
+                if *value > 0 {
+                    expected.push((row.to_string(), stack.join(";"), *value, labels.clone()));
+                }
+            }
+        }
+        expected.sort();
+        let mut found = samples(&reading);
+        found.sort();
+        prop_assert_eq!(found, expected);
+        // Equal beginnings of stacks are side by side on each row.
+        for row in ["cpu (ns)", "hits (count)"] {
+            let of_row = reading.events.iter().filter(|event| event.track.tid == Id::Text(row.into()));
+            let mut firsts: Vec<Option<&String>> = of_row.map(|event| event.stack.first()).collect();
+            firsts.dedup();
+            let count = firsts.len();
+            firsts.sort();
+            firsts.dedup();
+            prop_assert_eq!(firsts.len(), count);
+        }
+        prop_assert_eq!(read_cut(&bytes, block_bytes, 2).expect("a profile"), reading);
+    }
+}
