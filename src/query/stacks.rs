@@ -1,5 +1,5 @@
 //! Call paths of a part of a capture as one tree with weights: of spans by their time within the range, of samples by
-//! how many there are. What a flame graph draws.
+//! how many there are, or by the weights of one event. What a flame graph draws.
 //!
 //! The slow answer: for each span, the names of the spans of its track that hold all of it, outermost first.
 
@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::rows::SortedRows;
+use super::samples::SampleHistogram;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -43,7 +44,7 @@ pub(crate) struct CallNode {
     pub(crate) parent: NodeIdx,
     /// The innermost name of the path.
     pub(crate) name: NameIdx,
-    /// Nanoseconds of spans, or samples, of this path and of all that go on from it.
+    /// Nanoseconds of spans, samples, or units of an event, of this path and of all that go on from it.
     pub(crate) total: u64,
     /// The part of `total` of this path alone.
     pub(crate) own: u64,
@@ -109,10 +110,44 @@ impl CallTree {
             let own = self.node(places[node.parent.index()], node.name);
             places[place] = own;
             let known = &mut self.nodes[own.index()];
-            known.own += node.own;
+            known.own = known.own.saturating_add(node.own);
             known.count += node.count;
         }
         self.folded += other.folded;
+    }
+
+    /// The names of a path, innermost first.
+    pub(crate) fn path(&self, node: NodeIdx) -> impl Iterator<Item = NameIdx> + '_ {
+        let below_root = |node: NodeIdx| (node != NodeIdx::ROOT).then_some(node);
+        let nodes = std::iter::successors(below_root(node), move |at| below_root(self.nodes[at.index()].parent));
+        nodes.map(|node| self.nodes[node.index()].name)
+    }
+
+    /// The same weights by callers: each path begins with the innermost name, and goes on to its caller.
+    ///
+    /// # Errors
+    /// If it was asked to stop.
+    pub(crate) fn inverted(&self, cancel: &Cancel) -> Result<Self, Cancelled> {
+        let mut inverted = Self { folded: self.folded, ..Self::default() };
+        for (number, node) in self.nodes.iter().enumerate() {
+            if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+                cancel.check()?;
+            }
+            if node.own > 0 || node.count > 0 {
+                let path = self.path(NodeIdx(number as u32));
+                inverted.add(path, node.own, node.count);
+            }
+        }
+        inverted.add_up();
+        Ok(inverted)
+    }
+
+    /// Adds what ends with a path, whose outermost name comes first.
+    fn add(&mut self, path: impl IntoIterator<Item = NameIdx>, own: u64, count: u64) {
+        let node = path.into_iter().fold(NodeIdx::ROOT, |parent, name| self.node(parent, name));
+        let node = &mut self.nodes[node.index()];
+        node.own = node.own.saturating_add(own);
+        node.count += count;
     }
 
     /// Adds up the weights of all paths from their own.
@@ -120,7 +155,8 @@ impl CallTree {
         self.nodes.iter_mut().for_each(|node| node.total = node.own);
         for place in (1..self.nodes.len()).rev() {
             let (total, parent) = (self.nodes[place].total, self.nodes[place].parent);
-            self.nodes[parent.index()].total += total;
+            let sum = &mut self.nodes[parent.index()].total;
+            *sum = sum.saturating_add(total);
         }
     }
 }
@@ -176,13 +212,25 @@ pub fn from_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Resu
     for (stack, count) in counts {
         let mut names: Vec<NameIdx> = snapshot.stacks().frames(stack).collect();
         names.reverse();
-        let node = names.into_iter().fold(NodeIdx::ROOT, |parent, name| tree.node(parent, name));
-        let node = &mut tree.nodes[node.index()];
-        node.own += count;
-        node.count += count;
+        tree.add(names, count, count);
     }
     tree.add_up();
     Ok(tree)
+}
+
+/// The call paths of the samples of one event, by their weights.
+#[must_use]
+pub(crate) fn from_histogram(snapshot: &Snapshot, histogram: &SampleHistogram, event: usize) -> CallTree {
+    let mut stacks: Vec<_> = histogram.stacks(event).collect();
+    stacks.sort_unstable_by_key(|&(stack, _)| stack);
+    let mut tree = CallTree::default();
+    for (stack, sum) in stacks {
+        let mut names: Vec<NameIdx> = snapshot.stacks().frames(stack).collect();
+        names.reverse();
+        tree.add(names, sum.weight, sum.samples);
+    }
+    tree.add_up();
+    tree
 }
 
 fn from_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {

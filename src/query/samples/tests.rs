@@ -1,0 +1,217 @@
+//! Histograms of samples beside their oracle: a loop over all samples.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::*;
+use crate::model::{Id, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind, TrackSet};
+use crate::query::filter::Filter;
+use crate::query::matcher::Matcher;
+use crate::query::stacks::{CallTree, NodeIdx, from_histogram};
+use crate::store::{Meta, Row, Store, StoreWriter, Summary};
+
+/// A sample before it is written: its time, track, path (outermost first), event and weight.
+#[derive(Debug, Clone)]
+struct Meant {
+    ts_ns: i64,
+    track: u32,
+    path: Vec<u32>,
+    event: &'static str,
+    weight: Option<u64>,
+}
+
+const EVENTS: [&str; 3] = ["cpu-clock", "page-faults", ""];
+
+fn meant(count: usize, seed: u64) -> Vec<Meant> {
+    let mut state = seed | 1;
+    let mut below = move |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let mut ts_ns = 0;
+    let samples = (0..count).map(|_| {
+        ts_ns += below(4) as i64;
+        let path = (0..below(6)).map(|_| 1 + below(5) as u32).collect();
+        let weight = (below(4) > 0).then(|| below(1000));
+        Meant { ts_ns, track: below(2) as u32, path, event: EVENTS[below(3) as usize], weight }
+    });
+    samples.collect()
+}
+
+fn snapshot(samples: &[Meant]) -> Snapshot {
+    let (mut names, mut registry, mut stacks) = (Names::default(), Registry::default(), Stacks::default());
+    for name in 0..5 {
+        // Two of them differ in their category only.
+        names.intern(&format!("f{}", name.min(3)), (name == 4).then_some("c"));
+    }
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
+    let lanes = [0, 1].map(|tid| {
+        let (pid, tid) = (Id::Number(1), Id::Number(tid));
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        writer.add_lane(registry.track(&key), LaneKind::Samples, 0)
+    });
+    for sample in samples {
+        let stack = stacks.intern_path(sample.path.iter().map(|&name| NameIdx(name)));
+        let period = sample.weight.map(|weight| format!(r#","period":{weight}"#)).unwrap_or_default();
+        let (mut blob, args_json) = (Vec::new(), format!(r#"{{"event":"{}"{period}}}"#, sample.event));
+        Detail { args_json: &args_json, ..Detail::default() }.encode_into(&mut blob);
+        let detail = writer.push_detail(&blob).unwrap().0;
+        let name = sample.path.last().copied().unwrap_or(0);
+        let row = Row { start_ns: sample.ts_ns, value: stack.0.into(), detail, name };
+        writer.push(lanes[sample.track as usize], row).unwrap();
+    }
+    let end_ns = samples.last().map_or(0, |sample| sample.ts_ns);
+    let summary = Summary { end_ns, samples: samples.len() as u64, ..Summary::default() };
+    let (names, stacks) = (names.into(), Arc::new(stacks));
+    let meta = Meta { names, stacks, tracks: registry.tables().clone(), summary, ..Meta::default() };
+    writer.finish(&meta).unwrap();
+    Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
+}
+
+/// The event of a sample with its unit, and its weight.
+fn measured(sample: &Meant) -> ((&str, &str), u64) {
+    match (sample.event, sample.weight) {
+        (event, None) => ((event, "samples"), 1),
+        ("cpu-clock", Some(weight)) => (("cpu-clock", "ns"), weight),
+        (event, Some(weight)) => ((event, "count"), weight),
+    }
+}
+
+fn text(name: u32) -> String {
+    format!("f{}", (name - 1).min(3))
+}
+
+/// The samples of a scope, by a look at each.
+fn in_scope<'s>(samples: &'s [Meant], scope: &'s Scope) -> impl Iterator<Item = &'s Meant> {
+    samples.iter().filter(|sample| {
+        scope.from_ns.is_none_or(|from_ns| sample.ts_ns >= from_ns)
+            && scope.to_ns.is_none_or(|to_ns| sample.ts_ns < to_ns)
+            && scope.tracks.contains(TrackIdx(sample.track))
+    })
+}
+
+fn counted(snapshot: &Snapshot, scope: &Scope) -> SampleHistogram {
+    SampleHistogram::count(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap()
+}
+
+fn scopes() -> [Scope; 3] {
+    let part = Scope::from_range(Some(200), Some(900));
+    [Scope::default(), part.clone(), Scope { tracks: TrackSet::from_iter([TrackIdx(1)]), ..part }]
+}
+
+#[test]
+fn functions_have_the_sums_of_their_samples_by_event_and_unit() {
+    let samples = meant(2000, 7);
+    let snapshot = snapshot(&samples);
+    for scope in scopes() {
+        let mut expected: BTreeMap<(&str, &str), BTreeMap<String, [u64; 4]>> = BTreeMap::new();
+        for sample in in_scope(&samples, &scope) {
+            let (event, weight) = measured(sample);
+            let of_event = expected.entry(event).or_default();
+            let innermost = sample.path.last().map(|&name| text(name)).unwrap_or_default();
+            let mut functions: BTreeSet<String> = sample.path.iter().map(|&name| text(name)).collect();
+            functions.insert(innermost.clone());
+            for name in functions {
+                let is_own = u64::from(name == innermost);
+                let sums = of_event.entry(name).or_default();
+                [is_own, is_own * weight, 1, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
+            }
+        }
+        let histogram = counted(&snapshot, &scope);
+        let mut found = BTreeMap::new();
+        for (row, event) in histogram.events().iter().enumerate() {
+            let functions = histogram.functions(&snapshot, row);
+            assert!(functions.is_sorted_by_key(|row| std::cmp::Reverse((row.own.weight, row.total.weight))));
+            let sums = |row: FunctionSums<'_>| {
+                let FunctionSums { name, own, total } = row;
+                (name.to_owned(), [own.samples, own.weight, total.samples, total.weight])
+            };
+            found.insert((&*event.name, &*event.unit), functions.into_iter().map(sums).collect());
+        }
+        assert_eq!(found, expected);
+    }
+}
+
+/// By path, outermost first: samples, own weight and total weight.
+fn paths_of(snapshot: &Snapshot, tree: &CallTree) -> BTreeMap<Vec<String>, [u64; 3]> {
+    let path = |node: usize| {
+        let mut path: Vec<String> =
+            tree.path(NodeIdx(node as u32)).map(|name| snapshot.names().get(name).text.to_owned()).collect();
+        path.reverse();
+        path
+    };
+    let nodes = tree.nodes().iter().enumerate();
+    nodes.map(|(place, node)| (path(place), [node.count, node.own, node.total])).collect()
+}
+
+#[test]
+fn call_paths_have_the_weights_of_their_samples_from_both_ends() {
+    let mut samples = meant(1500, 9);
+    // Names that differ in their category are different paths.
+    samples.iter_mut().for_each(|sample| sample.path.retain(|&name| name < 5));
+    let snapshot = snapshot(&samples);
+    for scope in scopes() {
+        let histogram = counted(&snapshot, &scope);
+        for (row, event) in histogram.events().iter().enumerate() {
+            for is_inverted in [false, true] {
+                let mut expected: BTreeMap<Vec<String>, [u64; 3]> = BTreeMap::new();
+                for sample in in_scope(&samples, &scope) {
+                    let (of_event, weight) = measured(sample);
+                    if of_event != (&*event.name, &*event.unit) {
+                        continue;
+                    }
+                    let mut path: Vec<String> = sample.path.iter().map(|&name| text(name)).collect();
+                    if is_inverted {
+                        path.reverse();
+                    }
+                    for len in 0..=path.len() {
+                        let ends_here = u64::from(len == path.len());
+                        let sums = expected.entry(path[..len].to_vec()).or_default();
+                        [ends_here, ends_here * weight, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
+                    }
+                }
+                let mut tree = from_histogram(&snapshot, &histogram, row);
+                if is_inverted {
+                    tree = tree.inverted(&Cancel::default()).unwrap();
+                }
+                assert_eq!(paths_of(&snapshot, &tree), expected, "{event:?} {is_inverted}");
+            }
+            assert_eq!(from_histogram(&snapshot, &histogram, row).nodes()[0].total, histogram.total(row).weight);
+        }
+    }
+}
+
+#[test]
+fn a_filter_judges_each_sample() {
+    let samples = meant(800, 3);
+    let snapshot = snapshot(&samples);
+    let matcher = Matcher::new(&snapshot, &Filter::parse("arg.event=cpu-clock f2").unwrap());
+    let scope = Scope::from_matcher(matcher);
+    let is_hit = |sample: &&Meant| sample.event == "cpu-clock" && sample.path.last() == Some(&3);
+    let histogram = counted(&snapshot, &scope);
+    let found: u64 = (0..histogram.events().len()).map(|event| histogram.total(event).samples).sum();
+    assert_eq!(found, samples.iter().filter(is_hit).count() as u64);
+    assert!(histogram.events().iter().all(|event| &*event.name == "cpu-clock"));
+}
+
+#[test]
+fn events_beyond_the_limit_are_counted_as_samples_of_one() {
+    let mut histogram = SampleHistogram::default();
+    for number in 0..EVENTS_MAX as u64 + 20 {
+        let event = format!("event {number}");
+        histogram.add(StackIdx::EMPTY, &SampleMeasure { event: event.into(), unit: "count".into(), weight: 5 });
+    }
+    assert_eq!(histogram.events().len(), EVENTS_MAX + 1);
+    assert_eq!(&*histogram.events()[EVENTS_MAX].name, OTHER_EVENTS);
+    assert_eq!(histogram.total(EVENTS_MAX), SampleSum { samples: 20, weight: 20 });
+    assert_eq!(histogram.total(3), SampleSum { samples: 1, weight: 5 });
+}
+
+#[test]
+fn a_count_that_is_stopped_says_so() {
+    let snapshot = snapshot(&meant(10, 3));
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert!(SampleHistogram::count(&snapshot, &Scope::default(), &cancel, &Progress::default()).is_err());
+}
