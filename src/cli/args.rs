@@ -9,9 +9,9 @@ use regex::Regex;
 
 use super::error::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFormat, LowHues,
-    LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope, LowSearch, LowSpans, LowStats,
-    LowSynth, LowTheme, LowWindow,
+    LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFlame,
+    LowFlameFormat, LowFormat, LowHues, LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope,
+    LowSearch, LowSpans, LowStats, LowSynth, LowTheme, LowWindow,
 };
 use super::scope::{ScopeArgs, TimeBounds};
 use super::units::SizeArg;
@@ -21,7 +21,7 @@ use crate::export::format::ends_in_gz;
 use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::model::{Input, SourceFile, Sources};
-use crate::query::filter::{Filter, Term, Test, TextTest};
+use crate::query::filter::Filter;
 use crate::query::groups::GroupBy;
 use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
@@ -38,6 +38,7 @@ pub(super) enum CliCommand {
     Info { sources: Sources, json: bool, load: Load },
     Spans { spans: Spans, load: Load },
     Stats { stats: Stats, load: Load },
+    Flame { flame: Flame, load: Load },
     Search { search: Search, load: Load },
     Export { export: Export, load: Load },
     Render { render: Render, load: Load },
@@ -100,6 +101,7 @@ pub(super) enum SpanChoice {
 struct Rows {
     sources: Sources,
     scope: ScopeArgs,
+    name: Option<Regex>,
     format: RowFormat,
 }
 
@@ -109,7 +111,33 @@ pub(super) struct Stats {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
     pub(crate) by: GroupBy,
+    /// Of spans, or of functions.
+    pub(crate) name: Option<Regex>,
+    /// Of samples also where there are spans.
+    pub(crate) of_samples: bool,
     pub(crate) format: RowFormat,
+}
+
+/// The arguments of `longspan flame`.
+#[derive(Debug)]
+pub(super) struct Flame {
+    pub(crate) sources: Sources,
+    pub(crate) scope: ScopeArgs,
+    /// Of samples also where there are spans.
+    pub(crate) of_samples: bool,
+    /// The name of an event, or its title with the unit.
+    pub(crate) event: Option<String>,
+    pub(crate) is_inverted: bool,
+    pub(crate) format: FlameFormat,
+}
+
+/// The file format of a flame graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlameFormat {
+    Folded,
+    Svg,
+    Json,
+    Pprof,
 }
 
 /// The arguments of `longspan search`.
@@ -173,17 +201,36 @@ impl CliCommand {
                 Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
             }
             Some(LowCommand::Spans(LowSpans { rows, limit, longest })) => {
-                let (Rows { sources, scope, format }, load) = row_args(rows)?;
+                let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
                 let choice = match longest {
                     Some(count) => SpanChoice::Longest { count },
                     None => SpanChoice::First { count: limit.unwrap_or(u64::MAX) },
                 };
-                let spans = Spans { sources, scope, choice, format };
+                let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
                 Self::Spans { spans, load }
             }
-            Some(LowCommand::Stats(LowStats { rows, by })) => {
-                let (Rows { sources, scope, format }, load) = row_args(rows)?;
-                Self::Stats { stats: Stats { sources, scope, by, format }, load }
+            Some(LowCommand::Stats(LowStats { samples, rows, by })) => {
+                let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
+                Self::Stats { stats: Stats { sources, scope, by, name, of_samples: samples, format }, load }
+            }
+            Some(LowCommand::Flame(low)) => {
+                let LowFlame { capture: files, scope, samples, event, inverted, format, common } = low;
+                let format = match format {
+                    LowFlameFormat::Folded => FlameFormat::Folded,
+                    LowFlameFormat::Svg => FlameFormat::Svg,
+                    LowFlameFormat::Json => FlameFormat::Json,
+                    LowFlameFormat::Pprof if inverted => {
+                        let message = "--inverted is not for --format pprof: its tools invert a profile themselves";
+                        return Err(CliError::Usage(message.to_owned()));
+                    }
+                    LowFlameFormat::Pprof => {
+                        refuse_terminal(Path::new(STDOUT))?;
+                        FlameFormat::Pprof
+                    }
+                };
+                let (sources, scope) = (capture(files)?, scope_args(scope)?);
+                let flame = Flame { sources, scope, of_samples: samples, event, is_inverted: inverted, format };
+                Self::Flame { flame, load: load(common)? }
             }
             Some(LowCommand::Search(LowSearch { capture: files, query, scope, common })) => {
                 let mut scope = scope_args(scope)?;
@@ -242,11 +289,8 @@ impl CliCommand {
 fn row_args(low: LowRows) -> Result<(Rows, Load), CliError> {
     let LowRows { capture: files, scope, name, format, cells, common } = low;
     let format = row_format(format, cells)?;
-    let mut scope = scope_args(scope)?;
-    if let Some(name) = expression("--name", name)? {
-        scope.filter.terms.push(Term { negated: false, test: Test::Name(TextTest::Expression(name)) });
-    }
-    let rows = Rows { sources: capture(files)?, scope, format };
+    let (scope, name) = (scope_args(scope)?, expression("--name", name)?);
+    let rows = Rows { sources: capture(files)?, scope, name, format };
     Ok((rows, load(common)?))
 }
 
@@ -402,11 +446,13 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
 /// The format of a generated capture, which holds more than some formats can.
 fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
     match written_format(output, given)? {
-        format @ (ExportFormat::Csv { .. } | ExportFormat::Parquet { .. }) => Err(CliError::Usage(format!(
-            "{}: {} is not generated: give a name that ends in .longspan, .json, .json.gz or .pftrace, or a --format",
-            output.display(),
-            format.label()
-        ))),
+        format @ (ExportFormat::Pprof | ExportFormat::Csv { .. } | ExportFormat::Parquet { .. }) => {
+            Err(CliError::Usage(format!(
+                "{}: {} is not generated: give a name that ends in .longspan, .json, .json.gz or .pftrace, or a --format",
+                output.display(),
+                format.label()
+            )))
+        }
         format => Ok(format),
     }
 }
@@ -417,6 +463,7 @@ fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportForma
         Some(LowFormat::Native) => ExportFormat::NATIVE,
         Some(LowFormat::Chrome) => ExportFormat::ChromeJson { gzip: ends_in_gz(output) },
         Some(LowFormat::Perfetto) => ExportFormat::Perfetto,
+        Some(LowFormat::Pprof) => ExportFormat::Pprof,
         Some(LowFormat::Csv) => ExportFormat::Csv { cells: Cells::default() },
         Some(LowFormat::Parquet) => ExportFormat::Parquet { by_process: false },
         None => {

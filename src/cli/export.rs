@@ -7,7 +7,7 @@ use super::messages::say;
 use super::progress_line::ProgressLine;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::export::{self, ExportOptions};
+use crate::export::{self, ExportFormat, ExportOptions};
 use crate::query::Snapshot;
 
 /// Writes the export, and prints the spans and bytes written to stderr.
@@ -23,7 +23,9 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     let written = export::export(&snapshot, &wanted.sources, &wanted.output, &options, &Cancel::default(), &progress);
     drop(line);
     let written = written?;
-    let (path, spans, bytes) = (wanted.output.display(), written.spans, written.bytes);
-    say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", wanted.format.label()));
+    let (path, bytes) = (wanted.output.display(), written.bytes);
+    let (count, things) =
+        if wanted.format == ExportFormat::Pprof { (written.samples, "samples") } else { (written.spans, "spans") };
+    say(format_args!("{path}: {count} {things} written, {bytes} bytes, as {}", wanted.format.label()));
     Ok(())
 }

@@ -152,8 +152,11 @@ pub(super) enum LowCommand {
     Info(LowInfo),
     /// Print the spans of a trace, sorted by time, then depth, or the longest
     Spans(LowSpans),
-    /// Print the spans of a trace added up by name or by other keys, those with the most time first
+    /// Print the spans of a trace added up by name or by other keys, those with the most time first; without spans, its
+    /// samples
     Stats(LowStats),
+    /// Print the call paths of a trace with their weights, of its spans or its samples
+    Flame(LowFlame),
     /// Count the spans, instants and samples of a trace that pass a filter
     Search(LowSearch),
     /// Write a trace back, sorted
@@ -198,7 +201,7 @@ pub(super) struct LowRows {
     pub(crate) capture: LowCapture,
     #[command(flatten)]
     pub(crate) scope: LowScope,
-    /// Only spans whose name has a match of this regular expression
+    /// Only spans whose name has a match of this regular expression; of samples, functions
     #[arg(long, value_name = "RE")]
     pub(crate) name: Option<String>,
     /// How to write them
@@ -224,12 +227,51 @@ pub(super) struct LowSpans {
 
 #[derive(Debug, Args)]
 pub(super) struct LowStats {
+    // Before the rows, whose last options have a heading of their own.
+    /// Add up samples by function, each event in its unit, also where there are spans
+    #[arg(long, conflicts_with = "by")]
+    pub(crate) samples: bool,
     #[command(flatten)]
     pub(crate) rows: LowRows,
     /// Add up by name, category, thread, process, two of these such as name,thread, or the value of an argument, such as
     /// arg:url
     #[arg(long, value_name = "KEYS", default_value = "name")]
     pub(crate) by: GroupBy,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowFlame {
+    #[command(flatten)]
+    pub(crate) capture: LowCapture,
+    #[command(flatten)]
+    pub(crate) scope: LowScope,
+    /// Of samples, also where there are spans
+    #[arg(long)]
+    pub(crate) samples: bool,
+    /// Of the samples of this event [default: the one with the most samples; of pprof, its default]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    pub(crate) event: Option<String>,
+    /// Begin each path with the innermost frame, and go on to its callers
+    #[arg(long)]
+    pub(crate) inverted: bool,
+    /// How to write it
+    #[arg(long, default_value = "folded")]
+    pub(crate) format: LowFlameFormat,
+    #[command(flatten)]
+    pub(crate) common: LowCommon,
+}
+
+/// The file format of a flame graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LowFlameFormat {
+    /// A line for each path, for the tools of flame graphs: `outer;inner weight`
+    Folded,
+    /// A picture for browsers
+    Svg,
+    /// One JSON object with the nodes of the tree
+    Json,
+    /// A compressed profile of pprof
+    Pprof,
 }
 
 #[derive(Debug, Args)]
@@ -274,6 +316,8 @@ pub(super) enum LowFormat {
     Chrome,
     /// Perfetto's protobuf
     Perfetto,
+    /// The samples alone, as a compressed profile of pprof
+    Pprof,
     /// The spans alone, as comma-separated text
     Csv,
     /// A folder of tables for `DuckDB`, Spark and the like: spans, instants, counters, flows, tracks, losses
@@ -287,7 +331,7 @@ pub(super) struct LowExport {
     /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .csv, .parquet, else native]
+    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .pb.gz and .pprof pprof, .csv, .parquet, else native]
     #[arg(long)]
     pub(crate) format: Option<LowFormat>,
     #[command(flatten)]

@@ -12,12 +12,14 @@ mod desktop;
 mod dump;
 mod error;
 mod export;
+mod flame;
 mod info;
 mod load;
 mod low_args;
 mod man;
 mod messages;
 mod progress_line;
+mod sample_stats;
 mod scope;
 mod search;
 mod spans;
@@ -100,6 +102,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Info { sources, json, load } => info::print(&sources, json, &load),
         CliCommand::Spans { spans, load } => spans::print(&spans, &load),
         CliCommand::Stats { stats, load } => stats::print(&stats, &load),
+        CliCommand::Flame { flame, load } => flame::print(&flame, &load),
         CliCommand::Search { search, load } => search::print(&search, &load),
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),

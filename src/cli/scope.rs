@@ -1,11 +1,13 @@
 //! The part of a trace that a command is about: the same options for every command, and what is said where they leave
 //! nothing.
 
+use regex::Regex;
+
 use super::error::CliError;
 use super::messages::say;
 use super::units::TimeArg;
 use crate::query::Snapshot;
-use crate::query::filter::Filter;
+use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::query::matcher::Matcher;
 use crate::query::scope::{Scope, TrackChoice};
 
@@ -42,6 +44,17 @@ impl TimeBounds {
 }
 
 impl ScopeArgs {
+    /// The same with only rows whose name has a match, if there is an expression.
+    #[must_use]
+    pub(super) fn named(&self, name: Option<&Regex>) -> Self {
+        let mut scope = self.clone();
+        if let Some(name) = name {
+            let test = Test::Name(TextTest::Expression(name.clone()));
+            scope.filter.terms.push(Term { negated: false, test });
+        }
+        scope
+    }
+
     /// The scope in a trace. Says on stderr which option leaves nothing of it.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 use super::args::{Load, SpanChoice, Spans};
 use super::error::CliError;
 use super::load::{load, starting_over};
+use super::messages::say;
 use super::stdout::rows_to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -28,6 +29,14 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&spans.sources, how)?.store);
+    let samples = snapshot.summary().samples;
+    if snapshot.summary().spans == 0 && samples > 0 {
+        say(format_args!(
+            "{}: holds {samples} samples and no spans: `longspan stats` adds them up by function, `longspan flame` by \
+             path, `longspan dump` lists them",
+            spans.sources
+        ));
+    }
     let scope = spans.scope.on(&snapshot)?.spans();
     match spans.choice {
         SpanChoice::First { count } => print_in_order(&snapshot, &scope, count, spans.format),

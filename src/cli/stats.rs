@@ -1,4 +1,5 @@
-//! `longspan stats`: the spans of a trace added up by name or by other keys, those with the most time first.
+//! `longspan stats`: the spans of a trace added up by name or by other keys, those with the most time first; of a trace
+//! without spans, the samples by function.
 
 use std::io::{self, Write};
 
@@ -6,6 +7,7 @@ use super::args::{Load, Stats};
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::progress_line::ProgressLine;
+use super::sample_stats;
 use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::csv::Cells;
@@ -15,6 +17,7 @@ use crate::export::table::{RowFormat, json_id, json_text};
 use crate::model::{Id, NameRow, ProcessIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::samples::SampleHistogram;
 use crate::query::totals::{GroupValue, GrowingTotals, NUMBER_COLUMNS, NameTotals, Totals, add_up};
 
 /// The column after the numbers: the largest part of a quantile that it may be off by.
@@ -27,7 +30,17 @@ pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
 
 fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&stats.sources, how)?.store);
-    let scope = stats.scope.on(&snapshot)?;
+    let summary = snapshot.summary();
+    if stats.of_samples || (summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default()) {
+        let (scope, progress) = (stats.scope.on(&snapshot)?, Progress::default());
+        let line = ProgressLine::start(&progress, how.progress);
+        let counted = SampleHistogram::count(&snapshot, &scope, &Cancel::default(), &progress);
+        drop(line);
+        check(snapshot.store())?;
+        let Ok(histogram) = counted else { return Ok(()) }; // nobody stops it
+        return sample_stats::print(&snapshot, &histogram, stats.name.as_ref(), stats.format);
+    }
+    let scope = stats.scope.named(stats.name.as_ref()).on(&snapshot)?;
     let (growing, progress) = (GrowingTotals::grouped(stats.by.clone()), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
     add_up(&snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it

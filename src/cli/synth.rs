@@ -41,7 +41,7 @@ pub(super) fn write(args: &SynthArgs) -> Result<(), CliError> {
         ExportFormat::Perfetto => {
             write::write_perfetto(&synth, file.writer()).map(drop).map_err(|source| failed(WriteError::Io(source)))?;
         }
-        ExportFormat::Csv { .. } | ExportFormat::Parquet { .. } => {
+        ExportFormat::Pprof | ExportFormat::Csv { .. } | ExportFormat::Parquet { .. } => {
             return Err(CliError::Usage(format!("{} is not generated", args.format.label())));
         }
     }

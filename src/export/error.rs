@@ -23,6 +23,9 @@ pub enum ExportError {
     /// The format makes a folder, and something is there already.
     #[error("{}: is there already; this format needs the name of a new folder, or of an empty one", path.display())]
     IsThere { path: PathBuf },
+    /// The trace has no samples, and the format holds nothing else.
+    #[error("{}: the trace holds no samples, and a profile of pprof holds nothing else", path.display())]
+    NoSamples { path: PathBuf },
     /// An event has more arguments than a chunk may hold.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },

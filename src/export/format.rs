@@ -19,6 +19,8 @@ pub enum ExportFormat {
         /// Whether the text is compressed with gzip.
         gzip: bool,
     },
+    /// A compressed profile of pprof: the samples alone; see [`super::pprof`].
+    Pprof,
     /// Perfetto's own protobuf; losses and arguments of samples are not in it.
     Perfetto,
     /// The spans alone, as comma-separated text; see [`super::csv`].
@@ -40,19 +42,22 @@ const ENDINGS: &[(&str, ExportFormat)] = &[
     ("json.gz", ExportFormat::ChromeJson { gzip: true }),
     ("pftrace", ExportFormat::Perfetto),
     ("perfetto-trace", ExportFormat::Perfetto),
+    ("pb.gz", ExportFormat::Pprof),
+    ("pprof", ExportFormat::Pprof),
     ("csv", ExportFormat::CSV),
     ("parquet", ExportFormat::Parquet { by_process: false }),
 ];
 
-/// The endings of compressed files. Only Chrome JSON is written compressed.
+/// The endings of compressed files. Only Chrome JSON and profiles are written compressed.
 const PACKED: &[&str] = &["gz", "zst"];
 
 /// All endings of [`ENDINGS`], for messages.
-pub(crate) const ENDINGS_TEXT: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
+pub(crate) const ENDINGS_TEXT: &str =
+    ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .pb.gz, .pprof, .csv or .parquet";
 
 /// The name of a compressed file of a format that is not written compressed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: only .json can be written compressed: give a name that ends in {ENDINGS_TEXT}", path.display())]
+#[error("{}: only .json and .pb can be written compressed: give a name that ends in {ENDINGS_TEXT}", path.display())]
 pub(crate) struct PackedName {
     pub(crate) path: PathBuf,
 }
@@ -127,6 +132,7 @@ impl ExportFormat {
             Self::ChromeJson { gzip: false } => "Chrome JSON",
             Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
             Self::Perfetto => "a Perfetto trace",
+            Self::Pprof => "a profile of pprof",
             Self::Csv { .. } => "comma-separated text",
             Self::Parquet { .. } => "Parquet tables",
         }

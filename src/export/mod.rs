@@ -9,12 +9,14 @@ pub(crate) mod chrome_json;
 pub(crate) mod csv;
 mod error;
 pub(crate) mod excerpt;
+pub(crate) mod flame;
 pub(crate) mod format;
 pub(crate) mod native;
 mod options;
 pub(crate) mod output;
 pub(crate) mod parquet;
 pub(crate) mod perfetto;
+mod pprof;
 pub(crate) mod rows;
 pub(crate) mod table;
 mod task;
@@ -62,6 +64,12 @@ pub fn export(
         }
         ExportFormat::Perfetto => {
             write_file(&task, options, output, file()?, |excerpt, out| perfetto::write(&task, excerpt, out))
+        }
+        ExportFormat::Pprof if snapshot.summary().samples == 0 => {
+            Err(ExportError::NoSamples { path: output.to_owned() })
+        }
+        ExportFormat::Pprof => {
+            write_file(&task, options, output, file()?, |_, out| pprof::write(&task, &options.scope, out))
         }
         ExportFormat::Csv { cells } => {
             write_file(&task, options, output, file()?, |excerpt, out| csv::write(&task, excerpt, out, cells))

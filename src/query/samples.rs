@@ -13,7 +13,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
 use crate::model::sample_measure::{SAMPLES, SampleMeasure};
-use crate::model::{NameIdx, StackIdx, StrIdx};
+use crate::model::{NameIdx, StackIdx, StrIdx, Track, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
 
@@ -132,6 +132,22 @@ impl SampleHistogram {
     #[must_use]
     pub(crate) fn events(&self) -> &[SampleEvent] {
         &self.events
+    }
+
+    /// The event that is shown unless another is asked for: the default of a profile of pprof, else the one with the
+    /// most samples, the first of several.
+    #[must_use]
+    pub(crate) fn default_event(&self, snapshot: &Snapshot) -> Option<usize> {
+        let is_default = |track: &&Track| {
+            let key = &track.key;
+            key.kind == TrackKind::Thread && key.slot == TrackKey::SLOT_UNTIMED && track.sort_index < 0
+        };
+        let named = snapshot.tracks().tracks.iter().find(is_default).and_then(|track| {
+            // As the reader of profiles names the rows of its types.
+            self.events.iter().position(|event| *event.title() == *track.name)
+        });
+        let rows = 0..self.events.len();
+        named.or_else(|| rows.max_by_key(|&row| (self.total(row).samples, std::cmp::Reverse(row))))
     }
 
     /// The sums of the stacks of an event, in no order.

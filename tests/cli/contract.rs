@@ -197,7 +197,7 @@ fn the_commands_of_the_readme_do_what_they_say() {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README");
     // Without a command, the line opens the window.
-    let commands = ["stats", "spans", "export"].map(|name| format!("longspan {name} "));
+    let commands = ["stats", "spans", "flame", "export"].map(|name| format!("longspan {name} "));
     let lines = readme.lines().filter(|line| commands.iter().any(|command| line.starts_with(command)));
     let mut count = 0;
     for line in lines {

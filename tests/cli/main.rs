@@ -4,6 +4,7 @@ mod bad_input;
 mod contract;
 mod damage;
 mod desktop;
+mod flame;
 mod golden;
 mod harness;
 mod large;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Id, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind, TrackSet};
+use crate::model::{Id, Names, Registry, Stacks, TrackIdx, TrackSet};
 use crate::query::filter::Filter;
 use crate::query::matcher::Matcher;
 use crate::query::stacks::{CallTree, NodeIdx, from_histogram};

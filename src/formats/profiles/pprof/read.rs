@@ -286,7 +286,8 @@ fn track_key(tables: &ProfileTables<'_>, row: usize) -> TrackKey {
     TrackKey { kind, pid: Id::None, tid, name: Arc::default(), slot: TrackKey::SLOT_UNTIMED }
 }
 
-/// Names the tracks, in the order of the profile with the default type first, and the program with its period.
+/// Names the tracks, in the order of the profile with the default type first (without one the last, as pprof has it),
+/// and the program with its period.
 fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
     let place = SourcePos::Offset(0);
     let losses = &mut batch.batch.losses;
@@ -299,13 +300,14 @@ fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
         let labels = format!("a sample each {period} {} of {}", unit_text(tables, unit), tables.text(kind));
         named.push(Metadata::ProcessLabels { pid: Id::None, labels: text(labels.as_bytes(), place, losses) });
     }
+    let is_default = |&(kind, _): &(usize, usize)| tables.default_type > 0 && kind == tables.default_type;
+    let default_row = tables.types.iter().rposition(is_default).or(tables.types.len().checked_sub(1));
     for row in 0..tables.types.len() {
         let key = track_key(tables, row);
         let Id::Text(title) = &key.tid else { continue };
         let name = text(title.as_bytes(), place, losses);
         named.push(Metadata::ThreadName { pid: Id::None, tid: key.tid.clone(), name });
-        let is_default = tables.default_type > 0 && tables.types[row].0 == tables.default_type;
-        let sort_index = if is_default { -1 } else { row as i64 };
+        let sort_index = if default_row == Some(row) { -1 } else { row as i64 };
         named.push(Metadata::ThreadSortIndex { pid: Id::None, tid: key.tid, sort_index });
     }
     batch.batch.metadata.extend(named);

@@ -1,0 +1,115 @@
+//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one event.
+
+use super::args::{Flame, FlameFormat, Load};
+use super::error::CliError;
+use super::load::{load, starting_over};
+use super::messages::say;
+use super::progress_line::ProgressLine;
+use super::stdout::to_stdout;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::check;
+use crate::export::flame::{FlameGraph, write_folded, write_json, write_pprof, write_svg};
+use crate::model::sample_measure::NANOSECONDS;
+use crate::query::Snapshot;
+use crate::query::samples::SampleHistogram;
+use crate::query::scope::Scope;
+use crate::query::stacks::{CallTree, from_histogram, from_spans};
+
+/// Prints the flame graph.
+pub(super) fn print(flame: &Flame, how: &Load) -> Result<(), CliError> {
+    starting_over(&flame.sources, how, |how| print_once(flame, how))
+}
+
+fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(&flame.sources, how)?.store);
+    let scope = flame.scope.on(&snapshot)?;
+    let summary = snapshot.summary();
+    if summary.spans == 0 && summary.samples == 0 {
+        say(format_args!("{}: holds neither spans nor samples", flame.sources));
+    }
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let is_of_samples = flame.of_samples || flame.event.is_some() || summary.spans == 0;
+    let paths = if is_of_samples {
+        paths_of_samples(flame, &snapshot, &scope, &progress)
+    } else {
+        paths_of_spans(&snapshot, &scope, &progress)
+    };
+    drop(line);
+    check(snapshot.store())?;
+    let Paths { mut tree, event, unit, things } = paths?;
+    if flame.is_inverted {
+        let Ok(inverted) = tree.inverted(&Cancel::default()) else { return Ok(()) }; // nobody stops it
+        tree = inverted;
+    }
+    if tree.folded > 0 {
+        say(format_args!("{} paths count for their callers: there are too many", tree.folded));
+    }
+    let (event, unit, is_inverted) = (&*event, &*unit, flame.is_inverted);
+    let graph = FlameGraph { snapshot: &snapshot, tree: &tree, event, unit, things, is_inverted };
+    to_stdout(|out| {
+        Ok(match flame.format {
+            FlameFormat::Folded => write_folded(&graph, out),
+            FlameFormat::Svg => write_svg(&graph, out),
+            FlameFormat::Json => write_json(&graph, out),
+            FlameFormat::Pprof => write_pprof(&graph, out),
+        }?)
+    })
+}
+
+/// Call paths with the meaning of their weights.
+struct Paths {
+    tree: CallTree,
+    event: Box<str>,
+    unit: Box<str>,
+    things: &'static str,
+}
+
+fn paths_of_spans(snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Result<Paths, CliError> {
+    if !scope.matcher.is_every_row_of_lane() {
+        let message = "--filter: the flame graph of spans has all spans of its time and tracks, \
+                       since a path without those around it is another; `thread:` and `process:` are taken";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let tree = from_spans(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // nobody stops it
+    Ok(Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans" })
+}
+
+/// The paths of the event that is asked for, else of the default one. Two events are never added up.
+fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Result<Paths, CliError> {
+    let counted = SampleHistogram::count(snapshot, scope, &Cancel::default(), progress);
+    let histogram = counted.unwrap_or_default(); // nobody stops it
+    let titles = || {
+        let titles = histogram.events().iter().map(|event| format!("`{}`", event.title()));
+        titles.collect::<Vec<_>>().join(", ")
+    };
+    let rows = 0..histogram.events().len();
+    let row = if let Some(wanted) = &flame.event {
+        let is_meant = |&row: &usize| {
+            let event = &histogram.events()[row];
+            *event.name == **wanted || event.title() == **wanted
+        };
+        match rows.filter(is_meant).collect::<Vec<_>>()[..] {
+            [row] => row,
+            [] if histogram.events().is_empty() => return Ok(no_samples()),
+            [] => return Err(CliError::Usage(format!("--event {wanted}: the samples are of {}", titles()))),
+            _ => return Err(CliError::Usage(format!("--event {wanted}: give its unit too, of {}", titles()))),
+        }
+    } else {
+        match histogram.default_event(snapshot) {
+            Some(row) => row,
+            None => return Ok(no_samples()),
+        }
+    };
+    let event = &histogram.events()[row];
+    if flame.event.is_none() && histogram.events().len() > 1 {
+        say(format_args!("these are the samples of `{}`; --event takes one of {}", event.title(), titles()));
+    }
+    let tree = from_histogram(snapshot, &histogram, row);
+    Ok(Paths { tree, event: event.name.clone(), unit: event.unit.clone(), things: "samples" })
+}
+
+fn no_samples() -> Paths {
+    Paths { tree: CallTree::default(), event: Box::default(), unit: "samples".into(), things: "samples" }
+}

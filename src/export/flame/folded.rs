@@ -1,0 +1,38 @@
+//! Folded stacks: a line for each path, `outer;inner;innermost weight`, as flame graph tools read them. A semicolon in a
+//! name becomes a comma, and control characters become escapes, since both would end a name.
+
+use std::io::{self, Write};
+
+use super::FlameGraph;
+use crate::base::escape::escaped;
+use crate::model::NameIdx;
+use crate::query::stacks::NodeIdx;
+
+/// The name of a stack without frames, as the reader of folded stacks shows it.
+const NO_FRAMES: &str = "[no frames]";
+
+/// The name of a frame without one.
+const NO_NAME: &str = "[no name]";
+
+/// Writes the paths that have a weight of their own, in the order of their first appearance. Fails with the I/O error
+/// of `out`.
+pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut path: Vec<NameIdx> = Vec::new();
+    for (row, node) in graph.tree.nodes().iter().enumerate().filter(|(_, node)| node.own > 0) {
+        path.clear();
+        path.extend(graph.tree.path(NodeIdx(row as u32)));
+        for (position, &name) in path.iter().rev().enumerate() {
+            if position > 0 {
+                out.write_all(b";")?;
+            }
+            let text = graph.snapshot.names().get(name).text;
+            let text = if text.is_empty() { NO_NAME } else { text };
+            out.write_all(escaped(text).replace(';', ",").as_bytes())?;
+        }
+        if path.is_empty() {
+            out.write_all(NO_FRAMES.as_bytes())?;
+        }
+        writeln!(out, " {}", node.own)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! JSON for scripts: one object with the nodes of the tree as a list. Nodes are not nested in each other, since parsers
+//! of JSON refuse what is some hundred levels deep, and stacks are deeper.
+
+use std::io::{self, Write};
+
+use super::FlameGraph;
+use crate::export::table::json_text;
+
+/// Writes the nodes, each after its parent; the first is the root. Fails with the I/O error of `out`.
+pub(crate) fn write_json(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let FlameGraph { snapshot, tree, event, unit, things, is_inverted } = *graph;
+    out.write_all(b"{\"event\":")?;
+    json_text(out, event)?;
+    out.write_all(b",\"unit\":")?;
+    json_text(out, unit)?;
+    write!(out, ",\"of\":\"{things}\",\"inverted\":{is_inverted},\"folded\":{},\"nodes\":[", tree.folded)?;
+    for (row, node) in tree.nodes().iter().enumerate() {
+        out.write_all(if row == 0 { b"\n{\"parent\":null,\"name\":" } else { b",\n{\"parent\":" })?;
+        if row > 0 {
+            write!(out, "{},\"name\":", node.parent.index())?;
+        }
+        json_text(out, snapshot.names().get(node.name).text)?;
+        write!(out, ",\"total\":{},\"self\":{},\"count\":{}}}", node.total, node.own, node.count)?;
+    }
+    out.write_all(b"\n]}\n")
+}

@@ -1,0 +1,43 @@
+//! A tree of call paths as a file: folded stacks, a picture, JSON, or a profile of pprof. Holds no more than the tree,
+//! which is bounded; draws and writes without recursion, since stacks may be 65,536 frames deep.
+
+mod folded;
+mod json;
+mod pprof;
+mod svg;
+
+pub(crate) use folded::write_folded;
+pub(crate) use json::write_json;
+pub(crate) use pprof::write_pprof;
+pub(crate) use svg::write_svg;
+
+use crate::base::time::{duration_text, grouped_digits};
+use crate::model::sample_measure::NANOSECONDS;
+use crate::query::Snapshot;
+use crate::query::stacks::CallTree;
+
+/// A tree with the meaning of its weights.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlameGraph<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) tree: &'a CallTree,
+    /// The event that was sampled; empty if the trace does not name it, or for spans.
+    pub(crate) event: &'a str,
+    /// The unit of the weights.
+    pub(crate) unit: &'a str,
+    /// The things that are counted: spans or samples.
+    pub(crate) things: &'static str,
+    /// Whether each path begins with the innermost frame.
+    pub(crate) is_inverted: bool,
+}
+
+impl FlameGraph<'_> {
+    /// A weight with its unit, for a person.
+    fn weight_text(&self, weight: u64) -> String {
+        if self.unit == NANOSECONDS {
+            duration_text(weight)
+        } else {
+            format!("{} {}", grouped_digits(weight), self.unit)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! A profile of pprof: the paths with their counts and weights. Of one event alone, since the tree is.
+
+use std::io::{self, Write};
+
+use super::FlameGraph;
+use crate::export::pprof::{pprof_unit, write_packed};
+use crate::formats::profiles::pprof::write::PprofWriter;
+use crate::query::stacks::NodeIdx;
+
+/// Writes a tree that is not inverted. Fails with the I/O error of `out`.
+pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let FlameGraph { snapshot, tree, event, unit, things, .. } = *graph;
+    let kind = if event.is_empty() { "time" } else { event };
+    // A weight that is the count again is left out.
+    let has_weight = unit != things;
+    let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
+    let mut writer = PprofWriter::new(types.into_iter().take(if has_weight { 2 } else { 1 }));
+    for (row, node) in tree.nodes().iter().enumerate().filter(|(_, node)| node.own > 0 || node.count > 0) {
+        let frames = tree.path(NodeIdx(row as u32)).map(|name| snapshot.names().get(name).text);
+        let values = [node.count, node.own];
+        writer.add(frames, if has_weight { &values } else { &values[..1] }, &[]);
+    }
+    write_packed(&writer.finish(0, 0), out)
+}

@@ -1,0 +1,142 @@
+//! A picture for browsers, without scripts and without anything from outside: bars by depth, callers below what they
+//! call as in other flame graphs, a tooltip on each. Leaves out bars too narrow to see and levels too deep to draw, and
+//! says how many.
+
+use std::hash::BuildHasher;
+use std::io::{self, Write};
+
+use rustc_hash::FxBuildHasher;
+
+use super::FlameGraph;
+use crate::base::escape::escaped;
+use crate::query::stacks::NodeIdx;
+
+/// The width of the picture in pixels.
+const WIDTH: f64 = 1200.0;
+/// The room at the sides, above and below the bars.
+const MARGIN: f64 = 10.0;
+const HEADER: f64 = 42.0;
+/// The height of a level.
+const LEVEL: f64 = 17.0;
+/// Narrower bars are left out: as many as fit beside each other are drawn for each level.
+const BAR_MIN: f64 = 0.1;
+/// Deeper levels are left out: browsers draw no picture that is much higher.
+const LEVELS_MAX: usize = 1024;
+/// The width of a letter of 12 pixels, about.
+const LETTER: f64 = 7.0;
+
+/// A bar to draw.
+struct Bar {
+    node: NodeIdx,
+    level: usize,
+    left: f64,
+}
+
+/// Writes the picture. Fails with the I/O error of `out`.
+pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let nodes = graph.tree.nodes();
+    let children = graph.tree.children();
+    let whole = nodes[0].total;
+    let scale = if whole == 0 { 0.0 } else { (WIDTH - 2.0 * MARGIN) / whole as f64 };
+    let width = |node: NodeIdx| nodes[node.index()].total as f64 * scale;
+    let (mut bars, mut narrow, mut deep) = (Vec::new(), 0_u64, 0_u64);
+    let mut waiting = vec![Bar { node: NodeIdx::ROOT, level: 0, left: MARGIN }];
+    while let Some(bar) = waiting.pop() {
+        let mut left = bar.left;
+        for &child in &children[bar.node.index()] {
+            if width(child) < BAR_MIN {
+                narrow += 1;
+            } else if bar.level + 1 >= LEVELS_MAX {
+                deep += 1;
+            } else {
+                waiting.push(Bar { node: child, level: bar.level + 1, left });
+            }
+            left += width(child);
+        }
+        bars.push(bar);
+    }
+    let levels = bars.iter().map(|bar| bar.level + 1).max().unwrap_or(1);
+    let height = HEADER + levels as f64 * LEVEL + MARGIN;
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <style>g:hover rect{{stroke:#000}}text{{pointer-events:none}}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#f8f8f4\"/>"
+    )?;
+    let (title, note) = (title(graph), left_out(narrow, deep, graph.tree.folded));
+    let middle = WIDTH / 2.0;
+    writeln!(out, "<text x=\"{middle}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{}</text>", xml(&title))?;
+    writeln!(out, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\" fill=\"#666\">{}</text>", xml(&note))?;
+    for bar in &bars {
+        let top = HEADER + (levels - 1 - bar.level) as f64 * LEVEL;
+        let bar_width = if bar.node == NodeIdx::ROOT { WIDTH - 2.0 * MARGIN } else { width(bar.node) };
+        write_bar(graph, bar, (top, bar_width), out)?;
+    }
+    writeln!(out, "</svg>")
+}
+
+fn write_bar(graph: &FlameGraph<'_>, bar: &Bar, (top, width): (f64, f64), out: &mut dyn Write) -> io::Result<()> {
+    let nodes = graph.tree.nodes();
+    let node = &nodes[bar.node.index()];
+    let name = match graph.snapshot.names().get(node.name).text {
+        _ if bar.node == NodeIdx::ROOT => "all",
+        "" => "[no name]",
+        name => name,
+    };
+    let percent = if nodes[0].total == 0 { 0.0 } else { 100.0 * node.total as f64 / nodes[0].total as f64 };
+    let (total, own) = (graph.weight_text(node.total), graph.weight_text(node.own));
+    let tooltip = format!("{name}: {total}, {percent:.2} %, self {own}");
+    let (left, color) = (bar.left, color(name, bar.node));
+    write!(
+        out,
+        "<g><title>{}</title><rect x=\"{left:.2}\" y=\"{top}\" width=\"{width:.2}\" height=\"{}\" rx=\"1\" \
+         fill=\"{color}\"/>",
+        xml(&tooltip),
+        LEVEL - 1.0
+    )?;
+    let letters = ((width - 6.0) / LETTER).max(0.0) as usize;
+    if letters >= 3 {
+        let shown = escaped(name);
+        let is_cut = shown.chars().count() > letters;
+        let text: String = shown.chars().take(if is_cut { letters - 2 } else { letters }).collect();
+        let dots = if is_cut { ".." } else { "" };
+        write!(out, "<text x=\"{:.2}\" y=\"{}\">{}{dots}</text>", left + 3.0, top + 12.0, xml(&text))?;
+    }
+    out.write_all(b"</g>\n")
+}
+
+/// A warm colour by name, the same in every picture.
+fn color(name: &str, node: NodeIdx) -> String {
+    if node == NodeIdx::ROOT {
+        return "#d8d8d0".to_owned();
+    }
+    let hash = FxBuildHasher.hash_one(name);
+    let part = |shift: u32, least: u64, span: u64| least + (hash >> shift & 0xff) * span / 0xff;
+    format!("rgb({},{},{})", part(40, 215, 35), part(24, 120, 110), part(8, 60, 40))
+}
+
+fn title(graph: &FlameGraph<'_>) -> String {
+    let FlameGraph { tree, event, things, is_inverted, .. } = *graph;
+    let root = &tree.nodes()[0];
+    let count = crate::base::time::grouped_digits(tree.nodes().iter().map(|node| node.count).sum());
+    let event = if event.is_empty() { String::new() } else { format!(" of {event}") };
+    let total = if graph.unit == things { String::new() } else { format!(", {}", graph.weight_text(root.total)) };
+    let callers = if is_inverted { ", by callers" } else { "" };
+    format!("{count} {things}{event}{total}{callers}")
+}
+
+/// The bars that are not in the picture, in words.
+fn left_out(narrow: u64, deep: u64, folded: u64) -> String {
+    let parts = [
+        (narrow, format!("{narrow} bars below {BAR_MIN} pixels are left out")),
+        (deep, format!("{deep} bars below level {LEVELS_MAX} are left out")),
+        (folded, format!("{folded} paths count for their callers: there are too many")),
+    ];
+    parts.into_iter().filter(|&(count, _)| count > 0).map(|(_, text)| text).collect::<Vec<_>>().join("; ")
+}
+
+/// Text for XML, which has no control characters.
+fn xml(text: &str) -> String {
+    escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,200 @@
+//! The samples of a part of a trace as a profile of pprof: a type of values for each event, and a sample for each stack
+//! with its labels. Holds a row for each of these. Times of single samples are not in it, and neither are spans.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rustc_hash::FxHashMap;
+
+use super::error::SinkError;
+use super::task::{ExportReport, Out, Task};
+use crate::formats::profiles::pprof::write::{PprofLabel, PprofWriter};
+use crate::model::sample_measure::{NANOSECONDS, SAMPLES, SampleMeasure};
+use crate::model::{Id, StackIdx, TrackIdx, TrackKey};
+use crate::query::Snapshot;
+use crate::query::samples::{SampleEvent, each_sample};
+use crate::query::scope::Scope;
+
+/// The usual level: profiles are small.
+const GZIP_LEVEL: u32 = 6;
+
+/// The types of values of a profile; events beyond them are left out, and counted as not written.
+const TYPES_MAX: usize = 64;
+
+/// The samples that have a stack, a thread and labels in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct SampleKey {
+    stack: StackIdx,
+    /// `None` for those of a profile that names no threads.
+    thread: Option<TrackIdx>,
+    /// A row of the texts of labels; 0 for none.
+    labels: u32,
+}
+
+/// The samples so far.
+#[derive(Default)]
+struct Rows {
+    events: Vec<SampleEvent>,
+    default_event: Option<usize>,
+    labels: Vec<Box<str>>,
+    label_rows: FxHashMap<Box<str>, u32>,
+    rows: FxHashMap<SampleKey, usize>,
+    /// In order of first appearance; values by event.
+    keys: Vec<(SampleKey, Vec<u64>)>,
+    has_times: bool,
+    samples: u64,
+}
+
+/// Writes the samples in `scope` to `out`.
+pub(super) fn write(task: &Task<'_>, scope: &Scope, out: Out<'_>) -> Result<ExportReport, SinkError> {
+    let snapshot = task.snapshot;
+    let mut rows = Rows { labels: vec![Box::default()], ..Rows::default() };
+    each_sample(snapshot, scope, task.cancel, |lane, stack, args_json| {
+        rows.add(snapshot, snapshot.lane(lane).track, stack, args_json);
+        task.progress.advance(1);
+    })?;
+    write_packed(&rows.message(snapshot, scope), out)?;
+    Ok(ExportReport { samples: rows.samples, ..ExportReport::default() })
+}
+
+/// Compresses a message, as files of pprof are. Fails with the I/O error of `out`.
+pub(super) fn write_packed(message: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    let mut encoder = GzEncoder::new(out, Compression::new(GZIP_LEVEL));
+    encoder.write_all(message)?;
+    encoder.finish()?;
+    Ok(())
+}
+
+/// The unit as pprof calls it.
+pub(super) fn pprof_unit(unit: &str) -> &str {
+    match unit {
+        NANOSECONDS => "nanoseconds",
+        SAMPLES | "spans" => "count",
+        unit => unit,
+    }
+}
+
+impl Rows {
+    fn add(&mut self, snapshot: &Snapshot, track: TrackIdx, stack: StackIdx, args_json: &str) {
+        let measure = SampleMeasure::from_args(args_json);
+        let key = &snapshot.track(track).key;
+        let is_untimed = key.slot == TrackKey::SLOT_UNTIMED;
+        let Some(event) = self.event(&measure) else { return };
+        // As the reader of profiles puts the default type first.
+        if is_untimed && snapshot.track(track).sort_index < 0 {
+            self.default_event = Some(event);
+        }
+        self.has_times |= !is_untimed;
+        self.samples += 1;
+        let labels = self.label_row(args_json);
+        let key = SampleKey { stack, thread: (!is_untimed).then_some(track), labels };
+        let row = *self.rows.entry(key).or_insert(self.keys.len());
+        if row == self.keys.len() {
+            self.keys.push((key, Vec::new()));
+        }
+        let values = &mut self.keys[row].1;
+        if values.len() <= event {
+            values.resize(event + 1, 0);
+        }
+        values[event] = values[event].saturating_add(measure.weight);
+    }
+
+    fn event(&mut self, measure: &SampleMeasure<'_>) -> Option<usize> {
+        let is_same = |event: &SampleEvent| *event.name == *measure.event && *event.unit == *measure.unit;
+        if let Some(known) = self.events.iter().position(is_same) {
+            return Some(known);
+        }
+        if self.events.len() >= TYPES_MAX {
+            return None;
+        }
+        self.events.push(SampleEvent { name: (&*measure.event).into(), unit: (&*measure.unit).into() });
+        Some(self.events.len() - 1)
+    }
+
+    fn label_row(&mut self, args_json: &str) -> u32 {
+        #[derive(serde::Deserialize)]
+        struct Labelled<'a> {
+            #[serde(borrow)]
+            labels: Option<&'a serde_json::value::RawValue>,
+        }
+        if !args_json.contains("\"labels\"") {
+            return 0;
+        }
+        let labelled = serde_json::from_str::<Labelled<'_>>(args_json).ok();
+        let Some(text) = labelled.and_then(|labelled| labelled.labels) else { return 0 };
+        if let Some(&known) = self.label_rows.get(text.get()) {
+            return known;
+        }
+        // Beyond the last row there are no labels.
+        let Ok(new) = u32::try_from(self.labels.len()) else { return 0 };
+        self.labels.push(text.get().into());
+        self.label_rows.insert(text.get().into(), new);
+        new
+    }
+
+    fn message(&self, snapshot: &Snapshot, scope: &Scope) -> Vec<u8> {
+        let kinds = self.events.iter().map(|event| {
+            let kind = if event.name.is_empty() { SAMPLES } else { &event.name };
+            (kind, pprof_unit(&event.unit))
+        });
+        let mut writer = PprofWriter::new(kinds);
+        let mut values = Vec::new();
+        for (key, found) in &self.keys {
+            let frames = snapshot.stacks().frames(key.stack).map(|name| snapshot.names().get(name).text);
+            values.clear();
+            values.extend_from_slice(found);
+            values.resize(self.events.len(), 0);
+            let mut labels = labels_of_json(&self.labels[key.labels as usize]);
+            if let Some(thread) = key.thread {
+                labels.extend(labels_of_thread(snapshot, thread));
+            }
+            writer.add(frames, &values, &labels);
+        }
+        if let Some(event) = self.default_event {
+            writer.set_default_type(&self.events[event].name);
+        }
+        if !self.has_times {
+            return writer.finish(0, 0);
+        }
+        let from_ns = scope.from_ns.unwrap_or(i64::MIN).max(snapshot.start_ns());
+        let to_ns = scope.to_ns.unwrap_or(i64::MAX).min(snapshot.end_ns());
+        let time_ns = snapshot.utc_offset_ns().map_or(0, |offset_ns| from_ns.saturating_add(offset_ns));
+        writer.finish(time_ns, to_ns.saturating_sub(from_ns).max(0).cast_unsigned())
+    }
+}
+
+/// The labels of the arguments of a sample, as the reader of profiles writes them: texts, numbers, and numbers with
+/// their units.
+fn labels_of_json(json: &str) -> Vec<PprofLabel> {
+    type Object = serde_json::Map<String, serde_json::Value>;
+    let Ok(object) = serde_json::from_str::<Object>(json) else { return Vec::new() };
+    let labels = object.into_iter().map(|(key, value)| match value {
+        serde_json::Value::String(value) => PprofLabel::Text { key, value },
+        value => {
+            let number = |value: &serde_json::Value| value.as_i64().unwrap_or(0);
+            let unit = value.get("unit").and_then(|unit| unit.as_str()).unwrap_or_default().to_owned();
+            PprofLabel::Number { key, value: value.get("num").map_or_else(|| number(&value), number), unit }
+        }
+    });
+    labels.collect()
+}
+
+fn labels_of_thread(snapshot: &Snapshot, track: TrackIdx) -> Vec<PprofLabel> {
+    let track = snapshot.track(track);
+    let process = &snapshot.tracks().processes[track.process.index()];
+    let text = |key: &str, value: &str| PprofLabel::Text { key: key.to_owned(), value: value.to_owned() };
+    let id = |key: &str, id: &Id| match id {
+        Id::None => None,
+        Id::Number(value) => Some(PprofLabel::Number { key: key.to_owned(), value: *value, unit: String::new() }),
+        Id::Text(value) => Some(text(key, value)),
+    };
+    let name = |key: &str, name: &str| (!name.is_empty()).then(|| text(key, name));
+    let labels = [
+        id("pid", &track.key.pid),
+        name("process", &process.name),
+        id("tid", &track.key.tid),
+        name("thread", &track.name),
+    ];
+    labels.into_iter().flatten().collect()
+}

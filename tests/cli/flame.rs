@@ -1,0 +1,304 @@
+//! Flame graphs and sums of samples as scripts see them, beside numbers of other tools and plain folds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{data, folder, longspan, records, text};
+
+/// Two threads: a with b and c in it, and twice a with b.
+const SPANS: &str = r#"[{"name":"a","ph":"X","ts":0,"dur":100,"pid":1,"tid":1},
+    {"name":"b;x","ph":"X","ts":10,"dur":20,"pid":1,"tid":1},{"name":"<c> & \"d\"","ph":"X","ts":50,"dur":5,"pid":1,"tid":1},
+    {"name":"a","ph":"X","ts":0,"dur":40,"pid":1,"tid":2},{"name":"b;x","ph":"X","ts":1,"dur":30,"pid":1,"tid":2}]"#;
+
+fn spans(folder: &Path) -> std::path::PathBuf {
+    let file = folder.join("spans.json");
+    fs::write(&file, SPANS).expect("written");
+    file
+}
+
+/// Folded stacks, by path.
+fn folded(words: &[&str]) -> BTreeMap<String, u64> {
+    let lines = longspan(&[&["flame", "--no-cache"], words].concat()).done();
+    let split = |line: &str| {
+        let (path, weight) = line.rsplit_once(' ').expect("a weight");
+        (path.to_owned(), weight.parse().expect("a number"))
+    };
+    lines.lines().map(split).collect()
+}
+
+fn paths<const N: usize>(paths: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    paths.map(|(path, weight)| (path.to_owned(), weight)).into()
+}
+
+#[test]
+fn paths_of_spans_have_their_own_time_in_any_scope_and_from_both_ends() {
+    let folder = folder();
+    let file = spans(folder.path());
+    let file = text(&file);
+    let all = paths([("a", 85_000), ("a;b,x", 50_000), ("a;<c> & \"d\"", 5_000)]);
+    assert_eq!(folded(&[file]), all);
+    assert_eq!(folded(&[file, "--thread", "2"]), paths([("a", 10_000), ("a;b,x", 30_000)]));
+    let part = paths([("a", 20_000), ("a;b,x", 15_000)]);
+    assert_eq!(
+        folded(&[file, "--from", "+15us", "--to", "+35us", "--thread", "1"]),
+        paths([("a", 5_000), ("a;b,x", 15_000)])
+    );
+    assert_ne!(part, all);
+    let inverted = paths([("a", 85_000), ("b,x;a", 50_000), ("<c> & \"d\";a", 5_000)]);
+    assert_eq!(folded(&[file, "--inverted"]), inverted);
+    longspan(&["flame", "--no-cache", file, "--filter", "dur>1us"]).failed(2);
+    longspan(&["flame", "--no-cache", file, "--format", "pprof", "--inverted"]).failed(2);
+    assert_eq!(folded(&[file, "--samples"]), BTreeMap::new());
+}
+
+#[test]
+fn json_has_the_nodes_of_the_tree_with_their_totals() {
+    let folder = folder();
+    let file = spans(folder.path());
+    let json = longspan(&["flame", "--no-cache", text(&file), "--format", "json"]).done();
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&json["unit"], &json["of"], &json["inverted"]), (&"ns".into(), &"spans".into(), &false.into()));
+    let nodes = json["nodes"].as_array().expect("nodes");
+    let found: Vec<_> = nodes
+        .iter()
+        .map(|node| (node["name"].as_str().expect("a name"), node["parent"].as_u64(), node["total"].as_u64()))
+        .collect();
+    assert_eq!(found[0], ("", None, Some(140_000)));
+    assert_eq!(found[1], ("a", Some(0), Some(140_000)));
+    assert_eq!(nodes.len(), 4);
+    let own: u64 = nodes.iter().filter_map(|node| node["self"].as_u64()).sum();
+    assert_eq!(own, 140_000);
+}
+
+/// The elements of XML that is well-formed, with the texts of its titles.
+fn titles_of_xml(xml: &str) -> (usize, Vec<String>) {
+    let (mut open, mut titles, mut rectangles) = (Vec::new(), Vec::new(), 0);
+    let mut rest = xml;
+    while let Some((before, after)) = rest.split_once('<') {
+        assert!(!before.contains('>') || open.last() == Some(&"style"), "{before}");
+        if open.last() == Some(&"title") {
+            titles.push(before.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&"));
+        }
+        let (tag, behind) = after.split_once('>').expect("a tag ends");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().expect("a name");
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) => assert_eq!(open.pop(), Some(name)),
+            (false, true) => rectangles += usize::from(name == "rect"),
+            (false, false) => open.push(name),
+        }
+        rest = behind;
+    }
+    assert!(open.is_empty(), "{open:?}");
+    (rectangles, titles)
+}
+
+#[test]
+fn a_picture_is_one_file_of_xml_with_a_tooltip_on_each_bar() {
+    let folder = folder();
+    let file = spans(folder.path());
+    let svg = longspan(&["flame", "--no-cache", text(&file), "--format", "svg"]).done();
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    assert!(!svg.contains("<script") && !svg.contains("href") && !svg.contains("url("), "nothing from outside");
+    let (rectangles, titles) = titles_of_xml(&svg);
+    // The background, and the root beside three paths.
+    assert_eq!((rectangles, titles.len()), (5, 4));
+    assert_eq!(titles[0], "all: 140 µs, 100.00 %, self 0 ns");
+    assert!(titles.contains(&"<c> & \"d\": 5 µs, 3.57 %, self 5 µs".to_owned()), "{titles:?}");
+    let real = longspan(&["flame", "--no-cache", text(&data("go_cpu.pprof")), "--format", "svg", "--inverted"]).done();
+    assert!(titles_of_xml(&real).1.len() > 50);
+}
+
+/// By event and unit: the functions with their own and whole weights and samples.
+type Sums = BTreeMap<(String, String), BTreeMap<String, [u64; 4]>>;
+
+fn sums(file: &Path) -> Sums {
+    let mut sums = Sums::new();
+    for record in records(&longspan(&["stats", "--no-cache", "--samples", text(file)]).done()) {
+        let numbers: Vec<u64> = record[3..].iter().map(|cell| cell.parse().expect("a number")).collect();
+        let event = sums.entry((record[0].clone(), record[1].clone())).or_default();
+        event.insert(record[2].clone(), numbers.try_into().expect("four numbers"));
+    }
+    sums
+}
+
+#[test]
+fn sums_of_three_events_of_perf_are_those_of_perf_report() {
+    let sums = sums(&data("perf_events.data.gz"));
+    // `perf report --stdio -F sample,period`, the header of each event.
+    for (event, unit, samples, weight) in
+        [("cpu-clock", "ns", 84, 84_084_084), ("context-switches", "count", 59, 63), ("page-faults", "count", 48, 6577)]
+    {
+        let functions = &sums[&(event.to_owned(), unit.to_owned())];
+        let own = functions.values().fold([0; 2], |[weight, samples], sums| [weight + sums[0], samples + sums[2]]);
+        assert_eq!(own, [weight, samples], "{event}");
+    }
+    assert_eq!(sums.len(), 3);
+    // And of one address: [k] 0xffffffff821f94c3, 96.83 % of context-switches.
+    let switches = &sums[&("context-switches".to_owned(), "count".to_owned())];
+    assert_eq!(switches["[kernel.kallsyms]+0xffffffff821f94c3"], [61, 61, 58, 58]);
+}
+
+#[test]
+fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
+    let file = data("perf_events.data.gz");
+    let weight = |words: &[&str]| folded(&[&[text(&file)], words].concat()).values().sum::<u64>();
+    assert_eq!(weight(&["--event", "cpu-clock"]), 84_084_084);
+    assert_eq!(weight(&["--event", "page-faults (count)"]), 6577);
+    assert_eq!(weight(&["--event", "page-faults", "--inverted"]), 6577);
+    let chosen = longspan(&["flame", "--no-cache", text(&file)]);
+    assert!(chosen.stderr.contains("these are the samples of `cpu-clock (ns)`"), "{}", chosen.stderr);
+    assert_eq!(weight(&[]), 84_084_084);
+    // The last type of a profile is its default.
+    assert_eq!(folded(&[text(&data("go_cpu.pprof"))]).values().sum::<u64>(), 1_130_000_000);
+    let unknown = longspan(&["flame", "--no-cache", text(&file), "--event", "cycles"]).failed(2);
+    assert!(unknown.contains("`page-faults (count)`"), "{unknown}");
+    let told = longspan(&["dump", "--no-cache", text(&file)]).done();
+    let of_events = |event: &str| told.lines().filter(|line| line.contains(event)).count();
+    assert_eq!(of_events("page-faults"), 48);
+}
+
+#[test]
+fn spans_of_a_trace_of_samples_says_what_lists_them() {
+    let answer = longspan(&["spans", "--no-cache", text(&data("perf_events.data.gz"))]);
+    assert!(answer.stderr.contains("holds 191 samples and no spans: `longspan stats`"), "{}", answer.stderr);
+    assert_eq!(answer.done().lines().count(), 1);
+}
+
+#[test]
+fn stats_of_a_trace_of_samples_are_of_functions_that_match_and_the_same_as_lines_of_json() {
+    let file = data("go_cpu.pprof");
+    let table = records(&longspan(&["stats", "--no-cache", text(&file), "--name", "^sort"]).done());
+    assert!(table.len() > 10 && table.iter().all(|record| record[2].starts_with("sort")));
+    // `go tool pprof -top`: 0.60s 53.10%, 0.73s 64.60%.
+    let partition = ["cpu", "ns", "sort.partition", "600000000", "730000000"];
+    assert!(table.iter().any(|record| record[..5] == partition), "{table:?}");
+    let lines = longspan(&["stats", "--no-cache", text(&file), "--name", "^sort", "--format", "jsonl"]).done();
+    let told: Vec<Vec<String>> = lines
+        .lines()
+        .map(|line| {
+            let object: Value = serde_json::from_str(line).expect("JSON");
+            let columns = ["event", "unit", "function", "self", "total", "self_samples", "total_samples"];
+            columns
+                .map(|column| object[column].as_str().map_or_else(|| object[column].to_string(), str::to_owned))
+                .into()
+        })
+        .collect();
+    assert_eq!(told, table);
+}
+
+#[test]
+fn profiles_come_back_from_a_native_trace_and_samples_of_perf_become_one() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    for (capture, exports) in [("go_cpu.pprof", 2), ("perf_events.data.gz", 1)] {
+        let file = data(capture);
+        let expected = sums(&file);
+        let (native, profile) = (at("out.longspan"), at("out.pb.gz"));
+        longspan(&["export", "--no-cache", text(&file), "-o", text(&native)]).done();
+        longspan(&["export", "--no-cache", text(&native), "-o", text(&profile)]).done();
+        assert!(fs::read(&profile).expect("written").starts_with(&[0x1f, 0x8b]));
+        let found = sums(&profile);
+        // Samples with a stack, a thread and labels in common are one, so those are counted anew.
+        let weights = |sums: &Sums| {
+            let of_event = |functions: &BTreeMap<String, [u64; 4]>| {
+                functions.iter().map(|(name, sums)| (name.clone(), sums[0], sums[1])).collect::<Vec<_>>()
+            };
+            sums.iter().map(|(event, functions)| (event.clone(), of_event(functions))).collect::<Vec<_>>()
+        };
+        assert_eq!(weights(&found), weights(&expected), "{capture}");
+        if exports == 2 {
+            let again = at("again.pprof");
+            longspan(&["export", "--no-cache", text(&profile), "-o", text(&again)]).done();
+            assert_eq!(fs::read(&again).expect("written"), fs::read(&profile).expect("written"));
+        }
+    }
+    let spans = spans(folder.path());
+    let refused = longspan(&["export", "--no-cache", text(&spans), "-o", text(&at("none.pb.gz"))]).failed(1);
+    assert!(refused.contains("holds no samples") && !at("none.pb.gz").exists(), "{refused}");
+    let part = at("part.pprof");
+    longspan(&["export", "--no-cache", text(&data("perf_events.data.gz")), "-o", text(&part), "--thread", "2616"])
+        .done();
+    let samples: u64 = sums(&part).values().flat_map(BTreeMap::values).map(|sums| sums[2]).sum();
+    assert!(samples > 0 && samples <= 24, "{samples}");
+}
+
+#[test]
+fn a_flame_graph_as_a_profile_has_the_weights_of_its_paths() {
+    let folder = folder();
+    let file = folder.path().join("flame.pprof");
+    let written = |words: &[&str]| {
+        let output = crate::harness::command(&[&["flame", "--no-cache", "--format", "pprof"], words].concat())
+            .output()
+            .expect("it runs");
+        assert!(output.status.success());
+        fs::write(&file, output.stdout).expect("written");
+        folded(&[text(&file), "--event", words.last().expect("a word")])
+    };
+    let capture = data("perf_events.data.gz");
+    let expected = folded(&[text(&capture), "--event", "cpu-clock"]);
+    assert_eq!(written(&[text(&capture), "--event", "cpu-clock"]), expected);
+}
+
+/// A field of protobuf that is a message or text.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    assert!(number < 16 && bytes.len() < 1 << 14, "one byte of tag, two of length");
+    let len = bytes.len();
+    [&[number << 3 | 2, len as u8 | 0x80, (len >> 7) as u8][..], bytes].concat()
+}
+
+/// A field of a packet, whose number may have two bytes.
+fn wide_field(number: u16, bytes: &[u8]) -> Vec<u8> {
+    let tag = number << 3 | 2;
+    let len = bytes.len();
+    [&[tag as u8 | 0x80, (tag >> 7) as u8, len as u8 | 0x80, (len >> 7) as u8][..], bytes].concat()
+}
+
+/// Samples of main and main, f by cycles with a period of 1000, on two threads.
+fn perfetto_samples() -> Vec<u8> {
+    let number = |number: u8, value: u8| vec![number << 3, value];
+    let text = |iid: u8, text: &str| [number(1, iid), field(2, text.as_bytes())].concat();
+    let frame = |iid: u8, function: u8| [number(1, iid), number(2, function)].concat();
+    let interned = [
+        field(5, &text(1, "main")),
+        field(5, &text(2, "f")),
+        field(6, &frame(1, 1)),
+        field(6, &frame(2, 2)),
+        field(7, &[number(1, 1), number(2, 1)].concat()),
+        field(7, &[number(1, 2), number(2, 1), number(2, 2)].concat()),
+    ];
+    // Timebase: period 1000, HW_CPU_CYCLES.
+    let timebase = [&[1 << 3, 0xe8, 0x07][..], &number(4, 10)].concat();
+    let defaults = field(12, &field(1, &timebase));
+    let head = [number(10, 1), number(13, 1), field(12, &interned.concat()), wide_field(59, &defaults)];
+    let sample = |ts: u8, tid: u8, stack: u8| {
+        let sample = [number(2, 5), number(3, tid), number(4, stack)].concat();
+        field(1, &[number(8, ts), number(10, 1), wide_field(66, &sample)].concat())
+    };
+    let samples = [sample(1, 7, 1), sample(2, 7, 2), sample(3, 8, 2), sample(4, 7, 2), sample(5, 8, 1)];
+    [field(1, &head.concat()), samples.concat()].concat()
+}
+
+#[test]
+fn samples_of_perfetto_become_a_profile_with_their_threads_as_labels() {
+    let folder = folder();
+    let (trace, profile) = (folder.path().join("samples.pftrace"), folder.path().join("samples.pb.gz"));
+    fs::write(&trace, perfetto_samples()).expect("written");
+    let cycles = ("cycles".to_owned(), "count".to_owned());
+    let expected = [("f", [3000, 3000, 3, 3]), ("main", [2000, 5000, 2, 5])];
+    let expected = expected.map(|(name, sums)| (name.to_owned(), sums)).into();
+    assert_eq!(sums(&trace), [(cycles.clone(), expected)].into());
+    assert_eq!(folded(&[text(&trace), "--inverted"]), paths([("f;main", 3000), ("main", 2000)]));
+    longspan(&["export", "--no-cache", text(&trace), "-o", text(&profile)]).done();
+    let dumped = longspan(&["dump", "--no-cache", text(&profile)]).done();
+    let lines = dumped.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let samples: Vec<Value> = lines.filter(|line| line["t"] == "sample").collect();
+    // Those of a stack and a thread are one.
+    assert_eq!(samples.len(), 4);
+    let of_thread_7 = samples.iter().filter(|sample| sample["args"].to_string().contains(r#"["args.labels.tid",7]"#));
+    assert_eq!(of_thread_7.count(), 2, "{samples:?}");
+    let weights: Vec<[u64; 2]> = sums(&profile)[&cycles].values().map(|sums| [sums[0], sums[1]]).collect();
+    assert_eq!(weights, [[3000, 3000], [2000, 5000]]);
+}
