@@ -1,55 +1,52 @@
-//! The panels that ask questions: search, statistics, flame graph. Shows them beside the timeline, has their questions
-//! answered, and keeps the filter of the search on the picture.
+//! The panels of the dock: shows them beside the timeline, has their questions answered in the background, and keeps the
+//! filter of the search on the picture.
+
+mod set;
 
 use egui::Ui;
 
 use super::analysis::Analysis;
 use crate::app::event::{TabWake, TaskError, TaskId};
 use crate::base::csv::Cells;
-use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
-use crate::ui::panels::dock::{Dock, DockHead, DockTab};
-use crate::ui::panels::flame::FlamePanel;
+use crate::ui::panels::dock::{Dock, DockHead};
+use crate::ui::panels::dock_panel::PanelView;
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
-use crate::ui::panels::search::SearchPanel;
-use crate::ui::panels::statistics::StatisticsPanel;
 use crate::ui::questions::{Answer, Question, QuestionKind};
 use crate::ui::timeline::state::Timeline;
+use set::PanelSet;
 
 /// The panels of a tab and the questions they wait for.
 #[derive(Default)]
 pub(super) struct Panels {
     analysis: Analysis,
     asked: u64,
-    search: SearchPanel,
-    statistics: StatisticsPanel,
-    flame: FlamePanel,
+    set: PanelSet,
     scope_bar: ScopeBar,
     dock: Dock,
-    /// Those of the last frame.
-    open_tabs: Vec<DockTab>,
-    /// Whether the last frame had room for details beside the hits.
-    shows_beside: bool,
+    /// The tabs of the last frame.
+    open_tabs: Vec<Panel>,
 }
 
 impl Panels {
     /// Forgets all answers: another capture, or more of it, is open.
     pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
         self.analysis = Analysis::default();
-        self.statistics.forget();
-        self.flame.forget();
         self.scope_bar.forget();
-        if let Some(question) = self.search.forget() {
-            self.ask(question, snapshot, wake);
+        for panel in Panel::ALL {
+            let question = self.set.get_mut(panel).forget();
+            if let Some(question) = question.filter(|_| self.dock.is_open(panel)) {
+                self.ask(question, snapshot, wake);
+            }
         }
     }
 
     /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are those of the
-    /// selected span, while their panel is open.
+    /// selected span.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
@@ -58,119 +55,40 @@ impl Panels {
         context: PanelContext<'_>,
     ) -> Vec<Command> {
         let mut commands = Vec::new();
-        if self.search.is_open() {
+        if self.is_searching() {
             let bar = frame.inner_margin(egui::Margin::symmetric(10, 4));
             let progress = self.analysis.progress(QuestionKind::Search);
             egui::Panel::top("search").exact_size(34.0).frame(bar).show(ui, |ui| {
-                commands.extend(self.search.show_bar(ui, place_of(timeline), progress, context.theme));
+                commands.extend(self.set.search.show_bar(ui, place_of(timeline), progress, context.theme));
             });
         }
-        let heads = self.heads(details.is_some());
-        self.open_tabs = heads.iter().map(|head| head.tab).collect();
-        let mut dock = std::mem::take(&mut self.dock);
+        let Self { analysis, set, dock, scope_bar, open_tabs, .. } = self;
+        let progress = |kind| analysis.progress(kind);
+        let details = details.filter(|_| dock.is_open(Panel::Details));
+        let view = PanelView { timeline, details, progress: &progress, context };
+        let heads = heads(dock, set, &view);
+        *open_tabs = heads.iter().map(|head| head.panel).collect();
         let bar = frame.inner_margin(egui::Margin::symmetric(12, 2));
         // A dock in full has all of the room that is left.
         if dock.is_full() {
-            commands.extend(self.show_scope(ui, bar, timeline, context));
+            commands.extend(show_scope(ui, bar, scope_bar, &view));
         }
         let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
         let mut shown = Vec::new();
-        commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, tab| {
-            shown.extend(self.show_tab(ui, tab, (timeline, details), context));
+        commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, panel| {
+            if let Some(totals) = analysis.totals_so_far().filter(|_| panel == Panel::Statistics) {
+                set.statistics.take_totals(totals, view.snapshot());
+            }
+            shown.extend(set.get_mut(panel).show(ui, &view));
         }));
         commands.extend(shown);
         if !dock.is_full() {
-            commands.extend(self.show_scope(ui, bar, timeline, context));
+            commands.extend(show_scope(ui, bar, scope_bar, &view));
         }
-        self.dock = dock;
-        if self.analysis.is_busy() {
+        if analysis.is_busy() {
             // Ten times a second: what is counted so far, and how far it is.
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
         }
-        commands
-    }
-
-    /// The scope bar, where something is selected.
-    fn show_scope(
-        &mut self,
-        ui: &mut Ui,
-        frame: egui::Frame,
-        timeline: &Timeline,
-        context: PanelContext<'_>,
-    ) -> Vec<Command> {
-        let scope = timeline.scope();
-        if scope.is_whole() {
-            return Vec::new();
-        }
-        let panel = egui::Panel::bottom("scope").resizable(false).exact_size(SCOPE_BAR_POINTS).frame(frame);
-        panel.show(ui, |ui| self.scope_bar.show(ui, timeline.snapshot(), scope, context.theme)).inner
-    }
-
-    /// The tabs of the panels that are open.
-    fn heads(&self, has_details: bool) -> Vec<DockHead> {
-        let is_open = |tab: DockTab| match tab {
-            DockTab::Details => has_details,
-            DockTab::Statistics => self.statistics.is_open(),
-            DockTab::Flame => self.flame.is_open(),
-            DockTab::Search => self.search.is_open(),
-        };
-        let count = |tab: DockTab| match (tab, self.search.hits()) {
-            (DockTab::Search, Some(hits)) => grouped_digits(hits.total()),
-            _ => String::new(),
-        };
-        let open = DockTab::ALL.into_iter().filter(|tab| is_open(*tab));
-        open.map(|tab| DockHead { tab, count: count(tab) }).collect()
-    }
-
-    fn show_tab(
-        &mut self,
-        ui: &mut Ui,
-        tab: DockTab,
-        (timeline, details): (&Timeline, Option<&DetailsPanel>),
-        context: PanelContext<'_>,
-    ) -> Vec<Command> {
-        let (snapshot, scope, theme) = (timeline.snapshot(), timeline.scope(), context.theme);
-        match tab {
-            DockTab::Details => details.map(|details| details.show(ui, theme)).unwrap_or_default(),
-            DockTab::Statistics => {
-                if let Some(totals) = self.analysis.totals_so_far() {
-                    self.statistics.take_totals(totals, snapshot);
-                }
-                let progress = self.analysis.progress(QuestionKind::Totals);
-                self.statistics.show(ui, snapshot, scope, progress, context)
-            }
-            DockTab::Flame => {
-                let progress = self.analysis.progress(QuestionKind::Paths);
-                self.flame.show(ui, snapshot, scope, progress, (theme, timeline.palette()))
-            }
-            DockTab::Search => self.show_hits(ui, snapshot, details, context),
-        }
-    }
-
-    /// The hits, and beside them the details of the one that was gone to, where there is room.
-    fn show_hits(
-        &mut self,
-        ui: &mut Ui,
-        snapshot: &Snapshot,
-        details: Option<&DetailsPanel>,
-        context: PanelContext<'_>,
-    ) -> Vec<Command> {
-        let is_counting = self.analysis.progress(QuestionKind::Search).is_some();
-        let absence = if is_counting { None } else { self.search.absence() };
-        let place = ui.available_rect_before_wrap();
-        self.shows_beside = place.width() > BESIDE_POINTS;
-        let Some(details) = details.filter(|_| self.shows_beside) else {
-            return self.search.show_list(ui, snapshot, absence, context);
-        };
-        let mut commands = Vec::new();
-        let list = place.with_max_x(place.left() + place.width() * 0.45);
-        ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
-            commands.extend(self.search.show_list(ui, snapshot, absence, context));
-        });
-        let beside = place.with_min_x(list.right() + 14.0);
-        ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
-            commands.extend(details.show(ui, context.theme));
-        });
         commands
     }
 
@@ -185,28 +103,17 @@ impl Panels {
         self.dock.leave_full()
     }
 
-    /// Whether the key of a panel closes it: it does if the panel is shown, and else brings the panel to the front.
-    fn closes(&self, tab: DockTab) -> bool {
-        self.dock.active(&self.open_tabs) == Some(tab)
-    }
-
-    /// Whether details are wanted after their command.
-    pub(super) fn toggle_details(&mut self, are_wanted: bool) -> bool {
-        let is_behind = self.open_tabs.contains(&DockTab::Details) && !self.closes(DockTab::Details);
-        self.dock.activate(DockTab::Details);
-        !are_wanted || is_behind
-    }
-
     /// A span was selected on the timeline: its details come to the front.
     pub(super) fn select(&mut self) {
-        if !self.closes(DockTab::Search) || !self.shows_beside {
-            self.dock.activate(DockTab::Details);
+        if self.dock.active(&self.open_tabs) != Some(Panel::Search) || !self.set.search.shows_beside() {
+            self.dock.activate(Panel::Details);
         }
     }
 
     /// Asks what matches the search in view, and what a search has in another scope, if that is not known.
     pub(super) fn attend(&mut self, timeline: &Timeline, wake: &TabWake) {
-        if let Some(question) = self.search.set_scope(timeline.scope()) {
+        let question = self.set.search.set_scope(timeline.scope());
+        if let Some(question) = question.filter(|_| self.is_searching()) {
             self.ask(question, timeline.snapshot(), wake);
         }
         if let Some((matcher, in_view)) = timeline.unfiltered() {
@@ -218,18 +125,18 @@ impl Panels {
     /// Whether a search is open, which Escape closes before it clears what is selected.
     #[must_use]
     pub(super) fn is_searching(&self) -> bool {
-        self.search.is_open()
+        self.dock.is_open(Panel::Search)
     }
 
     pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &TabWake) {
         match command {
             PanelCommand::Search => {
-                self.search.open();
-                self.dock.activate(DockTab::Search);
+                self.set.search.focus();
+                self.dock.open(Panel::Search);
             }
             PanelCommand::SearchFor(text) => {
-                self.dock.activate(DockTab::Search);
-                match self.search.open_with(text) {
+                self.dock.open(Panel::Search);
+                match self.set.search.set_text(text) {
                     Some(question) => self.ask(question, timeline.snapshot(), wake),
                     None => self.stop_search(timeline),
                 }
@@ -238,33 +145,25 @@ impl Panels {
             PanelCommand::ToggleFull => self.dock.toggle_full(),
             PanelCommand::StopSearch => self.stop_search(timeline),
             PanelCommand::CloseSearch => {
-                self.search.close();
+                self.dock.close(Panel::Search);
+                self.set.search.clear();
                 self.stop_search(timeline);
             }
             PanelCommand::GoToHit { forward } => {
-                if let Some(question) = self.search.neighbour(forward, place_of(timeline)) {
+                if let Some(question) = self.set.search.neighbour(forward, place_of(timeline)) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
             PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
             PanelCommand::StopCounting => {
                 self.analysis.stop(QuestionKind::Totals);
-                self.statistics.stopped();
+                self.set.statistics.stopped();
             }
-            PanelCommand::Toggle(Panel::Statistics) if self.closes(DockTab::Statistics) => self.statistics.toggle(),
-            PanelCommand::Toggle(Panel::Flame) if self.closes(DockTab::Flame) => self.flame.toggle(),
-            PanelCommand::Toggle(Panel::Statistics) | PanelCommand::Show(Panel::Statistics) => {
-                self.statistics.open();
-                self.dock.activate(DockTab::Statistics);
-            }
-            PanelCommand::Toggle(Panel::Flame) | PanelCommand::Show(Panel::Flame) => {
-                self.flame.open();
-                self.dock.activate(DockTab::Flame);
-            }
+            PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
+            PanelCommand::Show(panel) => self.dock.open(panel),
             PanelCommand::StatisticsOf(name) => {
-                self.statistics.open();
-                self.dock.activate(DockTab::Statistics);
-                if let Some(question) = self.statistics.choose(name) {
+                self.dock.open(Panel::Statistics);
+                if let Some(question) = self.set.statistics.choose(name) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
@@ -274,13 +173,13 @@ impl Panels {
     /// Whether the table of statistics is shown.
     #[must_use]
     pub(super) fn shows_statistics(&self) -> bool {
-        self.statistics.is_open()
+        self.dock.is_open(Panel::Statistics)
     }
 
     /// The table of statistics as it is shown, as comma-separated text.
     #[must_use]
     pub(super) fn statistics_csv(&self, cells: Cells) -> String {
-        self.statistics.csv(cells)
+        self.set.statistics.csv(cells)
     }
 
     /// Takes an answer; returns the row to reveal.
@@ -297,12 +196,11 @@ impl Panels {
         let answer = match answer {
             Ok(answer) => answer?,
             Err(error) => {
-                if let (QuestionKind::Search, TaskError::Failed(message)) = (kind, error) {
-                    self.search.fail(message);
-                }
-                if kind == QuestionKind::Totals {
-                    self.statistics.stopped();
-                }
+                let message = match error {
+                    TaskError::Cancelled => String::new(),
+                    TaskError::Failed(message) | TaskError::Damaged(message) => message,
+                };
+                Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).fail(kind, &message));
                 if kind == QuestionKind::Pixels {
                     // Not asked again and again.
                     timeline.set_hits(None);
@@ -310,19 +208,20 @@ impl Panels {
                 return None;
             }
         };
+        let set = &mut self.set;
         match answer {
             Answer::Hits(hits) => {
                 timeline.set_hits(Some(&hits));
-                if let Some(question) = self.search.take_hits(hits) {
+                if let Some(question) = set.search.take_hits(hits) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
-            Answer::Page(first, hits) => self.search.take_page(first, hits),
-            Answer::Neighbour(found) => return self.search.take_neighbour(found),
+            Answer::Page(first, hits) => set.search.take_page(first, hits),
+            Answer::Neighbour(found) => return set.search.take_neighbour(found),
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
-            Answer::Totals(totals) => self.statistics.take_totals(totals, timeline.snapshot()),
-            Answer::Name(facts) => self.statistics.take_name(facts),
-            Answer::Paths(tree) => self.flame.set_tree(&tree),
+            Answer::Totals(totals) => set.statistics.take_totals(totals, timeline.snapshot()),
+            Answer::Name(facts) => set.statistics.take_name(facts),
+            Answer::Paths(tree) => set.flame.set_tree(&tree),
         }
         None
     }
@@ -336,7 +235,7 @@ impl Panels {
 
     fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &TabWake) {
         let id = self.next_id();
-        self.analysis.ask(id, question, snapshot, self.search.hits(), wake);
+        self.analysis.ask(id, question, snapshot, self.set.search.hits(), wake);
     }
 
     fn next_id(&mut self) -> TaskId {
@@ -345,8 +244,25 @@ impl Panels {
     }
 }
 
-/// Below this width of the dock, the hits have all of it.
-const BESIDE_POINTS: f32 = 900.0;
+/// The scope bar, where something is selected.
+fn show_scope(ui: &mut Ui, frame: egui::Frame, bar: &mut ScopeBar, view: &PanelView<'_>) -> Vec<Command> {
+    let scope = view.scope();
+    if scope.is_whole() {
+        return Vec::new();
+    }
+    let panel = egui::Panel::bottom("scope").resizable(false).exact_size(SCOPE_BAR_POINTS).frame(frame);
+    panel.show(ui, |ui| bar.show(ui, view.snapshot(), scope, view.context.theme)).inner
+}
+
+/// The tabs of the panels that are open and have anything to show.
+fn heads(dock: &Dock, set: &mut PanelSet, view: &PanelView<'_>) -> Vec<DockHead> {
+    let open = Panel::ALL.into_iter().filter(|panel| dock.is_open(*panel));
+    let heads = open.filter_map(|panel| {
+        let shown = set.get_mut(panel);
+        shown.has_content(view).then(|| DockHead { panel, count: shown.count() })
+    });
+    heads.collect()
+}
 
 /// Where the next hit is looked for: the selected row, or else the start of the view.
 fn place_of(timeline: &Timeline) -> (i64, Option<RowIdx>) {

@@ -75,8 +75,8 @@ impl App {
             capture.look_up_selected(&tab.wake);
             let (tables, dock_points) = (&self.preferences.tables, self.preferences.dock_points);
             let context = PanelContext { theme, cells, tables, dock_points };
-            let details = capture.details.as_ref().filter(|_| self.shown.details);
-            commands.extend(tab.panels.show(ui, frame, (&capture.timeline, details), context));
+            let shown = (&capture.timeline, capture.details.as_ref());
+            commands.extend(tab.panels.show(ui, frame, shown, context));
         }
         egui::CentralPanel::no_frame().show(ui, |ui| {
             if let Some(capture) = tab.capture.as_mut().filter(|_| !tab.panels.is_full()) {

@@ -47,10 +47,9 @@ pub enum Effect {
     Quit,
 }
 
-/// Which of the panels that can be hidden are shown.
-#[expect(clippy::struct_excessive_bools, reason = "each is a panel of its own")]
+/// Which of the windows over the timeline are shown.
+#[expect(clippy::struct_excessive_bools, reason = "each is a window of its own")]
 pub(super) struct ShownPanels {
-    pub(super) details: bool,
     pub(super) losses: bool,
     pub(super) bookmarks: bool,
     pub(super) sources: bool,
@@ -61,7 +60,6 @@ pub(super) struct ShownPanels {
 impl ShownPanels {
     fn toggle(&mut self, window: ToolWindow) {
         let is_shown = match window {
-            ToolWindow::Details => &mut self.details,
             ToolWindow::Losses => &mut self.losses,
             ToolWindow::Bookmarks => &mut self.bookmarks,
             ToolWindow::Sources => &mut self.sources,
@@ -139,14 +137,7 @@ impl App {
             tasks_started: 0,
             picker: None,
             palette: None,
-            shown: ShownPanels {
-                details: true,
-                losses: false,
-                bookmarks: false,
-                sources: false,
-                preferences: false,
-                keys: false,
-            },
+            shown: ShownPanels { losses: false, bookmarks: false, sources: false, preferences: false, keys: false },
             preferences,
             kept_preferences,
             fonts,
@@ -418,10 +409,6 @@ impl App {
                 self.preferences.tables.insert(name.to_owned(), layout);
             }
             AppCommand::KeepDockHeight(points) => self.preferences.dock_points = points,
-            AppCommand::Toggle(ToolWindow::Details) => {
-                let are_wanted = self.shown.details;
-                self.shown.details = self.tab_mut().panels.toggle_details(are_wanted);
-            }
             AppCommand::Toggle(window) => self.shown.toggle(window),
         }
         None

@@ -197,7 +197,7 @@ pub(crate) enum RowCommand {
     FocusFilter,
 }
 
-/// Search, statistics and flame graph.
+/// The panels of the dock and their questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PanelCommand {
     Toggle(Panel),
@@ -226,17 +226,35 @@ pub(crate) enum PanelCommand {
     StopCounting,
 }
 
-/// A panel that asks questions and can be shown or hidden.
+/// A panel of the dock, from left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Panel {
+    Details,
     Statistics,
     Flame,
+    Search,
 }
 
-/// A window or panel that shows state and asks no questions.
+impl Panel {
+    /// All panels in the order of their tabs. The length is that of the enum as long as `Search` is its last variant.
+    pub(crate) const ALL: [Self; Self::Search as usize + 1] =
+        [Self::Details, Self::Statistics, Self::Flame, Self::Search];
+
+    /// The title of the tab.
+    #[must_use]
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Details => "Details",
+            Self::Statistics => "Statistics",
+            Self::Flame => "Flame graph",
+            Self::Search => "Search",
+        }
+    }
+}
+
+/// A window over the timeline that shows state and asks no questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolWindow {
-    Details,
     Losses,
     Bookmarks,
     /// The files of the trace and their time offsets.

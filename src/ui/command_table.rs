@@ -273,7 +273,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Files and their clocks", &[], When::Files, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Sources))
     }),
-    entry(Menu::View, "Details", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Details))),
+    entry(Menu::View, "Details", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Details))),
     entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Statistics))
     }),

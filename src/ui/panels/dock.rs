@@ -3,7 +3,7 @@
 
 use egui::{Button, Frame, Rect, RichText, Role, Sense, Ui, WidgetInfo};
 
-use crate::ui::command::{AppCommand, Command, PanelCommand};
+use crate::ui::command::{AppCommand, Command, Panel, PanelCommand};
 use crate::ui::theme::Theme;
 
 /// The part of the window that stays with the timeline.
@@ -12,45 +12,31 @@ const TIMELINE_PART: f32 = 0.4;
 /// The lowest dock, in points.
 const POINTS_MIN: f32 = 80.0;
 
-/// A panel of the dock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DockTab {
-    Details,
-    Statistics,
-    Flame,
-    Search,
-}
-
-impl DockTab {
-    /// The tabs from left to right.
-    pub(crate) const ALL: [Self; 4] = [Self::Details, Self::Statistics, Self::Flame, Self::Search];
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Details => "Details",
-            Self::Statistics => "Statistics",
-            Self::Flame => "Flame graph",
-            Self::Search => "Search",
-        }
-    }
-}
-
 /// A tab as the dock shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DockHead {
-    pub(crate) tab: DockTab,
+    pub(crate) panel: Panel,
     /// A count after the title; empty where there is none.
     pub(crate) count: String,
 }
 
 /// The dock of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Dock {
-    /// Tabs from the one that was shown last.
-    recent: Vec<DockTab>,
+    /// The panels that the user has opened, in no order.
+    open: Vec<Panel>,
+    /// The panels that were shown, the last one first.
+    recent: Vec<Panel>,
     is_full: bool,
     /// The height during a drag of the edge, in points.
     dragged: Option<f32>,
+}
+
+impl Default for Dock {
+    /// The details are open from the start: they show once a span is selected.
+    fn default() -> Self {
+        Self { open: vec![Panel::Details], recent: Vec::new(), is_full: false, dragged: None }
+    }
 }
 
 impl Dock {
@@ -58,21 +44,46 @@ impl Dock {
     /// spans of a name fit.
     pub(crate) const POINTS: u16 = 310;
 
+    /// Whether the user has opened a panel and not closed it.
+    #[must_use]
+    pub(crate) fn is_open(&self, panel: Panel) -> bool {
+        self.open.contains(&panel)
+    }
+
+    /// Opens a panel and brings it to the front.
+    pub(crate) fn open(&mut self, panel: Panel) {
+        if !self.is_open(panel) {
+            self.open.push(panel);
+        }
+        self.activate(panel);
+    }
+
+    pub(crate) fn close(&mut self, panel: Panel) {
+        self.open.retain(|other| *other != panel);
+    }
+
+    /// Closes a panel, or opens it. A panel behind another one comes to the front instead. `shown` are the tabs of the
+    /// last frame.
+    pub(crate) fn toggle(&mut self, panel: Panel, shown: &[Panel]) {
+        let is_behind = shown.contains(&panel) && self.active(shown) != Some(panel);
+        if self.is_open(panel) && !is_behind { self.close(panel) } else { self.open(panel) }
+    }
+
     /// Shows a tab once its panel is open.
-    pub(crate) fn activate(&mut self, tab: DockTab) {
+    pub(crate) fn activate(&mut self, tab: Panel) {
         self.recent.retain(|other| *other != tab);
         self.recent.insert(0, tab);
     }
 
     /// The tab that is shown, of those that are open: the one that was shown last.
     #[must_use]
-    pub(crate) fn active(&self, open: &[DockTab]) -> Option<DockTab> {
+    pub(crate) fn active(&self, open: &[Panel]) -> Option<Panel> {
         let recent = self.recent.iter().copied().find(|tab| open.contains(tab));
         recent.or_else(|| open.first().copied())
     }
 
     /// Shows the next tab to the right, or the one to the left; after the last comes the first.
-    pub(crate) fn step(&mut self, open: &[DockTab], forward: bool) {
+    pub(crate) fn step(&mut self, open: &[Panel], forward: bool) {
         let Some(active) = self.active(open) else { return };
         let at = open.iter().position(|tab| *tab == active).unwrap_or(0);
         let count = open.len();
@@ -101,9 +112,9 @@ impl Dock {
         (frame, theme): (Frame, &Theme),
         heads: &[DockHead],
         points: u16,
-        content: impl FnOnce(&mut Ui, DockTab),
+        content: impl FnOnce(&mut Ui, Panel),
     ) -> Vec<Command> {
-        let open: Vec<_> = heads.iter().map(|head| head.tab).collect();
+        let open: Vec<_> = heads.iter().map(|head| head.panel).collect();
         let Some(active) = self.active(&open) else {
             self.is_full = false;
             return Vec::new();
@@ -122,20 +133,20 @@ impl Dock {
         commands
     }
 
-    fn show_heads(&mut self, ui: &mut Ui, heads: &[DockHead], active: DockTab) -> Vec<Command> {
+    fn show_heads(&mut self, ui: &mut Ui, heads: &[DockHead], active: Panel) -> Vec<Command> {
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             ui.spacing_mut().button_padding.y = 2.0;
-            for DockHead { tab, count } in heads {
-                let title = tab.title();
+            for DockHead { panel, count } in heads {
+                let title = panel.title();
                 let gap = if count.is_empty() { "" } else { " " };
                 let text = RichText::new(format!("{title}{gap}{count}"));
-                let response = ui.add(Button::selectable(*tab == active, text));
+                let response = ui.add(Button::selectable(*panel == active, text));
                 let label = format!("{title} panel");
-                response.widget_info(|| WidgetInfo::selected(Role::Tab, true, *tab == active, &label));
+                response.widget_info(|| WidgetInfo::selected(Role::Tab, true, *panel == active, &label));
                 if response.clicked() {
-                    self.activate(*tab);
+                    self.activate(*panel);
                 }
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -177,26 +188,39 @@ mod tests {
     fn the_tab_that_was_shown_before_comes_back_when_one_closes() {
         let mut dock = Dock::default();
         assert_eq!(dock.active(&[]), None);
-        dock.activate(DockTab::Statistics);
-        dock.activate(DockTab::Search);
-        let open = [DockTab::Details, DockTab::Statistics, DockTab::Search];
-        assert_eq!(dock.active(&open), Some(DockTab::Search));
-        assert_eq!(dock.active(&open[..2]), Some(DockTab::Statistics));
-        assert_eq!(dock.active(&open[..1]), Some(DockTab::Details));
+        dock.activate(Panel::Statistics);
+        dock.activate(Panel::Search);
+        let open = [Panel::Details, Panel::Statistics, Panel::Search];
+        assert_eq!(dock.active(&open), Some(Panel::Search));
+        assert_eq!(dock.active(&open[..2]), Some(Panel::Statistics));
+        assert_eq!(dock.active(&open[..1]), Some(Panel::Details));
+    }
+
+    #[test]
+    fn a_panel_behind_another_comes_to_the_front_before_it_closes() {
+        let mut dock = Dock::default();
+        let shown = |dock: &Dock| Panel::ALL.into_iter().filter(|panel| dock.is_open(*panel)).collect::<Vec<_>>();
+        dock.toggle(Panel::Statistics, &[]);
+        dock.toggle(Panel::Flame, &[Panel::Statistics]);
+        let tabs = [Panel::Statistics, Panel::Flame];
+        dock.toggle(Panel::Statistics, &tabs);
+        assert_eq!((dock.active(&tabs), dock.is_open(Panel::Statistics)), (Some(Panel::Statistics), true));
+        dock.toggle(Panel::Statistics, &tabs);
+        assert_eq!(shown(&dock), [Panel::Details, Panel::Flame]);
+        // Details without a selected span have no tab, and close at once.
+        dock.toggle(Panel::Details, &[Panel::Flame]);
+        assert_eq!(shown(&dock), [Panel::Flame]);
     }
 
     #[test]
     fn steps_go_round() {
         let mut dock = Dock::default();
-        let open = [DockTab::Details, DockTab::Statistics, DockTab::Search];
+        let open = [Panel::Details, Panel::Statistics, Panel::Search];
         let mut seen = Vec::new();
         for forward in [true, true, true, false, false] {
             dock.step(&open, forward);
             seen.extend(dock.active(&open));
         }
-        assert_eq!(
-            seen,
-            [DockTab::Statistics, DockTab::Search, DockTab::Details, DockTab::Search, DockTab::Statistics]
-        );
+        assert_eq!(seen, [Panel::Statistics, Panel::Search, Panel::Details, Panel::Search, Panel::Statistics]);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
+use super::dock_panel::{DockPanel, PanelView};
 use super::elided::{elided, tip};
-use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
@@ -15,7 +15,7 @@ use crate::query::stacks::{CallTree, NodeIdx};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Palette;
 use crate::ui::command::{Command, Panel, PanelCommand};
-use crate::ui::questions::{Question, SelectedScope};
+use crate::ui::questions::{Question, QuestionKind, SelectedScope};
 use crate::ui::theme::{Theme, color32};
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -31,7 +31,6 @@ const WIDTH_MIN: f32 = 1.0;
 /// A flame graph of the spans or the samples of a slice of time.
 #[derive(Debug, Default)]
 pub(crate) struct FlamePanel {
-    is_open: bool,
     samples: bool,
     /// Of what the tree is or will be.
     asked: Option<(SelectedScope, bool)>,
@@ -49,38 +48,15 @@ struct Bar {
 }
 
 impl FlamePanel {
-    pub(crate) fn toggle(&mut self) {
-        self.is_open = !self.is_open;
-    }
-
-    pub(crate) fn open(&mut self) {
-        self.is_open = true;
-    }
-
-    #[must_use]
-    pub(crate) fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    /// Drops the tree, so that the next frame asks for another.
-    pub(crate) fn forget(&mut self) {
-        *self = Self { is_open: self.is_open, samples: self.samples, ..Self::default() };
-    }
-
     pub(crate) fn set_tree(&mut self, tree: &Arc<CallTree>) {
         self.children = tree.children();
         (self.tree, self.root) = (Some(Arc::clone(tree)), None);
     }
 
     /// Shows the graph of the selected time.
-    pub(crate) fn show(
-        &mut self,
-        ui: &mut Ui,
-        snapshot: &Snapshot,
-        scope: &SelectedScope,
-        progress: Option<&Progress>,
-        (theme, palette): (&Theme, &Palette),
-    ) -> Vec<Command> {
+    fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let (snapshot, scope, theme) = (view.snapshot(), view.scope(), view.context.theme);
+        let (palette, progress) = (view.timeline.palette(), (view.progress)(QuestionKind::Paths));
         let mut commands = Vec::new();
         let has_samples = snapshot.summary().samples > 0;
         if self.asked.is_none() {
@@ -194,6 +170,18 @@ impl FlamePanel {
             commands.push(Command::Panel(PanelCommand::SearchFor(quoted(text))));
         }
         response.on_hover_text_at_pointer(describe(&tree, node, self.samples, snapshot));
+    }
+}
+
+impl DockPanel for FlamePanel {
+    /// Drops the tree, so that the next frame asks for another.
+    fn forget(&mut self) -> Option<Question> {
+        *self = Self { samples: self.samples, ..Self::default() };
+        None
+    }
+
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        self.show_all(ui, view)
     }
 }
 

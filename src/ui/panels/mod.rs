@@ -5,6 +5,7 @@ pub(crate) mod bookmarks;
 mod context;
 pub(crate) mod details;
 pub(crate) mod dock;
+pub(crate) mod dock_panel;
 mod elided;
 pub(crate) mod flame;
 pub(crate) mod keys;

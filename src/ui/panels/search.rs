@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use egui::{Key, Modifiers, RichText, Ui};
 
 use super::PanelContext;
+use super::dock_panel::{DockPanel, PanelView};
 use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableColumn, TableView};
 use super::value_menu::PanelValue;
@@ -18,7 +19,7 @@ use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
-use crate::ui::questions::{Question, SelectedScope};
+use crate::ui::questions::{Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
@@ -27,6 +28,9 @@ const TABLE: &str = "hits";
 
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
+
+/// Below this width of the dock, the hits have all of it.
+const BESIDE_POINTS: f32 = 900.0;
 
 /// The columns of the table. Hits are in order of time and come in pages, so that no other order is at hand.
 const COLUMNS: [TableColumn; 4] = [
@@ -42,7 +46,6 @@ const PAGE_HITS: usize = 200;
 /// The search field, its hits and the list of them.
 #[derive(Debug)]
 pub(crate) struct SearchPanel {
-    is_open: bool,
     text: String,
     focuses: bool,
     error: Option<String>,
@@ -55,12 +58,12 @@ pub(crate) struct SearchPanel {
     /// The question to ask when the hits are there: a fast typist presses Enter before that.
     awaits_hits: Option<Question>,
     scope: SelectedScope,
+    shows_beside: bool,
 }
 
 impl Default for SearchPanel {
     fn default() -> Self {
         Self {
-            is_open: false,
             text: String::new(),
             focuses: false,
             error: None,
@@ -71,26 +74,22 @@ impl Default for SearchPanel {
             current: None,
             awaits_hits: None,
             scope: SelectedScope::default(),
+            shows_beside: false,
         }
     }
 }
 
 impl SearchPanel {
-    /// Opens the panel and lets the user type.
-    pub(crate) fn open(&mut self) {
-        (self.is_open, self.focuses) = (true, true);
+    /// Lets the user type from the next frame on.
+    pub(crate) fn focus(&mut self) {
+        self.focuses = true;
     }
 
-    /// Opens it with a filter.
-    pub(crate) fn open_with(&mut self, text: String) -> Option<Question> {
-        self.open();
+    /// Takes a filter in place of the one that was typed.
+    pub(crate) fn set_text(&mut self, text: String) -> Option<Question> {
+        self.focuses = true;
         self.text = text;
         self.question()
-    }
-
-    #[must_use]
-    pub(crate) fn is_open(&self) -> bool {
-        self.is_open
     }
 
     /// The hits of the last search.
@@ -99,20 +98,20 @@ impl SearchPanel {
         self.hits.as_ref()
     }
 
-    /// Forgets all hits, for another capture. Returns the question to ask about that one.
-    pub(crate) fn forget(&mut self) -> Option<Question> {
-        *self = Self { is_open: self.is_open, text: std::mem::take(&mut self.text), ..Self::default() };
-        self.question().filter(|_| self.is_open)
+    /// Drops the hits: everything is shown again.
+    pub(crate) fn clear(&mut self) {
+        (self.hits, self.current, self.awaits_hits) = (None, None, None);
     }
 
-    /// Closes it: everything is shown again.
-    pub(crate) fn close(&mut self) {
-        (self.is_open, self.hits, self.current, self.awaits_hits) = (false, None, None, None);
+    /// Whether the last frame had room for details beside the hits.
+    #[must_use]
+    pub(crate) fn shows_beside(&self) -> bool {
+        self.shows_beside
     }
 
     /// The reason why there is no hit, with the one thing to do. The bar says what is wrong with a filter.
     #[must_use]
-    pub(crate) fn absence(&self) -> Option<&'static str> {
+    fn absence(&self) -> Option<&'static str> {
         match &self.hits {
             None if self.text.trim().is_empty() => Some("Type above what to look for: a part of a name, or dur>1ms."),
             Some(hits) if hits.total() == 0 => Some("Nothing passes this filter: type less of it above."),
@@ -120,18 +119,13 @@ impl SearchPanel {
         }
     }
 
-    /// Searches in another scope from now on; returns the question of an open search.
+    /// Searches in another scope from now on; returns the question if it is another one.
     pub(crate) fn set_scope(&mut self, scope: &SelectedScope) -> Option<Question> {
         if self.scope == *scope {
             return None;
         }
         self.scope = scope.clone();
-        if self.is_open { self.question() } else { None }
-    }
-
-    /// Says why there is no answer.
-    pub(crate) fn fail(&mut self, message: String) {
-        self.error = Some(message);
+        self.question()
     }
 
     /// Takes the hits; returns the question that waited for them.
@@ -258,7 +252,7 @@ impl SearchPanel {
     }
 
     /// The hits in all of the room that is left.
-    pub(crate) fn show_list(
+    fn show_list(
         &mut self,
         ui: &mut Ui,
         snapshot: &Snapshot,
@@ -287,6 +281,44 @@ impl SearchPanel {
             self.asked = Some(first);
             commands.push(Command::Panel(PanelCommand::Ask(Question::Page(first, PAGE_HITS))));
         }
+    }
+}
+
+impl DockPanel for SearchPanel {
+    fn forget(&mut self) -> Option<Question> {
+        *self = Self { text: std::mem::take(&mut self.text), ..Self::default() };
+        self.question()
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Search && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+
+    fn count(&self) -> String {
+        self.hits.as_ref().map(|hits| grouped_digits(hits.total())).unwrap_or_default()
+    }
+
+    /// The hits, and beside them the details of the one that was gone to, where there is room.
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let is_counting = (view.progress)(QuestionKind::Search).is_some();
+        let absence = if is_counting { None } else { self.absence() };
+        let place = ui.available_rect_before_wrap();
+        self.shows_beside = place.width() > BESIDE_POINTS;
+        let Some(details) = view.details.filter(|_| self.shows_beside) else {
+            return self.show_list(ui, view.snapshot(), absence, view.context);
+        };
+        let mut commands = Vec::new();
+        let list = place.with_max_x(place.left() + place.width() * 0.45);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
+            commands.extend(self.show_list(ui, view.snapshot(), absence, view.context));
+        });
+        let beside = place.with_min_x(list.right() + 14.0);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
+            commands.extend(details.show(ui, view.context.theme));
+        });
+        commands
     }
 }
 

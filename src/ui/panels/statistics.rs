@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{RichText, ScrollArea, Ui};
 
 use super::PanelContext;
+use super::dock_panel::{DockPanel, PanelView};
 use super::name_rows::{COLUMNS, FIRST_SORTED, NameRows};
 use super::table::TableView;
 use crate::base::csv::Cells;
@@ -19,7 +20,7 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, Panel, PanelCommand, TimelineCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::{NameFacts, Question, SelectedScope};
+use crate::ui::questions::{NameFacts, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
@@ -34,7 +35,6 @@ const ROW_POINTS: f32 = 19.0;
 /// The totals by name, and the facts about one name.
 #[derive(Debug)]
 pub(crate) struct StatisticsPanel {
-    is_open: bool,
     /// The scope of the totals, or of those that are counted now; `None`: nothing was asked.
     asked: Option<SelectedScope>,
     totals: Option<Arc<Totals>>,
@@ -51,7 +51,6 @@ pub(crate) struct StatisticsPanel {
 impl Default for StatisticsPanel {
     fn default() -> Self {
         Self {
-            is_open: false,
             asked: None,
             totals: None,
             is_stopped: false,
@@ -65,31 +64,12 @@ impl Default for StatisticsPanel {
 }
 
 impl StatisticsPanel {
-    pub(crate) fn toggle(&mut self) {
-        self.is_open = !self.is_open;
-    }
-
-    pub(crate) fn open(&mut self) {
-        self.is_open = true;
-    }
-
     /// Chooses a name and brings its line into view. Returns the question about it, if the slice of time is known.
     pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
         (self.rows.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
         self.words.clear();
         self.rows.set_words("");
         self.asked.clone().map(|scope| Question::Name(name, scope))
-    }
-
-    #[must_use]
-    pub(crate) fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    /// Forgets what was added up.
-    pub(crate) fn forget(&mut self) {
-        (self.asked, self.totals, self.is_stopped, self.facts) = (None, None, false, None);
-        self.rows.forget();
     }
 
     /// Takes note that no more will be counted.
@@ -114,16 +94,10 @@ impl StatisticsPanel {
         self.asked.clone().map(|scope| Command::Panel(PanelCommand::Ask(Question::Name(name, scope))))
     }
 
-    /// Shows the table and the chosen name. `range` is the selected time.
-    pub(crate) fn show(
-        &mut self,
-        ui: &mut Ui,
-        snapshot: &Snapshot,
-        scope: &SelectedScope,
-        progress: Option<&Progress>,
-        context: PanelContext<'_>,
-    ) -> Vec<Command> {
-        let theme = context.theme;
+    /// Shows the table and the chosen name.
+    fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
+        let progress = (view.progress)(QuestionKind::Totals);
         let mut commands = Vec::new();
         if self.asked.as_ref() != Some(scope) {
             (self.asked, self.facts, self.is_stopped) = (Some(scope.clone()), None, false);
@@ -295,6 +269,24 @@ impl StatisticsPanel {
     #[must_use]
     pub(crate) fn csv(&self, cells: Cells) -> String {
         self.rows.to_csv(cells)
+    }
+}
+
+impl DockPanel for StatisticsPanel {
+    fn forget(&mut self) -> Option<Question> {
+        (self.asked, self.totals, self.is_stopped, self.facts) = (None, None, false, None);
+        self.rows.forget();
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, _message: &str) {
+        if kind == QuestionKind::Totals {
+            self.stopped();
+        }
+    }
+
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        self.show_all(ui, view)
     }
 }
 

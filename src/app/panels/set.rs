@@ -1,0 +1,27 @@
+//! The panels of the dock, each registered once: with a field and an arm. All else goes through their trait.
+
+use crate::ui::command::Panel;
+use crate::ui::panels::dock_panel::{DetailsTab, DockPanel};
+use crate::ui::panels::flame::FlamePanel;
+use crate::ui::panels::search::SearchPanel;
+use crate::ui::panels::statistics::StatisticsPanel;
+
+/// The panels of a tab.
+#[derive(Default)]
+pub(super) struct PanelSet {
+    pub(super) details: DetailsTab,
+    pub(super) statistics: StatisticsPanel,
+    pub(super) flame: FlamePanel,
+    pub(super) search: SearchPanel,
+}
+
+impl PanelSet {
+    pub(super) fn get_mut(&mut self, panel: Panel) -> &mut dyn DockPanel {
+        match panel {
+            Panel::Details => &mut self.details,
+            Panel::Statistics => &mut self.statistics,
+            Panel::Flame => &mut self.flame,
+            Panel::Search => &mut self.search,
+        }
+    }
+}
