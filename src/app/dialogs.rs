@@ -35,7 +35,7 @@ pub(crate) fn choose(
         Purpose::Open => wait(dialog.pick_files(), purpose, wake),
         Purpose::Export(_)
         | Purpose::ExportSelected
-        | Purpose::Table
+        | Purpose::Table(_)
         | Purpose::Picture(_)
         | Purpose::WindowPicture => {
             for (name, endings) in filters(purpose) {
@@ -70,7 +70,9 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
         Purpose::Open => return Vec::new(),
         Purpose::Export(format) => of_export(format),
         Purpose::ExportSelected => of_export(ExportFormat::NATIVE),
-        Purpose::Table => vec![("Comma-separated text", vec!["csv"])],
+        Purpose::Table(_) => {
+            vec![("Comma-separated text", vec!["csv"]), ("JSON", vec!["json"]), ("JSON lines", vec!["jsonl"])]
+        }
         Purpose::Picture(_) | Purpose::WindowPicture => vec![("PNG picture", vec!["png"])],
     };
     filters.push(("All files", vec!["*"]));

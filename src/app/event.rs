@@ -45,7 +45,9 @@ pub enum TabEvent {
     Previewed(TaskId, Snapshot),
     Loaded(TaskId, Result<Loaded, TaskError>),
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
-    /// A table or a picture was written to a file, or why not.
+    /// A table was written to a file with so many rows, or why not.
+    TableWritten(TaskId, PathBuf, Result<u64, TaskError>),
+    /// A picture was written to a file, or why not.
     Wrote(PathBuf, Result<(), String>),
     /// The summary of a capture.
     Summarised(TaskId, Arc<TraceSummary>),

@@ -8,9 +8,12 @@ use egui::Ui;
 use super::analysis::Analysis;
 use crate::app::event::{TabWake, TaskError, TaskId};
 use crate::base::csv::Cells;
+use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
-use crate::ui::command::{Command, Panel, PanelCommand};
+use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::{Dock, DockHead};
@@ -176,10 +179,22 @@ impl Panels {
         self.dock.is_open(Panel::Statistics)
     }
 
-    /// The table of statistics as it is shown, as comma-separated text.
+    /// The table of a panel as it is shown, cells between tabs.
     #[must_use]
-    pub(super) fn statistics_csv(&self, cells: Cells) -> String {
-        self.set.statistics.csv(cells)
+    pub(super) fn copied(&mut self, panel: Panel, cells: Cells) -> Option<String> {
+        self.set.get_mut(panel).copied(cells)
+    }
+
+    /// The whole table of a panel, to be written or copied.
+    #[must_use]
+    pub(super) fn to_export(&mut self, panel: Panel, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        self.set.get_mut(panel).to_export(snapshot)
+    }
+
+    /// The command line that gives the same as a panel, without the trace and the scope.
+    #[must_use]
+    pub(super) fn command_line(&mut self, panel: Panel) -> Option<PanelCommandLine> {
+        self.set.get_mut(panel).command_line()
     }
 
     /// Takes an answer; returns the row to reveal.
@@ -259,7 +274,7 @@ fn heads(dock: &Dock, set: &mut PanelSet, view: &PanelView<'_>) -> Vec<DockHead>
     let open = Panel::ALL.into_iter().filter(|panel| dock.is_open(*panel));
     let heads = open.filter_map(|panel| {
         let shown = set.get_mut(panel);
-        shown.has_content(view).then(|| DockHead { panel, count: shown.count() })
+        shown.has_content(view).then(|| DockHead { panel, count: shown.count(), tools: shown.tools() })
     });
     heads.collect()
 }

@@ -351,7 +351,12 @@ impl App {
             AppCommand::Paste => return Some(Effect::Paste),
             AppCommand::OpenPasted(text) => self.paste(text),
             AppCommand::CopySpan => return self.selected_span_text().map(Effect::Copy),
-            AppCommand::CopyTable => return Some(Effect::Copy(self.statistics_csv())),
+            AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
+            AppCommand::CopyPanel(panel) => {
+                let cells = self.cells();
+                return self.tab_mut().panels.copied(panel, cells).map(Effect::Copy);
+            }
+            AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
             AppCommand::Quit => return Some(Effect::Quit),
             AppCommand::Open(sources) => self.open(sources),
             AppCommand::MoveFiles(sources) => self.move_files(sources),

@@ -34,6 +34,8 @@ pub(super) struct Tab {
     /// Whether a capture is about to open, so that the welcome page would only flash.
     pub(crate) awaits_capture: bool,
     pub(crate) running: Option<FileTask>,
+    /// Short tables that are being written, beside anything else.
+    pub(crate) short_tables: Vec<FileTask>,
     pub(crate) panels: Panels,
     /// The panel of its files, with the offsets the user types.
     pub(crate) sources: SourcesPanel,
@@ -58,6 +60,7 @@ impl Tab {
             capture: None,
             awaits_capture: false,
             running: None,
+            short_tables: Vec::new(),
             panels: Panels::default(),
             sources: SourcesPanel::default(),
             moved_from: None,

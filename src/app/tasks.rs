@@ -14,7 +14,7 @@ use crate::app::pasted::Pasted;
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::base::progress::Progress;
-use crate::export::output::OutputFile;
+use crate::export::values::{TableSource, ValueFormat};
 use crate::export::{self, ExportError, ExportFormat, ExportOptions};
 use crate::ingest::{LoadError, LoadOptions, open_with_previews};
 use crate::model::Sources;
@@ -131,13 +131,38 @@ pub(crate) fn export(
     running
 }
 
-/// Writes a text, in place of what was there only when it is whole, and never over one of `sources`.
-pub(crate) fn write_text(path: PathBuf, text: String, sources: Sources, wake: &TabWake) {
-    write("write", path, wake, move |path| {
-        let mut file = OutputFile::create(path, &sources).map_err(|error| error.to_string())?;
-        file.writer().write_all(text.as_bytes()).map_err(|source| write_error(path, source))?;
-        file.publish().map(drop).map_err(|error| error.to_string())
-    });
+/// Starts to write a table of a panel to a path, in a format. The files of the capture are never written over.
+#[must_use]
+pub(crate) fn write_table(
+    id: TaskId,
+    (snapshot, sources): (Snapshot, Sources),
+    table: Box<dyn TableSource>,
+    (path, format): (PathBuf, ValueFormat),
+    wake: &TabWake,
+) -> FileTask {
+    let running = FileTask {
+        id,
+        title: format!("Writing {}", file_name(&path)),
+        sources: sources.clone(),
+        progress: Progress::default(),
+        cancel: Cancel::default(),
+    };
+    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
+    let (failed, output) = (Arc::clone(&wake), path.clone());
+    let work = move || {
+        let result = guarded(|| {
+            let written = export::export_table(&snapshot, &sources, (&path, format), &*table, &cancel, &progress);
+            written.map_err(|error| match error {
+                ExportError::Cancelled(_) => TaskError::Cancelled,
+                other => TaskError::Failed(other.to_string()),
+            })
+        });
+        wake(TabEvent::TableWritten(id, path, result));
+    };
+    if let Err(error) = spawn("table", work) {
+        failed(TabEvent::TableWritten(id, output, Err(error)));
+    }
+    running
 }
 
 /// Draws a timeline into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
@@ -151,10 +176,6 @@ pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wa
 /// Writes pixels into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
 pub(crate) fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &TabWake) {
     write("draw", path, wake, move |path| write_png(&pixels, path, &sources).map_err(|error| error.to_string()));
-}
-
-fn write_error(path: &Path, source: std::io::Error) -> String {
-    ExportError::Io { path: path.to_owned(), source }.to_string()
 }
 
 /// Has a file written, and tells what became of it.

@@ -23,6 +23,7 @@ use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, TimelineCommand,
 };
+use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 
@@ -289,7 +290,7 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     session.until("the longest of that name", |session| session.shows("200 µs  at 0.000100000 s"));
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
-    session.app.act(Command::App(AppCommand::Write(Purpose::Table, table.clone())));
+    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Statistics), table.clone())));
     session.until("the table in a file", |_| table.exists());
     let text = std::fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("name,category,count,total,"), "{text}");

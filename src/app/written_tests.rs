@@ -6,6 +6,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
 use crate::ui::chrome::progress::bytes_text;
+use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 
 #[test]
@@ -50,7 +51,7 @@ fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
     let export = Purpose::Export(ExportFormat::NATIVE);
     assert_eq!(write(export, "c"), None);
     assert_eq!(write(export, "c.json"), None);
-    assert_eq!(write(Purpose::Table, "table"), None);
+    assert_eq!(write(Purpose::Table(Panel::Statistics), "table"), None);
     let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["c.json", "c.longspan", "table.csv"]);
@@ -58,7 +59,7 @@ fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
     for (purpose, name, said) in [
         (export, "c", "c.longspan: is there already"),
         (export, "c.csv.gz", "c.csv.gz: only .json can be written compressed"),
-        (Purpose::Table, "table", "table.csv: is there already"),
+        (Purpose::Table(Panel::Statistics), "table", "table.csv: is there already"),
         (Purpose::WindowPicture, "w.jpg", "w.jpg: Pictures are written as PNG"),
     ] {
         let message = write(purpose, name).unwrap_or_default();

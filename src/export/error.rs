@@ -62,7 +62,7 @@ impl ExportError {
 
 /// The failure of the writer of a format.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SinkError {
+pub(crate) enum SinkError {
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]

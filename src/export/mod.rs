@@ -20,16 +20,18 @@ mod pprof;
 pub(crate) mod rows;
 pub(crate) mod table;
 mod task;
+pub(crate) mod values;
 
+use std::io::Write;
 use std::path::Path;
 
 use crate::base::cancel::Cancel;
-use crate::base::progress::Progress;
+use crate::base::progress::{Progress, Stage};
 use crate::model::Sources;
 use crate::query::Snapshot;
 
 pub use error::ExportError;
-use error::SinkError;
+pub(crate) use error::SinkError;
 pub(crate) use error::check;
 use excerpt::Excerpt;
 pub(crate) use format::ExportFormat;
@@ -37,6 +39,7 @@ pub use options::ExportOptions;
 use output::{OutputFile, OutputFolder};
 pub use task::ExportReport;
 use task::{Out, Task};
+use values::{TableSource, ValueFormat, ValueWriter};
 
 /// Writes a capture to `output`, in place of a file that may be there.
 ///
@@ -95,6 +98,37 @@ fn write_file(
     }
     let report = written.map_err(|error| error.at(output))?;
     Ok(ExportReport { bytes: file.publish()?, ..report })
+}
+
+/// Writes a table of values to `output`, in place of a file that may be there. Returns the number of its rows.
+///
+/// # Errors
+/// As [`export`].
+pub(crate) fn export_table(
+    snapshot: &Snapshot,
+    sources: &Sources,
+    (output, format): (&Path, ValueFormat),
+    table: &dyn TableSource,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<u64, ExportError> {
+    let mut file = OutputFile::create(output, sources)?;
+    file.guard(snapshot);
+    progress.begin(Stage::Exporting, table.rows());
+    let columns = table.columns();
+    let write = |out: &mut dyn Write| {
+        let mut writer = ValueWriter::begin(out, format, &columns)?;
+        table.write(&mut writer, cancel, progress)?;
+        Ok(writer.end()?)
+    };
+    let written: Result<u64, SinkError> = write(file.writer());
+    cancel.check()?;
+    if let Err(damaged) = check(snapshot.store()) {
+        return Err(damaged.streamed(file.discard()));
+    }
+    let rows = written.map_err(|error| error.at(output))?;
+    file.publish()?;
+    Ok(rows)
 }
 
 /// Writes a folder of Parquet files, which takes its name as [`write_file`] gives one to a file.

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::panel::Panel;
 use super::purpose::Purpose;
 use super::questions::Question;
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
@@ -44,6 +45,10 @@ pub(crate) enum AppCommand {
     CopySpan,
     /// Copies the table of statistics as CSV.
     CopyTable,
+    /// Copies the table of a panel as it is shown, cells between tabs.
+    CopyPanel(Panel),
+    /// Copies the command line that gives the same as a panel.
+    CopyCommandLine(Panel),
     CopyText(String),
     /// Keeps the height of the dock in the preferences, in points.
     KeepDockHeight(u16),
@@ -224,32 +229,6 @@ pub(crate) enum PanelCommand {
     ToggleFull,
     /// Stops the count for the statistics and keeps the totals so far.
     StopCounting,
-}
-
-/// A panel of the dock, from left to right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Panel {
-    Details,
-    Statistics,
-    Flame,
-    Search,
-}
-
-impl Panel {
-    /// All panels in the order of their tabs. The length is that of the enum as long as `Search` is its last variant.
-    pub(crate) const ALL: [Self; Self::Search as usize + 1] =
-        [Self::Details, Self::Statistics, Self::Flame, Self::Search];
-
-    /// The title of the tab.
-    #[must_use]
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Details => "Details",
-            Self::Statistics => "Statistics",
-            Self::Flame => "Flame graph",
-            Self::Search => "Search",
-        }
-    }
 }
 
 /// A window over the timeline that shows state and asks no questions.

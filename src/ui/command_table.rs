@@ -9,9 +9,10 @@ use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, Panel, PanelCommand, RowCommand, TabCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, TabCommand, TimelineCommand,
     ToolWindow,
 };
+use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::settings::{Navigation, RulerOrigin, Wheel};
 

@@ -3,8 +3,10 @@
 
 pub(crate) mod chrome;
 pub(crate) mod command;
+pub(crate) mod command_line;
 pub(crate) mod command_table;
 pub(crate) mod keys;
+pub(crate) mod panel;
 pub(crate) mod panels;
 pub(crate) mod purpose;
 pub(crate) mod questions;

@@ -1,5 +1,6 @@
 //! The uses of a file that the user chooses, with the titles and the names that dialogs offer.
 
+use super::panel::Panel;
 use crate::export::ExportFormat;
 
 /// The use of a chosen file.
@@ -9,8 +10,8 @@ pub enum Purpose {
     Export(ExportFormat),
     /// Exports the selected range, in the format of the file name's ending.
     ExportSelected,
-    /// Writes the table of statistics.
-    Table,
+    /// Writes the table of a panel, in the format of the file name's ending.
+    Table(Panel),
     /// Writes a picture of the timeline.
     Picture(PictureSize),
     /// Writes a picture of the window with its panels.
@@ -26,7 +27,7 @@ impl Purpose {
             Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
             Self::Export(_) => "Export the sorted trace",
             Self::ExportSelected => "Export selection",
-            Self::Table => "Save the statistics",
+            Self::Table(_) => "Export the table",
             Self::Picture(_) => "Save a picture of the timeline",
             Self::WindowPicture => "Save a picture of the window",
         }
@@ -40,7 +41,7 @@ impl Purpose {
         let stem = if stem.is_empty() { "trace" } else { stem };
         match self {
             Self::Open => String::new(),
-            Self::Table => format!("{stem}-statistics.csv"),
+            Self::Table(panel) => format!("{stem}-{}.csv", panel.file_stem()),
             Self::Picture(_) => format!("{stem}.png"),
             Self::WindowPicture => format!("{stem}-window.png"),
             Self::ExportSelected => format!("{stem}-selected.{}", ExportFormat::NATIVE.ending()),

@@ -1,5 +1,7 @@
 //! Values that the user chooses: how the view moves, what the ruler counts from, bounds of loads and of the cache.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// The action of the wheel; with Ctrl the other one.
@@ -67,7 +69,7 @@ pub enum SecondStart {
     Window,
 }
 
-/// The widths and the order that the user has given a table.
+/// The widths, the order and the columns that the user has given a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableLayout {
@@ -76,4 +78,6 @@ pub struct TableLayout {
     /// The column that rows are sorted by.
     pub(crate) sorted_by: Option<usize>,
     pub(crate) ascending: bool,
+    /// The columns that the user has hidden. The first is never one of them.
+    pub(crate) hidden: BTreeSet<usize>,
 }

@@ -6,6 +6,7 @@ mod copied;
 mod dock;
 mod files;
 mod finding;
+mod frame;
 mod hand;
 mod menus;
 mod names;

@@ -1,6 +1,6 @@
 //! The panels of the dock, each registered once: with a field and an arm. All else goes through their trait.
 
-use crate::ui::command::Panel;
+use crate::ui::panel::Panel;
 use crate::ui::panels::dock_panel::{DetailsTab, DockPanel};
 use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::search::SearchPanel;

@@ -120,6 +120,19 @@ impl App {
                     self.act_on_timeline(at, TimelineCommand::Reveal(row));
                 }
             }
+            TabEvent::TableWritten(id, path, result) => {
+                let is_short = tab.short_tables.iter().any(|table| table.id == id);
+                if !is_short && !tab.runs(id) {
+                    return;
+                }
+                tab.short_tables.retain(|table| table.id != id);
+                tab.running.take_if(|running| running.id == id);
+                match result {
+                    Ok(1) => tab.note = format!("1 row written to {}", path.display()),
+                    Ok(rows) => tab.note = format!("{} rows written to {}", grouped_digits(rows), path.display()),
+                    Err(error) => self.fail(at, "The table could not be written", error),
+                }
+            }
             TabEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
             TabEvent::Wrote(_, Err(message)) => {
                 tab.note.clear();

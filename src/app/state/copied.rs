@@ -3,6 +3,7 @@
 use super::App;
 use crate::app::pasted::Pasted;
 use crate::app::tasks;
+use crate::ui::panel::Panel;
 
 impl App {
     /// The selected span as text; `None` where none is selected.
@@ -11,8 +12,24 @@ impl App {
     }
 
     /// The table of statistics as CSV.
-    pub(super) fn statistics_csv(&self) -> String {
-        self.tab().panels.statistics_csv(self.cells())
+    pub(super) fn statistics_csv(&mut self) -> Option<String> {
+        let cells = self.cells();
+        let tab = self.tab_mut();
+        let snapshot = tab.capture.as_ref()?.timeline.snapshot().clone();
+        Some(tab.panels.to_export(Panel::Statistics, &snapshot)?.to_csv(cells))
+    }
+
+    /// The command line that gives the same as a panel; says so where there is none.
+    pub(super) fn command_line(&mut self, panel: Panel) -> Option<String> {
+        let line = self.tab_mut().panels.command_line(panel)?;
+        let capture = self.tab().capture.as_ref()?;
+        let text = line.text(&capture.sources, capture.timeline.snapshot(), capture.timeline.scope());
+        if text.is_none() {
+            self.set_note(
+                "No options of a command name exactly these tracks: take whole processes or threads.".to_owned(),
+            );
+        }
+        text
     }
 
     /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. The text

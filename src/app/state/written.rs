@@ -8,12 +8,13 @@ use crate::app::offscreen::TimelinePicture;
 use crate::app::tab::RunningExport;
 use crate::app::tasks::{self, file_name};
 use crate::base::csv::Cells;
-use crate::export;
 use crate::export::ExportFormat;
 use crate::export::format::with_ending;
+use crate::export::values::ValueFormat;
 use crate::model::Sources;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
+use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::questions::SelectedScope;
 
@@ -32,14 +33,7 @@ impl App {
                 let scope = capture.map(|capture| capture.timeline.scope().clone()).unwrap_or_default();
                 self.export(ExportFormat::NATIVE, scope, &path)
             }
-            Purpose::Table => named(path, "csv", "The statistics are comma-separated text").and_then(|path| {
-                if let Some(capture) = &self.tab().capture {
-                    export::check(capture.timeline.snapshot().store()).map_err(|damaged| damaged.to_string())?;
-                }
-                let tab = self.tab();
-                tasks::write_text(path, self.statistics_csv(), self.shown_sources(), &tab.wake);
-                Ok(())
-            }),
+            Purpose::Table(panel) => self.write_table(panel, path),
             Purpose::Picture(size) => named(path, "png", PICTURES).map(|path| self.draw(size, &path)),
             Purpose::WindowPicture => named(path, "png", PICTURES).map(|path| {
                 self.set_note(format!("Drawing {}...", file_name(&path)));
@@ -54,6 +48,35 @@ impl App {
     /// How the user wants the cells of tables.
     pub(in crate::app) fn cells(&self) -> Cells {
         Cells { spreadsheet_safe: self.preferences.csv_safe, ..Cells::default() }
+    }
+
+    /// Writes the table of a panel. A long one is written like an export: with progress, and nothing else beside it.
+    fn write_table(&mut self, panel: Panel, path: PathBuf) -> Result<(), String> {
+        /// Rows that are written in the blink of an eye.
+        const SHORT_ROWS_MAX: u64 = 200_000;
+        let cells = self.cells();
+        let is_special = is_special(&path);
+        let (named, format) = match ValueFormat::for_name(path.clone(), cells) {
+            Err(_) | Ok(_) if is_special => (path.clone(), ValueFormat::Csv(cells)),
+            named => named.map_err(|error| error.to_string())?,
+        };
+        check_free(&path, &named)?;
+        let (id, can_export) = (self.next_task(), self.can_export());
+        let tab = self.tab_mut();
+        let Some(capture) = &tab.capture else { return Ok(()) };
+        let snapshot = capture.timeline.snapshot().clone();
+        let Some(table) = tab.panels.to_export(panel, &snapshot) else { return Ok(()) };
+        let is_long = table.rows() > SHORT_ROWS_MAX;
+        if is_long && !can_export {
+            return Err("Only what is sorted to its end can be exported.".to_owned());
+        }
+        let running = tasks::write_table(id, (snapshot, capture.sources.clone()), table, (named, format), &tab.wake);
+        if is_long {
+            tab.running = Some(running);
+        } else {
+            tab.short_tables.push(running);
+        }
+        Ok(())
     }
 
     fn export(&mut self, chosen: ExportFormat, scope: SelectedScope, path: &Path) -> Result<(), String> {

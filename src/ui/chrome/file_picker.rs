@@ -63,7 +63,7 @@ impl Picker {
         let verb = match self.purpose {
             Purpose::Open => "Open",
             Purpose::Export(_) | Purpose::ExportSelected => "Export",
-            Purpose::Table | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
+            Purpose::Table(_) | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
         };
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);

@@ -3,11 +3,16 @@
 
 use egui::{Button, Frame, Rect, RichText, Role, Sense, Ui, WidgetInfo};
 
-use crate::ui::command::{AppCommand, Command, Panel, PanelCommand};
+use crate::ui::command::{AppCommand, Command, PanelCommand};
+use crate::ui::panel::Panel;
+use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 
 /// The part of the window that stays with the timeline.
 const TIMELINE_PART: f32 = 0.4;
+
+/// The room of all actions of a panel beside each other, in points.
+const TOOLS_POINTS: f32 = 250.0;
 
 /// The lowest dock, in points.
 const POINTS_MIN: f32 = 80.0;
@@ -18,6 +23,38 @@ pub(crate) struct DockHead {
     pub(crate) panel: Panel,
     /// A count after the title; empty where there is none.
     pub(crate) count: String,
+    pub(crate) tools: PanelTools,
+}
+
+/// The actions of a panel that the dock offers beside the tabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PanelTools {
+    /// Whether the table can be copied as it is shown.
+    pub(crate) copies: bool,
+    /// Whether the table can be written to a file.
+    pub(crate) exports: bool,
+    /// Whether a command line gives the same.
+    pub(crate) has_command: bool,
+}
+
+impl PanelTools {
+    /// Shows the actions from right to left, or from top to bottom in a menu.
+    fn show(self, ui: &mut Ui, panel: Panel) -> Option<Command> {
+        let mut chosen = None;
+        let mut entry = |is_offered: bool, text: &str, hint: &str, command: AppCommand| {
+            if is_offered && ui.button(text).on_hover_text(hint).clicked() {
+                chosen = Some(Command::App(command));
+                ui.close();
+            }
+        };
+        let same = "Copies the command line that gives the same";
+        entry(self.has_command, "Copy as command", same, AppCommand::CopyCommandLine(panel));
+        let whole = "Writes the whole table as CSV or JSON, as the name ends";
+        entry(self.exports, "Export...", whole, AppCommand::Choose(Purpose::Table(panel)));
+        let shown = "Copies the table as it is shown; it pastes into a spreadsheet";
+        entry(self.copies, "Copy", shown, AppCommand::CopyPanel(panel));
+        chosen
+    }
 }
 
 /// The dock of a trace.
@@ -138,7 +175,7 @@ impl Dock {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             ui.spacing_mut().button_padding.y = 2.0;
-            for DockHead { panel, count } in heads {
+            for DockHead { panel, count, .. } in heads {
                 let title = panel.title();
                 let gap = if count.is_empty() { "" } else { " " };
                 let text = RichText::new(format!("{title}{gap}{count}"));
@@ -153,6 +190,16 @@ impl Dock {
                 let response = ui.add(Button::selectable(self.is_full, "Full"));
                 if response.on_hover_text("All of the room for the panel; Esc gives it back").clicked() {
                     commands.push(Command::Panel(PanelCommand::ToggleFull));
+                }
+                let tools = heads.iter().find(|head| head.panel == active).map(|head| head.tools).unwrap_or_default();
+                if tools == PanelTools::default() {
+                    return;
+                }
+                if ui.available_width() >= TOOLS_POINTS {
+                    commands.extend(tools.show(ui, active));
+                } else {
+                    let inside = ui.menu_button("Table", |ui| tools.show(ui, active)).inner;
+                    commands.extend(inside.flatten());
                 }
             });
         });

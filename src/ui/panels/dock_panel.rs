@@ -4,9 +4,13 @@ use egui::Ui;
 
 use super::PanelContext;
 use super::details::DetailsPanel;
+pub(crate) use super::dock::PanelTools;
+use crate::base::csv::Cells;
 use crate::base::progress::Progress;
+use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::ui::command::Command;
+use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{Question, QuestionKind, SelectedScope};
 use crate::ui::timeline::state::Timeline;
 
@@ -46,6 +50,26 @@ pub(crate) trait DockPanel {
     /// A count after the title of the tab; empty where there is none.
     fn count(&self) -> String {
         String::new()
+    }
+
+    /// The actions that the dock offers with the panel's tab.
+    fn tools(&self) -> PanelTools {
+        PanelTools::default()
+    }
+
+    /// The table as it is shown, cells between tabs; `None` where there is no table, or no end of it.
+    fn copied(&self, _cells: Cells) -> Option<String> {
+        None
+    }
+
+    /// The whole table, to be written in the background.
+    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        None
+    }
+
+    /// The command line that gives the same, without the trace and the scope.
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        None
     }
 
     /// Forgets all answers: another trace, or more of it, is open. Returns what an open panel asks at once.

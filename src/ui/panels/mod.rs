@@ -8,6 +8,7 @@ pub(crate) mod dock;
 pub(crate) mod dock_panel;
 mod elided;
 pub(crate) mod flame;
+mod hit_table;
 pub(crate) mod keys;
 pub(crate) mod losses;
 mod name_rows;

@@ -1,13 +1,14 @@
 //! The rows of the table of statistics: one a name of spans, with its sums and its durations.
 
-use std::io::Write;
-
 use super::elided::tip;
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell, TableColumn};
 use super::value_menu::PanelValue;
-use crate::base::csv::Cells;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
+use crate::export::SinkError;
+use crate::export::values::{TableSource, TableValue, ValueWriter};
 use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
@@ -174,23 +175,9 @@ impl NameRows {
         self.shown.iter().position(|&line| self.lines[line as usize].name == name).map(|row| row as u64)
     }
 
-    /// The rows as comma-separated text in nanoseconds.
-    pub(super) fn to_csv(&self, cells: Cells) -> String {
-        let mut csv = format!("name,category,{}\n", NUMBER_COLUMNS.join(",")).into_bytes();
-        for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
-            // memory takes everything
-            cells.write(&mut csv, &line.text).ok();
-            csv.push(b',');
-            cells.write(&mut csv, &line.category).ok();
-            for number in line.numbers {
-                csv.push(b',');
-                if let Some(number) = number {
-                    write!(csv, "{number}").ok();
-                }
-            }
-            csv.push(b'\n');
-        }
-        String::from_utf8_lossy(&csv).into_owned()
+    /// The rows as they are shown, in nanoseconds, for a file.
+    pub(super) fn to_export(&self) -> NameTable {
+        NameTable { lines: self.shown.iter().map(|&line| self.lines[line as usize].clone()).collect() }
     }
 
     fn line(&self, row: u64) -> &Line {
@@ -309,6 +296,34 @@ impl Rows for NameRows {
 
     fn csv(&self) -> Option<Command> {
         Some(Command::App(AppCommand::CopyTable))
+    }
+}
+
+/// The rows as a file has them.
+pub(super) struct NameTable {
+    lines: Vec<Line>,
+}
+
+impl TableSource for NameTable {
+    fn columns(&self) -> Vec<&'static str> {
+        ["name", "category"].into_iter().chain(NUMBER_COLUMNS).collect()
+    }
+
+    fn rows(&self) -> u64 {
+        self.lines.len() as u64
+    }
+
+    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+        let text =
+            |text: &str| if text.is_empty() { TableValue::Empty } else { TableValue::Text(text.to_owned().into()) };
+        for line in &self.lines {
+            cancel.check()?;
+            let mut values = vec![TableValue::Text(line.text.as_str().into()), text(&line.category)];
+            values.extend(line.numbers.map(TableValue::from_option));
+            table.row(&values)?;
+            progress.advance(1);
+        }
+        Ok(())
     }
 }
 

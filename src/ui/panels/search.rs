@@ -6,12 +6,14 @@ use std::borrow::Cow;
 use egui::{Key, Modifiers, RichText, Ui};
 
 use super::PanelContext;
-use super::dock_panel::{DockPanel, PanelView};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::hit_table::HitTable;
 use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableColumn, TableView};
 use super::value_menu::PanelValue;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
+use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::filter::{Filter, quoted};
 use crate::query::search::{Hit, Hits};
@@ -19,6 +21,7 @@ use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
@@ -294,6 +297,19 @@ impl DockPanel for SearchPanel {
         if kind == QuestionKind::Search && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
+    }
+
+    fn tools(&self) -> PanelTools {
+        let has_hits = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
+        PanelTools { exports: has_hits, has_command: self.hits.is_some(), ..PanelTools::default() }
+    }
+
+    fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        Some(Box::new(HitTable { snapshot: snapshot.clone(), hits: self.hits.clone()? }))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        Some(PanelCommandLine { query: Some(self.text.trim().to_owned()), ..PanelCommandLine::new("search") })
     }
 
     fn count(&self) -> String {

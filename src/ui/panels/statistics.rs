@@ -6,20 +6,22 @@ use std::sync::Arc;
 use egui::{RichText, ScrollArea, Ui};
 
 use super::PanelContext;
-use super::dock_panel::{DockPanel, PanelView};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::name_rows::{COLUMNS, FIRST_SORTED, NameRows};
 use super::table::TableView;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
+use crate::export::values::TableSource;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
 use crate::query::totals::Totals;
 use crate::scene::labels::shown;
-use crate::ui::command::{AppCommand, Command, Panel, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::key_of;
-use crate::ui::purpose::Purpose;
+use crate::ui::panel::Panel;
 use crate::ui::questions::{NameFacts, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::bars::Bars;
@@ -135,11 +137,6 @@ impl StatisticsPanel {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
-                }
-                if is_narrow {
-                    ui.menu_button("CSV", |ui| show_csv(ui, &mut commands));
-                } else {
-                    show_csv(ui, &mut commands);
                 }
             });
         });
@@ -264,12 +261,6 @@ impl StatisticsPanel {
             }
         });
     }
-
-    /// The lines that are shown, as comma-separated text in nanoseconds.
-    #[must_use]
-    pub(crate) fn csv(&self, cells: Cells) -> String {
-        self.rows.to_csv(cells)
-    }
 }
 
 impl DockPanel for StatisticsPanel {
@@ -288,17 +279,27 @@ impl DockPanel for StatisticsPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         self.show_all(ui, view)
     }
+
+    fn tools(&self) -> PanelTools {
+        PanelTools { copies: true, exports: true, has_command: true }
+    }
+
+    fn copied(&self, cells: Cells) -> Option<String> {
+        Some(self.table.copied(&COLUMNS, &self.rows, cells))
+    }
+
+    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        Some(Box::new(self.rows.to_export()))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        let mut line = PanelCommandLine::new("stats");
+        if !self.words.is_empty() {
+            line.options = vec!["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))];
+        }
+        Some(line)
+    }
 }
 
 /// Below this width the line above the table says and offers less.
 const NARROW_POINTS: f32 = 640.0;
-
-/// The buttons that copy and save the table.
-fn show_csv(ui: &mut Ui, commands: &mut Vec<Command>) {
-    if ui.button("Copy as CSV").clicked() {
-        commands.push(Command::App(AppCommand::CopyTable));
-    }
-    if ui.button("Save as CSV...").clicked() {
-        commands.push(Command::App(AppCommand::Choose(Purpose::Table)));
-    }
-}

@@ -1,11 +1,13 @@
 //! Tables: names on the left, numbers on the right, a head that sorts, columns that the user resizes. Only the rows in
 //! view are read and painted, so that a million rows scroll like ten.
 
+mod columns;
 mod copy;
 mod marks;
 
 use std::borrow::Cow;
 
+use columns::{choose_columns, visible};
 use egui::{Align2, FontId, Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::elided::{elided, tip};
@@ -146,7 +148,9 @@ struct OpenMenu {
 /// Geometry, columns and look that the parts of a table share while a frame is painted.
 struct Painting<'a> {
     columns: &'a [TableColumn],
-    /// The left and the right end of each column.
+    /// The columns that are not hidden, by their place in `columns`.
+    visible: Vec<usize>,
+    /// The left and the right end of each column; both alike where it is hidden.
     edges: Vec<(f32, f32)>,
     look: &'a TableLook<'a>,
     id: Id,
@@ -173,6 +177,12 @@ impl TableView {
         self.layout.sorted_by.map(|column| (column, self.layout.ascending))
     }
 
+    /// The columns that are shown and all rows as text, cells between tabs.
+    #[must_use]
+    pub(crate) fn copied(&self, columns: &[TableColumn], rows: &dyn Rows, cells: Cells) -> String {
+        copy::all(rows, columns, &visible(columns, &self.layout), cells)
+    }
+
     /// Brings a row into the middle of the view with the next frame.
     pub(crate) fn reveal(&mut self, row: u64) {
         self.to_reveal = Some(row);
@@ -193,7 +203,8 @@ impl TableView {
         let right = ui.available_rect_before_wrap().right();
         ScrollArea::horizontal().id_salt(self.name).auto_shrink(false).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            let painting = Painting { columns, edges, look, id: ui.scope_id().with(self.name) };
+            let visible = visible(columns, &self.layout);
+            let painting = Painting { columns, visible, edges, look, id: ui.scope_id().with(self.name) };
             let before = self.layout.clone();
             let has_hand = self.show_heads(ui, &painting, rows, width);
             if self.layout != before || has_hand {
@@ -231,7 +242,8 @@ impl TableView {
                 Some(_) => (sorted_by, saved.ascending),
                 None => (self.layout.sorted_by, self.layout.ascending),
             };
-            self.layout = TableLayout { widths: saved.widths.clone(), sorted_by, ascending };
+            let (widths, hidden) = (saved.widths.clone(), saved.hidden.clone());
+            self.layout = TableLayout { widths, sorted_by, ascending, hidden };
         }
         if let Some((column, ascending)) = self.sorting() {
             rows.sort(column, ascending);
@@ -244,7 +256,11 @@ impl TableView {
     }
 
     fn edges(&self, columns: &[TableColumn], available: f32) -> Vec<(f32, f32)> {
-        let width = |(number, column): (usize, &TableColumn)| self.width(number).unwrap_or(column.width);
+        let is_hidden = |number: &usize| columns::is_hidden(&self.layout, *number);
+        let width = |(number, column): (usize, &TableColumn)| {
+            let shown = || self.width(number).unwrap_or(column.width);
+            if is_hidden(&number) { 0.0 } else { shown() }
+        };
         let others: f32 = columns.iter().enumerate().skip(1).map(width).sum();
         let mut right = 0.0;
         let edges = columns.iter().enumerate().map(|(number, column)| {
@@ -261,10 +277,12 @@ impl TableView {
         let Painting { columns, edges, look, .. } = painting;
         let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
         let mut has_let_go = false;
-        for (number, column) in columns.iter().enumerate() {
+        for &number in &painting.visible {
+            let column = &columns[number];
             let (left, right) = edges[number];
             let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
-            let sense = if column.is_sortable { Sense::click() } else { Sense::hover() };
+            // Heads that only open the menu of columns are not for the Tab key.
+            let sense = if column.is_sortable { Sense::click() } else { Sense::CLICK };
             let role = if column.is_sortable { Role::Button } else { Role::ColumnHeader };
             let response = ui.interact(cell, painting.id.with(("head", column.title)), sense);
             response.widget_info(|| WidgetInfo::labeled(role, true, column.title));
@@ -277,7 +295,8 @@ impl TableView {
                 let middle = painted.right_center() + vec2(ARROW_POINTS * 0.7, 0.0);
                 ui.painter().add(marks::arrow(middle, self.layout.ascending, color));
             }
-            if response.clicked() {
+            choose_columns(&response, columns, &mut self.layout);
+            if response.clicked() && column.is_sortable {
                 self.sort_by(number, column.is_number);
                 rows.sort(number, self.layout.ascending);
             }
@@ -382,7 +401,8 @@ impl TableView {
             let stroke = egui::Stroke::new(1.0, theme.accent);
             painter.rect_stroke(place.shrink(0.5), 2.0, stroke, egui::StrokeKind::Inside);
         }
-        for (number, column) in painting.columns.iter().enumerate() {
+        for &number in &painting.visible {
+            let column = &painting.columns[number];
             let cell = painting.cell(place, number);
             let is_sorted = self.layout.sorted_by == Some(number);
             if let Some(part) = rows.bar(row, number).filter(|_| is_sorted) {
@@ -419,7 +439,7 @@ impl TableView {
         hold(ui, painting.slot_id(slot));
         let row = (self.top as u64 + slot).min(last);
         if copies(ui) && rows.is_loaded(row) {
-            let text = copy::row(rows, painting.columns, row, painting.look.cells);
+            let text = copy::row(rows, &painting.visible, row, painting.look.cells);
             shown.commands.push(Command::App(AppCommand::CopyText(text)));
         }
         let steps = take_steps(ui);
@@ -481,7 +501,8 @@ impl Painting<'_> {
 
     fn column_at(&self, row: Rect, x: f32) -> usize {
         let at = self.edges.iter().position(|(_, right)| x < row.left() + right);
-        at.unwrap_or(self.columns.len().saturating_sub(1))
+        // A hidden column has no room, so the one that is found is visible.
+        at.or(self.visible.last().copied()).unwrap_or(0)
     }
 }
 
@@ -498,13 +519,13 @@ fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Ro
     }
     let mut commands: Vec<_> = value_menu::show(ui, &rows.value(row, column)).into_iter().collect();
     ui.separator();
-    let (columns, cells) = (painting.columns, painting.look.cells);
+    let (columns, visible, cells) = (painting.columns, &painting.visible, painting.look.cells);
     if ui.button("Copy row").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, columns, row, cells))));
+        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, visible, row, cells))));
         ui.close();
     }
     if rows.copies_all() && ui.button("Copy table").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, cells))));
+        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, visible, cells))));
         ui.close();
     }
     if let Some(csv) = rows.csv()
@@ -520,7 +541,8 @@ fn show_total(ui: &Ui, painting: &Painting<'_>, place: Rect, rows: &dyn Rows) {
     let theme = painting.look.theme;
     ui.painter().hline(place.x_range(), place.top(), egui::Stroke::new(1.0, theme.line));
     let mut spoken = Vec::new();
-    for (number, column) in painting.columns.iter().enumerate() {
+    for &number in &painting.visible {
+        let column = &painting.columns[number];
         let cell = rows.total(number).unwrap_or(TableCell::Empty);
         paint_cell(ui.painter(), painting.cell(place, number), &cell, column.is_number, theme);
         spoken.push(match &cell {

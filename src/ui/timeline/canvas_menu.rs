@@ -15,9 +15,10 @@ use crate::store::LaneKind;
 use crate::store::lane::RowIdx;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, Panel, PanelCommand, ScopeCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, ScopeCommand, TimelineCommand,
 };
 use crate::ui::command_table::key_of;
+use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;

@@ -8,8 +8,9 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
 use crate::base::time::duration_text;
-use crate::ui::command::{Command, Panel, PanelCommand};
+use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_table::key_of;
+use crate::ui::panel::Panel;
 use crate::ui::theme::Theme;
 
 /// How much of what is under the veil it hides.

@@ -5,16 +5,17 @@ use crate::base::csv::Cells;
 use crate::ui::panels::number::TableNumber;
 
 #[must_use]
-pub(super) fn row(rows: &dyn Rows, columns: &[TableColumn], row: u64, cells: Cells) -> String {
+pub(super) fn row(rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) -> String {
     let mut text = Vec::new();
-    write_row(&mut text, rows, columns.len(), row, cells);
+    write_row(&mut text, rows, visible, row, cells);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The heads and all rows.
+/// The heads and all rows, with the columns that are visible.
 #[must_use]
-pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], cells: Cells) -> String {
-    let heads = columns.iter().enumerate().map(|(number, column)| {
+pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], cells: Cells) -> String {
+    let heads = visible.iter().map(|&number| {
+        let column = &columns[number];
         let is_duration =
             rows.count() > 0 && matches!(rows.cell(0, number), TableCell::Number(TableNumber::Duration(_)));
         if is_duration { format!("{} (ns)", column.title) } else { column.title.to_owned() }
@@ -22,15 +23,15 @@ pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], cells: Cells) -> Str
     let mut text = heads.collect::<Vec<_>>().join("\t").into_bytes();
     text.push(b'\n');
     for row in 0..rows.count() {
-        write_row(&mut text, rows, columns.len(), row, cells);
+        write_row(&mut text, rows, visible, row, cells);
         text.push(b'\n');
     }
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn write_row(text: &mut Vec<u8>, rows: &dyn Rows, columns: usize, row: u64, cells: Cells) {
-    for column in 0..columns {
-        if column > 0 {
+fn write_row(text: &mut Vec<u8>, rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) {
+    for (place, &column) in visible.iter().enumerate() {
+        if place > 0 {
             text.push(b'\t');
         }
         match rows.cell(row, column) {

@@ -128,8 +128,11 @@ fn the_keys_lead_through_a_hundred_million_rows() {
 #[test]
 fn widths_that_were_kept_are_bounded_and_an_order_by_no_column_is_passed_over() {
     let mut screen = Screen::new(10);
-    let saved = TableLayout { widths: vec![None, Some(60_000)], sorted_by: Some(7), ascending: true };
+    // The first column, without which a row has no name, and one that there is not.
+    let (widths, hidden) = (vec![None, Some(60_000)], [0, 9].into());
+    let saved = TableLayout { widths, sorted_by: Some(7), ascending: true, hidden };
     screen.table.restore(&COLUMNS, &mut screen.rows, Some(&saved));
     assert_eq!(screen.table.width(1), Some(f32::from(WIDTH_MAX)));
     assert_eq!(screen.table.sorting(), None);
+    assert_eq!(visible(&COLUMNS, &screen.table.layout), (0..COLUMNS.len()).collect::<Vec<_>>());
 }

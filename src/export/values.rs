@@ -1,0 +1,223 @@
+//! Tables of values as files: comma-separated text, an array of JSON objects, or one object a line. The name of the file
+//! decides. Knows no columns of its own and no store.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::SinkError;
+use super::format::with_ending;
+use super::table::json_text;
+use crate::base::cancel::Cancel;
+use crate::base::csv::Cells;
+use crate::base::progress::Progress;
+
+/// A value of a table, exact and without its unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum TableValue<'a> {
+    /// An empty cell; `null` in JSON.
+    Empty,
+    Text(Cow<'a, str>),
+    Whole(i128),
+}
+
+impl TableValue<'_> {
+    /// A count or a duration that may be missing.
+    #[must_use]
+    pub(crate) fn from_option(value: Option<u128>) -> Self {
+        value.map_or(TableValue::Empty, |value| TableValue::Whole(i128::try_from(value).unwrap_or(i128::MAX)))
+    }
+
+    /// The value as a person copies it: a text is not quoted.
+    #[must_use]
+    pub(crate) fn plain(&self) -> Cow<'_, str> {
+        match self {
+            Self::Empty => "".into(),
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Whole(value) => value.to_string().into(),
+        }
+    }
+}
+
+/// The form of a file of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueFormat {
+    /// With a header line, quoted as in RFC 4180.
+    Csv(Cells),
+    /// One array of objects.
+    Json,
+    /// One object a line.
+    JsonLines,
+}
+
+/// The name of a file whose ending is of no table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: tables are written as .csv, .json or .jsonl: give a name that ends so", path.display())]
+pub(crate) struct NoTableName {
+    pub(crate) path: PathBuf,
+}
+
+impl ValueFormat {
+    /// The file and the format that a name asks for; a name without an ending is of a CSV file and gets its ending.
+    ///
+    /// # Errors
+    /// [`NoTableName`] if the name has another ending.
+    pub(crate) fn for_name(path: PathBuf, cells: Cells) -> Result<(PathBuf, Self), NoTableName> {
+        let is = |path: &Path, ending: &str| path.extension().is_some_and(|last| last.eq_ignore_ascii_case(ending));
+        match path.extension() {
+            None => Ok((with_ending(path, "csv"), Self::Csv(cells))),
+            Some(_) if is(&path, "csv") => Ok((path, Self::Csv(cells))),
+            Some(_) if is(&path, "json") => Ok((path, Self::Json)),
+            Some(_) if is(&path, "jsonl") => Ok((path, Self::JsonLines)),
+            Some(_) => Err(NoTableName { path }),
+        }
+    }
+}
+
+/// A table that can be written in the background: a copy of its rows, or a way to read them one after another.
+pub(crate) trait TableSource: Send {
+    /// The keys of JSON, and the heads of comma-separated text: a contract with scripts.
+    fn columns(&self) -> Vec<&'static str>;
+
+    /// How many rows it has, for progress.
+    fn rows(&self) -> u64;
+
+    /// Writes all rows. Counts them in `progress`.
+    ///
+    /// # Errors
+    /// If the output fails, or if it was asked to stop.
+    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError>;
+
+    /// The whole table as comma-separated text, for the clipboard.
+    fn to_csv(&self, cells: Cells) -> String {
+        let (mut text, columns) = (Vec::new(), self.columns());
+        if let Ok(mut table) = ValueWriter::begin(&mut text, ValueFormat::Csv(cells), &columns) {
+            // memory takes everything, and nobody stops it
+            self.write(&mut table, &Cancel::default(), &Progress::default()).ok();
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+/// Writes rows of values in one format.
+pub(crate) struct ValueWriter<'a> {
+    out: &'a mut dyn Write,
+    format: ValueFormat,
+    columns: &'a [&'a str],
+    rows: u64,
+}
+
+impl<'a> ValueWriter<'a> {
+    /// Begins a table, with its header line if the format has one. Fails with the I/O error of `out`.
+    pub(crate) fn begin(out: &'a mut dyn Write, format: ValueFormat, columns: &'a [&'a str]) -> io::Result<Self> {
+        match format {
+            ValueFormat::Csv(_) => writeln!(out, "{}", columns.join(","))?,
+            ValueFormat::Json => out.write_all(b"[")?,
+            ValueFormat::JsonLines => {}
+        }
+        Ok(Self { out, format, columns, rows: 0 })
+    }
+
+    /// Writes one row, a value for each column. Fails with the I/O error of `out`.
+    pub(crate) fn row(&mut self, values: &[TableValue<'_>]) -> io::Result<()> {
+        let out = &mut *self.out;
+        if let ValueFormat::Csv(cells) = self.format {
+            for (column, value) in values.iter().enumerate() {
+                if column > 0 {
+                    out.write_all(b",")?;
+                }
+                match value {
+                    TableValue::Text(text) => cells.write(out, text)?,
+                    TableValue::Empty | TableValue::Whole(_) => {
+                        out.write_all(value.plain().as_bytes())?;
+                    }
+                }
+            }
+        } else {
+            if self.format == ValueFormat::Json {
+                out.write_all(if self.rows == 0 { b"\n" } else { b",\n" })?;
+            }
+            for (number, (column, value)) in self.columns.iter().zip(values).enumerate() {
+                out.write_all(if number == 0 { b"{" } else { b"," })?;
+                json_text(out, column)?;
+                out.write_all(b":")?;
+                match value {
+                    TableValue::Text(text) => json_text(out, text)?,
+                    TableValue::Empty | TableValue::Whole(_) => {
+                        let plain = value.plain();
+                        out.write_all(if plain.is_empty() { b"null" } else { plain.as_bytes() })?;
+                    }
+                }
+            }
+            out.write_all(b"}")?;
+        }
+        if self.format != ValueFormat::Json {
+            out.write_all(b"\n")?;
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Ends the table; returns how many rows it has. Fails with the I/O error of `out`.
+    pub(crate) fn end(self) -> io::Result<u64> {
+        if self.format == ValueFormat::Json {
+            self.out.write_all(if self.rows == 0 { b"]\n" } else { b"\n]\n" })?;
+        }
+        Ok(self.rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: &[&str] = &["name", "count"];
+
+    fn written(format: ValueFormat, rows: &[[TableValue<'_>; 2]]) -> String {
+        let mut out = Vec::new();
+        let mut table = ValueWriter::begin(&mut out, format, COLUMNS).unwrap();
+        rows.iter().for_each(|row| table.row(row).unwrap());
+        assert_eq!(table.end().unwrap(), rows.len() as u64);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn rows() -> [[TableValue<'static>; 2]; 2] {
+        [
+            [TableValue::Text("a,\"b\"\n".into()), TableValue::Whole(3)],
+            [TableValue::Text("=1".into()), TableValue::Empty],
+        ]
+    }
+
+    #[test]
+    fn every_format_gives_the_same_values_back() {
+        let csv = written(ValueFormat::Csv(Cells::default()), &rows());
+        assert_eq!(csv, "name,count\n\"a,\"\"b\"\"\n\",3\n=1,\n");
+        let expected = serde_json::json!([
+            { "name": "a,\"b\"\n", "count": 3 },
+            { "name": "=1", "count": null },
+        ]);
+        let json: serde_json::Value = serde_json::from_str(&written(ValueFormat::Json, &rows())).unwrap();
+        assert_eq!(json, expected);
+        let lines = written(ValueFormat::JsonLines, &rows());
+        let objects: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(serde_json::Value::Array(objects), expected);
+    }
+
+    #[test]
+    fn a_table_without_rows_is_still_one() {
+        assert_eq!(written(ValueFormat::Json, &[]), "[]\n");
+        assert_eq!(written(ValueFormat::JsonLines, &[]), "");
+        assert_eq!(written(ValueFormat::Csv(Cells::default()), &[]), "name,count\n");
+    }
+
+    #[test]
+    fn the_name_of_a_file_decides() {
+        let cells = Cells::default();
+        let format = |name: &str| ValueFormat::for_name(name.into(), cells);
+        assert_eq!(format("t"), Ok(("t.csv".into(), ValueFormat::Csv(cells))));
+        assert_eq!(format("t.CSV"), Ok(("t.CSV".into(), ValueFormat::Csv(cells))));
+        assert_eq!(format("t.json"), Ok(("t.json".into(), ValueFormat::Json)));
+        assert_eq!(format("t.jsonl"), Ok(("t.jsonl".into(), ValueFormat::JsonLines)));
+        assert_eq!(format("t.xlsx"), Err(NoTableName { path: "t.xlsx".into() }));
+    }
+}

@@ -1,0 +1,178 @@
+//! The command line that gives the same as a panel, quoted for a shell. Refuses a scope whose tracks no option names.
+
+use std::path::Path;
+
+use regex::Regex;
+
+use super::questions::SelectedScope;
+use crate::model::{Id, Sources, TrackIdx, TrackSet};
+use crate::query::Snapshot;
+use crate::query::scope::TrackChoice;
+
+/// The longest expression for tracks: shells take arguments of 128 KiB, and nobody reads longer ones.
+const EXPRESSION_BYTES_MAX: usize = 32 * 1024;
+
+/// The command of a panel, without the trace and the scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PanelCommandLine {
+    /// Such as `stats`.
+    pub(crate) command: &'static str,
+    /// Options of the command's own.
+    pub(crate) options: Vec<String>,
+    /// The argument after the files.
+    pub(crate) query: Option<String>,
+}
+
+impl PanelCommandLine {
+    /// A command without options of its own.
+    #[must_use]
+    pub(crate) fn new(command: &'static str) -> Self {
+        Self { command, options: Vec::new(), query: None }
+    }
+
+    /// The whole line; `None` if no options name the tracks of the scope and no other ones.
+    #[must_use]
+    pub(crate) fn text(&self, sources: &Sources, snapshot: &Snapshot, scope: &SelectedScope) -> Option<String> {
+        let mut words = vec!["longspan".to_owned(), self.command.to_owned()];
+        let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
+        if let Some((from_ns, to_ns)) = scope.range {
+            option("--from", from_ns.to_string());
+            option("--to", to_ns.to_string());
+        }
+        for (name, expression) in track_options(snapshot, &scope.tracks)? {
+            option(name, expression);
+        }
+        if !scope.filter.is_empty() {
+            option("--filter", scope.filter.to_string());
+        }
+        for file in sources.files().iter().filter(|file| file.offset_ns != 0) {
+            option("--offset", format!("{}={}ns", file.path().display(), file.offset_ns));
+        }
+        words.extend(self.options.iter().map(|option| quoted(option)));
+        words.extend(sources.files().iter().map(|file| quoted_path(file.path())));
+        if let Some(query) = &self.query {
+            // A query may begin with a minus.
+            words.extend(["--".to_owned(), quoted(query)]);
+        }
+        Some(words.join(" "))
+    }
+}
+
+/// The options that take exactly these tracks among those that have events; `None` if there are no such options.
+///
+/// The slow answer would be an option by the number of a track, which no person can read. A few expressions over ids
+/// and names are tried instead, and the first that takes the same tracks is given.
+fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static str, String)>> {
+    if tracks.is_all() {
+        return Some(Vec::new());
+    }
+    let is_event = |track: TrackIdx| !snapshot.track(track).key.kind.is_derived();
+    let mut all: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
+    all.retain(|&track| is_event(track));
+    // The lanes of a track are neighbours.
+    all.dedup();
+    let wanted: Vec<TrackIdx> = all.iter().copied().filter(|&track| tracks.contains(track)).collect();
+    let any_of = |texts: Vec<String>| {
+        let mut texts: Vec<String> = texts.iter().map(|text| regex::escape(text)).collect();
+        texts.sort();
+        texts.dedup();
+        let expression = format!("^({})$", texts.join("|"));
+        (expression.len() <= EXPRESSION_BYTES_MAX).then_some(expression)
+    };
+    let of_process = |track: &TrackIdx| {
+        let track = snapshot.track(*track);
+        match &track.key.pid {
+            Id::None => snapshot.tracks().processes[track.process.index()].name.to_string(),
+            id => id.to_string(),
+        }
+    };
+    let id_of = |track: &TrackIdx| snapshot.track(*track).key.tid.to_string();
+    let name_of = |track: &TrackIdx| snapshot.track(*track).name.to_string();
+    let processes = any_of(wanted.iter().map(of_process).collect())?;
+    let candidates = [
+        (true, None),
+        (false, Some(any_of(wanted.iter().map(id_of).collect()))),
+        (false, Some(any_of(wanted.iter().map(name_of).collect()))),
+        (true, Some(any_of(wanted.iter().map(id_of).collect()))),
+        (true, Some(any_of(wanted.iter().map(name_of).collect()))),
+    ];
+    candidates.into_iter().find_map(|(by_process, threads)| {
+        let process = by_process.then(|| processes.clone());
+        let thread = match threads {
+            Some(threads) => Some(threads?),
+            None => None,
+        };
+        let expression = |text: &Option<String>| text.as_deref().map(Regex::new).transpose().ok();
+        let choice = TrackChoice { track: None, process: expression(&process)?, thread: expression(&thread)? };
+        let taken = choice.tracks(snapshot);
+        all.iter().all(|&track| taken.contains(track) == tracks.contains(track)).then(|| {
+            let options = [("--process", process), ("--thread", thread)];
+            options.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
+        })
+    })
+}
+
+/// A word as a POSIX shell takes it for one, whatever is in it.
+#[must_use]
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The path from the root, which no option can be taken for.
+fn quoted_path(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.to_str().map_or_else(|| quoted_bytes(&path), quoted)
+}
+
+/// A path that is no Unicode: each byte as the shell's `$'...'` has it.
+#[cfg(unix)]
+fn quoted_bytes(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = path.as_os_str().as_bytes().iter();
+    let escapes = bytes.map(|byte| match byte {
+        b'\\' | b'\'' => format!("\\{}", char::from(*byte)),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        _ => format!("\\{byte:03o}"),
+    });
+    format!("$'{}'", escapes.collect::<String>())
+}
+
+#[cfg(not(unix))]
+fn quoted_bytes(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_each_word_as_it_is() {
+        assert_eq!(quoted("/tmp/a-b_c.json"), "/tmp/a-b_c.json");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+    }
+
+    /// What a shell makes of a word: its bytes.
+    #[cfg(unix)]
+    fn read_by_shell(word: &str) -> Vec<u8> {
+        let output = std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output();
+        output.expect("a shell").stdout
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_real_shell_gives_every_word_back() {
+        use std::os::unix::ffi::OsStrExt;
+        for word in ["a b", "'", "''\"", "$(rm x) `y` \\ !", "-x", "a\nb\tc", "\u{202e}é", "*?[a]{b,c}~#&;|<>"] {
+            assert_eq!(read_by_shell(&quoted(word)), word.as_bytes(), "{word:?}");
+        }
+        let bytes = b"/tmp/\xff'\\ \n$x";
+        let path = Path::new(std::ffi::OsStr::from_bytes(bytes));
+        assert_eq!(read_by_shell(&quoted_path(path)), bytes);
+    }
+}

@@ -1,0 +1,38 @@
+//! The panels of the dock by name. Each is registered in `src/app/panels/set.rs`.
+
+/// A panel of the dock, from left to right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Panel {
+    Details,
+    Statistics,
+    Flame,
+    Search,
+}
+
+impl Panel {
+    /// All panels in the order of their tabs. The length is that of the enum as long as `Search` is its last variant.
+    pub(crate) const ALL: [Self; Self::Search as usize + 1] =
+        [Self::Details, Self::Statistics, Self::Flame, Self::Search];
+
+    /// The title of the tab.
+    #[must_use]
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Details => "Details",
+            Self::Statistics => "Statistics",
+            Self::Flame => "Flame graph",
+            Self::Search => "Search",
+        }
+    }
+
+    /// The end of the name that is offered for a file of its table.
+    #[must_use]
+    pub(crate) fn file_stem(self) -> &'static str {
+        match self {
+            Self::Details => "details",
+            Self::Statistics => "statistics",
+            Self::Flame => "flame-graph",
+            Self::Search => "hits",
+        }
+    }
+}

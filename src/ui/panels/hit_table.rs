@@ -1,0 +1,78 @@
+//! Rows of the trace as a file has them: those of a search, or a list. Read one after another, so that a billion take no
+//! more memory than ten.
+
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::SinkError;
+use crate::export::csv::span_row;
+use crate::export::values::{TableSource, TableValue, ValueWriter};
+use crate::model::Id;
+use crate::query::Snapshot;
+use crate::query::search::{Hit, Hits};
+use crate::store::LaneKind;
+
+/// The columns of `longspan spans`, and the kind of the row.
+const COLUMNS: [&str; 11] =
+    ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track", "kind"];
+
+/// Rows between two looks at the request to stop.
+const ROWS_BETWEEN_CHECKS: u64 = 4096;
+
+/// The rows to write in order of time, and the trace that they are of.
+pub(super) struct HitTable {
+    pub(super) snapshot: Snapshot,
+    pub(super) hits: Hits,
+}
+
+impl TableSource for HitTable {
+    fn columns(&self) -> Vec<&'static str> {
+        COLUMNS.to_vec()
+    }
+
+    fn rows(&self) -> u64 {
+        self.hits.total()
+    }
+
+    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+        for (number, hit) in (0u64..).zip(self.hits.from(i64::MIN)) {
+            if number % ROWS_BETWEEN_CHECKS == 0 {
+                cancel.check()?;
+                progress.advance(if number == 0 { 0 } else { ROWS_BETWEEN_CHECKS });
+            }
+            table.row(&values(&self.snapshot, &hit))?;
+        }
+        Ok(())
+    }
+}
+
+fn values<'s>(snapshot: &'s Snapshot, hit: &Hit) -> [TableValue<'s>; COLUMNS.len()] {
+    let lane = snapshot.lane(hit.row.lane);
+    let is_unfinished = snapshot.store().lane(hit.row.lane).is_unfinished(hit.row.row);
+    let (kind, has_end) = match lane.kind {
+        LaneKind::Spans => ("span", !is_unfinished),
+        LaneKind::Instants => ("instant", false),
+        LaneKind::Samples => ("sample", false),
+        LaneKind::Counter => ("counter", false),
+        LaneKind::Flows => ("flow", false),
+    };
+    let row = span_row(snapshot, lane.track, lane.depth, (hit.start_ns, has_end.then_some(hit.dur_ns)), hit.name);
+    let text = |text: &'s str| if text.is_empty() { TableValue::Empty } else { TableValue::Text(text.into()) };
+    let id = |id: &'s Id| match id {
+        Id::None => TableValue::Empty,
+        Id::Number(number) => TableValue::Whole((*number).into()),
+        Id::Text(text) => TableValue::Text((&**text).into()),
+    };
+    [
+        TableValue::Whole(row.ts_ns.into()),
+        row.dur_ns.map_or(TableValue::Empty, |dur_ns| TableValue::Whole(dur_ns.into())),
+        TableValue::Whole(row.depth.into()),
+        TableValue::Text(row.name.into()),
+        row.category.map_or(TableValue::Empty, text),
+        id(row.pid),
+        id(row.tid),
+        text(row.process),
+        text(row.thread),
+        text(row.track),
+        TableValue::Text(kind.into()),
+    ]
+}

@@ -1,0 +1,106 @@
+//! The frame that all tables share: columns that are chosen, tables in files, and the command line that gives the same.
+
+use std::process::Command;
+
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, vec2};
+use egui_kittest::kittest::Queryable;
+
+use crate::copied::copied;
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+fn with_table() -> Session {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
+    session.harness.run_steps(2);
+    session
+}
+
+fn right_click(session: &mut Session, at: Pos2) {
+    session.harness.event(Event::PointerMoved(at));
+    session.harness.step();
+    for pressed in [true, false] {
+        let (button, modifiers) = (PointerButton::Secondary, Modifiers::NONE);
+        session.harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
+        session.harness.step();
+    }
+    session.harness.run_steps(3);
+}
+
+/// What a shell prints for a line that begins with `longspan`.
+pub(crate) fn run_by_shell(line: &str) -> String {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_longspan"));
+    let folder = program.parent().expect("a folder").display();
+    let cache = tempfile::tempdir().expect("a folder");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("PATH={folder}:$PATH; {line}")]).env("XDG_CACHE_HOME", cache.path());
+    let output = shell.output().expect("a shell");
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn a_right_click_on_a_head_hides_and_shows_columns_and_they_are_kept() {
+    let mut session = with_table();
+    let has_head = |session: &Session, head: &str| session.harness.query_by_label(head).is_some();
+    assert!(has_head(&session, "Distinct") && has_head(&session, "p90"));
+    let head = session.harness.get_by_label("Mean").rect().center();
+    right_click(&mut session, head);
+    session.click("Column Distinct");
+    session.click("Column p90");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    assert!(!has_head(&session, "Distinct") && !has_head(&session, "p90") && has_head(&session, "p95"));
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert!(!table.contains("Distinct") && table.contains("\tp95 (ns)\n"), "{table}");
+    let mut again = session.started_again(SCREEN);
+    let capture = again.capture.clone();
+    again.harness.state_mut().open_files(&[capture]);
+    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    again.press(Modifiers::COMMAND, Key::T);
+    again.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
+    assert!(!has_head(&again, "Distinct") && has_head(&again, "p95"));
+    let head = again.harness.get_by_label("Mean").rect().center();
+    right_click(&mut again, head);
+    again.click("All columns");
+    again.harness.run_steps(2);
+    assert!(has_head(&again, "Distinct") && has_head(&again, "p90"));
+}
+
+#[test]
+fn the_command_that_is_copied_prints_the_same_table() {
+    let mut session = with_table();
+    session.give("Copy the statistics as CSV");
+    session.click("Copy as command");
+    let line = copied(&session).expect("a command");
+    let path = session.capture.display().to_string();
+    assert_eq!(line, format!("longspan stats {path}"));
+    let printed = run_by_shell(&line);
+    assert!(printed.starts_with("name,category,count,"), "{printed}");
+    assert_eq!(printed.lines().nth(1).map(|line| line.starts_with("request,net,1,1000000,700000,")), Some(true));
+    // With a filter of the names, which only the panel has.
+    session.click("Filter names");
+    session.type_text("Writ");
+    session.harness.run_steps(2);
+    session.click("Copy as command");
+    let line = copied(&session).expect("a command");
+    assert_eq!(line, format!("longspan stats --name '(?i)Writ' {path}"));
+    assert_eq!(run_by_shell(&line).lines().count(), 2);
+}
+
+#[test]
+fn the_command_of_a_search_counts_its_hits() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("-cat:net dur>=100us");
+    session.until("the hits", |session| session.says("Label: 4 hits"));
+    session.click("Copy as command");
+    let line = copied(&session).expect("a command");
+    assert!(line.ends_with(" -- '-cat:net dur>=100us'"), "{line}");
+    let (command, query) = line.split_once(" -- ").expect("a query");
+    assert_eq!(run_by_shell(&format!("{command} -- {query}")).trim(), "4");
+}
