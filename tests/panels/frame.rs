@@ -104,3 +104,28 @@ fn the_command_of_a_search_counts_its_hits() {
     let (command, query) = line.split_once(" -- ").expect("a query");
     assert_eq!(run_by_shell(&format!("{command} -- {query}")).trim(), "4");
 }
+
+#[test]
+fn a_panel_says_how_exact_its_numbers_are() {
+    let mut session = with_table();
+    assert!(session.says("Label: exact"), "{}", session.node_texts().join("\n"));
+    assert!(session.harness.query_by_label("p50").is_some());
+    // More spans of a name than are kept one by one.
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("many.json");
+    let span = |k: u32| format!(r#"{{"ph":"X","name":"tick","pid":1,"tid":1,"ts":{},"dur":{}}}"#, k * 10, 1 + k % 7);
+    let spans: Vec<String> = (0..300).map(span).collect();
+    std::fs::write(&path, format!("[{}]", spans.join(","))).expect("written");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the line", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
+    session.until("the error", |session| session.says("Label: exact, ~p to within 1/32"));
+    for head in ["~p50", "~p90", "~p95", "~p99", "Min", "Max"] {
+        assert!(session.harness.query_by_label(head).is_some(), "{head}");
+    }
+    let row = session.harness.get_by_label("tick").rect();
+    let column = session.harness.get_by_label("~p50").rect();
+    session.harness.event(Event::PointerMoved(egui::pos2(column.center().x, row.center().y)));
+    session.until("the tip", |session| session.says("ns\nto within 1/32"));
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
+use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelView};
 use super::elided::{elided, tip};
 use crate::base::time::{duration_text, grouped_digits};
@@ -80,8 +81,7 @@ impl FlamePanel {
             }
             self.show_way(ui, snapshot);
             if let Some(progress) = progress {
-                let part = progress.view().fraction().unwrap_or(0.0);
-                ui.add(egui::ProgressBar::new(part).desired_width(100.0).desired_height(6.0));
+                show_counting(ui, progress, theme);
             }
             if let Some(folded) = self.tree.as_ref().map(|tree| tree.folded).filter(|folded| *folded > 0) {
                 let text = format!("{} spans in paths that are too many", grouped_digits(folded));
@@ -90,6 +90,9 @@ impl FlamePanel {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Flame)));
+                }
+                if progress.is_none() && self.tree.as_ref().is_some_and(|tree| tree.folded == 0) {
+                    show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
             });
         });

@@ -1,5 +1,6 @@
 //! The rows of the table of statistics: one a name of spans, with its sums and its durations.
 
+use super::answer_state::SKETCH_ERROR;
 use super::elided::tip;
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell, TableColumn};
@@ -78,6 +79,10 @@ impl NameColumn {
         }
     }
 
+    fn is_quantile(self) -> bool {
+        matches!(self, Self::Median | Self::P90 | Self::P95 | Self::P99)
+    }
+
     /// Whether the numbers of all names add up to something.
     fn has_sum(self) -> bool {
         matches!(self, Self::Count | Self::Total | Self::Own | Self::Distinct)
@@ -105,6 +110,16 @@ pub(super) const COLUMNS: [TableColumn; NameColumn::ALL.len()] = [
     number("p95"),
 ];
 
+/// The columns where quantiles of some rows come from sketches: their titles say so.
+pub(super) const SKETCHED_COLUMNS: [TableColumn; COLUMNS.len()] = {
+    let mut columns = COLUMNS;
+    columns[NameColumn::Median as usize].title = "~p50";
+    columns[NameColumn::P99 as usize].title = "~p99";
+    columns[NameColumn::P90 as usize].title = "~p90";
+    columns[NameColumn::P95 as usize].title = "~p95";
+    columns
+};
+
 /// The column that rows are sorted by at first.
 pub(super) const FIRST_SORTED: usize = NameColumn::Total as usize;
 
@@ -119,6 +134,8 @@ struct Line {
     text: String,
     category: String,
     numbers: [Number; NUMBERS],
+    /// Whether the quantiles come from a sketch.
+    is_sketched: bool,
 }
 
 /// The rows of the table.
@@ -156,6 +173,11 @@ impl NameRows {
     pub(super) fn set_words(&mut self, words: &str) {
         self.words = words.to_lowercase();
         self.filter();
+    }
+
+    /// Whether quantiles of any row come from a sketch.
+    pub(super) fn has_sketched(&self) -> bool {
+        self.shown.iter().any(|&line| self.lines[line as usize].is_sketched)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -280,7 +302,12 @@ impl Rows for NameRows {
     }
 
     fn more(&self, row: u64, column: usize) -> Option<String> {
-        let Line { text, category, .. } = self.line(row);
+        let Line { text, category, is_sketched, .. } = self.line(row);
+        if let (true, TableCell::Number(number)) =
+            (*is_sketched && NameColumn::ALL[column].is_quantile(), self.cell(row, column))
+        {
+            return Some(format!("{}\n{SKETCH_ERROR}", number.exact()));
+        }
         let has_more = NameColumn::ALL[column] == NameColumn::Name && !category.is_empty();
         has_more.then(|| format!("{}\n{}", tip(text), tip(category)))
     }
@@ -341,5 +368,6 @@ fn line(name: NameIdx, totals: &NameTotals, snapshot: &Snapshot) -> Line {
         text: row.text.to_owned(),
         category: row.category.unwrap_or_default().to_owned(),
         numbers: totals.numbers(),
+        is_sketched: totals.quantile_error() > 0.0,
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use egui::{RichText, ScrollArea, Ui};
 
 use super::PanelContext;
+use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::name_rows::{COLUMNS, FIRST_SORTED, NameRows};
-use super::table::TableView;
+use super::name_rows::{COLUMNS, FIRST_SORTED, NameRows, SKETCHED_COLUMNS};
+use super::table::{TableColumn, TableView};
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
@@ -48,6 +49,8 @@ pub(crate) struct StatisticsPanel {
     /// The name whose line is to be brought into view.
     to_reveal: Option<NameIdx>,
     facts: Option<Arc<NameFacts>>,
+    /// Whether quantiles of any name come from a sketch.
+    has_sketched: bool,
 }
 
 impl Default for StatisticsPanel {
@@ -61,6 +64,7 @@ impl Default for StatisticsPanel {
             words: String::new(),
             to_reveal: None,
             facts: None,
+            has_sketched: false,
         }
     }
 }
@@ -82,6 +86,7 @@ impl StatisticsPanel {
     /// Takes the totals of all spans, or of those counted so far.
     pub(crate) fn take_totals(&mut self, totals: Arc<Totals>, snapshot: &Snapshot) {
         self.rows.set_totals(&totals, snapshot);
+        self.has_sketched = self.rows.has_sketched();
         self.totals = Some(totals);
     }
 
@@ -138,6 +143,9 @@ impl StatisticsPanel {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
                 }
+                if progress.is_none() && self.totals.is_some() && !self.is_stopped {
+                    show_exactness(ui, self.exactness(), snapshot, theme);
+                }
             });
         });
         let place = ui.available_rect_before_wrap();
@@ -166,9 +174,7 @@ impl StatisticsPanel {
         commands: &mut Vec<Command>,
     ) {
         if let Some(progress) = progress {
-            let part = progress.view().fraction().unwrap_or(0.0);
-            ui.add(egui::ProgressBar::new(part).desired_width(100.0).desired_height(6.0));
-            ui.label(RichText::new("so far").color(theme.warning)).on_hover_text("Not all spans are counted yet");
+            show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
                 commands.push(Command::Panel(PanelCommand::StopCounting));
             }
@@ -179,6 +185,15 @@ impl StatisticsPanel {
                 commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(scope.clone()))));
             }
         }
+    }
+
+    fn exactness(&self) -> Exactness {
+        if self.has_sketched { Exactness::SketchedQuantiles } else { Exactness::Exact }
+    }
+
+    /// The columns with the titles that their numbers allow.
+    fn columns(&self) -> &'static [TableColumn] {
+        if self.has_sketched { &SKETCHED_COLUMNS } else { &COLUMNS }
     }
 
     /// Why there is no line, where all is counted.
@@ -199,7 +214,8 @@ impl StatisticsPanel {
             self.to_reveal = None;
             self.table.reveal(row);
         }
-        let mut shown = self.table.show(ui, &COLUMNS, &mut self.rows, &context.table(TABLE, absence));
+        let columns = self.columns();
+        let mut shown = self.table.show(ui, columns, &mut self.rows, &context.table(TABLE, absence));
         let chosen = shown.clicked.map(|row| self.rows.name(row));
         shown.commands.extend(chosen.and_then(|name| self.choose_shown(name)));
         shown.commands
@@ -285,7 +301,7 @@ impl DockPanel for StatisticsPanel {
     }
 
     fn copied(&self, cells: Cells) -> Option<String> {
-        Some(self.table.copied(&COLUMNS, &self.rows, cells))
+        Some(self.table.copied(self.columns(), &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
