@@ -164,6 +164,7 @@ fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track()
     window.until_unsaid("Add marker");
     window.until_said("Selected: write");
     open_at((write.right - 20, span_on(&window.settled(), "write").expect("a span").middle().1));
+    window.press("The track");
     window.press("Hide the track");
     window.until_unsaid("Thread 2, unfolded");
 }

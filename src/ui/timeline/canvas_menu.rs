@@ -97,18 +97,26 @@ fn show_items(ui: &mut Ui, items: Vec<MenuItem>) -> Vec<Command> {
 fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
     let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)], submenu: None };
-    let of_group = clicked.group.map(|kind| {
-        let questions = gutter::questions(kind).into_iter();
-        let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
-        let choices = gutter::choices(timeline, kind).into_iter();
-        let choices = choices.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
-        let name = if matches!(kind, GroupKind::Track(_)) { "Ask about the track" } else { "Ask about the process" };
-        let submenu = Some((name, questions.collect()));
-        MenuSection { title: String::new(), items: choices.collect(), submenu }
-    });
+    let of_group = clicked.group.map(|kind| group_section(timeline, kind, clicked.row.is_some()));
     let of_span = clicked.row.map(|row| span_section(timeline, row));
     let of_scope = (!timeline.scope().is_whole()).then(|| scope_section(timeline.scope()));
     of_span.into_iter().chain(of_scope).chain([moment]).chain(of_group).collect()
+}
+
+/// The items of a track or a process. Below those of a span they are one submenu.
+fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
+    let questions = gutter::questions(kind).into_iter();
+    let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
+    let choices = gutter::choices(timeline, kind).into_iter();
+    let choices = choices.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
+    let is_track = matches!(kind, GroupKind::Track(_));
+    if is_below_span {
+        let submenu = Some((if is_track { "The track" } else { "The process" }, questions.chain(choices).collect()));
+        return MenuSection { title: String::new(), items: Vec::new(), submenu };
+    }
+    let name = if is_track { "Ask about the track" } else { "Ask about the process" };
+    let submenu = Some((name, questions.collect()));
+    MenuSection { title: String::new(), items: choices.collect(), submenu }
 }
 
 fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
@@ -119,19 +127,21 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     // While time is selected, the key fills the view with that.
     let fit = if timeline.selection.range().is_none() { "Fit selection" } else { "" };
     let scope = |command| Command::Timeline(TimelineCommand::Scope(command));
-    let mut items = vec![
+    let items = vec![
         item("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
         same("Copy the span", Command::App(AppCommand::CopySpan)),
         item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
         item("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name))),
-        item("Every span of this name", "", scope(ScopeCommand::Filter(format!("name:{}", quoted(name))))),
     ];
+    let mut scopes =
+        vec![item("Every span of this name", "", scope(ScopeCommand::Filter(format!("name:{}", quoted(name)))))];
     if timeline.snapshot.lane(row.lane).kind == LaneKind::Spans {
-        items.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
+        scopes.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
     }
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
-    MenuSection { title: on_screen(&short).into_owned(), items, submenu: None }
+    let submenu = Some(("Scope from the span", scopes));
+    MenuSection { title: on_screen(&short).into_owned(), items, submenu }
 }
 
 fn scope_section(scope: &SelectedScope) -> MenuSection {
@@ -141,12 +151,15 @@ fn scope_section(scope: &SelectedScope) -> MenuSection {
     let items = [
         item("Statistics of the scope", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
         item("Flame graph of the scope", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
+    ];
+    let more = [
         item("Export the scope...", "", export),
         item("Clear the scope", "Clear selection", step(NavigationStep::LetGo)),
     ];
     let length = scope.range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
     let title = length.map_or("Scope".to_owned(), |length| format!("Scope: {length}"));
-    MenuSection { title, items: zoom.into_iter().chain(items).collect(), submenu: None }
+    let submenu = Some(("More of the scope", zoom.into_iter().chain(more).collect()));
+    MenuSection { title, items: items.into(), submenu }
 }
 
 fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {
