@@ -116,6 +116,8 @@ pub(super) struct Stats {
     /// Of samples also where there are spans.
     pub(crate) of_samples: bool,
     pub(crate) format: RowFormat,
+    /// Of counters rather than of spans.
+    pub(crate) counters: bool,
 }
 
 /// The arguments of `longspan flame`.
@@ -209,9 +211,9 @@ impl CliCommand {
                 let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
                 Self::Spans { spans, load }
             }
-            Some(LowCommand::Stats(LowStats { samples, rows, by })) => {
+            Some(LowCommand::Stats(LowStats { samples, rows, by, counters })) => {
                 let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
-                Self::Stats { stats: Stats { sources, scope, by, name, of_samples: samples, format }, load }
+                Self::Stats { stats: Stats { sources, scope, by, name, of_samples: samples, format, counters }, load }
             }
             Some(LowCommand::Flame(low)) => {
                 let LowFlame { capture: files, scope, samples, event, inverted, format, common } = low;

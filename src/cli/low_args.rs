@@ -231,6 +231,9 @@ pub(super) struct LowStats {
     /// Add up samples by function, each event in its unit, also where there are spans
     #[arg(long, conflicts_with = "by")]
     pub(crate) samples: bool,
+    /// The counters instead: samples, smallest, largest, mean over time, first, last, change, change a second
+    #[arg(long, conflicts_with_all = ["name", "by", "samples"])]
+    pub(crate) counters: bool,
     #[command(flatten)]
     pub(crate) rows: LowRows,
     /// Add up by name, category, thread, process, two of these such as name,thread, or the value of an argument, such as

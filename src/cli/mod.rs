@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod cache;
 mod completions;
+mod counter_stats;
 mod desktop;
 mod dump;
 mod error;

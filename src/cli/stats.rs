@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use super::args::{Load, Stats};
+use super::counter_stats;
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::progress_line::ProgressLine;
@@ -30,6 +31,9 @@ pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
 
 fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&stats.sources, how)?.store);
+    if stats.counters {
+        return counter_stats::print(&snapshot, &stats.scope.on(&snapshot)?, stats.format, how);
+    }
     let summary = snapshot.summary();
     if stats.of_samples || (summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default()) {
         let (scope, progress) = (stats.scope.on(&snapshot)?, Progress::default());

@@ -19,6 +19,8 @@ pub(crate) enum TableValue<'a> {
     Empty,
     Text(Cow<'a, str>),
     Whole(i128),
+    /// Written so that a reader gets the same number. One that is not finite is empty.
+    Float(f64),
 }
 
 impl TableValue<'_> {
@@ -35,6 +37,8 @@ impl TableValue<'_> {
             Self::Empty => "".into(),
             Self::Text(text) => Cow::Borrowed(text),
             Self::Whole(value) => value.to_string().into(),
+            Self::Float(value) if value.is_finite() => value.to_string().into(),
+            Self::Float(_) => "".into(),
         }
     }
 }
@@ -128,7 +132,7 @@ impl<'a> ValueWriter<'a> {
                 }
                 match value {
                     TableValue::Text(text) => cells.write(out, text)?,
-                    TableValue::Empty | TableValue::Whole(_) => {
+                    TableValue::Empty | TableValue::Whole(_) | TableValue::Float(_) => {
                         out.write_all(value.plain().as_bytes())?;
                     }
                 }
@@ -143,7 +147,7 @@ impl<'a> ValueWriter<'a> {
                 out.write_all(b":")?;
                 match value {
                     TableValue::Text(text) => json_text(out, text)?,
-                    TableValue::Empty | TableValue::Whole(_) => {
+                    TableValue::Empty | TableValue::Whole(_) | TableValue::Float(_) => {
                         let plain = value.plain();
                         out.write_all(if plain.is_empty() { b"null" } else { plain.as_bytes() })?;
                     }
@@ -171,9 +175,9 @@ impl<'a> ValueWriter<'a> {
 mod tests {
     use super::*;
 
-    const COLUMNS: &[&str] = &["name", "count"];
+    const COLUMNS: &[&str] = &["name", "count", "mean"];
 
-    fn written(format: ValueFormat, rows: &[[TableValue<'_>; 2]]) -> String {
+    fn written(format: ValueFormat, rows: &[[TableValue<'_>; 3]]) -> String {
         let mut out = Vec::new();
         let mut table = ValueWriter::begin(&mut out, format, COLUMNS).unwrap();
         rows.iter().for_each(|row| table.row(row).unwrap());
@@ -181,20 +185,20 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn rows() -> [[TableValue<'static>; 2]; 2] {
+    fn rows() -> [[TableValue<'static>; 3]; 2] {
         [
-            [TableValue::Text("a,\"b\"\n".into()), TableValue::Whole(3)],
-            [TableValue::Text("=1".into()), TableValue::Empty],
+            [TableValue::Text("a,\"b\"\n".into()), TableValue::Whole(3), TableValue::Float(0.1)],
+            [TableValue::Text("=1".into()), TableValue::Empty, TableValue::Float(f64::NAN)],
         ]
     }
 
     #[test]
     fn every_format_gives_the_same_values_back() {
         let csv = written(ValueFormat::Csv(Cells::default()), &rows());
-        assert_eq!(csv, "name,count\n\"a,\"\"b\"\"\n\",3\n=1,\n");
+        assert_eq!(csv, "name,count,mean\n\"a,\"\"b\"\"\n\",3,0.1\n=1,,\n");
         let expected = serde_json::json!([
-            { "name": "a,\"b\"\n", "count": 3 },
-            { "name": "=1", "count": null },
+            { "name": "a,\"b\"\n", "count": 3, "mean": 0.1 },
+            { "name": "=1", "count": null, "mean": null },
         ]);
         let json: serde_json::Value = serde_json::from_str(&written(ValueFormat::Json, &rows())).unwrap();
         assert_eq!(json, expected);
@@ -207,7 +211,7 @@ mod tests {
     fn a_table_without_rows_is_still_one() {
         assert_eq!(written(ValueFormat::Json, &[]), "[]\n");
         assert_eq!(written(ValueFormat::JsonLines, &[]), "");
-        assert_eq!(written(ValueFormat::Csv(Cells::default()), &[]), "name,count\n");
+        assert_eq!(written(ValueFormat::Csv(Cells::default()), &[]), "name,count,mean\n");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! point, what surrounds a span. Reads only; work is bounded by what is asked for, not by the capture.
 
 pub(crate) mod buckets;
+pub(crate) mod counters;
 pub(crate) mod cursor;
 pub(crate) mod describe;
 pub(crate) mod family;

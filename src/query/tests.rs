@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::counters::counters;
 use super::cursor::LaneCursor;
 use super::pick::row_at;
 use super::pixels::{self, counter, longest, longest_from_forest, longest_in_order};
 use super::rows::SortedRows;
+use super::scope::Scope;
 use super::{Buckets, Cell, CounterCell, RowCount, Snapshot};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
 use crate::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -157,6 +161,48 @@ proptest! {
             });
             prop_assert_eq!(found[(bucket - buckets.first) as usize], expected);
         }
+    }
+
+    #[test]
+    fn the_numbers_of_a_counter_equal_a_walk_through_every_nanosecond(
+        steps in prop::collection::vec((0i64..40, 0u8..12), 1..40),
+        from in prop::option::of(-20i64..400),
+        length in 1i64..500,
+    ) {
+        let mut ts_ns = 0;
+        let rows: Vec<Row> = steps.iter().map(|&(gap, value)| {
+            ts_ns += gap;
+            let value = if value == 11 { f64::NAN } else { f64::from(value) - 4.0 };
+            Row { start_ns: ts_ns, value: value.to_bits(), ..Row::default() }
+        }).collect();
+        let snapshot = snapshot_of(&[(LaneKind::Counter, rows.clone())], 0);
+        let to = from.unwrap_or(0) + length;
+        let scope = Scope::from_range(from, Some(to));
+        let found = counters(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        // The value that holds at each nanosecond of the range: that of the last sample until then.
+        let (first_ns, end_ns) = (from.unwrap_or(i64::MIN), to);
+        let value = |row: &Row| Some(f64::from_bits(row.value)).filter(|value| value.is_finite());
+        let inside: Vec<&Row> =
+            rows.iter().filter(|row| row.start_ns >= first_ns && row.start_ns < to).collect();
+        let begins = from.filter(|from| inside.first().is_none_or(|row| row.start_ns > *from));
+        let before = begins.and_then(|from| rows.iter().rev().find(|row| row.start_ns < from)).and_then(value);
+        let mut changes: Vec<(i64, Option<f64>)> = before.map(|value| (first_ns, Some(value))).into_iter().collect();
+        changes.extend(inside.iter().map(|row| (row.start_ns, value(row))));
+        let values: Vec<(i64, f64)> = changes.iter().filter_map(|&(ts_ns, value)| Some((ts_ns, value?))).collect();
+        let Some(&(known_ns, first)) = values.first() else {
+            prop_assert!(found.is_empty());
+            return Ok(());
+        };
+        let last = values[values.len() - 1].1;
+        let held: Vec<f64> = (known_ns..end_ns.max(known_ns))
+            .filter_map(|at| changes.iter().rev().find(|(ts_ns, _)| *ts_ns <= at)?.1)
+            .collect();
+        let mean = if held.is_empty() { last } else { held.iter().sum::<f64>() / held.len() as f64 };
+        let extreme = |fold: fn(f64, f64) -> f64| values.iter().map(|(_, value)| *value).reduce(fold).unwrap();
+        let stats = found[0];
+        prop_assert_eq!((stats.samples, stats.min, stats.max), (inside.len() as u64, extreme(f64::min), extreme(f64::max)));
+        prop_assert!((stats.mean - mean).abs() < 1e-9, "{} and {mean}", stats.mean);
+        prop_assert_eq!((stats.first, stats.last, stats.known_ns), (first, last, end_ns.abs_diff(known_ns.min(end_ns))));
     }
 
     #[test]

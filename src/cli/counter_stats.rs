@@ -1,0 +1,39 @@
+//! `longspan stats --counters`: the counters of a scope, in the order of tracks.
+
+use super::args::Load;
+use super::error::CliError;
+use super::progress_line::ProgressLine;
+use super::stdout::to_stdout;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::check;
+use crate::export::counter_table::counter_values;
+use crate::export::table::RowFormat;
+use crate::export::values::{ValueFormat, ValueWriter};
+use crate::query::Snapshot;
+use crate::query::counters::{COUNTER_COLUMNS, counters};
+use crate::query::scope::Scope;
+
+/// Prints the counters that have a value in the scope.
+pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: &Load) -> Result<(), CliError> {
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let found = counters(snapshot, scope, &Cancel::default(), &progress).unwrap_or_default(); // nobody stops it
+    drop(line);
+    check(snapshot.store())?;
+    to_stdout(|out| {
+        let mut table = ValueWriter::begin(out, value_format(format), &COUNTER_COLUMNS)?;
+        for counter in &found {
+            table.row(&counter_values(snapshot, counter))?;
+        }
+        table.end()?;
+        Ok(())
+    })
+}
+
+fn value_format(format: RowFormat) -> ValueFormat {
+    match format {
+        RowFormat::Csv(cells) => ValueFormat::Csv(cells),
+        RowFormat::JsonLines => ValueFormat::JsonLines,
+    }
+}

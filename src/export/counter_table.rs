@@ -1,0 +1,63 @@
+//! The counters of a scope as a table in a file. The columns are a contract with scripts.
+
+use std::sync::Arc;
+
+use super::error::SinkError;
+use super::values::{TableSource, TableValue, ValueWriter};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::model::Id;
+use crate::query::Snapshot;
+use crate::query::counters::{COUNTER_COLUMNS, CounterStats};
+
+/// The counters to write, and the trace that they are of.
+pub(crate) struct CounterTable {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) counters: Arc<Vec<CounterStats>>,
+}
+
+impl TableSource for CounterTable {
+    fn columns(&self) -> Vec<&'static str> {
+        COUNTER_COLUMNS.to_vec()
+    }
+
+    fn rows(&self) -> u64 {
+        self.counters.len() as u64
+    }
+
+    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+        for counter in self.counters.iter() {
+            cancel.check()?;
+            table.row(&counter_values(&self.snapshot, counter))?;
+            progress.advance(1);
+        }
+        Ok(())
+    }
+}
+
+/// The cells of a counter, in the order of the columns.
+pub(crate) fn counter_values<'s>(
+    snapshot: &'s Snapshot,
+    counter: &CounterStats,
+) -> [TableValue<'s>; COUNTER_COLUMNS.len()] {
+    let track = snapshot.track(counter.track);
+    let process = &*snapshot.tracks().processes[track.process.index()].name;
+    let pid = match &track.key.pid {
+        Id::None => TableValue::Empty,
+        Id::Number(number) => TableValue::Whole((*number).into()),
+        Id::Text(text) => TableValue::Text((&**text).into()),
+    };
+    [
+        TableValue::Text((&*track.name).into()),
+        if process.is_empty() { TableValue::Empty } else { TableValue::Text(process.into()) },
+        pid,
+        TableValue::Whole(counter.samples.into()),
+        TableValue::Float(counter.min),
+        TableValue::Float(counter.max),
+        TableValue::Float(counter.mean),
+        TableValue::Float(counter.first),
+        TableValue::Float(counter.last),
+        TableValue::Float(counter.change()),
+        counter.rate().map_or(TableValue::Empty, TableValue::Float),
+    ]
+}

@@ -1,0 +1,179 @@
+//! The counters of a scope: smallest and largest value, mean over time, change and rate.
+//!
+//! A value holds until the next sample of its track, so the mean weighs each value by the time that it holds within the
+//! range. The value before the range counts from the start of the range; time before the first sample of a counter does
+//! not count. Values that are no finite numbers count as samples and as nothing else: no value holds until the next one.
+//! Filters of rows do not concern counters.
+//!
+//! The slow answer: a loop over all samples of the track, with the value that holds at each nanosecond.
+
+use rayon::prelude::*;
+
+use super::cursor::LaneCursor;
+use super::scope::Scope;
+use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::model::TrackIdx;
+use crate::store::{LaneIdx, LaneKind};
+
+/// Samples between two looks at the request to stop.
+const SAMPLES_BETWEEN_CHECKS: u64 = 16 * 1024;
+
+/// The columns of tables of counters, in order: a contract with scripts.
+pub(crate) const COUNTER_COLUMNS: [&str; 11] =
+    ["counter", "process", "pid", "samples", "min", "max", "mean", "first", "last", "change", "rate"];
+
+/// The values of a counter within a range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CounterStats {
+    pub(crate) track: TrackIdx,
+    /// Samples within the range.
+    pub samples: u64,
+    pub min: f64,
+    pub max: f64,
+    /// Each value weighed by the time that it holds; the last value where none holds for any time.
+    pub mean: f64,
+    /// The value at the start of the range, or else the first in it.
+    pub first: f64,
+    /// The value at the end of the range.
+    pub last: f64,
+    /// The time from the first value to the end of the range.
+    pub known_ns: u64,
+}
+
+impl CounterStats {
+    /// The last value less the first.
+    #[must_use]
+    pub(crate) fn change(&self) -> f64 {
+        self.last - self.first
+    }
+
+    /// The change a second; `None` where no time passes.
+    #[must_use]
+    pub(crate) fn rate(&self) -> Option<f64> {
+        (self.known_ns > 0).then(|| self.change() * 1e9 / self.known_ns as f64)
+    }
+}
+
+/// The counters in `scope` that have a value in it, in the order of tracks. `progress` counts samples.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn counters(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Vec<CounterStats>, Cancelled> {
+    let lanes: Vec<LaneIdx> = (0..snapshot.store().lane_count())
+        .map(LaneIdx)
+        .filter(|&lane| {
+            let info = snapshot.lane(lane);
+            info.kind == LaneKind::Counter && scope.has_track(info.track)
+        })
+        .collect();
+    progress.begin(Stage::Counting, lanes.iter().map(|&lane| snapshot.lane(lane).rows).sum());
+    let answers = lanes.par_iter().map(|&lane| of_lane(snapshot, scope, lane, cancel, progress));
+    let mut stats: Vec<_> = answers.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    stats.sort_by_key(|stats| stats.track);
+    Ok(stats)
+}
+
+/// Values and the time that each holds, added up.
+#[derive(Debug, Default)]
+struct Weighed {
+    /// The value that holds, and since when.
+    held: Option<(f64, i64)>,
+    /// The first value, and since when it holds within the range.
+    first: Option<(f64, i64)>,
+    last: f64,
+    range: Option<(f64, f64)>,
+    weighed: Compensated,
+    held_ns: u64,
+}
+
+impl Weighed {
+    /// The value changes at a time of the range, which is not before that of the last change.
+    fn change(&mut self, ts_ns: i64, value: f64) {
+        self.hold_until(ts_ns);
+        self.held = value.is_finite().then_some((value, ts_ns));
+        if value.is_finite() {
+            self.first.get_or_insert((value, ts_ns));
+            self.last = value;
+            self.range = Some(self.range.map_or((value, value), |(min, max)| (min.min(value), max.max(value))));
+        }
+    }
+
+    fn hold_until(&mut self, ts_ns: i64) {
+        if let Some((value, since_ns)) = self.held {
+            let held_ns = ts_ns.abs_diff(since_ns);
+            self.weighed.add(value * held_ns as f64);
+            self.held_ns += held_ns;
+        }
+    }
+}
+
+/// A sum whose rounding errors are added up beside it: millions of small parts are not lost against a large sum.
+#[derive(Debug, Default)]
+struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    fn add(&mut self, value: f64) {
+        let sum = self.sum + value;
+        self.lost += if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
+        self.sum = sum;
+    }
+
+    fn total(&self) -> f64 {
+        self.sum + self.lost
+    }
+}
+
+fn of_lane(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    lane: LaneIdx,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Option<CounterStats>, Cancelled> {
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
+    let from = scope.from_ns.map_or(0, |from_ns| cursor.first_from(from_ns).row);
+    let end = scope.to_ns.map_or(snapshot.lane(lane).rows, |to_ns| cursor.first_from(to_ns).row).max(from);
+    let mut weighed = Weighed::default();
+    // The value before the range, unless another one begins with it.
+    if let Some(from_ns) = scope.from_ns
+        && (from == end || cursor.row(from).is_some_and(|row| row.start_ns > from_ns))
+        && let Some(before) = from.checked_sub(1).and_then(|row| cursor.row(row))
+    {
+        weighed.change(from_ns, f64::from_bits(before.value));
+    }
+    for number in from..end {
+        if (number - from) % SAMPLES_BETWEEN_CHECKS == 0 {
+            cancel.check()?;
+            progress.advance(SAMPLES_BETWEEN_CHECKS.min(end - number));
+        }
+        if let Some(row) = cursor.row(number) {
+            weighed.change(row.start_ns, f64::from_bits(row.value));
+        }
+    }
+    let (Some((first, since_ns)), Some((min, max))) = (weighed.first, weighed.range) else { return Ok(None) };
+    // A trace ends with its last event, and a range may reach beyond it.
+    let to_ns = scope.to_ns.unwrap_or_else(|| snapshot.end_ns()).max(since_ns);
+    weighed.hold_until(to_ns);
+    let mean = if weighed.held_ns > 0 { weighed.weighed.total() / weighed.held_ns as f64 } else { weighed.last };
+    Ok(Some(CounterStats {
+        track: snapshot.lane(lane).track,
+        samples: end - from,
+        min,
+        max,
+        // Rounding may not leave the values.
+        mean: mean.clamp(min, max),
+        first,
+        last: weighed.last,
+        known_ns: to_ns.abs_diff(since_ns),
+    }))
+}
