@@ -15,14 +15,16 @@ use crate::ui::chrome::status_bar;
 use crate::ui::chrome::status_bar::StatusLine;
 use crate::ui::chrome::tab_bar;
 use crate::ui::chrome::{message, progress, welcome};
-use crate::ui::command::{AppCommand, Command};
+use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::command_table::{Menu, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::losses;
 use crate::ui::panels::preferences;
+use crate::ui::panels::scope_bar::show_named;
 use crate::ui::panels::{bookmarks, keys};
 use crate::ui::settings::Sizes;
+use crate::ui::timeline::named_scopes::NamedScope;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 
@@ -44,7 +46,10 @@ impl App {
         commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
             commands.extend(menu_bar::show(ui, &state, |ui, menu| {
-                recent_menu(ui, menu, self.preferences.recent.captures())
+                let timeline = self.tab().capture.as_ref().map(|capture| &capture.timeline);
+                let saved = timeline.map(Timeline::named_scopes).unwrap_or_default();
+                let recent = recent_menu(ui, menu, self.preferences.recent.captures());
+                recent.or_else(|| saved_scopes_menu(ui, menu, saved))
             }));
         });
         if self.tabs.len() > 1 {
@@ -242,6 +247,16 @@ fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'stat
     // Higher than it is at first, so that what scrolls in it does so only where the screen ends.
     let window = window.default_height(ctx.content_rect().height());
     window.pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
+}
+
+/// The saved scopes, at the end of the menu of movements.
+fn saved_scopes_menu(ui: &mut Ui, menu: Menu, saved: &[NamedScope]) -> Option<Command> {
+    if menu != Menu::Go || saved.is_empty() {
+        return None;
+    }
+    ui.separator();
+    let chosen = ui.menu_button("Saved scopes", |ui| show_named(ui, saved)).inner.flatten()?;
+    Some(Command::Timeline(TimelineCommand::Scope(chosen)))
 }
 
 /// The captures that were opened last, at the end of the menu of files.

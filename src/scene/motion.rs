@@ -71,15 +71,22 @@ impl Glide {
     }
 }
 
-/// The views that were left, to go back to, and those that were gone back from.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct History {
-    past: Vec<Viewport>,
-    future: Vec<Viewport>,
+/// The places that were left, to go back to, and those that were gone back from. A place is a view, and what belongs to
+/// it.
+#[derive(Debug, Clone)]
+pub(crate) struct History<P> {
+    past: Vec<P>,
+    future: Vec<P>,
     moved_s: Option<f64>,
 }
 
-impl History {
+impl<P> Default for History<P> {
+    fn default() -> Self {
+        Self { past: Vec::new(), future: Vec::new(), moved_s: None }
+    }
+}
+
+impl<P: PartialEq> History<P> {
     /// The most views in the history.
     const LENGTH_MAX: usize = 200;
     /// Movements that follow each other within this are one.
@@ -92,7 +99,7 @@ impl History {
     }
 
     /// Takes note that `before` is left by a jump.
-    pub(crate) fn leave(&mut self, before: Viewport) {
+    pub(crate) fn leave(&mut self, before: P) {
         if self.past.last() == Some(&before) {
             return;
         }
@@ -105,7 +112,7 @@ impl History {
     }
 
     /// Notes that a drag leaves the view `before` at a time; one drag is many of these.
-    pub(crate) fn moved(&mut self, before: Viewport, now_s: f64) {
+    pub(crate) fn moved(&mut self, before: P, now_s: f64) {
         if self.moved_s.is_none_or(|moved_s| now_s - moved_s > Self::PAUSE_S) {
             self.leave(before);
         }
@@ -113,7 +120,7 @@ impl History {
     }
 
     /// The view before `now`, which can be gone forward to again.
-    pub(crate) fn back(&mut self, now: Viewport) -> Option<Viewport> {
+    pub(crate) fn back(&mut self, now: P) -> Option<P> {
         let view = self.past.pop()?;
         self.future.push(now);
         self.moved_s = None;
@@ -121,7 +128,7 @@ impl History {
     }
 
     /// The view that was gone back from.
-    pub(crate) fn forward(&mut self, now: Viewport) -> Option<Viewport> {
+    pub(crate) fn forward(&mut self, now: P) -> Option<P> {
         let view = self.future.pop()?;
         self.past.push(now);
         self.moved_s = None;

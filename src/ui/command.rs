@@ -107,6 +107,8 @@ pub(crate) enum TimelineCommand {
     ZoomToSpan,
     /// Scrolls to a time, in nanoseconds.
     ShowTime(i64),
+    /// Unfolds what hides a track and scrolls it into view.
+    ShowTrack(TrackIdx),
     /// Zooms to a range: its first nanosecond, and the first after it.
     ShowSlice(i64, i64),
     Step(NavigationStep),
@@ -180,6 +182,12 @@ pub(crate) enum ScopeCommand {
     Toggle(GroupKind),
     /// Selects what lies inside a span.
     Inside(RowIdx),
+    /// Saves the scope under a name.
+    Save(String),
+    /// Selects a saved scope, by its number.
+    Recall(usize),
+    /// Forgets a saved scope, by its number.
+    Forget(usize),
 }
 
 /// Folding, pinning, hiding, ordering and filtering of tracks.

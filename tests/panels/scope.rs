@@ -59,12 +59,12 @@ fn click_at(session: &mut Session, at: Pos2, with: (PointerButton, Modifiers)) {
     session.harness.run_steps(2);
 }
 
-fn click_head(session: &mut Session, track: &str, with: (PointerButton, Modifiers)) {
+pub(crate) fn click_head(session: &mut Session, track: &str, with: (PointerButton, Modifiers)) {
     let at = session.harness.get_by_label(&head(session, track)).rect().left_top() + vec2(40.0, 10.0);
     click_at(session, at, with);
 }
 
-const CTRL: (PointerButton, Modifiers) = (PointerButton::Primary, Modifiers::COMMAND);
+pub(crate) const CTRL: (PointerButton, Modifiers) = (PointerButton::Primary, Modifiers::COMMAND);
 const RIGHT: (PointerButton, Modifiers) = (PointerButton::Secondary, Modifiers::NONE);
 
 /// The time in view.
@@ -249,4 +249,50 @@ fn the_menu_of_a_head_asks_about_its_tracks() {
     session.harness.run_steps(2);
     until_statistics(&mut session, &["request", "read"]);
     assert!(session.says("Label: main of server 1"));
+}
+
+#[test]
+fn a_scope_is_saved_under_a_name_kept_with_the_trace_and_forgotten() {
+    let mut session = opened();
+    click_head(&mut session, "main", CTRL);
+    session.harness.run_steps(2);
+    session.click("Save scope");
+    session.harness.run_steps(2);
+    session.harness.get_by_label("Name of the scope").focus();
+    session.harness.step();
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("the main thread");
+    session.click("Save");
+    session.harness.run_steps(2);
+    session.click(TRACKS);
+    session.harness.run_steps(2);
+    assert!(!session.says(TRACKS));
+    let saved = |session: &mut Session| {
+        session.click("Go");
+        session.harness.run_steps(2);
+        session.click("Saved scopes");
+        session.harness.run_steps(2);
+    };
+    saved(&mut session);
+    session.click("the main thread");
+    session.harness.run_steps(2);
+    assert!(session.says(TRACKS) && session.says("Label: main of server 1"));
+    // Back to before the scope was taken, and forward again.
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.harness.run_steps(2);
+    assert!(!session.says(TRACKS), "the history has the scope");
+    session.press(Modifiers::ALT, Key::ArrowRight);
+    session.harness.run_steps(2);
+    assert!(session.says("Label: main of server 1"));
+    session.give("Close the tab");
+    let mut again = session.started_again(SCREEN);
+    let capture = again.capture.clone();
+    again.harness.state_mut().open_files(&[capture]);
+    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    again.harness.run_steps(2);
+    saved(&mut again);
+    assert!(again.says("the main thread"), "{}", again.node_texts().join("\n"));
+    again.click("Forget the scope the main thread");
+    again.harness.run_steps(2);
+    assert!(!again.says("the main thread"));
 }

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use egui::{Key, Modifiers, RichText, Role, Ui, WidgetInfo};
+use egui::containers::menu::{MenuButton, MenuConfig};
+use egui::{Align, Key, Layout, Modifiers, PopupCloseBehavior, RichText, Role, Ui, WidgetInfo};
+
+use super::elided::tip;
 
 use crate::base::time::{duration_text, grouped_digits};
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
@@ -14,6 +17,8 @@ use crate::scene::titles::{process_title, track_title};
 use crate::ui::command::{Command, ScopeCommand, TimelineCommand};
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
+use crate::ui::timeline::named_scopes::NamedScope;
+use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -31,6 +36,8 @@ pub(crate) struct ScopeBar {
     /// The text of the field, valid or not.
     filter: String,
     error: Option<String>,
+    /// The name under which the scope would be saved.
+    name: String,
 }
 
 impl ScopeBar {
@@ -53,14 +60,9 @@ impl ScopeBar {
     }
 
     /// Shows the parts of a scope.
-    pub(crate) fn show(
-        &mut self,
-        ui: &mut Ui,
-        snapshot: &Snapshot,
-        scope: &SelectedScope,
-        theme: &Theme,
-    ) -> Vec<Command> {
-        self.update(snapshot, scope);
+    pub(crate) fn show(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+        let scope = timeline.scope();
+        self.update(timeline.snapshot(), scope);
         let mut commands = Vec::new();
         let mut change = |command| commands.push(Command::Timeline(TimelineCommand::Scope(command)));
         ui.horizontal_centered(|ui| {
@@ -80,17 +82,62 @@ impl ScopeBar {
             if !scope.filter.is_empty() && cross(ui, "Remove the filter from the scope", theme) {
                 change(ScopeCommand::Filter(String::new()));
             }
-            if let Some(error) = &self.error {
-                ui.add(egui::Label::new(RichText::new(&*shown(error)).color(theme.error)).truncate());
-            }
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if let Some(command) = self.show_saved(ui, timeline.named_scopes(), theme) {
+                    change(command);
+                }
+                if let Some(error) = &self.error {
+                    ui.add(egui::Label::new(RichText::new(&*shown(error)).color(theme.error)).truncate());
+                }
+            });
         });
         commands
+    }
+
+    /// The button that saves the scope under a name, with those that are saved already.
+    fn show_saved(&mut self, ui: &mut Ui, saved: &[NamedScope], theme: &Theme) -> Option<ScopeCommand> {
+        let mut chosen = None;
+        let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+        let (button, _) = MenuButton::new("Save scope").config(config).ui(ui, |ui| {
+            ui.horizontal(|ui| {
+                let response = field::add(ui, &mut self.name, |field| {
+                    field.hint_text("A name for this scope").desired_width(240.0).background_color(theme.canvas)
+                });
+                response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the scope"));
+                let enters = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+                let can_save = !self.name.trim().is_empty();
+                let saves = ui.add_enabled(can_save, egui::Button::new("Save")).clicked();
+                if can_save && (saves || enters) {
+                    chosen = Some(ScopeCommand::Save(self.name.trim().to_owned()));
+                    ui.close();
+                }
+            });
+            if !saved.is_empty() {
+                ui.separator();
+                chosen = chosen.take().or(show_named(ui, saved));
+            }
+        });
+        if button.clicked() {
+            self.name = self.suggested_name();
+        }
+        chosen
+    }
+
+    /// The parts of the scope in words.
+    fn suggested_name(&self) -> String {
+        let SelectedScope { range, tracks, filter } = &self.shown;
+        let time = range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
+        let tracks = (!tracks.is_all()).then(|| self.tracks.clone());
+        let filter = (!filter.is_empty()).then(|| filter.to_string());
+        time.into_iter().chain(tracks).chain(filter).collect::<Vec<_>>().join(" \u{b7} ")
     }
 
     /// The field of the filter; returns a valid filter that was typed.
     fn show_filter(&mut self, ui: &mut Ui, theme: &Theme) -> Option<String> {
         const FIELD_POINTS: f32 = 260.0;
-        let width = FIELD_POINTS.min((ui.available_width() - 40.0).max(60.0));
+        /// The room of the cross and of the button that saves.
+        const REST_POINTS: f32 = 140.0;
+        let width = FIELD_POINTS.min((ui.available_width() - REST_POINTS).max(60.0));
         // Escape is for the field first, and only then for the scope.
         let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
         let response = field::add(ui, &mut self.filter, |field| {
@@ -108,6 +155,28 @@ impl ScopeBar {
         self.error = Filter::parse(&self.filter).err().map(|error| error.to_string());
         self.error.is_none().then(|| self.filter.trim().to_owned())
     }
+}
+
+/// Saved scopes in a menu that is open: a click selects one, its cross forgets it.
+pub(crate) fn show_named(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
+    let mut chosen = None;
+    for (number, named) in saved.iter().enumerate() {
+        let name = shown(&named.name);
+        let short = shorten_middle(&name, LETTERS_MAX, |_| 1.0).unwrap_or_default();
+        ui.horizontal(|ui| {
+            if ui.button(on_screen(&short)).on_hover_text(tip(&named.name)).clicked() {
+                chosen = Some(ScopeCommand::Recall(number));
+                ui.close();
+            }
+            let label = format!("Forget the scope {name}");
+            let forgets = ui.add(egui::Button::new("\u{d7}").frame(false).small());
+            forgets.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            if forgets.on_hover_text(label).clicked() {
+                chosen = Some(ScopeCommand::Forget(number));
+            }
+        });
+    }
+    chosen
 }
 
 /// A part of the scope with its cross; returns whether that was clicked.

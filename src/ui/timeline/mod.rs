@@ -11,6 +11,7 @@ mod input;
 mod interaction;
 mod layout;
 mod minimap;
+pub(crate) mod named_scopes;
 mod navigation;
 mod overlays;
 mod pane;

@@ -6,7 +6,9 @@ use egui::Ui;
 
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
+use crate::model::TrackIdx;
 use crate::query::family;
+use crate::store::LaneIdx;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{NavigationStep, TimelineCommand};
 use crate::ui::settings::Navigation;
@@ -15,6 +17,14 @@ impl Timeline {
     /// Runs a command; returns work for the background.
     #[must_use]
     pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
+        // A drag changed the scope without a command.
+        self.view.note_scope(self.selection.scope());
+        let job = self.run(command);
+        self.view.note_scope(self.selection.scope());
+        job
+    }
+
+    fn run(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
         match command {
             TimelineCommand::ShowFileMoved(moved) => self.move_file(moved),
             TimelineCommand::Select(row) => self.select(row),
@@ -22,6 +32,7 @@ impl Timeline {
             TimelineCommand::ZoomToSpan => return self.show_span(),
             TimelineCommand::ShowTime(ts_ns) => self.show_time(ts_ns),
             TimelineCommand::ShowSlice(from_ns, to_ns) => self.show_slice(from_ns, to_ns),
+            TimelineCommand::ShowTrack(track) => return self.show_track(track),
             TimelineCommand::Step(step) => return self.step(step),
             TimelineCommand::Rows(command) => return self.change_rows(command),
             TimelineCommand::Scope(command) => self.change_scope(command),
@@ -52,8 +63,13 @@ impl Timeline {
             NavigationStep::ZoomIn => self.zoom(ZOOM),
             NavigationStep::ZoomOut => self.zoom(ZOOM.recip()),
             NavigationStep::Whole => self.show_all(),
-            NavigationStep::Back => self.view.back(),
-            NavigationStep::Forward => self.view.forward(),
+            NavigationStep::Back | NavigationStep::Forward => {
+                let is_back = step == NavigationStep::Back;
+                let scope = if is_back { self.view.back() } else { self.view.forward() };
+                if let Some(scope) = scope {
+                    self.selection.set_scope(scope, &self.snapshot);
+                }
+            }
             NavigationStep::Selection => return self.show_selection(),
             NavigationStep::Previous => return self.reveal_neighbour(false),
             NavigationStep::Next => return self.reveal_neighbour(true),
@@ -79,6 +95,7 @@ impl Timeline {
 
     /// Advances the flight and the glide before a frame.
     pub(super) fn advance(&mut self, ui: &Ui) {
+        self.view.note_scope(self.selection.scope());
         if let Some(down_px) = self.view.advance(ui) {
             self.scroll(down_px);
         }
@@ -115,6 +132,19 @@ impl Timeline {
         to.reveal(span.start_ns, span.end_ns());
         self.view.jump(to);
         if self.uncover(self.snapshot.lane(row.lane).track) {
+            self.scroll_to_row(row);
+            return None;
+        }
+        self.tracks.reveal_when_laid_out(row);
+        self.arrange()
+    }
+
+    /// Unfolds what hides a track and scrolls it into view. A filter that leaves it out is given up.
+    #[must_use]
+    fn show_track(&mut self, track: TrackIdx) -> Option<ArrangeJob> {
+        let lane = LaneIdx(self.snapshot.lanes_of(track).next()?);
+        let row = RowIdx { lane, row: 0 };
+        if self.uncover(track) {
             self.scroll_to_row(row);
             return None;
         }

@@ -1,8 +1,9 @@
 //! The state of a timeline that is saved for the next time its capture opens: the view, the arrangement of rows, the
-//! bookmarks.
+//! bookmarks, the named scopes.
 
 use serde::{Deserialize, Serialize};
 
+use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::scene::arrange::Arrangement;
@@ -26,6 +27,8 @@ pub struct SavedTimeline {
     pub(crate) ruler_origin: RulerOrigin,
     /// The colour scheme; `None` in files of versions that did not save it.
     pub(crate) color_by: Option<ColorBy>,
+    /// The scopes that the user has saved.
+    pub(crate) scopes: Vec<NamedScope>,
 }
 
 impl Timeline {
@@ -43,6 +46,7 @@ impl Timeline {
             marks: self.overlays.bookmarks().clone(),
             ruler_origin: self.overlays.ruler_origin(),
             color_by: Some(self.colors().by),
+            scopes: self.selection.saved().to_vec(),
         }
     }
 
@@ -52,6 +56,7 @@ impl Timeline {
         self.view.is_untouched()
             && *self.tracks.arrangement() == Arrangement::default()
             && self.overlays.bookmarks().all().is_empty()
+            && self.selection.saved().is_empty()
     }
 
     /// Restores a saved timeline; returns the layout to do in the background.
@@ -61,6 +66,8 @@ impl Timeline {
         if let Some(by) = saved.color_by {
             self.set_colors(Colors { by, ..self.colors() });
         }
+        *self.selection.saved_mut() = saved.scopes;
+        self.selection.saved_mut().truncate(NAMED_SCOPES_MAX);
         // The width of the screen is not known before the first frame.
         self.view.show_when_sized(saved.start_ns, saved.end_ns);
         self.tracks.restore(saved.arrangement, saved.scrolled_part);

@@ -2,6 +2,7 @@
 
 use super::interaction::ScopeDrag;
 use super::layout::TimelineLayout;
+use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use super::state::Timeline;
 use crate::model::{TrackIdx, TrackSet};
 use crate::query::filter::SpanPosition;
@@ -33,6 +34,9 @@ impl Timeline {
                 self.selection.toggle_tracks(&tracks, &self.snapshot);
             }
             ScopeCommand::Inside(row) => self.select_inside(row),
+            ScopeCommand::Save(name) => self.save_scope(&name),
+            ScopeCommand::Recall(number) => self.recall_scope(number),
+            ScopeCommand::Forget(number) => self.forget_scope(number),
         }
     }
 
@@ -49,6 +53,43 @@ impl Timeline {
             filter: format!("within:{position}").into(),
         };
         self.selection.set_scope(scope, &self.snapshot);
+    }
+
+    /// The scopes that the user has saved, the last one at the end.
+    #[must_use]
+    pub(crate) fn named_scopes(&self) -> &[NamedScope] {
+        self.selection.saved()
+    }
+
+    /// Saves the scope under a name, in place of one of the same name.
+    pub(super) fn save_scope(&mut self, name: &str) {
+        let named = NamedScope::new(name.trim(), self.selection.scope());
+        let saved = self.selection.saved_mut();
+        saved.retain(|other| other.name != named.name);
+        if saved.len() < NAMED_SCOPES_MAX && !named.name.is_empty() {
+            saved.push(named);
+        }
+    }
+
+    /// Selects a saved scope, and brings its time into view.
+    pub(super) fn recall_scope(&mut self, number: usize) {
+        let Some(named) = self.selection.saved().get(number) else { return };
+        let scope = named.to_scope(self.snapshot.tracks().tracks.len());
+        let range = scope.range;
+        self.selection.set_scope(scope, &self.snapshot);
+        self.view.note_scope(self.selection.scope());
+        if let Some((from_ns, to_ns)) = range {
+            let mut to = *self.view.target();
+            to.show_range(from_ns, to_ns);
+            self.view.jump(to);
+        }
+    }
+
+    pub(super) fn forget_scope(&mut self, number: usize) {
+        let saved = self.selection.saved_mut();
+        if number < saved.len() {
+            saved.remove(number);
+        }
     }
 
     /// The tracks of a group of rows.

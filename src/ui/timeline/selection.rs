@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::named_scopes::NamedScope;
 use crate::model::{ProcessIdx, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::scene::rows::GroupKind;
@@ -16,6 +17,8 @@ pub(super) struct Selection {
     scope: SelectedScope,
     /// The processes with a track in the scope, unless all tracks are in it.
     processes: FxHashSet<ProcessIdx>,
+    /// The scopes that the user has saved.
+    saved: Vec<NamedScope>,
 }
 
 impl Selection {
@@ -29,6 +32,14 @@ impl Selection {
 
     pub(super) fn scope(&self) -> &SelectedScope {
         &self.scope
+    }
+
+    pub(super) fn saved(&self) -> &[NamedScope] {
+        &self.saved
+    }
+
+    pub(super) fn saved_mut(&mut self) -> &mut Vec<NamedScope> {
+        &mut self.saved
     }
 
     /// The first nanosecond of the scope, and the first after it.

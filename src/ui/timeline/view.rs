@@ -1,9 +1,10 @@
-//! The view of a timeline: the viewport, its flight and glide, and the history of views.
+//! The view of a timeline: the viewport, its flight and glide, and the history of views with their scopes.
 
 use egui::Ui;
 
 use crate::scene::motion::{Flight, Glide, History};
 use crate::scene::viewport::Viewport;
+use crate::ui::questions::SelectedScope;
 use crate::ui::settings::Navigation;
 
 /// The viewport over the rows that scroll, with everything that moves it.
@@ -12,7 +13,10 @@ pub(super) struct ViewState {
     navigation: Navigation,
     flight: Option<Flight>,
     glide: Option<Glide>,
-    history: History,
+    /// Views with the scope that was selected.
+    history: History<(Viewport, SelectedScope)>,
+    /// The scope of the present view.
+    scope: SelectedScope,
     /// The time of the frame, in seconds.
     frame_s: f64,
     /// The range to show once the width of the canvas is known.
@@ -21,8 +25,8 @@ pub(super) struct ViewState {
 
 impl ViewState {
     pub(super) fn new(now: Viewport, navigation: Navigation) -> Self {
-        let history = History::default();
-        Self { now, navigation, flight: None, glide: None, history, frame_s: 0.0, to_show: None }
+        let (history, scope) = (History::default(), SelectedScope::default());
+        Self { now, navigation, flight: None, glide: None, history, scope, frame_s: 0.0, to_show: None }
     }
 
     pub(super) fn now(&self) -> &Viewport {
@@ -54,25 +58,47 @@ impl ViewState {
     /// Flies to a view and keeps the one before in the history.
     pub(super) fn jump(&mut self, to: Viewport) {
         if to != *self.target() {
-            self.history.leave(*self.target());
+            self.history.leave(self.place());
             self.fly(Some(to));
         }
     }
 
     /// Flies to a view that is part of a longer movement, such as repeated zooming.
     pub(super) fn nudge(&mut self, to: Viewport) {
-        self.history.moved(*self.target(), self.frame_s);
+        self.history.moved(self.place(), self.frame_s);
         self.fly(Some(to));
     }
 
-    pub(super) fn back(&mut self) {
-        let view = self.history.back(*self.target());
-        self.fly(view);
+    /// The view that is shown, or flown to, with its scope.
+    fn place(&self) -> (Viewport, SelectedScope) {
+        (*self.target(), self.scope.clone())
     }
 
-    pub(super) fn forward(&mut self) {
-        let view = self.history.forward(*self.target());
-        self.fly(view);
+    /// Takes note of the scope. One that was changed enters the history with its view; changes in a row are one.
+    pub(super) fn note_scope(&mut self, scope: &SelectedScope) {
+        if self.scope != *scope {
+            self.history.moved(self.place(), self.frame_s);
+            self.scope = scope.clone();
+        }
+    }
+
+    /// Flies to the view before; returns its scope, if there is a view before.
+    pub(super) fn back(&mut self) -> Option<SelectedScope> {
+        let place = self.history.back(self.place());
+        self.return_to(place)
+    }
+
+    /// Flies to the view that was gone back from; returns its scope, if there is one.
+    pub(super) fn forward(&mut self) -> Option<SelectedScope> {
+        let place = self.history.forward(self.place());
+        self.return_to(place)
+    }
+
+    fn return_to(&mut self, place: Option<(Viewport, SelectedScope)>) -> Option<SelectedScope> {
+        let (view, scope) = place?;
+        self.fly(Some(view));
+        self.scope = scope.clone();
+        Some(scope)
     }
 
     /// Follows the pointer, without a flight.
@@ -80,7 +106,7 @@ impl ViewState {
         if to != self.now {
             self.finish_flight();
             self.glide = None;
-            self.history.moved(self.now, self.frame_s);
+            self.history.moved((self.now, self.scope.clone()), self.frame_s);
             self.now = to;
             ui.ctx().request_repaint();
         }

@@ -1,0 +1,89 @@
+//! Named scopes: parts of the trace that the user has saved. They are kept with the state of the trace.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{TrackIdx, TrackSet};
+use crate::ui::questions::SelectedScope;
+
+/// The most scopes of one trace: as many as a menu shows.
+pub(crate) const NAMED_SCOPES_MAX: usize = 50;
+
+/// The most letters of a name.
+const NAME_LETTERS_MAX: usize = 200;
+
+/// A scope with its name, as a file keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct NamedScope {
+    pub(crate) name: String,
+    range: Option<(i64, i64)>,
+    /// Runs of neighbouring tracks, the first and the last of each; `None`: all tracks.
+    tracks: Option<Vec<(u32, u32)>>,
+    filter: String,
+}
+
+impl NamedScope {
+    pub(super) fn new(name: &str, scope: &SelectedScope) -> Self {
+        let tracks = (!scope.tracks.is_all()).then(|| {
+            let mut runs: Vec<(u32, u32)> = Vec::new();
+            for TrackIdx(track) in scope.tracks.iter() {
+                match runs.last_mut() {
+                    Some((_, last)) if *last + 1 == track => *last = track,
+                    Some(_) | None => runs.push((track, track)),
+                }
+            }
+            runs
+        });
+        let name = name.chars().take(NAME_LETTERS_MAX).collect();
+        Self { name, range: scope.range, tracks, filter: scope.filter.to_string() }
+    }
+
+    /// The scope in a trace of so many tracks. A file may have been changed by hand.
+    pub(super) fn to_scope(&self, tracks: usize) -> SelectedScope {
+        let is_member = |runs: &[(u32, u32)], TrackIdx(track): TrackIdx| {
+            let after = runs.partition_point(|(first, _)| *first <= track);
+            after.checked_sub(1).is_some_and(|run| track <= runs[run].1)
+        };
+        let tracks = match &self.tracks {
+            None => TrackSet::ALL,
+            Some(runs) => TrackSet::from_fn(tracks, |track| is_member(runs, track)),
+        };
+        let is_valid = crate::query::filter::Filter::parse(&self.filter).is_ok();
+        SelectedScope {
+            range: self.range.filter(|(from_ns, to_ns)| from_ns < to_ns),
+            tracks: if tracks.is_empty() { TrackSet::ALL } else { tracks },
+            filter: if is_valid { self.filter.as_str().into() } else { "".into() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_saved_scope_comes_back_as_it_was(
+            tracks in prop::option::of(prop::collection::btree_set(0u32..200, 1..40)),
+            range in prop::option::of((-50i64..50, 51i64..100)),
+        ) {
+            let tracks = match &tracks {
+                None => TrackSet::ALL,
+                Some(tracks) => tracks.iter().copied().map(TrackIdx).collect(),
+            };
+            let scope = SelectedScope { range, tracks, filter: "dur>1ms".into() };
+            let text = serde_json::to_string(&NamedScope::new("name", &scope)).unwrap();
+            let named: NamedScope = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(named.to_scope(200), scope);
+        }
+    }
+
+    #[test]
+    fn what_was_changed_by_hand_selects_no_nonsense() {
+        let text = r#"{"name":"x","range":[5,5],"tracks":[[9,2],[900,4000000000]],"filter":"dur>soon"}"#;
+        let named: NamedScope = serde_json::from_str(text).unwrap();
+        assert!(named.to_scope(20).is_whole());
+    }
+}
