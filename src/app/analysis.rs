@@ -10,6 +10,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::query::Snapshot;
+use crate::query::counters::counters;
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
@@ -152,7 +153,26 @@ fn answer(
             let scope = Scope { with_charts: true, ..scope.with_filter(snapshot, &text) };
             Some(Answer::Hits(search(snapshot, &scope, cancel, progress)?))
         }
-        Question::Page(first, count) => hits.map(|hits| Answer::Page(first, hits.page(first, count))),
+        Question::Page(of, first, count) => hits.map(|hits| Answer::Page(of, first, hits.page(first, count))),
+        Question::Spans { scope, with_instants } => {
+            let scope = scope.with_filter(snapshot, "");
+            let scope = if with_instants { scope } else { scope.spans() };
+            Some(Answer::Spans(search(snapshot, &scope, cancel, progress)?))
+        }
+        Question::Longest(scope, count) => {
+            let scope = scope.with_filter(snapshot, "");
+            Some(Answer::Longest(Arc::new(longest(snapshot, &scope, count, cancel)?)))
+        }
+        Question::Counters(scope) => {
+            let scope = scope.with_filter(snapshot, "");
+            Some(Answer::Counters(Arc::new(counters(snapshot, &scope, cancel, progress)?)))
+        }
+        Question::NumberOf(row) => hits.map(|hits| {
+            let start_ns = snapshot.row(row).start_ns;
+            let mut tied = (0u64..).zip(hits.from(start_ns).take_while(|hit| hit.start_ns == start_ns));
+            let before = tied.find(|(_, hit)| hit.row == row).map(|(before, _)| before);
+            Answer::NumberOf(row, before.map(|before| hits.rank(start_ns) + before))
+        }),
         Question::Neighbour { forward, from: (ts_ns, row) } => hits.map(|hits| {
             let hit = if forward { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
             Answer::Neighbour(hit.map(|hit| {

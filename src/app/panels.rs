@@ -19,7 +19,7 @@ use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::{Dock, DockHead};
 use crate::ui::panels::dock_panel::PanelView;
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
-use crate::ui::questions::{Answer, Question, QuestionKind};
+use crate::ui::questions::{Answer, HitsOf, Question, QuestionKind};
 use crate::ui::timeline::state::Timeline;
 use set::PanelSet;
 
@@ -108,7 +108,8 @@ impl Panels {
 
     /// A span was selected on the timeline: its details come to the front.
     pub(super) fn select(&mut self) {
-        if self.dock.active(&self.open_tabs) != Some(Panel::Search) || !self.set.search.shows_beside() {
+        let active = self.dock.active(&self.open_tabs);
+        if !active.is_some_and(|panel| self.set.get_mut(panel).shows_details()) {
             self.dock.activate(Panel::Details);
         }
     }
@@ -231,7 +232,12 @@ impl Panels {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
-            Answer::Page(first, hits) => set.search.take_page(first, hits),
+            Answer::Page(HitsOf::Search, first, hits) => set.search.take_page(first, hits),
+            Answer::Page(HitsOf::Spans, first, hits) => set.spans.take_page(first, hits),
+            Answer::Spans(hits) => set.spans.take_hits(hits),
+            Answer::Longest(hits) => set.spans.take_longest(hits),
+            Answer::Counters(counters) => set.counters.take_counters(counters, timeline.snapshot()),
+            Answer::NumberOf(row, number) => set.spans.take_number(row, number),
             Answer::Neighbour(found) => return set.search.take_neighbour(found),
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(totals) => set.statistics.take_totals(totals, timeline.snapshot()),
@@ -250,7 +256,11 @@ impl Panels {
 
     fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &TabWake) {
         let id = self.next_id();
-        self.analysis.ask(id, question, snapshot, self.set.search.hits(), wake);
+        let hits = match question.kind() {
+            QuestionKind::SpanPage | QuestionKind::NumberOf => self.set.spans.hits(),
+            _ => self.set.search.hits(),
+        };
+        self.analysis.ask(id, question, snapshot, hits, wake);
     }
 
     fn next_id(&mut self) -> TaskId {
@@ -261,12 +271,11 @@ impl Panels {
 
 /// The scope bar, where something is selected.
 fn show_scope(ui: &mut Ui, frame: egui::Frame, bar: &mut ScopeBar, view: &PanelView<'_>) -> Vec<Command> {
-    let scope = view.scope();
-    if scope.is_whole() {
+    if view.scope().is_whole() {
         return Vec::new();
     }
     let panel = egui::Panel::bottom("scope").resizable(false).exact_size(SCOPE_BAR_POINTS).frame(frame);
-    panel.show(ui, |ui| bar.show(ui, view.snapshot(), scope, view.context.theme)).inner
+    panel.show(ui, |ui| bar.show(ui, view.timeline, view.context.theme)).inner
 }
 
 /// The tabs of the panels that are open and have anything to show.

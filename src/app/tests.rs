@@ -178,8 +178,10 @@ impl Session {
     pub(super) fn finish_tasks(&mut self) {
         loop {
             let event = self.events.recv_timeout(Duration::from_secs(30)).expect("the work answers");
-            let ends =
-                |event: &TabEvent| matches!(event, TabEvent::Loaded(..) | TabEvent::Exported(..) | TabEvent::Wrote(..));
+            let ends = |event: &TabEvent| {
+                use TabEvent::{Exported, Loaded, TableWritten, Wrote};
+                matches!(event, Loaded(..) | Exported(..) | TableWritten(..) | Wrote(..))
+            };
             let is_last = matches!(&event, TaskEvent::OfTab(_, event) if ends(event));
             self.app.handle(event);
             if is_last {

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
     }
 
-    /// What a shell makes of a word: its bytes.
+    /// The bytes that a shell makes of a word.
     #[cfg(unix)]
     fn read_by_shell(word: &str) -> Vec<u8> {
         let output = std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output();

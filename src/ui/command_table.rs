@@ -278,6 +278,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Statistics))
     }),
+    entry(Menu::View, "Spans", &[ctrl(Key::L)], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Spans))),
+    entry(Menu::View, "Counters", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
     entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Flame))
     }),

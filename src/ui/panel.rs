@@ -5,6 +5,8 @@
 pub enum Panel {
     Details,
     Statistics,
+    Spans,
+    Counters,
     Flame,
     Search,
 }
@@ -12,7 +14,7 @@ pub enum Panel {
 impl Panel {
     /// All panels in the order of their tabs. The length is that of the enum as long as `Search` is its last variant.
     pub(crate) const ALL: [Self; Self::Search as usize + 1] =
-        [Self::Details, Self::Statistics, Self::Flame, Self::Search];
+        [Self::Details, Self::Statistics, Self::Spans, Self::Counters, Self::Flame, Self::Search];
 
     /// The title of the tab.
     #[must_use]
@@ -20,6 +22,8 @@ impl Panel {
         match self {
             Self::Details => "Details",
             Self::Statistics => "Statistics",
+            Self::Spans => "Spans",
+            Self::Counters => "Counters",
             Self::Flame => "Flame graph",
             Self::Search => "Search",
         }
@@ -31,6 +35,8 @@ impl Panel {
         match self {
             Self::Details => "details",
             Self::Statistics => "statistics",
+            Self::Spans => "spans",
+            Self::Counters => "counters",
             Self::Flame => "flame-graph",
             Self::Search => "hits",
         }

@@ -7,6 +7,7 @@ use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
 use crate::model::{NameIdx, TrackSet};
 use crate::query::Snapshot;
+use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
@@ -62,8 +63,16 @@ impl SelectedScope {
 pub(crate) enum Question {
     /// All rows of a scope that pass a filter.
     Search(String, SelectedScope),
-    /// Hits from a number on, and how many at most.
-    Page(u64, usize),
+    /// Rows of an answer from a number on, and how many at most.
+    Page(HitsOf, u64, usize),
+    /// All spans of a scope in order of time, with instants and samples if they are wanted.
+    Spans { scope: SelectedScope, with_instants: bool },
+    /// The longest spans of a scope, so many at most.
+    Longest(SelectedScope, usize),
+    /// The counters of a scope.
+    Counters(SelectedScope),
+    /// The number of a row among the spans of [`Question::Spans`].
+    NumberOf(RowIdx),
     /// The hit after a place in time, or before it.
     Neighbour {
         /// Whether to find the hit after `from`, or the one before.
@@ -88,6 +97,11 @@ pub(crate) enum Question {
 pub enum QuestionKind {
     Search,
     Page,
+    Spans,
+    SpanPage,
+    Longest,
+    Counters,
+    NumberOf,
     Neighbour,
     Totals,
     Name,
@@ -96,11 +110,25 @@ pub enum QuestionKind {
     Pixels,
 }
 
+/// An answer that comes in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HitsOf {
+    Search,
+    Spans,
+}
+
 #[derive(Debug, Clone)]
 pub enum Answer {
     Hits(Hits),
-    /// To [`Question::Page`]: the number of the first, and the hits.
-    Page(u64, Vec<Hit>),
+    /// To [`Question::Page`]: the number of the first, and the rows.
+    Page(HitsOf, u64, Vec<Hit>),
+    Spans(Hits),
+    /// To [`Question::Longest`], from the longest.
+    Longest(Arc<Vec<Hit>>),
+    /// In the order of tracks.
+    Counters(Arc<Vec<CounterStats>>),
+    /// The number of a row, if it is among the spans.
+    NumberOf(RowIdx, Option<u64>),
     /// To [`Question::Neighbour`], with its number.
     Neighbour(Option<(u64, Hit)>),
     /// The answer to [`Question::Totals`], by name.
@@ -127,7 +155,12 @@ impl Question {
     pub(crate) fn kind(&self) -> QuestionKind {
         match self {
             Self::Search(..) => QuestionKind::Search,
-            Self::Page(..) => QuestionKind::Page,
+            Self::Page(HitsOf::Search, ..) => QuestionKind::Page,
+            Self::Page(HitsOf::Spans, ..) => QuestionKind::SpanPage,
+            Self::Spans { .. } => QuestionKind::Spans,
+            Self::Longest(..) => QuestionKind::Longest,
+            Self::Counters(_) => QuestionKind::Counters,
+            Self::NumberOf(_) => QuestionKind::NumberOf,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Totals(_) => QuestionKind::Totals,
             Self::Name(..) => QuestionKind::Name,

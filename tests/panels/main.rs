@@ -3,6 +3,7 @@
 
 mod controls;
 mod copied;
+mod counters;
 mod dock;
 mod files;
 mod finding;
@@ -12,4 +13,5 @@ mod menus;
 mod names;
 mod scope;
 mod session;
+mod spans;
 mod tables;

@@ -1,9 +1,11 @@
 //! The panels of the dock, each registered once: with a field and an arm. All else goes through their trait.
 
 use crate::ui::panel::Panel;
+use crate::ui::panels::counters::CountersPanel;
 use crate::ui::panels::dock_panel::{DetailsTab, DockPanel};
 use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::search::SearchPanel;
+use crate::ui::panels::spans::SpansPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
 
 /// The panels of a tab.
@@ -11,6 +13,8 @@ use crate::ui::panels::statistics::StatisticsPanel;
 pub(super) struct PanelSet {
     pub(super) details: DetailsTab,
     pub(super) statistics: StatisticsPanel,
+    pub(super) spans: SpansPanel,
+    pub(super) counters: CountersPanel,
     pub(super) flame: FlamePanel,
     pub(super) search: SearchPanel,
 }
@@ -20,6 +24,8 @@ impl PanelSet {
         match panel {
             Panel::Details => &mut self.details,
             Panel::Statistics => &mut self.statistics,
+            Panel::Spans => &mut self.spans,
+            Panel::Counters => &mut self.counters,
             Panel::Flame => &mut self.flame,
             Panel::Search => &mut self.search,
         }

@@ -47,6 +47,11 @@ pub(crate) trait DockPanel {
         true
     }
 
+    /// Whether the last frame showed the details of the selected span in this panel, too.
+    fn shows_details(&self) -> bool {
+        false
+    }
+
     /// A count after the title of the tab; empty where there is none.
     fn count(&self) -> String {
         String::new()

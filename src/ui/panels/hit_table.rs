@@ -1,6 +1,8 @@
 //! Rows of the trace as a file has them: those of a search, or a list. Read one after another, so that a billion take no
 //! more memory than ten.
 
+use std::sync::Arc;
+
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::SinkError;
@@ -18,10 +20,36 @@ const COLUMNS: [&str; 11] =
 /// Rows between two looks at the request to stop.
 const ROWS_BETWEEN_CHECKS: u64 = 4096;
 
-/// The rows to write in order of time, and the trace that they are of.
+/// The rows to write, and the trace that they are of.
 pub(super) struct HitTable {
     pub(super) snapshot: Snapshot,
-    pub(super) hits: Hits,
+    pub(super) rows: HitTableRows,
+}
+
+/// Rows that are read one after another, or that are at hand.
+pub(super) enum HitTableRows {
+    /// In order of time.
+    Hits(Hits),
+    List(Arc<Vec<Hit>>),
+}
+
+impl HitTable {
+    fn write_all(
+        &self,
+        hits: impl Iterator<Item = Hit>,
+        table: &mut ValueWriter<'_>,
+        cancel: &Cancel,
+        progress: &Progress,
+    ) -> Result<(), SinkError> {
+        for (number, hit) in (0u64..).zip(hits) {
+            if number % ROWS_BETWEEN_CHECKS == 0 {
+                cancel.check()?;
+                progress.advance(if number == 0 { 0 } else { ROWS_BETWEEN_CHECKS });
+            }
+            table.row(&values(&self.snapshot, &hit))?;
+        }
+        Ok(())
+    }
 }
 
 impl TableSource for HitTable {
@@ -30,18 +58,17 @@ impl TableSource for HitTable {
     }
 
     fn rows(&self) -> u64 {
-        self.hits.total()
+        match &self.rows {
+            HitTableRows::Hits(hits) => hits.total(),
+            HitTableRows::List(hits) => hits.len() as u64,
+        }
     }
 
     fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
-        for (number, hit) in (0u64..).zip(self.hits.from(i64::MIN)) {
-            if number % ROWS_BETWEEN_CHECKS == 0 {
-                cancel.check()?;
-                progress.advance(if number == 0 { 0 } else { ROWS_BETWEEN_CHECKS });
-            }
-            table.row(&values(&self.snapshot, &hit))?;
+        match &self.rows {
+            HitTableRows::Hits(hits) => self.write_all(hits.from(i64::MIN), table, cancel, progress),
+            HitTableRows::List(hits) => self.write_all(hits.iter().copied(), table, cancel, progress),
         }
-        Ok(())
     }
 }
 

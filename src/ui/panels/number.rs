@@ -5,13 +5,16 @@ use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, Painter, Rect, pos2};
 
 use crate::base::time::grouped_digits;
+use crate::scene::counters::value_text;
 
 /// A number of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TableNumber {
     Count(u64),
     /// A duration; the unit is the nanosecond.
     Duration(u128),
+    /// A value of a counter, whose unit is not known.
+    Value(f64),
     /// A part of a whole, both in the same unit.
     Share {
         part: u128,
@@ -52,6 +55,7 @@ impl TableNumber {
         match self {
             Self::Count(count) => grouped_digits(count),
             Self::Duration(ns) => format!("{} ns", grouped_digits(saturated(ns))),
+            Self::Value(value) => value.to_string(),
             Self::Share { part, whole } => {
                 format!("{} of {}", grouped_digits(saturated(part)), grouped_digits(saturated(whole)))
             }
@@ -64,6 +68,7 @@ impl TableNumber {
         match self {
             Self::Count(count) => count.to_string(),
             Self::Duration(ns) => ns.to_string(),
+            Self::Value(value) => value.to_string(),
             Self::Share { part, whole } => format!("{:.6}", fraction(part, whole)),
         }
     }
@@ -73,6 +78,7 @@ impl TableNumber {
         match self {
             Self::Count(count) => Parts { whole: grouped_digits(count), fraction: String::new(), unit: "" },
             Self::Duration(ns) => duration_parts(ns),
+            Self::Value(value) => value_parts(value),
             Self::Share { whole: 0, .. } => Parts { whole: "-".to_owned(), fraction: String::new(), unit: "%" },
             Self::Share { part, whole } => {
                 let thousandths = part.saturating_mul(1000) / whole;
@@ -94,6 +100,7 @@ impl TableNumber {
         let (fraction_points, unit_points) = match self {
             Self::Count(_) => (0.0, 0.0),
             Self::Duration(_) => (width(FRACTION_MAX), width(UNIT_MAX) + UNIT_GAP),
+            Self::Value(_) => (width(".00"), width("M") + UNIT_GAP),
             Self::Share { .. } => (width(".0"), width("%") + UNIT_GAP),
         };
         let (whole_points, used_points) = (width(&whole), width(&fraction));
@@ -120,6 +127,23 @@ fn duration_parts(ns: u128) -> Parts {
     let thousandths = format!(".{:03}", ns % unit_ns * 1000 / unit_ns);
     let fraction = if decimals == 0 { String::new() } else { thousandths[..=decimals].to_owned() };
     Parts { whole: grouped_digits(saturated(whole)), fraction, unit }
+}
+
+/// As the timeline shows values, and small ones by their power of ten: a rate of 0.0003 is not none.
+fn value_parts(value: f64) -> Parts {
+    if value != 0.0 && value.abs() < 0.01 {
+        return Parts { whole: format!("{value:.2e}"), fraction: String::new(), unit: "" };
+    }
+    let text = value_text(value);
+    let (digits, unit) = match text.chars().last() {
+        Some('T') => (&text[..text.len() - 1], "T"),
+        Some('G') => (&text[..text.len() - 1], "G"),
+        Some('M') => (&text[..text.len() - 1], "M"),
+        Some('k') => (&text[..text.len() - 1], "k"),
+        _ => (&*text, ""),
+    };
+    let point = digits.find('.').unwrap_or(digits.len());
+    Parts { whole: digits[..point].to_owned(), fraction: digits[point..].to_owned(), unit }
 }
 
 /// A part of a whole, from 0 to 1.
@@ -153,6 +177,16 @@ mod tests {
         ] {
             assert_eq!(TableNumber::Duration(ns).text(), text, "{ns}");
         }
+    }
+
+    #[test]
+    fn values_have_a_letter_for_a_power_of_a_thousand_and_small_ones_are_not_nothing() {
+        for (value, text) in
+            [(3.0, "3"), (-2.5, "-2.5"), (12_345.0, "12.35 k"), (9_999.0, "9999"), (0.0003, "3.00e-4"), (0.0, "0")]
+        {
+            assert_eq!(TableNumber::Value(value).text(), text);
+        }
+        assert_eq!(TableNumber::Value(0.1).copied(), "0.1");
     }
 
     #[test]

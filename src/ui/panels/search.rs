@@ -1,50 +1,23 @@
 //! Search: a field with the number of hits, a list of them in order of time, and buttons to the next hit and the one
-//! before. The list has no end and is never built: a page of it is loaded when it comes into view.
-
-use std::borrow::Cow;
+//! before.
 
 use egui::{Key, Modifiers, RichText, Ui};
 
-use super::PanelContext;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::hit_table::HitTable;
-use super::number::TableNumber;
-use super::table::{Rows, TableCell, TableColumn, TableView};
-use super::value_menu::PanelValue;
+use super::hit_list::{COLUMNS, HitList, ListRows};
+use super::hit_table::{HitTable, HitTableRows};
 use crate::base::progress::Progress;
-use crate::base::time::{duration_text, grouped_digits, seconds_text};
+use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
-use crate::query::filter::{Filter, quoted};
+use crate::query::filter::Filter;
 use crate::query::search::{Hit, Hits};
-use crate::scene::labels::shown;
-use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
-use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
-use crate::ui::questions::{Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
-
-/// The name of the table among the layouts that are kept.
-const TABLE: &str = "hits";
-
-/// The height of a row, in points.
-const ROW_POINTS: f32 = 19.0;
-
-/// Below this width of the dock, the hits have all of it.
-const BESIDE_POINTS: f32 = 900.0;
-
-/// The columns of the table. Hits are in order of time and come in pages, so that no other order is at hand.
-const COLUMNS: [TableColumn; 4] = [
-    TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: false },
-    TableColumn { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
-    TableColumn { title: "Start", width: 120.0, is_number: true, is_sortable: false },
-    TableColumn { title: "Track", width: 140.0, is_number: false, is_sortable: false },
-];
-
-/// The hits of a page: more than a list on the largest screen shows, so that one notch of the wheel stays in it.
-const PAGE_HITS: usize = 200;
 
 /// The search field, its hits and the list of them.
 #[derive(Debug)]
@@ -53,15 +26,12 @@ pub(crate) struct SearchPanel {
     focuses: bool,
     error: Option<String>,
     hits: Option<Hits>,
-    table: TableView,
-    page: (u64, Vec<Hit>),
-    asked: Option<u64>,
+    list: HitList,
     /// The hit that was gone to last, with its number.
     current: Option<(u64, Hit)>,
     /// The question to ask when the hits are there: a fast typist presses Enter before that.
     awaits_hits: Option<Question>,
     scope: SelectedScope,
-    shows_beside: bool,
 }
 
 impl Default for SearchPanel {
@@ -71,13 +41,10 @@ impl Default for SearchPanel {
             focuses: false,
             error: None,
             hits: None,
-            table: TableView::new(TABLE, ROW_POINTS, None),
-            page: (0, Vec::new()),
-            asked: None,
+            list: HitList::new("hits", None),
             current: None,
             awaits_hits: None,
             scope: SelectedScope::default(),
-            shows_beside: false,
         }
     }
 }
@@ -106,12 +73,6 @@ impl SearchPanel {
         (self.hits, self.current, self.awaits_hits) = (None, None, None);
     }
 
-    /// Whether the last frame had room for details beside the hits.
-    #[must_use]
-    pub(crate) fn shows_beside(&self) -> bool {
-        self.shows_beside
-    }
-
     /// The reason why there is no hit, with the one thing to do. The bar says what is wrong with a filter.
     #[must_use]
     fn absence(&self) -> Option<&'static str> {
@@ -134,22 +95,21 @@ impl SearchPanel {
     /// Takes the hits; returns the question that waited for them.
     pub(crate) fn take_hits(&mut self, hits: Hits) -> Option<Question> {
         self.hits = Some(hits);
-        (self.page, self.asked, self.current) = ((0, Vec::new()), None, None);
-        self.table.reveal(0);
+        self.current = None;
+        self.list.restart();
         self.awaits_hits.take()
     }
 
     /// Takes the hits from the `first` on, for the list.
     pub(crate) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
-        self.page = (first, hits);
-        self.asked = None;
+        self.list.take_page(first, hits);
     }
 
     /// Takes a hit with its number, and returns its row.
     pub(crate) fn take_neighbour(&mut self, hit: Option<(u64, Hit)>) -> Option<RowIdx> {
         let (number, hit) = hit?;
         self.current = Some((number, hit));
-        self.table.reveal(number);
+        self.list.reveal(number);
         Some(hit.row)
     }
 
@@ -253,38 +213,6 @@ impl SearchPanel {
         };
         (hits.total() > 0).then_some(question)
     }
-
-    /// The hits in all of the room that is left.
-    fn show_list(
-        &mut self,
-        ui: &mut Ui,
-        snapshot: &Snapshot,
-        absence: Option<&str>,
-        context: PanelContext<'_>,
-    ) -> Vec<Command> {
-        let total = self.hits.as_ref().map_or(0, Hits::total);
-        let current = self.current.map(|(number, _)| number);
-        let mut rows = HitRows { total, page: &self.page, current, snapshot };
-        let look = context.table(TABLE, absence.filter(|_| total == 0));
-        let mut shown = self.table.show(ui, &COLUMNS, &mut rows, &look);
-        if let Some(row) = shown.missing {
-            self.ask_page(row, &mut shown.commands);
-        }
-        if let Some((number, hit)) = shown.clicked.and_then(|row| Some((row, hit_at(&self.page, row)?))) {
-            self.current = Some((number, hit));
-            shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
-        }
-        shown.commands
-    }
-
-    fn ask_page(&mut self, row: u64, commands: &mut Vec<Command>) {
-        if self.asked.is_none() {
-            // Some before, for the wheel.
-            let first = row.saturating_sub(PAGE_HITS as u64 / 4);
-            self.asked = Some(first);
-            commands.push(Command::Panel(PanelCommand::Ask(Question::Page(first, PAGE_HITS))));
-        }
-    }
 }
 
 impl DockPanel for SearchPanel {
@@ -299,13 +227,17 @@ impl DockPanel for SearchPanel {
         }
     }
 
+    fn shows_details(&self) -> bool {
+        self.list.shows_beside()
+    }
+
     fn tools(&self) -> PanelTools {
         let has_hits = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
         PanelTools { exports: has_hits, has_command: self.hits.is_some(), ..PanelTools::default() }
     }
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        Some(Box::new(HitTable { snapshot: snapshot.clone(), hits: self.hits.clone()? }))
+        Some(Box::new(HitTable { snapshot: snapshot.clone(), rows: HitTableRows::Hits(self.hits.clone()?) }))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
@@ -316,110 +248,11 @@ impl DockPanel for SearchPanel {
         self.hits.as_ref().map(|hits| grouped_digits(hits.total())).unwrap_or_default()
     }
 
-    /// The hits, and beside them the details of the one that was gone to, where there is room.
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence() };
-        let place = ui.available_rect_before_wrap();
-        self.shows_beside = place.width() > BESIDE_POINTS;
-        let Some(details) = view.details.filter(|_| self.shows_beside) else {
-            return self.show_list(ui, view.snapshot(), absence, view.context);
-        };
-        let mut commands = Vec::new();
-        let list = place.with_max_x(place.left() + place.width() * 0.45);
-        ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
-            commands.extend(self.show_list(ui, view.snapshot(), absence, view.context));
-        });
-        let beside = place.with_min_x(list.right() + 14.0);
-        ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
-            commands.extend(details.show(ui, view.context.theme));
-        });
-        commands
-    }
-}
-
-/// A hit, if it is in the page.
-fn hit_at((first, hits): &(u64, Vec<Hit>), number: u64) -> Option<Hit> {
-    hits.get(usize::try_from(number.checked_sub(*first)?).ok()?).copied()
-}
-
-/// The hits as rows of a table: those of one page are at hand.
-struct HitRows<'a> {
-    total: u64,
-    page: &'a (u64, Vec<Hit>),
-    current: Option<u64>,
-    snapshot: &'a Snapshot,
-}
-
-impl HitRows<'_> {
-    fn name(&self, hit: &Hit) -> Cow<'_, str> {
-        shown(self.snapshot.names().get(hit.name).text)
-    }
-
-    fn track(&self, hit: &Hit) -> String {
-        track_title(self.snapshot.track(self.snapshot.lane(hit.row.lane).track)).0
-    }
-
-    fn start(&self, hit: &Hit) -> String {
-        seconds_text(hit.start_ns.saturating_sub(self.snapshot.start_ns()))
-    }
-}
-
-impl Rows for HitRows<'_> {
-    fn count(&self) -> u64 {
-        self.total
-    }
-
-    fn is_loaded(&self, row: u64) -> bool {
-        hit_at(self.page, row).is_some()
-    }
-
-    fn is_chosen(&self, row: u64) -> bool {
-        self.current == Some(row)
-    }
-
-    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
-        let Some(hit) = hit_at(self.page, row) else { return TableCell::Empty };
-        match column {
-            0 => TableCell::Text(self.name(&hit)),
-            1 if hit.dur_ns > 0 => TableCell::Number(TableNumber::Duration(hit.dur_ns.into())),
-            2 => TableCell::Text(format!("{} s", self.start(&hit)).into()),
-            3 => TableCell::Text(self.track(&hit).into()),
-            _ => TableCell::Empty,
-        }
-    }
-
-    fn spoken(&self, row: u64) -> String {
-        let Some(hit) = hit_at(self.page, row) else { return String::new() };
-        let (name, track, start) = (self.name(&hit), self.track(&hit), self.start(&hit));
-        let dur = if hit.dur_ns > 0 { format!(", {}", duration_text(hit.dur_ns)) } else { String::new() };
-        format!("{name}, {track}, at {start} s{dur}")
-    }
-
-    fn value(&self, row: u64, column: usize) -> PanelValue {
-        let Some(hit) = hit_at(self.page, row) else { return PanelValue::default() };
-        let title = COLUMNS[column].title;
-        match column {
-            0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
-            1 if hit.dur_ns > 0 => {
-                PanelValue::new(title, hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns))
-            }
-            2 => PanelValue::new(title, self.start(&hit)),
-            3 => {
-                let track = self.track(&hit);
-                let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
-                let filter = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
-                PanelValue { filter, ..PanelValue::new(title, track) }
-            }
-            _ => PanelValue::new(title, ""),
-        }
-    }
-
-    fn summary(&self, first: u64, in_view: u64) -> String {
-        match self.total {
-            0 => "No hits".to_owned(),
-            total => format!("Hits {} to {} of {total}", first + 1, (first + in_view).min(total)),
-        }
+        let total = self.hits.as_ref().map_or(0, Hits::total);
+        self.list.show(ui, view, &COLUMNS, ListRows::Paged(total, HitsOf::Search), absence)
     }
 }
 

@@ -1,16 +1,17 @@
 //! Tables: names on the left, numbers on the right, a head that sorts, columns that the user resizes. Only the rows in
 //! view are read and painted, so that a million rows scroll like ten.
 
+mod cells;
 mod columns;
 mod copy;
 mod marks;
 
 use std::borrow::Cow;
 
+use cells::{paint_cell, paint_text, tip_of};
 use columns::{choose_columns, visible};
-use egui::{Align2, FontId, Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Id, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use super::elided::{elided, tip};
 use super::number::TableNumber;
 use super::table_keys::{RowMove, copies, hold, take_steps};
 use super::value_menu::{self, PanelValue};
@@ -19,7 +20,6 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
-use crate::ui::widgets::reading_order::on_screen;
 
 /// The height of a head, in points.
 const HEAD_POINTS: f32 = 19.0;
@@ -44,7 +44,7 @@ pub(crate) struct TableColumn {
 }
 
 /// The content of a cell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TableCell<'a> {
     Empty,
     Text(Cow<'a, str>),
@@ -134,6 +134,7 @@ pub(crate) struct TableView {
     /// The row at the top, with the part of it that has scrolled away.
     top: f64,
     to_reveal: Option<u64>,
+    last_shown: Option<u64>,
     menu: Option<OpenMenu>,
 }
 
@@ -167,6 +168,7 @@ impl TableView {
             is_restored: false,
             top: 0.0,
             to_reveal: None,
+            last_shown: None,
             menu: None,
         }
     }
@@ -181,6 +183,12 @@ impl TableView {
     #[must_use]
     pub(crate) fn copied(&self, columns: &[TableColumn], rows: &dyn Rows, cells: Cells) -> String {
         copy::all(rows, columns, &visible(columns, &self.layout), cells)
+    }
+
+    /// The last row that the last frame showed.
+    #[must_use]
+    pub(crate) fn last_shown(&self) -> Option<u64> {
+        self.last_shown
     }
 
     /// Brings a row into the middle of the view with the next frame.
@@ -360,6 +368,7 @@ impl TableView {
         self.clamp(in_view, count);
         self.step(ui, painting, in_view, rows, shown);
         let first = self.top as u64;
+        self.last_shown = None;
         list.widget_info(|| WidgetInfo::labeled(Role::List, true, rows.summary(first, in_view as u64)));
         for slot in 0..slot_count(in_view) {
             let row = first + slot;
@@ -375,6 +384,7 @@ impl TableView {
                 shown.missing = Some(row);
                 break;
             }
+            self.last_shown = Some(row);
             self.show_row(ui, painting, (place, body), (slot, row), rows, shown);
         }
     }
@@ -557,45 +567,6 @@ fn show_total(ui: &Ui, painting: &Painting<'_>, place: Rect, rows: &dyn Rows) {
     if let Some(TableCell::Number(number)) = rows.total(painting.column_at(place, at.x)) {
         response.on_hover_text(number.exact());
     }
-}
-
-fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
-    if let Some(more) = rows.more(row, column) {
-        return more;
-    }
-    match rows.cell(row, column) {
-        TableCell::Empty => String::new(),
-        TableCell::Text(text) => tip(&text),
-        TableCell::Number(number) => number.exact(),
-    }
-}
-
-fn paint_cell(painter: &Painter, cell: Rect, content: &TableCell<'_>, is_number: bool, theme: &Theme) {
-    match content {
-        TableCell::Empty => {}
-        TableCell::Text(text) => {
-            paint_text(painter, cell, text, is_number, theme.text);
-        }
-        TableCell::Number(number) => {
-            let inside = cell.shrink2(vec2(4.0, 0.0));
-            let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
-            number.paint(&painter, inside, &FontId::proportional(12.0), (theme.text, theme.weak_text));
-        }
-    }
-}
-
-/// Returns the place of the text.
-fn paint_text(painter: &Painter, cell: Rect, text: &str, is_right: bool, color: egui::Color32) -> Rect {
-    let inside = cell.shrink2(vec2(4.0, 0.0));
-    let font = FontId::proportional(12.0);
-    let text = elided(painter, text, inside.width(), &font);
-    let painter = painter.with_clip_rect(inside.intersect(painter.clip_rect()));
-    let (at, align) = if is_right {
-        (inside.right_center(), Align2::RIGHT_CENTER)
-    } else {
-        (inside.left_center(), Align2::LEFT_CENTER)
-    };
-    painter.text(at, align, on_screen(&text), font, color)
 }
 
 #[cfg(test)]

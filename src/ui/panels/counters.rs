@@ -1,0 +1,310 @@
+//! The counters of the scope: smallest and largest value, mean over time, change and rate of each. A click on one shows
+//! its track.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use egui::{RichText, Role, Ui, WidgetInfo};
+
+use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::number::TableNumber;
+use super::table::{Rows, TableCell, TableColumn, TableView};
+use super::value_menu::PanelValue;
+use crate::base::csv::Cells;
+use crate::export::counter_table::CounterTable;
+use crate::export::values::TableSource;
+use crate::model::TrackIdx;
+use crate::query::Snapshot;
+use crate::query::counters::CounterStats;
+use crate::scene::labels::shown;
+use crate::scene::titles::{process_title, track_title};
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{Question, QuestionKind, SelectedScope};
+use crate::ui::widgets::field;
+
+/// The name of the table among the layouts that are kept.
+const TABLE: &str = "counters";
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 19.0;
+
+/// The columns before the numbers.
+const NAME: usize = 0;
+const PROCESS: usize = 1;
+
+const COLUMNS: [TableColumn; 10] = [
+    TableColumn { title: "Counter", width: 160.0, is_number: false, is_sortable: true },
+    TableColumn { title: "Process", width: 120.0, is_number: false, is_sortable: true },
+    number("Samples"),
+    number("Min"),
+    number("Max"),
+    number("Mean"),
+    number("Change"),
+    number("Rate /s"),
+    number("First"),
+    number("Last"),
+];
+
+const fn number(title: &'static str) -> TableColumn {
+    TableColumn { title, width: 76.0, is_number: true, is_sortable: true }
+}
+
+/// The counters and what they were asked of.
+#[derive(Debug)]
+pub(crate) struct CountersPanel {
+    asked: Option<SelectedScope>,
+    counters: Option<Arc<Vec<CounterStats>>>,
+    rows: CounterRows,
+    table: TableView,
+    words: String,
+    error: Option<String>,
+}
+
+impl Default for CountersPanel {
+    fn default() -> Self {
+        Self {
+            asked: None,
+            counters: None,
+            rows: CounterRows::default(),
+            table: TableView::new(TABLE, ROW_POINTS, None),
+            words: String::new(),
+            error: None,
+        }
+    }
+}
+
+impl CountersPanel {
+    pub(crate) fn take_counters(&mut self, counters: Arc<Vec<CounterStats>>, snapshot: &Snapshot) {
+        self.rows.set_counters(&counters, snapshot);
+        self.counters = Some(counters);
+    }
+
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let (theme, scope) = (view.context.theme, view.scope());
+        let progress = (view.progress)(QuestionKind::Counters);
+        let mut commands = Vec::new();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Counters").strong());
+            // Escape is for the words first, and only then for the scope.
+            let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
+            let response = field::add(ui, &mut self.words, |field| {
+                let field = field.hint_text("Filter counters").desired_width(130.0).background_color(theme.canvas);
+                field.event_filter(keys)
+            });
+            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter counters"));
+            let leaves = response.has_focus()
+                && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
+            if leaves {
+                self.words.clear();
+                response.surrender_focus();
+            }
+            if response.changed() || leaves {
+                self.rows.set_words(&self.words);
+            }
+            if let Some(progress) = progress {
+                show_counting(ui, progress, theme);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Close").clicked() {
+                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Counters)));
+                }
+                if let Some(error) = &self.error {
+                    ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+                } else if progress.is_none() && self.counters.is_some() {
+                    show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+                }
+                let filter = if scope.filter.is_empty() { "" } else { ", its filter aside" };
+                let text = scope.title() + filter;
+                ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
+            });
+        });
+        commands
+    }
+
+    /// Why there is no row, once the answer is there.
+    fn absence(&self) -> Option<&'static str> {
+        let counters = self.counters.as_ref()?;
+        if counters.is_empty() {
+            return Some("No counter has a value here: take more time or other tracks into the scope.");
+        }
+        self.rows.shown.is_empty().then_some("No counter has these words.")
+    }
+}
+
+impl DockPanel for CountersPanel {
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let scope = view.scope();
+        let mut commands = self.show_head(ui, view);
+        if self.asked.as_ref() != Some(scope) {
+            (self.asked, self.error) = (Some(scope.clone()), None);
+            commands.push(Command::Panel(PanelCommand::Ask(Question::Counters(scope.clone()))));
+        }
+        let look = view.context.table(TABLE, self.absence());
+        let response = self.table.show(ui, &COLUMNS, &mut self.rows, &look);
+        commands.extend(response.commands);
+        if let Some(row) = response.clicked {
+            let track = self.rows.line(row).stats.track;
+            self.rows.chosen = Some(track);
+            commands.push(Command::Timeline(TimelineCommand::ShowTrack(track)));
+        }
+        commands
+    }
+
+    fn tools(&self) -> PanelTools {
+        PanelTools { copies: true, exports: true, has_command: true }
+    }
+
+    fn copied(&self, cells: Cells) -> Option<String> {
+        Some(self.table.copied(&COLUMNS, &self.rows, cells))
+    }
+
+    fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        let counters = self.rows.shown.iter().map(|&line| self.rows.lines[line].stats).collect();
+        Some(Box::new(CounterTable { snapshot: snapshot.clone(), counters: Arc::new(counters) }))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        Some(PanelCommandLine { options: vec!["--counters".to_owned()], ..PanelCommandLine::new("stats") })
+    }
+
+    fn forget(&mut self) -> Option<Question> {
+        (self.asked, self.counters, self.error) = (None, None, None);
+        self.rows.clear();
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Counters && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+}
+
+/// A counter with its texts, which are made once.
+#[derive(Debug)]
+struct Line {
+    stats: CounterStats,
+    name: String,
+    process: String,
+}
+
+impl Line {
+    fn number(&self, column: usize) -> Option<f64> {
+        let stats = &self.stats;
+        match COLUMNS[column].title {
+            "Samples" => Some(stats.samples as f64),
+            "Min" => Some(stats.min),
+            "Max" => Some(stats.max),
+            "Mean" => Some(stats.mean),
+            "Change" => Some(stats.change()),
+            "Rate /s" => stats.rate(),
+            "First" => Some(stats.first),
+            "Last" => Some(stats.last),
+            _ => None,
+        }
+    }
+}
+
+/// The rows of the table.
+#[derive(Debug, Default)]
+struct CounterRows {
+    lines: Vec<Line>,
+    /// The lines that have the words, as they are sorted.
+    shown: Vec<usize>,
+    words: String,
+    sorted_by: Option<(usize, bool)>,
+    chosen: Option<TrackIdx>,
+}
+
+impl CounterRows {
+    fn set_counters(&mut self, counters: &[CounterStats], snapshot: &Snapshot) {
+        let line = |stats: &CounterStats| {
+            let track = snapshot.track(stats.track);
+            let process = process_title(&snapshot.tracks().processes[track.process.index()]);
+            Line { stats: *stats, name: track_title(track).0, process }
+        };
+        self.lines = counters.iter().map(line).collect();
+        self.update();
+    }
+
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.update();
+    }
+
+    fn set_words(&mut self, words: &str) {
+        self.words = words.to_lowercase();
+        self.update();
+    }
+
+    fn update(&mut self) {
+        let has_words = |line: &Line| line.name.to_lowercase().contains(&self.words);
+        self.shown = (0..self.lines.len()).filter(|&line| has_words(&self.lines[line])).collect();
+        let Some((column, ascending)) = self.sorted_by else { return };
+        let lines = &self.lines;
+        self.shown.sort_by(|&a, &b| {
+            let (a, b) = (&lines[a], &lines[b]);
+            let order = match column {
+                NAME => a.name.cmp(&b.name),
+                PROCESS => a.process.cmp(&b.process),
+                _ => match (a.number(column), b.number(column)) {
+                    (Some(a), Some(b)) => a.total_cmp(&b),
+                    (a, b) => a.is_some().cmp(&b.is_some()),
+                },
+            };
+            let order: Ordering = if ascending { order } else { order.reverse() };
+            order.then(a.stats.track.cmp(&b.stats.track))
+        });
+    }
+
+    fn line(&self, row: u64) -> &Line {
+        &self.lines[self.shown[row as usize]]
+    }
+}
+
+impl Rows for CounterRows {
+    fn count(&self) -> u64 {
+        self.shown.len() as u64
+    }
+
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
+        let line = self.line(row);
+        match column {
+            NAME => TableCell::Text(shown(&line.name)),
+            PROCESS => TableCell::Text(shown(&line.process)),
+            2 => TableCell::Number(TableNumber::Count(line.stats.samples)),
+            _ => line.number(column).map_or(TableCell::Empty, |value| TableCell::Number(TableNumber::Value(value))),
+        }
+    }
+
+    fn spoken(&self, row: u64) -> String {
+        let Line { stats, name, .. } = self.line(row);
+        let text = |value| TableNumber::Value(value).text();
+        format!("{}, from {} to {}, mean {}", shown(name), text(stats.min), text(stats.max), text(stats.mean))
+    }
+
+    fn value(&self, row: u64, column: usize) -> PanelValue {
+        let text = match self.cell(row, column) {
+            TableCell::Empty => String::new(),
+            TableCell::Text(text) => text.into_owned(),
+            TableCell::Number(number) => number.copied(),
+        };
+        PanelValue::new(COLUMNS[column].title, text)
+    }
+
+    fn is_chosen(&self, row: u64) -> bool {
+        self.chosen == Some(self.line(row).stats.track)
+    }
+
+    fn sort(&mut self, column: usize, ascending: bool) {
+        self.sorted_by = Some((column, ascending));
+        self.update();
+    }
+
+    fn copies_all(&self) -> bool {
+        true
+    }
+}

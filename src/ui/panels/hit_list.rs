@@ -1,0 +1,253 @@
+//! Lists of rows of the trace: hits of a search, spans of a scope. A list has no end and is never built: a page of it is
+//! loaded when it comes into view. Beside it are the details of the selected row, where there is room.
+
+use std::borrow::Cow;
+
+use egui::Ui;
+
+use super::dock_panel::PanelView;
+use super::number::TableNumber;
+use super::table::{Rows, TableCell, TableColumn, TableView};
+use super::value_menu::PanelValue;
+use crate::base::time::{duration_text, seconds_text};
+use crate::query::Snapshot;
+use crate::query::filter::quoted;
+use crate::query::search::Hit;
+use crate::scene::labels::shown;
+use crate::scene::titles::track_title;
+use crate::store::lane::RowIdx;
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::questions::{HitsOf, Question};
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 19.0;
+
+/// Below this width of the dock, the list has all of it.
+const BESIDE_POINTS: f32 = 900.0;
+
+/// The rows of a page: more than a list on the largest screen shows, so that one notch of the wheel stays in it.
+const PAGE_ROWS: usize = 200;
+
+/// The columns of a list in order of time, which comes in pages, so that no other order is at hand.
+pub(super) const COLUMNS: [TableColumn; 4] = [
+    TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: false },
+    TableColumn { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
+    TableColumn { title: "Start", width: 120.0, is_number: true, is_sortable: false },
+    TableColumn { title: "Track", width: 170.0, is_number: false, is_sortable: false },
+];
+
+/// Where the rows of a list come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ListRows<'a> {
+    /// A number of rows that come in pages.
+    Paged(u64, HitsOf),
+    /// All at hand.
+    All(&'a [Hit]),
+}
+
+/// A list: its table, the page that is at hand, and the row that was gone to last.
+#[derive(Debug)]
+pub(super) struct HitList {
+    name: &'static str,
+    table: TableView,
+    page: (u64, Vec<Hit>),
+    asked: Option<u64>,
+    /// The row that was gone to last, by its number.
+    current: Option<u64>,
+    clicked: Option<RowIdx>,
+    shows_beside: bool,
+}
+
+impl HitList {
+    /// A list whose table is kept in the preferences by this name.
+    pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
+        let table = TableView::new(name, ROW_POINTS, sorted_by);
+        Self { name, table, page: (0, Vec::new()), asked: None, current: None, clicked: None, shows_beside: false }
+    }
+
+    /// Forgets the rows; the table keeps its columns.
+    pub(super) fn forget(&mut self) {
+        (self.page, self.asked, self.current, self.clicked) = ((0, Vec::new()), None, None, None);
+    }
+
+    /// Forgets the rows and scrolls to the first of those that come.
+    pub(super) fn restart(&mut self) {
+        self.forget();
+        self.table.reveal(0);
+    }
+
+    /// Takes the rows from the `first` on.
+    pub(super) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
+        self.page = (first, hits);
+        self.asked = None;
+    }
+
+    /// Brings a row into the middle of the view.
+    pub(super) fn reveal(&mut self, number: u64) {
+        self.current = Some(number);
+        self.table.reveal(number);
+    }
+
+    /// The row that was clicked since the last call.
+    #[must_use]
+    pub(super) fn take_clicked(&mut self) -> Option<RowIdx> {
+        self.clicked.take()
+    }
+
+    /// The last row that the last frame showed.
+    #[must_use]
+    pub(super) fn last_shown(&self) -> Option<u64> {
+        self.table.last_shown()
+    }
+
+    /// Whether the last frame had room for details beside the list.
+    #[must_use]
+    pub(super) fn shows_beside(&self) -> bool {
+        self.shows_beside
+    }
+
+    /// Shows the list, and beside it the details of the selected row where there is room.
+    pub(super) fn show(
+        &mut self,
+        ui: &mut Ui,
+        view: &PanelView<'_>,
+        columns: &[TableColumn],
+        rows: ListRows<'_>,
+        absence: Option<&str>,
+    ) -> Vec<Command> {
+        let place = ui.available_rect_before_wrap();
+        self.shows_beside = place.width() > BESIDE_POINTS;
+        let Some(details) = view.details.filter(|_| self.shows_beside) else {
+            return self.show_table(ui, view, columns, rows, absence);
+        };
+        let mut commands = Vec::new();
+        let list = place.with_max_x(place.left() + place.width() * 0.45);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
+            commands.extend(self.show_table(ui, view, columns, rows, absence));
+        });
+        let beside = place.with_min_x(list.right() + 14.0);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
+            commands.extend(details.show(ui, view.context.theme));
+        });
+        commands
+    }
+
+    fn show_table(
+        &mut self,
+        ui: &mut Ui,
+        view: &PanelView<'_>,
+        columns: &[TableColumn],
+        rows: ListRows<'_>,
+        absence: Option<&str>,
+    ) -> Vec<Command> {
+        let (total, page, of) = match rows {
+            ListRows::Paged(total, of) => (total, (self.page.0, &*self.page.1), Some(of)),
+            ListRows::All(hits) => (hits.len() as u64, (0, hits), None),
+        };
+        let (snapshot, selected) = (view.snapshot(), view.timeline.selected());
+        let mut shown_rows = HitRows { total, page, current: self.current, selected, snapshot };
+        let look = view.context.table(self.name, absence.filter(|_| total == 0));
+        let mut shown = self.table.show(ui, columns, &mut shown_rows, &look);
+        let clicked = shown.clicked.and_then(|row| Some((row, hit_at(page, row)?)));
+        if let Some((number, hit)) = clicked {
+            (self.current, self.clicked) = (Some(number), Some(hit.row));
+            shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
+        }
+        if let (Some(row), Some(of), None) = (shown.missing, of, self.asked) {
+            // Some before, for the wheel.
+            let first = row.saturating_sub(PAGE_ROWS as u64 / 4);
+            self.asked = Some(first);
+            shown.commands.push(Command::Panel(PanelCommand::Ask(Question::Page(of, first, PAGE_ROWS))));
+        }
+        shown.commands
+    }
+}
+
+/// A hit, if it is in the page.
+fn hit_at((first, hits): (u64, &[Hit]), number: u64) -> Option<Hit> {
+    hits.get(usize::try_from(number.checked_sub(first)?).ok()?).copied()
+}
+
+/// The rows of a table: those of one page are at hand.
+struct HitRows<'a> {
+    total: u64,
+    page: (u64, &'a [Hit]),
+    current: Option<u64>,
+    selected: Option<RowIdx>,
+    snapshot: &'a Snapshot,
+}
+
+impl HitRows<'_> {
+    fn name(&self, hit: &Hit) -> Cow<'_, str> {
+        shown(self.snapshot.names().get(hit.name).text)
+    }
+
+    fn track(&self, hit: &Hit) -> String {
+        track_title(self.snapshot.track(self.snapshot.lane(hit.row.lane).track)).0
+    }
+
+    fn start(&self, hit: &Hit) -> String {
+        seconds_text(hit.start_ns.saturating_sub(self.snapshot.start_ns()))
+    }
+}
+
+impl Rows for HitRows<'_> {
+    fn count(&self) -> u64 {
+        self.total
+    }
+
+    fn is_loaded(&self, row: u64) -> bool {
+        hit_at(self.page, row).is_some()
+    }
+
+    fn is_chosen(&self, row: u64) -> bool {
+        match (self.selected, hit_at(self.page, row)) {
+            (Some(selected), Some(hit)) => hit.row == selected,
+            (Some(_) | None, _) => self.current == Some(row),
+        }
+    }
+
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
+        let Some(hit) = hit_at(self.page, row) else { return TableCell::Empty };
+        match column {
+            0 => TableCell::Text(self.name(&hit)),
+            1 if hit.dur_ns > 0 => TableCell::Number(TableNumber::Duration(hit.dur_ns.into())),
+            2 => TableCell::Text(format!("{} s", self.start(&hit)).into()),
+            3 => TableCell::Text(self.track(&hit).into()),
+            _ => TableCell::Empty,
+        }
+    }
+
+    fn spoken(&self, row: u64) -> String {
+        let Some(hit) = hit_at(self.page, row) else { return String::new() };
+        let (name, track, start) = (self.name(&hit), self.track(&hit), self.start(&hit));
+        let dur = if hit.dur_ns > 0 { format!(", {}", duration_text(hit.dur_ns)) } else { String::new() };
+        format!("{name}, {track}, at {start} s{dur}")
+    }
+
+    fn value(&self, row: u64, column: usize) -> PanelValue {
+        let Some(hit) = hit_at(self.page, row) else { return PanelValue::default() };
+        let title = COLUMNS[column].title;
+        match column {
+            0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
+            1 if hit.dur_ns > 0 => {
+                PanelValue::new(title, hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns))
+            }
+            2 => PanelValue::new(title, self.start(&hit)),
+            3 => {
+                let track = self.track(&hit);
+                let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
+                let filter = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
+                PanelValue { filter, ..PanelValue::new(title, track) }
+            }
+            _ => PanelValue::new(title, ""),
+        }
+    }
+
+    fn summary(&self, first: u64, in_view: u64) -> String {
+        match self.total {
+            0 => "No hits".to_owned(),
+            total => format!("Hits {} to {} of {total}", first + 1, (first + in_view).min(total)),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The spans of the scope as a list: the longest first, or in order of time. Only the rows in view are asked for, so that
+//! a billion scroll like ten. The selected span is marked, and brought into view when another one is selected.
+
+use std::sync::Arc;
+
+use egui::{RichText, Ui};
+
+use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::hit_list::{COLUMNS, HitList, ListRows};
+use super::hit_table::{HitTable, HitTableRows};
+use crate::base::time::grouped_digits;
+use crate::export::values::TableSource;
+use crate::query::Snapshot;
+use crate::query::search::{Hit, Hits};
+use crate::store::lane::RowIdx;
+use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
+
+/// The longest spans that are listed at first, and how many more with each step beyond their end.
+const LONGEST_FIRST: usize = 1_000;
+const LONGEST_STEP: usize = 4;
+
+/// The longest spans that are listed at most: 4 MiB of rows. Beyond these, a narrower scope tells more.
+const LONGEST_MAX: usize = 100_000;
+
+/// Which spans are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum SpanOrder {
+    #[default]
+    Longest,
+    Time,
+    /// With instants and samples.
+    Events,
+}
+
+impl SpanOrder {
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::Longest, "Longest"), (Self::Time, "By time"), (Self::Events, "With instants")];
+}
+
+/// The list and what it was asked of.
+#[derive(Debug)]
+pub(crate) struct SpansPanel {
+    order: SpanOrder,
+    asked: Option<(SelectedScope, SpanOrder)>,
+    /// In order of time; `None` until they are counted.
+    hits: Option<Hits>,
+    longest: Option<Arc<Vec<Hit>>>,
+    /// How many of the longest were asked for.
+    wanted: usize,
+    list: HitList,
+    /// The selected span that the list was scrolled to last.
+    followed: Option<RowIdx>,
+    error: Option<String>,
+}
+
+impl Default for SpansPanel {
+    fn default() -> Self {
+        Self {
+            order: SpanOrder::default(),
+            asked: None,
+            hits: None,
+            longest: None,
+            wanted: LONGEST_FIRST,
+            list: HitList::new("spans", None),
+            followed: None,
+            error: None,
+        }
+    }
+}
+
+impl SpansPanel {
+    /// The rows in order of time, which pages are of.
+    #[must_use]
+    pub(crate) fn hits(&self) -> Option<&Hits> {
+        self.hits.as_ref()
+    }
+
+    pub(crate) fn take_hits(&mut self, hits: Hits) {
+        self.hits = Some(hits);
+        self.list.restart();
+        self.followed = None;
+    }
+
+    pub(crate) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
+        self.list.take_page(first, hits);
+    }
+
+    /// Takes the longest spans; a longer list keeps the place of the one before.
+    pub(crate) fn take_longest(&mut self, hits: Arc<Vec<Hit>>) {
+        if self.longest.is_none() {
+            self.list.restart();
+            self.followed = None;
+        }
+        self.longest = Some(hits);
+    }
+
+    /// Takes the number of the selected row, and brings it into view.
+    pub(crate) fn take_number(&mut self, row: RowIdx, number: Option<u64>) {
+        if let Some(number) = number.filter(|_| self.followed == Some(row)) {
+            self.list.reveal(number);
+        }
+    }
+
+    fn is_by_time(&self) -> bool {
+        self.order != SpanOrder::Longest
+    }
+
+    /// Asks about another scope or in another order.
+    fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
+        if self.asked.as_ref().is_some_and(|(asked, order)| (asked, *order) == (scope, self.order)) {
+            return None;
+        }
+        self.asked = Some((scope.clone(), self.order));
+        (self.hits, self.longest, self.error, self.wanted) = (None, None, None, LONGEST_FIRST);
+        self.list.forget();
+        let with_instants = self.order == SpanOrder::Events;
+        Some(match self.order {
+            SpanOrder::Longest => Question::Longest(scope.clone(), self.wanted),
+            SpanOrder::Time | SpanOrder::Events => Question::Spans { scope: scope.clone(), with_instants },
+        })
+    }
+
+    /// Asks for more of the longest once the last one is in view.
+    fn ask_more(&mut self, scope: &SelectedScope) -> Option<Question> {
+        let count = self.longest.as_ref()?.len();
+        let is_at_end = self.list.last_shown().is_some_and(|last| last + 1 >= count as u64);
+        if !is_at_end || count < self.wanted || self.wanted >= LONGEST_MAX {
+            return None;
+        }
+        self.wanted = (self.wanted * LONGEST_STEP).min(LONGEST_MAX);
+        Some(Question::Longest(scope.clone(), self.wanted))
+    }
+
+    /// Scrolls to the selected span where it is in the list; a span that was chosen in the list is in view.
+    fn follow(&mut self, selected: Option<RowIdx>) -> Option<Question> {
+        let has_rows = self.hits.is_some() || self.longest.is_some();
+        if selected == self.followed || !has_rows {
+            return None;
+        }
+        self.followed = selected;
+        let row = selected?;
+        if self.list.take_clicked() == Some(row) {
+            return None;
+        }
+        if self.is_by_time() {
+            return Some(Question::NumberOf(row));
+        }
+        let number = self.longest.as_ref()?.iter().position(|hit| hit.row == row)?;
+        self.list.reveal(number as u64);
+        None
+    }
+
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let (theme, snapshot) = (view.context.theme, view.snapshot());
+        let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
+        let progress = (view.progress)(kind);
+        let mut commands = Vec::new();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Spans").strong());
+            for (order, text) in SpanOrder::ALL {
+                ui.selectable_value(&mut self.order, order, text);
+            }
+            if let Some(progress) = progress {
+                show_counting(ui, progress, theme);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Close").clicked() {
+                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
+                }
+                if let Some(error) = &self.error {
+                    ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+                } else if progress.is_none() {
+                    show_exactness(ui, Exactness::Exact, snapshot, theme);
+                }
+                let text = format!("{} {}", self.count_text(progress.is_some()), view.scope().title());
+                ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
+            });
+        });
+        commands
+    }
+
+    /// How many rows are listed. While more of the longest are asked for, there may be more than these.
+    fn count_text(&self, is_asking: bool) -> String {
+        match (&self.hits, &self.longest) {
+            (Some(hits), _) => grouped_digits(hits.total()),
+            (None, Some(longest)) if longest.len() < self.wanted && !is_asking => grouped_digits(longest.len() as u64),
+            (None, Some(longest)) => format!("the {} longest", grouped_digits(longest.len() as u64)),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+impl DockPanel for SpansPanel {
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let mut commands = self.show_head(ui, view);
+        let scope = view.scope();
+        let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
+        commands.extend(questions.into_iter().flatten().map(|question| Command::Panel(PanelCommand::Ask(question))));
+        let is_answered = self.hits.is_some() || self.longest.is_some();
+        let absence = is_answered.then_some("Nothing here: take more time or other tracks into the scope.");
+        let longest = self.longest.clone().unwrap_or_default();
+        let rows = match &self.hits {
+            Some(hits) => ListRows::Paged(hits.total(), HitsOf::Spans),
+            None => ListRows::All(&longest),
+        };
+        commands.extend(self.list.show(ui, view, &COLUMNS, rows, absence));
+        commands
+    }
+
+    fn shows_details(&self) -> bool {
+        self.list.shows_beside()
+    }
+
+    fn tools(&self) -> PanelTools {
+        let has_rows = self.hits.is_some() || self.longest.is_some();
+        PanelTools { exports: has_rows, has_command: self.order != SpanOrder::Events, ..PanelTools::default() }
+    }
+
+    fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        let rows = match (&self.hits, &self.longest) {
+            (Some(hits), _) => HitTableRows::Hits(hits.clone()),
+            (None, longest) => HitTableRows::List(longest.clone()?),
+        };
+        Some(Box::new(HitTable { snapshot: snapshot.clone(), rows }))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        let line = PanelCommandLine::new("spans");
+        let count = self.longest.as_ref().map_or(LONGEST_FIRST, |longest| longest.len()).max(1);
+        match self.order {
+            SpanOrder::Longest => {
+                Some(PanelCommandLine { options: vec!["--longest".to_owned(), count.to_string()], ..line })
+            }
+            SpanOrder::Time => Some(line),
+            // The command lists spans only.
+            SpanOrder::Events => None,
+        }
+    }
+
+    fn forget(&mut self) -> Option<Question> {
+        *self = Self { order: self.order, ..Self::default() };
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if matches!(kind, QuestionKind::Spans | QuestionKind::Longest) && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The cells of a table as they are painted, and their tooltips.
+
+use egui::{Align2, Color32, FontId, Painter, Rect, vec2};
+
+use super::{Rows, TableCell};
+use crate::ui::panels::elided::{elided, tip};
+use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// More about a cell where there is more, else its whole text or its exact number.
+pub(super) fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
+    if let Some(more) = rows.more(row, column) {
+        return more;
+    }
+    match rows.cell(row, column) {
+        TableCell::Empty => String::new(),
+        TableCell::Text(text) => tip(&text),
+        TableCell::Number(number) => number.exact(),
+    }
+}
+
+pub(super) fn paint_cell(painter: &Painter, cell: Rect, content: &TableCell<'_>, is_number: bool, theme: &Theme) {
+    match content {
+        TableCell::Empty => {}
+        TableCell::Text(text) => {
+            paint_text(painter, cell, text, is_number, theme.text);
+        }
+        TableCell::Number(number) => {
+            let inside = cell.shrink2(vec2(4.0, 0.0));
+            let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
+            number.paint(&painter, inside, &FontId::proportional(12.0), (theme.text, theme.weak_text));
+        }
+    }
+}
+
+/// Returns the place of the text.
+pub(super) fn paint_text(painter: &Painter, cell: Rect, text: &str, is_right: bool, color: Color32) -> Rect {
+    let inside = cell.shrink2(vec2(4.0, 0.0));
+    let font = FontId::proportional(12.0);
+    let text = elided(painter, text, inside.width(), &font);
+    let painter = painter.with_clip_rect(inside.intersect(painter.clip_rect()));
+    let (at, align) = if is_right {
+        (inside.right_center(), Align2::RIGHT_CENTER)
+    } else {
+        (inside.left_center(), Align2::LEFT_CENTER)
+    };
+    painter.text(at, align, on_screen(&text), font, color)
+}

@@ -1,0 +1,48 @@
+//! The counters of the scope.
+
+use egui::vec2;
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::copied::copied;
+use crate::frame::run_by_shell;
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// Queue: 2 for 100 us, 6 for 300 us, 4 for 600 us. Heat: one value.
+const TRACE: &str = r#"[
+    {"ph":"C","name":"queue","pid":1,"ts":0,"args":{"length":2}},
+    {"ph":"C","name":"queue","pid":1,"ts":100,"args":{"length":6}},
+    {"ph":"C","name":"queue","pid":1,"ts":400,"args":{"length":4}},
+    {"ph":"C","name":"heat","pid":2,"ts":500,"args":{"degrees":21.5}},
+    {"ph":"X","name":"all","pid":1,"tid":1,"ts":0,"dur":1000}]"#;
+
+#[test]
+fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("counters.json");
+    std::fs::write(&path, TRACE).expect("written");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.give("Counters");
+    session.until("the rows", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 2);
+    assert!(session.says("from 2 to 6, mean 4.4"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("from 21.5 to 21.5, mean 21.5") && session.says("Label: exact"));
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert!(table.starts_with("Counter\tProcess\tSamples\tMin\tMax\tMean\tChange\tRate /s\tFirst\tLast\n"), "{table}");
+    assert!(table.contains("\t3\t2\t6\t4.4\t2\t2000\t2\t4\n"), "{table}");
+    session.click("Copy as command");
+    let line = copied(&session).expect("a command");
+    let printed = run_by_shell(&line);
+    assert!(printed.starts_with("counter,process,pid,samples,min,max,mean,first,last,change,rate\n"), "{printed}");
+    assert!(printed.contains(",1,3,2,6,4.4,2,4,2,2000\n"), "{printed}");
+    // A head sorts, a field filters.
+    session.click("Mean");
+    session.harness.run_steps(2);
+    let first = session.harness.query_all_by_role(egui::Role::ListItem).next().expect("a row");
+    assert!(first.accesskit_node().label().unwrap_or_default().contains("21.5"));
+    session.click("Filter counters");
+    session.type_text("queue");
+    session.until("one row", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
+}

@@ -1,0 +1,95 @@
+//! The list of spans: the longest first, or in order of time, of the scope, and hand in hand with the timeline.
+
+use egui::{Key, Modifiers, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::copied::copied;
+use crate::frame::run_by_shell;
+use crate::scope::{CTRL, click_head};
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// The rows of the list, as a screen reader says them.
+fn rows(session: &Session) -> Vec<String> {
+    let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+    rows.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
+}
+
+/// The rows that are marked.
+fn marked(session: &Session) -> Vec<String> {
+    let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+    let marked = rows.filter(|row| row.accesskit_node().toggled() == Some(egui::accesskit::Toggled::True));
+    marked.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
+}
+
+#[track_caller]
+fn until_rows(session: &mut Session, names: &[&str]) {
+    let first_words = |session: &Session| -> Vec<String> {
+        rows(session).iter().map(|row| row.split(',').next().unwrap_or_default().to_owned()).collect()
+    };
+    session.until("the rows", |session| first_words(session) == names);
+}
+
+fn with_list() -> Session {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::L);
+    session
+}
+
+#[test]
+fn the_longest_come_first_or_all_in_order_of_time_with_instants_if_they_are_wanted() {
+    let mut session = with_list();
+    until_rows(&mut session, &["request", "write", "write", "read", "read"]);
+    assert!(session.says("exact") && session.says("5 of the whole trace"), "{}", session.node_texts().join("\n"));
+    session.click("By time");
+    until_rows(&mut session, &["request", "write", "read", "read", "write"]);
+    assert!(session.says("5 of the whole trace"));
+    session.click("With instants");
+    until_rows(&mut session, &["request", "write", "read", "read", "write", "flushed"]);
+}
+
+#[test]
+fn a_row_selects_its_span_and_a_span_that_is_selected_elsewhere_marks_its_row() {
+    for order in ["Longest", "By time"] {
+        let mut session = with_list();
+        session.click(order);
+        session.until("five rows", |session| rows(session).len() == 5);
+        let row =
+            rows(&session).into_iter().find(|row| row.starts_with("read") && row.contains("200 µs")).expect("a row");
+        session.click(&row);
+        session.until("the span", |session| session.summary().contains("Selected: read, 200 µs"));
+        assert_eq!(marked(&session), [row], "{order}");
+        assert_eq!(rows(&session).len(), 5, "the list stays in front, with the details beside it");
+        // The next span of the lane, by a key of the timeline.
+        session.give("Next span");
+        session.until("the next one", |session| session.summary().contains("Selected: read, 100 µs"));
+        session.until("its row", |session| marked(session).iter().any(|row| row.contains("100 µs")));
+    }
+}
+
+#[test]
+fn the_list_is_of_the_scope_and_says_why_it_is_empty() {
+    let mut session = with_list();
+    session.until("five rows", |session| rows(session).len() == 5);
+    let edit = |session: &mut Session, text: &str| {
+        session.harness.get_by_label("Filter of the scope").focus();
+        session.harness.step();
+        session.press(Modifiers::COMMAND, Key::A);
+        session.type_text(text);
+    };
+    session.harness.run_steps(3);
+    click_head(&mut session, "main", CTRL);
+    until_rows(&mut session, &["request", "read", "read"]);
+    edit(&mut session, "dur>=200us");
+    until_rows(&mut session, &["request", "read"]);
+    session.click("By time");
+    session.until("the command", |session| session.says("Copy as command"));
+    session.click("Copy as command");
+    let line = copied(&session).expect("a command");
+    let printed = run_by_shell(&line);
+    let names: Vec<_> = printed.lines().skip(1).filter_map(|line| line.split(',').nth(3)).collect();
+    assert_eq!(names, ["request", "read"], "{line}");
+    edit(&mut session, "nothing");
+    session.until("why", |session| session.says("Nothing here: take more time or other tracks into the scope."));
+}
