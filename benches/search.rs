@@ -64,7 +64,7 @@ fn snapshot(spans: u64) -> io::Result<Snapshot> {
             name: Arc::default(),
             slot: 0,
         };
-        let lane = writer.add_lane(registry.track(&key), LaneKind::Spans, 0);
+        let lane = writer.add_lane(registry.track(&key).unwrap(), LaneKind::Spans, 0).unwrap();
         let mut free_ns = 0;
         let mut phase = 0;
         for k in 0..spans / LANES {

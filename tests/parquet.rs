@@ -222,7 +222,7 @@ fn samples_refer_to_their_stacks() {
     let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None));
     let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(1), tid: Id::None, name: Arc::default(), slot: 0 };
-    let track = registry.track(&key);
+    let track = registry.track(&key).expect("room");
     let mut chunk = Chunk::default();
     for (ts_ns, frames) in (5..).zip([&[main][..], &[], &[main, read]]) {
         let value = stacks.intern_path(frames.iter().copied()).0.into();

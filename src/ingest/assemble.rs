@@ -5,7 +5,7 @@ use super::chunk_cache::ChunkCache;
 use crate::base::progress::Progress;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{
-    Batch, Event, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks, TrackIdx,
+    Batch, Chunk, Event, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks, TrackIdx,
 };
 
 /// Of so many events one is counted for the picture of where they lie: it costs nothing then, and looks the same.
@@ -42,13 +42,31 @@ impl<'a> Assembler<'a> {
     }
 }
 
+impl Assembler<'_> {
+    /// Removes and counts the events of tracks that have no index: on another track they would be wrong.
+    #[cold]
+    fn drop_trackless(&mut self, chunk: &mut Chunk, tracks: &[Option<TrackIdx>]) {
+        let is_lost = |event: &Event| tracks.get(event.track.index()) == Some(&None);
+        if let Some(first) = chunk.events.iter().find(|event| is_lost(event)) {
+            let (first_ns, before) = (first.ts_ns, chunk.events.len());
+            chunk.events.retain(|event| !is_lost(event));
+            let lost = before - chunk.events.len();
+            self.losses.add_many(Loss::OverLimit, SourcePos::Time(first_ns), lost as u64);
+        }
+    }
+}
+
 impl BatchSink for Assembler<'_> {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         let Batch { mut chunk, names, names_before, stacks, tracks, metadata, losses } = batch;
         self.known_names.truncate(names_before as usize);
         self.known_names.extend(names.iter().map(|row| self.names.intern(&row.text, row.category.as_deref())));
+        let tracks: Vec<Option<TrackIdx>> = tracks.iter().map(|key| self.registry.track(key)).collect();
+        if tracks.contains(&None) {
+            self.drop_trackless(&mut chunk, &tracks);
+        }
+        let tracks: Vec<TrackIdx> = tracks.into_iter().map(Option::unwrap_or_default).collect();
         let names = &self.known_names;
-        let tracks: Vec<TrackIdx> = tracks.iter().map(|key| self.registry.track(key)).collect();
         let name_of = |name: NameIdx| names.get(name.index()).copied().unwrap_or(NameIdx::EMPTY);
         let stacks = self.stacks.absorb(&stacks, name_of);
         let maps = |event: &mut Event| {
@@ -86,5 +104,38 @@ impl BatchSink for Assembler<'_> {
 
     fn tell(&mut self, sentence: String) {
         self.notes.push(sentence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::base::budget::Budget;
+    use crate::formats::ChunkSource;
+    use crate::ingest::spill::SpillFile;
+    use crate::model::{Id, TrackKey, TrackKind};
+
+    #[test]
+    fn events_of_a_track_beyond_the_last_index_are_counted_and_on_no_other_track() {
+        let spill = Arc::new(SpillFile::create(&std::env::temp_dir()).unwrap());
+        let progress = Progress::default();
+        let mut assembler = Assembler::new(Names::default(), ChunkCache::new(Budget::default(), spill), &progress);
+        assembler.registry = Registry::with_limit(1);
+        let thread = |tid| {
+            let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(tid));
+            TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }
+        };
+        let events = [2, 0, 1, 2].into_iter().zip(10..);
+        let events = events.map(|(track, ts_ns)| Event::at(ts_ns, TrackIdx(track), NameIdx::EMPTY)).collect();
+        let chunk = Chunk { events, ..Chunk::default() };
+        let tracks = [5, 6, 7].map(thread).to_vec();
+        assembler.accept(Batch { chunk, tracks, ..Batch::default() }).unwrap();
+        let kept = assembler.chunks.load(0).unwrap().events;
+        let kept: Vec<_> = kept.iter().map(|event| (event.ts_ns, event.track.0)).collect();
+        assert_eq!(kept, [(11, 0), (12, 1)]);
+        let lost = assembler.losses.iter().next().unwrap();
+        assert_eq!((lost.loss, lost.count, lost.first), (Loss::OverLimit, 2, SourcePos::Time(10)));
     }
 }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{Event, Id, Metadata, Names, Registry, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
 
-/// Rows of siblings have slots from here on, apart from those of async ids.
+/// Rows of siblings have slots from here on, apart from those of async ids. No more trees of one group can be open.
 const SIBLING_ROWS: u32 = 1 << 29;
 
 /// The trees that are open.
@@ -67,6 +67,21 @@ struct Slots {
     count: u32,
 }
 
+impl Slots {
+    /// The lowest free slot; `None` where as many trees are open as a group may have.
+    fn take(&mut self) -> Option<u32> {
+        if let Some(Reverse(slot)) = self.free.pop() {
+            return Some(slot);
+        }
+        let slot = self.count;
+        if slot >= SIBLING_ROWS {
+            return None;
+        }
+        self.count += 1;
+        Some(slot)
+    }
+}
+
 impl AsyncTrees {
     /// The track of an open tree.
     #[must_use]
@@ -74,8 +89,14 @@ impl AsyncTrees {
         self.open.get(&id).map(|tree| tree.track)
     }
 
-    /// Opens a tree whose first event is `event`, and returns its track.
-    pub(crate) fn open(&mut self, id: TreeId, event: &Event, names: &Names, registry: &mut Registry) -> TrackIdx {
+    /// Opens a tree whose first event is `event`, and returns its track; `None` where there is no index left for it.
+    pub(crate) fn open(
+        &mut self,
+        id: TreeId,
+        event: &Event,
+        names: &Names,
+        registry: &mut Registry,
+    ) -> Option<TrackIdx> {
         let Track { key: source, sort_index, .. } = &registry.tables().tracks[event.track.index()];
         let sort_index = *sort_index;
         let is_sibling = matches!(id, TreeId::Sibling(_));
@@ -89,24 +110,26 @@ impl AsyncTrees {
             GroupName::Track(name) => Arc::clone(name),
             GroupName::Event(_) => names.get(event.name).text.into(),
         };
-        let position = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
+        let position = u32::try_from(self.groups.len()).ok()?;
         let group = TreeGroup { pid: pid.clone(), tid: tid.clone(), name: name.clone() };
         let group = *self.group_index.entry(group).or_insert_with(|| {
             self.groups.push(Slots { name: text(), free: BinaryHeap::new(), count: 0 });
             position
         });
         let slots = &mut self.groups[group as usize];
-        let slot = slots.free.pop().map_or(slots.count, |Reverse(slot)| slot);
-        slots.count = slots.count.max(slot + 1);
-        let row = if is_sibling { SIBLING_ROWS.saturating_add(slot) } else { slot };
+        let slot = slots.take()?;
+        let row = if is_sibling { SIBLING_ROWS + slot } else { slot };
         let key = TrackKey { kind: TrackKind::Async, pid, tid, name: Arc::clone(&slots.name), slot: row };
-        let track = registry.track(&key);
+        let Some(track) = registry.track(&key) else {
+            slots.free.push(Reverse(slot));
+            return None;
+        };
         if sort_index != 0 {
             registry.apply(&Metadata::TrackSortIndex { key, sort_index });
         }
         let tree = AsyncTree { track, group, slot, in_step: false, step_start_ns: event.ts_ns };
         self.open.insert(id, tree);
-        track
+        Some(track)
     }
 
     /// Ends the tree of an id; its track is free for the next.

@@ -28,6 +28,13 @@ enum CachedChunk {
     Taken,
 }
 
+/// A chunk with more events than a head can count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a chunk of {events} events, where 4,294,967,295 can be counted")]
+struct TooLarge {
+    events: usize,
+}
+
 /// A request for a chunk that is no longer in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("chunk {chunk} was loaded before, and is in the cache once only")]
@@ -51,12 +58,9 @@ impl ChunkCache {
             chunk.events.shrink_to_fit();
         }
         let memory_bytes = chunk.memory_bytes();
-        self.heads.push(ChunkHead {
-            min_ts_ns: first.ts_ns,
-            max_ts_ns: last.ts_ns,
-            events: u32::try_from(chunk.events.len()).unwrap_or(u32::MAX),
-            memory_bytes,
-        });
+        let events = chunk.events.len();
+        let events = u32::try_from(events).map_err(|_| io::Error::other(TooLarge { events }))?;
+        self.heads.push(ChunkHead { min_ts_ns: first.ts_ns, max_ts_ns: last.ts_ns, events, memory_bytes });
         let kept = match self.budget.try_charge(memory_bytes, BudgetShare::ParsedChunks.fraction()) {
             Some(charge) => CachedChunk::Memory(chunk, charge),
             None => {

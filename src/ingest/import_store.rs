@@ -178,7 +178,7 @@ mod tests {
     fn slow_parts(damaged: Option<usize>, delay: Duration) -> SlowParts {
         let file = tempfile::tempfile().unwrap();
         let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
-        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0);
+        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
         for number in 0..SPANS {
             // Times that pack badly, so that there are several parts.
             let jitter = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 4;

@@ -95,6 +95,9 @@ pub enum LoadError {
     /// Headers of the capture still contradict its events after they were all read.
     #[error("{sources}: chunk {chunk} changed while it was read")]
     Changing { sources: String, chunk: usize },
+    /// The capture has more chunks than 32 bits can number.
+    #[error("{sources}: {chunks} chunks, where a trace can have 4,294,967,295")]
+    TooManyChunks { sources: String, chunks: usize },
 }
 
 impl LoadError {

@@ -55,6 +55,9 @@ pub enum MergeError<E> {
     /// The spill file cannot be used.
     #[error("cannot use the temporary file for sorting: {0}")]
     Spill(#[source] io::Error),
+    /// The capture has more chunks than 32 bits can number: ties in time are resolved by that number.
+    #[error("{chunks} chunks, where a trace can have 4,294,967,295")]
+    TooManyChunks { chunks: usize },
     /// The capture became unreadable meanwhile.
     #[error(transparent)]
     Read(ReadError),
@@ -79,19 +82,21 @@ pub fn merge<E>(
     context: &MergeContext<'_>,
     mut sink: impl FnMut(&SortedRun<'_>) -> Result<(), E>,
 ) -> Result<MergeStats, MergeError<E>> {
-    let mut order: Vec<usize> = (0..heads.len()).collect();
-    order.sort_by_key(|&chunk| (heads[chunk].min_ts_ns, chunk));
+    let chunks = u32::try_from(heads.len()).map_err(|_| MergeError::TooManyChunks { chunks: heads.len() })?;
+    let mut order: Vec<Key> =
+        (0..chunks).zip(heads).map(|(chunk, head)| Key { ts_ns: head.min_ts_ns, chunk }).collect();
+    order.sort_unstable();
     let newest_before = newest_before(heads);
 
     thread::scope(|scope| {
         let ahead = context.threads + 1;
-        let mut prefetch = Prefetch::start(scope, source, order.clone(), context.threads, ahead);
+        let mut prefetch = Prefetch::start(scope, source, &order, context.threads, ahead);
         let mut unopened = order.iter().copied().peekable();
         let mut table = HeadTable::default();
         let mut stats = MergeStats::default();
         let mut emitted: Option<Key> = None;
         loop {
-            let promised = unopened.peek().map(|&chunk| key_of(heads, chunk));
+            let promised = unopened.peek().copied();
             match (table.first(), promised) {
                 (None, None) => break,
                 (first, Some(promised)) if first.is_none_or(|first| promised < first) => {
@@ -167,11 +172,6 @@ pub(crate) fn true_heads(
         head.min_ts_ns = min_ts_ns;
     }
     Ok(heads)
-}
-
-fn key_of(heads: &[ChunkHead], chunk: usize) -> Key {
-    // A capture of 2^32 chunks of 64 Ki events would take a petabyte.
-    Key { ts_ns: heads[chunk].min_ts_ns, chunk: u32::try_from(chunk).unwrap_or(u32::MAX) }
 }
 
 /// For each chunk, the newest time in the chunks before it: an event before that time is late.

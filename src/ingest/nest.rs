@@ -321,7 +321,7 @@ impl<'a> Nester<'a> {
     #[inline(always)] // as `RowSink::push`
     #[expect(clippy::inline_always, reason = "see there")]
     fn push_span(&mut self, track: TrackIdx, depth: u16, row: Row, end_ns: i64) -> io::Result<LaneIdx> {
-        let lane = self.span_lane(track, depth);
+        let lane = self.span_lane(track, depth)?;
         self.push_to(lane, track, row, end_ns)?;
         Ok(lane)
     }
@@ -337,22 +337,22 @@ impl<'a> Nester<'a> {
     }
 
     #[inline]
-    fn span_lane(&mut self, track: TrackIdx, depth: u16) -> LaneIdx {
+    fn span_lane(&mut self, track: TrackIdx, depth: u16) -> io::Result<LaneIdx> {
         match self.track(track).spans.get(usize::from(depth)).and_then(|lane| lane.get()) {
-            Some(lane) => lane,
+            Some(lane) => Ok(lane),
             None => self.add_span_lane(track, depth),
         }
     }
 
     #[cold]
-    fn add_span_lane(&mut self, track: TrackIdx, depth: u16) -> LaneIdx {
-        let lane = self.writer.add_lane(track, LaneKind::Spans, depth);
+    fn add_span_lane(&mut self, track: TrackIdx, depth: u16) -> io::Result<LaneIdx> {
+        let lane = self.writer.add_lane(track, LaneKind::Spans, depth)?;
         let spans = &mut self.track(track).spans;
         if spans.len() <= usize::from(depth) {
             spans.resize(usize::from(depth) + 1, LaneSlot::NONE);
         }
         spans[usize::from(depth)].set(lane);
-        lane
+        Ok(lane)
     }
 
     #[inline]

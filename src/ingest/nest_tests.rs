@@ -1,6 +1,8 @@
 //! Nesting beside a naive oracle: for each track, all spans in a list, looked through from
 //! the start for every question.
 
+mod limits;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -67,13 +69,22 @@ fn nest_with(events: Vec<Event>, details: &Details, kind: TrackKind, stacks: Sta
 }
 
 /// On tracks of a kind and a slot.
-fn nest_on(mut events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32), stacks: Stacks) -> Result {
+fn nest_on(events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32), stacks: Stacks) -> Result {
+    nest_in(Registry::default(), events, details, (kind, slot), stacks)
+}
+
+fn nest_in(
+    mut registry: Registry,
+    mut events: Vec<Event>,
+    details: &Details,
+    (kind, slot): (TrackKind, u32),
+    stacks: Stacks,
+) -> Result {
     events.sort_by_key(|event| event.ts_ns);
     let mut names = Names::default();
     for name in 1..9 {
         names.intern(&format!("n{name}"), None);
     }
-    let mut registry = Registry::default();
     for track in 0..TRACKS {
         let tid = Id::Number(i64::from(track));
         registry.track(&TrackKey { kind, pid: Id::Number(1), tid, name: Arc::default(), slot });

@@ -169,6 +169,9 @@ fn load(
                 corrected = true;
                 target = place.start().map_err(|error| place.write_error(error))?;
             }
+            Err(MergeError::TooManyChunks { chunks }) => {
+                return Err(LoadError::TooManyChunks { sources: sources.to_string(), chunks });
+            }
             Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(place.write_error(error)),
             Err(MergeError::Read(error)) => return Err(read_error(error, place)),
             Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
@@ -208,13 +211,13 @@ fn read(
             let mut assembler = Assembler::new(no_names, kept, &context.progress);
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, mut losses, chunks, notes, .. } = assembler;
-            count_over_limit(&names, &stacks, &mut losses);
+            count_over_limit(names.over_limit() + stacks.over_limit() + registry.over_limit(), &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             Capture { source: Box::new(chunks), names, stacks, registry, losses, notes, store: None }
         }
         Reader::Chunks(chunked) => {
             let ChunkedCapture { source, names, tracks, stacks, mut losses, store } = *chunked;
-            count_over_limit(&names, &stacks, &mut losses);
+            count_over_limit(names.over_limit() + stacks.over_limit(), &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             let registry = Registry::from_tables(tracks);
             Capture { source, names, stacks, registry, losses, notes: Vec::new(), store }
@@ -222,9 +225,8 @@ fn read(
     })
 }
 
-/// Counts the names and stacks that are missing from full tables, wherever they were to be.
-fn count_over_limit(names: &Names, stacks: &Stacks, losses: &mut Losses) {
-    let over_limit = names.over_limit() + stacks.over_limit();
+/// Counts the names, stacks and processes that are missing from full tables, wherever they were to be.
+fn count_over_limit(over_limit: u64, losses: &mut Losses) {
     if over_limit > 0 {
         losses.add_many(Loss::OverLimit, SourcePos::Offset(0), over_limit);
     }

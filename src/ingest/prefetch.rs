@@ -5,6 +5,7 @@ use std::thread::Scope;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
+use super::heads::Key;
 use crate::formats::{ChunkSource, ReadError};
 use crate::model::Chunk;
 
@@ -12,7 +13,7 @@ use crate::model::Chunk;
 pub(crate) struct Prefetch {
     requests: Sender<(usize, Sender<Loaded>)>,
     waiting: VecDeque<Receiver<Loaded>>,
-    order: std::vec::IntoIter<usize>,
+    order: std::vec::IntoIter<u32>,
     ahead: usize,
 }
 
@@ -24,7 +25,7 @@ impl Prefetch {
     pub(crate) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         source: &'env dyn ChunkSource,
-        order: Vec<usize>,
+        order: &[Key],
         threads: usize,
         ahead: usize,
     ) -> Self {
@@ -41,6 +42,7 @@ impl Prefetch {
                 }
             });
         }
+        let order: Vec<u32> = order.iter().map(|key| key.chunk).collect();
         let mut prefetch = Self { requests, waiting: VecDeque::new(), order: order.into_iter(), ahead: ahead.max(1) };
         prefetch.request();
         prefetch
@@ -59,7 +61,7 @@ impl Prefetch {
             && let Some(chunk) = self.order.next()
         {
             let (reply, receiver) = bounded(1);
-            self.requests.send((chunk, reply)).ok(); // without loaders, `take_next` says so
+            self.requests.send((chunk as usize, reply)).ok(); // without loaders, `take_next` says so
             self.waiting.push_back(receiver);
         }
     }

@@ -7,7 +7,7 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::model::TrackIdx;
-use crate::store::{DetailPositions, DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter};
+use crate::store::{DetailPositions, DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, next_lane};
 
 /// Steps that are handed over at once: some 100 KiB, which stay in the cache of a core.
 const STEPS: usize = 2048;
@@ -117,7 +117,7 @@ impl Parcel {
                     writer.push_detail(blob)?;
                     blobs = rest;
                 }
-                RowStep::Lane { track, kind, depth } => drop(writer.add_lane(track, kind, depth)),
+                RowStep::Lane { track, kind, depth } => _ = writer.add_lane(track, kind, depth)?,
                 RowStep::Unfinished { lane } => writer.mark_unfinished(lane),
             }
         }
@@ -128,14 +128,15 @@ impl Parcel {
 }
 
 impl RowSink<'_> {
-    pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> LaneIdx {
+    /// As [`StoreWriter::add_lane`]. Fails beyond the last lane that a store can have.
+    pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> io::Result<LaneIdx> {
         match &mut self.0 {
             Way::Here(writer) => writer.add_lane(track, kind, depth),
             Way::Elsewhere(queue) => {
-                let lane = LaneIdx(u32::try_from(queue.lane_ends_ns.len()).unwrap_or(u32::MAX));
+                let lane = next_lane(queue.lane_ends_ns.len())?;
                 queue.lane_ends_ns.push(if kind == LaneKind::Spans { i64::MIN } else { i64::MAX });
                 queue.parcel.steps.push(RowStep::Lane { track, kind, depth });
-                lane
+                Ok(lane)
             }
         }
     }
@@ -242,7 +243,7 @@ mod tests {
     /// Two lanes of spans, one that ends early and one that goes on, with details, some of them large.
     fn fill(mut sink: RowSink<'_>) -> io::Result<Vec<u64>> {
         let mut seen = Vec::new();
-        let lanes = [0, 1].map(|depth| sink.add_lane(TrackIdx(0), LaneKind::Spans, depth));
+        let lanes = [0, 1].map(|depth| sink.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap());
         for row in 0..20_000u32 {
             let lane = lanes[usize::from(row % 3 == 0)];
             let blob = vec![row as u8; if row % 4000 == 1 { 100_000 } else { row as usize % 3 }];
@@ -282,7 +283,7 @@ mod tests {
         tracks.track(&TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 });
         let meta = Meta { tracks: tracks.tables().clone(), ..Meta::default() };
         let (rows, written) = write_behind(&mut writer, 2, |mut sink| {
-            let lane = sink.add_lane(TrackIdx(0), LaneKind::Spans, 0);
+            let lane = sink.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
             let count = STEPS as i64 + 7;
             for start_ns in 0..count {
                 sink.push(lane, Row { start_ns, name: NameIdx::EMPTY.0, ..Row::default() }).unwrap();

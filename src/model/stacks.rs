@@ -22,10 +22,16 @@ impl StackIdx {
         self.0 as usize
     }
 
-    /// From the value of a sample; one beyond the table is the empty stack wherever it is asked for.
+    /// From the value of a sample; one that no table can hold is the empty stack.
     #[must_use]
     pub fn from_value(value: u64) -> Self {
-        Self(u32::try_from(value).unwrap_or(u32::MAX))
+        Self::checked_from_value(value).unwrap_or(Self::EMPTY)
+    }
+
+    /// From the value of a sample that may be damaged; `None` for one that no table can hold.
+    #[must_use]
+    pub(crate) fn checked_from_value(value: u64) -> Option<Self> {
+        u32::try_from(value).ok().map(Self)
     }
 }
 

@@ -210,7 +210,7 @@ const OF_THREAD: [(TrackKind, u32); 3] =
 ///
 /// A capture may have millions of either, so the look-ups hold indices only and hash the rows of the tables: some 6
 /// bytes for each, where a map that owns its keys takes 100.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Registry {
     tables: TrackTables,
     process_index: HashTable<ProcessIdx>,
@@ -221,6 +221,24 @@ pub struct Registry {
     thread_index: HashTable<u32>,
     /// The orders of tracks that have had no event yet.
     orders: FxHashMap<TrackKey, i64>,
+    /// The last index that a track, a process or the metadata of a thread may have.
+    index_max: u32,
+    over_limit: u64,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            tables: TrackTables::default(),
+            process_index: HashTable::new(),
+            track_index: HashTable::new(),
+            threads: Vec::new(),
+            thread_index: HashTable::new(),
+            orders: FxHashMap::default(),
+            index_max: u32::MAX - 1,
+            over_limit: 0,
+        }
+    }
 }
 
 /// Names and order of a thread.
@@ -267,8 +285,22 @@ impl Registry {
     /// Drops the metadata of threads, once all of it is applied and no more comes, and the look-ups, which are made
     /// again if a track is asked for: most captures are sorted without.
     pub(crate) fn drop_metadata(&mut self) {
+        let Self { index_max, over_limit, .. } = *self;
         let tables = std::mem::take(&mut self.tables);
-        *self = Self { tables, ..Self::default() };
+        *self = Self { tables, index_max, over_limit, ..Self::default() };
+    }
+
+    /// A registry whose indices end at `index_max`.
+    #[cfg(test)]
+    pub(crate) fn with_limit(index_max: u32) -> Self {
+        Self { index_max, ..Self::default() }
+    }
+
+    /// Processes and metadata that are missing because every index was taken. Tracks are not among them: whoever asks
+    /// for one counts its events.
+    #[must_use]
+    pub(crate) fn over_limit(&self) -> u64 {
+        self.over_limit
     }
 
     /// Forgets the tracks from `count` on, for a sort that starts over: it adds tracks and no processes.
@@ -279,14 +311,14 @@ impl Registry {
         }
     }
 
-    /// The index of the track with this key, new or known.
-    pub fn track(&mut self, key: &TrackKey) -> TrackIdx {
+    /// The index of the track with this key, new or known; `None` for a new one where every index is taken.
+    pub fn track(&mut self, key: &TrackKey) -> Option<TrackIdx> {
         self.index_tracks();
         if let Some(known) = self.find_track(key) {
-            return known;
+            return Some(known);
         }
-        let process = self.process(&key.pid);
-        let index = TrackIdx(u32::try_from(self.tables.tracks.len()).unwrap_or(u32::MAX));
+        let index = TrackIdx(next_index(self.tables.tracks.len(), self.index_max)?);
+        let process = self.process(&key.pid)?;
         let mut track = Track { key: key.clone(), process, name: key.name.clone(), sort_index: 0 };
         if OF_THREAD.contains(&(key.kind, key.slot))
             && let Some(thread) = self.find_thread(&key.pid, &key.tid)
@@ -299,35 +331,35 @@ impl Registry {
         self.tables.tracks.push(track);
         let tracks = &self.tables.tracks;
         self.track_index.insert_unique(hash(key), index, |track| hash(&tracks[track.index()].key));
-        index
+        Some(index)
     }
 
     /// The index of the track that shows what is derived from `source`, new or known; of a `part` of it, if that is
-    /// not empty. It has that name from now on.
-    pub(crate) fn derived(&mut self, source: TrackIdx, kind: TrackKind, part: &str, name: &str) -> TrackIdx {
-        let Some(track) = self.tables.tracks.get(source.index()) else { return source };
+    /// not empty. It has that name from now on. `None` as in [`Self::track`].
+    pub(crate) fn derived(&mut self, source: TrackIdx, kind: TrackKind, part: &str, name: &str) -> Option<TrackIdx> {
+        let track = self.tables.tracks.get(source.index())?;
         let (mut key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
         if !part.is_empty() {
             key.name = part.into();
         }
-        let derived = self.track(&key);
+        let derived = self.track(&key)?;
         let track = &mut self.tables.tracks[derived.index()];
         (track.name, track.sort_index) = (name.into(), sort_index);
-        derived
+        Some(derived)
     }
 
-    /// The index of the process with this id, new or known.
-    pub(crate) fn process(&mut self, pid: &Id) -> ProcessIdx {
+    /// The index of the process with this id, new or known; `None` for a new one where every index is taken.
+    pub(crate) fn process(&mut self, pid: &Id) -> Option<ProcessIdx> {
         self.index_processes();
         let processes = &mut self.tables.processes;
         let is_known = |process: &ProcessIdx| processes[process.index()].pid == *pid;
         match self.process_index.entry(hash(pid), is_known, |process| hash(&processes[process.index()].pid)) {
-            Entry::Occupied(known) => *known.get(),
+            Entry::Occupied(known) => Some(*known.get()),
             Entry::Vacant(place) => {
-                let index = ProcessIdx(u32::try_from(processes.len()).unwrap_or(u32::MAX));
+                let index = ProcessIdx(next_index(processes.len(), self.index_max)?);
                 place.insert(index);
                 processes.push(Process { pid: pid.clone(), ..Process::default() });
-                index
+                Some(index)
             }
         }
     }
@@ -343,10 +375,16 @@ impl Registry {
     pub(crate) fn apply(&mut self, metadata: &Metadata) {
         self.index_tracks();
         match metadata {
-            Metadata::ProcessName { pid, name } => self.process_mut(pid).name = name.clone(),
-            Metadata::ProcessFile { pid, file } => self.process_mut(pid).file = Some(Arc::clone(file)),
-            Metadata::ProcessLabels { pid, labels } => self.process_mut(pid).labels = labels.clone(),
-            Metadata::ProcessSortIndex { pid, sort_index } => self.process_mut(pid).sort_index = *sort_index,
+            Metadata::ProcessName { pid, name } => self.change_process(pid, |process| process.name = name.clone()),
+            Metadata::ProcessFile { pid, file } => {
+                self.change_process(pid, |process| process.file = Some(Arc::clone(file)));
+            }
+            Metadata::ProcessLabels { pid, labels } => {
+                self.change_process(pid, |process| process.labels = labels.clone());
+            }
+            Metadata::ProcessSortIndex { pid, sort_index } => {
+                self.change_process(pid, |process| process.sort_index = *sort_index);
+            }
             Metadata::ThreadName { pid, tid, name } => {
                 self.apply_to_thread(pid, tid, |thread| thread.name = Some(Arc::from(&**name)));
             }
@@ -372,9 +410,11 @@ impl Registry {
         &self.tables
     }
 
-    fn process_mut(&mut self, pid: &Id) -> &mut Process {
-        let index = self.process(pid).index();
-        &mut self.tables.processes[index]
+    fn change_process(&mut self, pid: &Id, change: impl FnOnce(&mut Process)) {
+        match self.process(pid) {
+            Some(index) => change(&mut self.tables.processes[index.index()]),
+            None => self.over_limit += 1,
+        }
     }
 
     fn find_track(&self, key: &TrackKey) -> Option<TrackIdx> {
@@ -394,7 +434,11 @@ impl Registry {
         let thread = match place {
             Entry::Occupied(known) => *known.get() as usize,
             Entry::Vacant(place) => {
-                place.insert(u32::try_from(threads.len()).unwrap_or(u32::MAX));
+                let Some(index) = next_index(threads.len(), self.index_max) else {
+                    self.over_limit += 1;
+                    return;
+                };
+                place.insert(index);
                 threads.push(ThreadMetadata { pid: pid.clone(), tid: tid.clone(), ..ThreadMetadata::default() });
                 threads.len() - 1
             }
@@ -438,6 +482,11 @@ impl Registry {
     }
 }
 
+/// The index after `len` others; `None` beyond `max`.
+fn next_index(len: usize, max: u32) -> Option<u32> {
+    u32::try_from(len).ok().filter(|&index| index <= max)
+}
+
 fn hash(key: &impl Hash) -> u64 {
     FxBuildHasher.hash_one(key)
 }
@@ -451,13 +500,29 @@ mod tests {
     }
 
     #[test]
+    fn a_track_or_process_beyond_the_last_index_is_none_and_never_another() {
+        let mut registry = Registry::with_limit(1);
+        let [first, second] = [registry.track(&thread(1, 7)), registry.track(&thread(2, 7))];
+        assert_eq!((first, second), (Some(TrackIdx(0)), Some(TrackIdx(1))));
+        assert_eq!((registry.track(&thread(1, 8)), registry.process(&Id::Number(3))), (None, None));
+        let name = |pid, tid| Metadata::ThreadName { pid: Id::Number(pid), tid: Id::Number(tid), name: "late".into() };
+        for tid in 7..10 {
+            registry.apply(&name(1, tid));
+        }
+        registry.apply(&Metadata::ProcessName { pid: Id::Number(3), name: "late".into() });
+        assert_eq!(registry.over_limit(), 2, "the name of thread 9, and of process 3");
+        assert_eq!((registry.track(&thread(1, 7)), registry.tables().tracks.len()), (first, 2));
+        assert_eq!(registry.derived(TrackIdx(0), TrackKind::Samples, "", "samples"), None);
+    }
+
+    #[test]
     fn names_apply_whether_they_come_before_or_after_the_events_and_the_last_wins() {
         let mut registry = Registry::default();
         let name =
             |tid, name: &str| Metadata::ThreadName { pid: Id::Number(1), tid: Id::Number(tid), name: name.into() };
         registry.apply(&name(7, "early"));
-        let early = registry.track(&thread(1, 7));
-        let late = registry.track(&thread(1, 8));
+        let early = registry.track(&thread(1, 7)).unwrap();
+        let late = registry.track(&thread(1, 8)).unwrap();
         registry.apply(&name(8, "late"));
         registry.apply(&name(8, "last"));
         assert_eq!(&*registry.tables().tracks[early.index()].name, "early");
@@ -471,8 +536,8 @@ mod tests {
         let kernel = |tid: &Id| Metadata::KernelName { pid: pid.clone(), tid: tid.clone(), name: "comm".into() };
         registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: one.clone(), name: "told".into() });
         registry.apply(&kernel(&one));
-        let told = registry.track(&thread(1, 7));
-        let states = registry.track(&TrackKey { kind: TrackKind::State, ..thread(1, 8) });
+        let told = registry.track(&thread(1, 7)).unwrap();
+        let states = registry.track(&TrackKey { kind: TrackKind::State, ..thread(1, 8) }).unwrap();
         registry.apply(&kernel(&two));
         assert_eq!(&*registry.tables().tracks[told.index()].name, "told");
         assert_eq!(&*registry.tables().tracks[states.index()].name, "comm");
@@ -484,7 +549,7 @@ mod tests {
         let counter = |name: &str| TrackKey { kind: TrackKind::Counter, name: name.into(), ..thread(1, 7) };
         let order = |name: &str, sort_index| Metadata::TrackSortIndex { key: counter(name), sort_index };
         registry.apply(&order("early", 5));
-        let tracks = [registry.track(&counter("early")), registry.track(&counter("late"))];
+        let tracks = ["early", "late"].map(|name| registry.track(&counter(name)).unwrap());
         registry.apply(&order("late", -1));
         assert_eq!(tracks.map(|track| registry.tables().tracks[track.index()].sort_index), [5, -1]);
     }

@@ -35,9 +35,9 @@ fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
     for tid in 0..2 {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
-        let track = registry.track(&key);
+        let track = registry.track(&key).unwrap();
         for depth in 0..3 {
-            let lane = writer.add_lane(track, LaneKind::Spans, depth);
+            let lane = writer.add_lane(track, LaneKind::Spans, depth).unwrap();
             let mut free_ns = 0;
             let rows = rows_per_lane << depth;
             for _ in 0..rows {

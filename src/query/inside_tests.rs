@@ -37,15 +37,15 @@ fn trace(lanes_per_track: u16, rows_per_lane: usize, seed: u64) -> Snapshot {
     for tid in 0..3 {
         let (pid, tid) = (Id::Number(tid % 2), Id::Number(tid));
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
-        let track = registry.track(&key);
-        let instants = writer.add_lane(track, LaneKind::Instants, 0);
+        let track = registry.track(&key).unwrap();
+        let instants = writer.add_lane(track, LaneKind::Instants, 0).unwrap();
         let mut ts_ns = -20;
         for _ in 0..rows_per_lane {
             ts_ns += below(8) as i64;
             writer.push(instants, Row { start_ns: ts_ns, value: 0, detail: 0, name: 1 + below(5) as u32 }).unwrap();
         }
         for depth in 0..lanes_per_track {
-            let lane = writer.add_lane(track, LaneKind::Spans, depth);
+            let lane = writer.add_lane(track, LaneKind::Spans, depth).unwrap();
             let mut free_ns = -20 + below(10) as i64;
             for _ in 0..rows_per_lane {
                 let start_ns = free_ns + (below(2) * below(12)) as i64;

@@ -106,7 +106,7 @@ pub(super) fn store(spans: &[TraceSpan], shape: Option<LedgerShape>, budget_byte
         let place = (span.track, span.lane);
         let index = match lane {
             Some((known, index)) if known == place => index,
-            _ => writer.add_lane(TrackIdx(span.track), LaneKind::Spans, span.lane),
+            _ => writer.add_lane(TrackIdx(span.track), LaneKind::Spans, span.lane).unwrap(),
         };
         lane = Some((place, index));
         let args_json = argument(span).map(|value| format!(r#"{{"of":{{"five":{value}}}}}"#)).unwrap_or_default();

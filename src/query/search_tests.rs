@@ -42,7 +42,7 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut end_ns = 0;
     for lane in 0..lanes {
         let kind = if lane % 4 == 3 { LaneKind::Instants } else { LaneKind::Spans };
-        let index = writer.add_lane(TrackIdx(lane as u32), kind, 0);
+        let index = writer.add_lane(TrackIdx(lane as u32), kind, 0).unwrap();
         let mut free_ns = 0;
         for row in 0..rows_per_lane {
             let start_ns = free_ns + below(3) as i64 * below(40) as i64;
@@ -189,17 +189,18 @@ fn profile() -> Snapshot {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None).0);
     let (pid, tid) = (Id::Number(1), Id::Number(1));
-    let thread = registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
-    let chart = registry.derived(thread, TrackKind::Samples, "", "samples");
+    let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+    let thread = registry.track(&key).unwrap();
+    let chart = registry.derived(thread, TrackKind::Samples, "", "samples").unwrap();
     let file = tempfile::tempfile().unwrap();
     let disk = std::sync::Arc::new(SystemDisk);
     let mut writer = StoreWriter::on(disk, file.try_clone().unwrap(), 1 << 24).unwrap();
-    let samples = writer.add_lane(thread, LaneKind::Samples, 0);
+    let samples = writer.add_lane(thread, LaneKind::Samples, 0).unwrap();
     for start_ns in [0, 10] {
         writer.push(samples, Row { start_ns, value: 0, detail: 0, name: read }).unwrap();
     }
     for (depth, name) in [main, read].into_iter().enumerate() {
-        let bars = writer.add_lane(chart, LaneKind::Spans, depth as u16);
+        let bars = writer.add_lane(chart, LaneKind::Spans, depth as u16).unwrap();
         writer.push(bars, Row { start_ns: 0, value: 20, detail: 0, name }).unwrap();
     }
     let summary = Summary { end_ns: 20, ..Summary::default() };

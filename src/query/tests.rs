@@ -23,7 +23,7 @@ fn snapshot_of(lanes: &[(LaneKind, Vec<Row>)], write_held_every: usize) -> Snaps
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     for (depth, (kind, rows)) in lanes.iter().enumerate() {
-        let lane = writer.add_lane(TrackIdx(0), *kind, depth as u16);
+        let lane = writer.add_lane(TrackIdx(0), *kind, depth as u16).unwrap();
         for (k, row) in rows.iter().enumerate() {
             writer.push(lane, *row).unwrap();
             if write_held_every > 0 && k % write_held_every == 0 {
@@ -297,7 +297,7 @@ fn a_preview_shows_all_rows_so_far_and_stays_as_it_is_while_more_come() {
     let mut registry = Registry::default();
     registry.track(&TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Arc::default(), slot: 0 });
     let meta = || Meta { tracks: registry.tables().clone(), ..Meta::default() };
-    let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0);
+    let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
     let mut previews = Vec::new();
     for (k, row) in rows.iter().enumerate() {
         writer.push(lane, *row).unwrap();

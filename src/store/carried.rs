@@ -10,6 +10,7 @@
 //! rows, whoever made the file: no forest, no pyramid, no unchecked order. Reading and packing are still to do;
 //! sorting, pairing and nesting, of which each waits for the one before, are done.
 
+use std::collections::hash_map::Entry;
 use std::io;
 use std::mem;
 
@@ -303,7 +304,7 @@ impl CarriedStore {
                     let packed = &packed[&lane];
                     let offset = self.writer.file.append(packed.bytes(extent))?;
                     let extents = &mut self.writer.lanes[lane.index()].extents;
-                    self.writer.extents.push(extents, &packed.extents[extent], offset);
+                    self.writer.extents.push(extents, &packed.extents[extent], offset)?;
                 }
             }
         }
@@ -323,8 +324,14 @@ impl CarriedStore {
         if kind.code() != entry.kind || entry.track.index() >= self.limits.tracks {
             return Err(NoStore);
         }
-        let add = || self.writer.add_lane(entry.track, kind, entry.depth);
-        let lane = *self.lanes.entry((entry.track, kind, entry.depth)).or_insert_with(add);
+        let lane = match self.lanes.entry((entry.track, kind, entry.depth)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                // Sorted anew, the trace ends in the same error, and says so.
+                let added = self.writer.add_lane(entry.track, kind, entry.depth).map_err(|_| NoStore)?;
+                *place.insert(added)
+            }
+        };
         if entry.unfinished != 0 {
             self.writer.mark_unfinished(lane);
         }
@@ -434,7 +441,9 @@ impl Limits {
     /// Whether what a row points to is there; its details are looked at in the end.
     fn allow(self, kind: LaneKind, row: &Row) -> bool {
         let means_something = match kind {
-            LaneKind::Samples => StackIdx::from_value(row.value).index() < self.stacks,
+            LaneKind::Samples => {
+                StackIdx::checked_from_value(row.value).is_some_and(|stack| stack.index() < self.stacks)
+            }
             LaneKind::Instants => u16::try_from(row.value).is_ok(), // a depth
             LaneKind::Spans | LaneKind::Counter | LaneKind::Flows => true,
         };

@@ -50,7 +50,7 @@ fn build(path: &Path, rows: u64, held_bytes: usize) {
     let lanes: Vec<_> = (0..2)
         .flat_map(|track| KINDS.map(|kind| (TrackIdx(track), kind, 0)))
         .chain([(TrackIdx(0), LaneKind::Spans, 1)])
-        .map(|(track, kind, depth)| (kind, writer.add_lane(track, kind, depth)))
+        .map(|(track, kind, depth)| (kind, writer.add_lane(track, kind, depth).unwrap()))
         .collect();
     for number in 0..rows {
         for &(kind, lane) in &lanes {

@@ -4,8 +4,11 @@
 //! A capture may have millions of lanes with one small extent each: an entry of 56 bytes takes the place of four lists
 //! for each lane, which took some 300.
 
+use std::io;
+
 use super::extent::ExtentRecord;
 use super::iforest::{self, Aggregate, LongestNs, MinMax};
+use super::row_limit::next_index;
 use super::signature;
 
 /// An extent that is packed, and has no position in the file yet.
@@ -54,15 +57,17 @@ pub(super) struct ExtentLog {
 }
 
 impl ExtentLog {
-    /// Adds an extent that was written at `offset`, the next of the lane that has `extents`.
-    pub(super) fn push(&mut self, extents: &mut LaneExtents, packed: &PackedExtent, offset: u64) {
-        // 2^32 extents, or words of signatures, take terabytes of rows.
-        let signature = u32::try_from(self.signatures.len()).unwrap_or(u32::MAX);
+    /// Adds an extent that was written at `offset`, the next of the lane that has `extents`. Fails beyond 2^32 extents,
+    /// or words of signatures, which take terabytes of rows.
+    pub(super) fn push(&mut self, extents: &mut LaneExtents, packed: &PackedExtent, offset: u64) -> io::Result<()> {
+        let position = next_index(self.entries.len(), "extents")?;
+        let signature = next_index(self.signatures.len(), "words of signatures")?;
         self.signatures.extend_from_slice(&packed.signature);
         let record = ExtentRecord { offset, ..packed.record };
         self.entries.push(LogEntry { record, aggregate: packed.aggregate, previous: extents.last, signature });
-        extents.last = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        extents.last = position + 1;
         extents.count += 1;
+        Ok(())
     }
 
     /// The extents of a lane, first to last.
@@ -136,7 +141,7 @@ mod tests {
         };
         for turn in 0..20u64 {
             let rows = if turn % 2 == 0 { 1024 } else { 10 };
-            log.push(&mut lanes[(turn % 3) as usize], &packed(turn, rows), turn * 100);
+            log.push(&mut lanes[(turn % 3) as usize], &packed(turn, rows), turn * 100).unwrap();
         }
         for (lane, extents) in lanes.into_iter().enumerate() {
             let of_lane: Vec<u64> = (0..20).filter(|turn| turn % 3 == lane as u64).collect();

@@ -178,7 +178,7 @@ impl LaneBuilder {
             let mut packed = None;
             let offset = file.append_with(|buffer| packed = self.close_extent(buffer))?;
             if let Some(packed) = packed {
-                log.push(&mut self.extents, &packed, offset);
+                log.push(&mut self.extents, &packed, offset)?;
             }
         }
         Ok(())

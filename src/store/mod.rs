@@ -24,6 +24,7 @@ pub(crate) mod ledger_build;
 pub(crate) mod overview;
 pub(crate) mod pack;
 pub(crate) mod read;
+mod row_limit;
 pub(crate) mod signature;
 pub(crate) mod sums;
 pub(crate) mod sweep;
@@ -37,7 +38,7 @@ pub(crate) use details::DetailPositions;
 pub(crate) use format::{LoadStats, Meta, Summary};
 pub(crate) use lane::{DetailRef, LaneIdx, LaneInfo, LaneKind, RowIdx, Span};
 pub(crate) use read::{Lane, Store, StoreError};
-pub(crate) use writer::StoreWriter;
+pub(crate) use writer::{StoreWriter, next_lane};
 
 #[cfg(test)]
 mod carried_tests;

@@ -36,6 +36,7 @@ pub enum StoreError {
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    lane_count: u32,
     /// By track: its lanes in the table of lanes.
     track_lanes: Vec<Range<u32>>,
     tables: StoreTables,
@@ -129,15 +130,16 @@ impl Store {
         Self::from_tables(tables, path).ok_or_else(no_table)
     }
 
-    /// Puts a store together; `None` if a lane belongs to no track.
+    /// Puts a store together; `None` if a lane belongs to no track, or if there are more lanes than an index can address.
     pub(super) fn from_tables(tables: StoreTables, path: &Path) -> Option<Self> {
+        let lane_count = u32::try_from(tables.lanes.len()).ok()?;
         let mut track_lanes = vec![0..0; tables.meta.tracks.tracks.len()];
         for (index, lane) in (0u32..).zip(tables.lanes.rows(&tables.map)) {
             let range: &mut Range<u32> = track_lanes.get_mut(lane.track.index())?;
             *range = if range.start == range.end { index..index + 1 } else { range.start..index + 1 };
         }
         let (extents, details) = (Verified::new(tables.extents.len()), Verified::new(tables.details.len()));
-        Some(Self { path: path.into(), track_lanes, tables, extents, details })
+        Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details })
     }
 
     /// Where the store lies, or lay.
@@ -173,7 +175,7 @@ impl Store {
     /// How many lanes there are.
     #[must_use]
     pub fn lane_count(&self) -> u32 {
-        u32::try_from(self.tables.lanes.len()).unwrap_or(u32::MAX)
+        self.lane_count
     }
 
     #[must_use]

@@ -14,9 +14,15 @@ use super::lane_builder::LaneBuilder;
 use super::ledger_build::{self, LedgerContext};
 use super::overview::{BUCKETS_MAX, OverviewBucket};
 use super::read::Store;
+use super::row_limit::next_index;
 use super::tables;
 use crate::base::disk::{Disk, SystemDisk};
 use crate::model::TrackIdx;
+
+/// The index of the lane after `lanes` others. Fails beyond the last one that a store can have.
+pub(crate) fn next_lane(lanes: usize) -> io::Result<LaneIdx> {
+    next_index(lanes, "lanes").map(LaneIdx)
+}
 
 /// A store that is being built.
 #[derive(Debug)]
@@ -64,10 +70,13 @@ impl StoreWriter {
     }
 
     /// Adds a lane. The index is the writer's own: the finished store orders lanes by track.
-    pub fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> LaneIdx {
-        let index = LaneIdx(u32::try_from(self.lanes.len()).unwrap_or(u32::MAX));
+    ///
+    /// # Errors
+    /// A lane beyond the last index that a store can have.
+    pub fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> io::Result<LaneIdx> {
+        let index = next_lane(self.lanes.len())?;
         self.lanes.push(LaneBuilder::new(track, kind, depth));
-        index
+        Ok(index)
     }
 
     /// The last end in a lane; the smallest time while it is empty.

@@ -51,20 +51,20 @@ struct ExtraNames {
 }
 
 impl Extras {
-    /// Adds the tracks and names that the demo needs to the program.
+    /// Adds the tracks and names that the demo needs to the program; `None` where it has no room for more tracks.
     #[must_use]
-    pub(super) fn new(seed: u64, program: &mut Program) -> Self {
+    pub(super) fn new(seed: u64, program: &mut Program) -> Option<Self> {
         let pid = program.registry.tables().tracks[0].key.pid.clone();
         let mut track = |kind: TrackKind, name: &str| {
             let key = TrackKey { kind, pid: pid.clone(), tid: Id::None, name: name.into(), slot: 0 };
             program.registry.track(&key)
         };
         let tracks = ExtraTracks {
-            process: track(TrackKind::Process, ""),
-            heap: track(TrackKind::Counter, "memory heap"),
-            pool: track(TrackKind::Counter, "memory pool"),
-            frame_time: track(TrackKind::Counter, "frame time ms"),
-            requests: track(TrackKind::Async, "network"),
+            process: track(TrackKind::Process, "")?,
+            heap: track(TrackKind::Counter, "memory heap")?,
+            pool: track(TrackKind::Counter, "memory pool")?,
+            frame_time: track(TrackKind::Counter, "frame time ms")?,
+            requests: track(TrackKind::Async, "network")?,
         };
         let names = &mut program.names;
         let network = Some("network");
@@ -79,7 +79,7 @@ impl Extras {
             steps: ["resolve", "connect", "transfer"].map(|text| names.intern(text, network)),
         };
         let first_process = program.threads().iter().filter(|plan| plan.process == 0);
-        Self {
+        Some(Self {
             seed,
             random: Random::new(seed, u64::MAX - 1),
             frame: 0,
@@ -91,7 +91,7 @@ impl Extras {
             next_request: 1,
             planned: BTreeMap::new(),
             planned_count: 0,
-        }
+        })
     }
 
     /// Adds the events before `until_ns`.

@@ -84,7 +84,7 @@ impl Synth {
     #[must_use]
     pub fn new(options: SynthOptions) -> Self {
         let mut program = Program::new(options.seed, options.threads.max(1));
-        let extras = (options.flavour == Flavour::Demo).then(|| Extras::new(options.seed, &mut program));
+        let extras = (options.flavour == Flavour::Demo).then(|| Extras::new(options.seed, &mut program)).flatten();
         Self { options, program, extras }
     }
 

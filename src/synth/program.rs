@@ -59,7 +59,7 @@ impl Program {
         let mut names = Names::default();
         let functions = call_graph(&mut random, &mut names);
         let mut registry = Registry::default();
-        let threads = (0..threads).map(|thread| plan_thread(&mut registry, thread)).collect();
+        let threads = (0..threads).map_while(|thread| plan_thread(&mut registry, thread)).collect();
         Self { functions, threads, names, registry }
     }
 
@@ -185,7 +185,8 @@ fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
     functions
 }
 
-fn plan_thread(registry: &mut Registry, thread: u32) -> ThreadPlan {
+/// A thread of the program; `None` where the tables have no room for another.
+fn plan_thread(registry: &mut Registry, thread: u32) -> Option<ThreadPlan> {
     const PROGRAMS: [&str; 4] = ["game", "editor", "asset server", "browser"];
     let (process, place) = (thread / THREADS_PER_PROCESS, thread % THREADS_PER_PROCESS);
     let (role, name) = match place {
@@ -204,10 +205,10 @@ fn plan_thread(registry: &mut Registry, thread: u32) -> ThreadPlan {
         registry.apply(&Metadata::ProcessSortIndex { pid: pid.clone(), sort_index: process.into() });
     }
     let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot: 0 };
-    let track = registry.track(&key);
+    let track = registry.track(&key)?;
     registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: name.into() });
     registry.apply(&Metadata::ThreadSortIndex { pid, tid, sort_index: place.into() });
-    ThreadPlan { track, role, place, process }
+    Some(ThreadPlan { track, role, place, process })
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ fn sampled(folder: &Path) -> PathBuf {
     let paths = [vec![main], vec![main, parse], vec![main, parse, read], vec![]].map(|path| stacks.intern_path(path));
     let tracks = [1, 2].map(|tid| {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
-        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 })
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }).expect("room")
     });
     let mut chunk = Chunk::default();
     let args = Detail { args_json: r#"{"weight":7}"#, ..Detail::default() };

@@ -32,7 +32,7 @@ fn small_store(path: &Path) {
         (LaneKind::Counter, 150),
         (LaneKind::Flows, 3),
     ] {
-        let lane = writer.add_lane(TrackIdx(0), kind, u16::from(count == 5));
+        let lane = writer.add_lane(TrackIdx(0), kind, u16::from(count == 5)).expect("room");
         for k in 0..count {
             let mut blob = Vec::new();
             Detail { args_json: &format!(r#"{{"k":{k}}}"#), ..Detail::default() }.encode_into(&mut blob);

@@ -23,7 +23,9 @@ fn many_threads(folder: &Path, threads: u32, rounds: u32) -> PathBuf {
     let tracks: Vec<_> = (0..threads)
         .map(|thread| {
             let (pid, tid) = (Id::Number(1), Id::Number(thread.into()));
-            registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 })
+            registry
+                .track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 })
+                .expect("room")
         })
         .collect();
     let (outer, inner) = ((0, 100), (10, 50));

@@ -190,9 +190,7 @@ fn same(a: &JsonValue<'_>, b: &JsonValue<'_>) -> bool {
 
 /// Appends a value to a key so that no two lists of values give the same key.
 pub(super) fn push_part(key: &mut Vec<u8>, value: &JsonValue<'_>) {
-    let shape = [value.shape as u8];
-    // A record is bounded far below 4 GiB.
-    let len = u32::try_from(value.text.len()).unwrap_or(u32::MAX).to_le_bytes();
-    key.extend_from_slice(&[shape[0], len[0], len[1], len[2], len[3]]);
+    key.push(value.shape as u8);
+    key.extend_from_slice(&value.text.len().to_le_bytes());
     key.extend_from_slice(value.text);
 }

@@ -185,7 +185,8 @@ impl StoreParts for NativeStore {
 
 impl NativeSource {
     fn points_beyond_stacks(&self, event: &Event) -> bool {
-        event.kind == EventKind::Sample && StackIdx::from_value(event.value).index() >= self.stacks
+        event.kind == EventKind::Sample
+            && StackIdx::checked_from_value(event.value).is_none_or(|stack| stack.index() >= self.stacks)
     }
 }
 

@@ -42,7 +42,7 @@ fn sample() -> SampleCapture {
             name: Arc::default(),
             slot: 0,
         };
-        let track = registry.track(&key);
+        let track = registry.track(&key).unwrap();
         let name = names.intern(&format!("name {number}"), Some("category"));
         let mut chunk = Chunk::default();
         for row in 0..EVENTS_IN_CHUNK {

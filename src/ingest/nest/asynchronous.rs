@@ -19,7 +19,10 @@ impl Nester<'_> {
                 self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
                 return Ok(());
             }
-            (None, _) => self.asyncs.open(id, event, self.names, self.registry),
+            (None, _) => match self.asyncs.open(id, event, self.names, self.registry) {
+                Some(track) => track,
+                None => return self.over_limit(event),
+            },
         };
         // Its row is free when its last span ends, so a begin that carries its end makes a complete span.
         let is_ended = event.kind == EventKind::Begin && event.value > 0;
@@ -35,14 +38,13 @@ impl Nester<'_> {
     pub(super) fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let id = TreeId::Id(event.value);
         let known = self.asyncs.track_of(id);
+        let Some(track) = known.or_else(|| self.asyncs.open(id, event, self.names, self.registry)) else {
+            return self.over_limit(event);
+        };
         if known.is_none() && event.kind == EventKind::AsyncEnd {
             // Recording began inside the span; what is known is that it ended here.
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
         }
-        let track = match known {
-            Some(track) => track,
-            None => self.asyncs.open(id, event, self.names, self.registry),
-        };
         match event.kind {
             EventKind::AsyncBegin => self.begin_async(track, event, blob),
             EventKind::AsyncEnd if known.is_some() => {
@@ -66,7 +68,7 @@ impl Nester<'_> {
                     detail: self.detail(blob)?,
                     name: event.name.0,
                 };
-                match self.free_lane(track, start_ns) {
+                match self.free_lane(track, start_ns)? {
                     Some(lane) => _ = self.push_span(track, lane, row, event.ts_ns)?,
                     None => self.lose(Loss::DeepNesting, event.track, start_ns),
                 }
@@ -79,6 +81,12 @@ impl Nester<'_> {
         Ok(())
     }
 
+    /// Counts an event of a tree that no track is left for.
+    fn over_limit(&mut self, event: &Event) -> io::Result<()> {
+        self.lose(Loss::OverLimit, event.track, event.ts_ns);
+        Ok(())
+    }
+
     fn begin_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) {
         if !self.begin(track, event, blob, false) {
             self.track(track).open.add_unplaced();
@@ -86,15 +94,17 @@ impl Nester<'_> {
     }
 
     /// The first lane below all open spans on which nothing ends after `start_ns`.
-    fn free_lane(&mut self, track: TrackIdx, start_ns: i64) -> Option<u16> {
-        let mut lane = match self.track(track).open.deepest_lane() {
-            Some(deepest) => deepest.checked_add(1)?,
-            None => 0,
+    fn free_lane(&mut self, track: TrackIdx, start_ns: i64) -> io::Result<Option<u16>> {
+        let mut next = match self.track(track).open.deepest_lane() {
+            Some(deepest) => deepest.checked_add(1),
+            None => Some(0),
         };
-        while self.span_lane_end_ns(track, lane) > start_ns {
-            lane = lane.checked_add(1)?;
+        while let Some(lane) = next
+            && self.span_lane_end_ns(track, lane)? > start_ns
+        {
+            next = lane.checked_add(1);
         }
-        Some(lane)
+        Ok(next)
     }
 
     /// Closes the innermost open span of the end's name, and no other: the spans of one async id need not nest.
@@ -115,8 +125,8 @@ impl Nester<'_> {
         self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop)
     }
 
-    fn span_lane_end_ns(&mut self, track: TrackIdx, depth: u16) -> i64 {
-        let lane = self.span_lane(track, depth);
-        self.writer.lane_end_ns(lane)
+    fn span_lane_end_ns(&mut self, track: TrackIdx, depth: u16) -> io::Result<i64> {
+        let lane = self.span_lane(track, depth)?;
+        Ok(self.writer.lane_end_ns(lane))
     }
 }

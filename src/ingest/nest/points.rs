@@ -6,7 +6,7 @@ use std::io;
 use super::{Entered, EventChart, Nester};
 use crate::model::args::Detail;
 use crate::model::sample_measure::sample_event;
-use crate::model::{Event, EventFlags, NameIdx, SampleMeasure, StackIdx, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, Loss, NameIdx, SampleMeasure, StackIdx, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneIdx, LaneKind, Row, flow};
 
 /// The most charts of one thread: recorders have some ten events.
@@ -22,7 +22,7 @@ impl Nester<'_> {
         let depth =
             if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
         let known = state.instants.get();
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0));
+        let lane = known.map_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0), Ok)?;
         self.track(track).instants.set(lane);
         self.summary.instants += 1;
         self.saw(event.ts_ns);
@@ -32,7 +32,7 @@ impl Nester<'_> {
     pub(super) fn counter(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let detail = self.detail(blob)?;
         let known = self.track(event.track).counter.get();
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0));
+        let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0), Ok)?;
         self.track(event.track).counter.set(lane);
         self.summary.counters += 1;
         self.saw(event.ts_ns);
@@ -45,7 +45,7 @@ impl Nester<'_> {
         let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
         let point = flow::FlowPoint::from_event(event, around);
         let known = state.flows.get();
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0));
+        let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0), Ok)?;
         self.track(event.track).flows.set(lane);
         self.summary.flows += 1;
         self.saw(event.ts_ns);
@@ -83,13 +83,17 @@ impl Nester<'_> {
         let stack = StackIdx::from_value(event.value);
         let name = self.stacks.get(stack).name;
         let known = self.track(event.track).samples.get();
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0));
+        let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0), Ok)?;
         let chart_track = self.chart_track(event.track, &sample_event(Detail::decode(blob).args_json));
         let is_untimed = self.registry.tables().tracks[event.track.index()].key.slot == TrackKey::SLOT_UNTIMED;
         self.track(event.track).samples.set(lane);
         self.summary.samples += 1;
         self.saw(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
+        let Some(chart_track) = chart_track else {
+            self.lose(Loss::OverLimit, event.track, event.ts_ns);
+            return Ok(());
+        };
         let mut spans = std::mem::take(&mut self.flame_spans);
         let stacks = self.stacks;
         let chart = &mut self.track(chart_track).rare().chart;
@@ -105,15 +109,15 @@ impl Nester<'_> {
     }
 
     /// The track of the chart of an event's samples on a thread. The name of an event is in that of its track once
-    /// there are several; those beyond [`CHARTS_MAX`] share the last one.
-    fn chart_track(&mut self, track: TrackIdx, event: &str) -> TrackIdx {
+    /// there are several; those beyond [`CHARTS_MAX`] share the last one. `None` where no track is left for it.
+    fn chart_track(&mut self, track: TrackIdx, event: &str) -> Option<TrackIdx> {
         let charts = &self.track(track).rare().charts;
         if let Some(chart) = charts.iter().find(|chart| *chart.event == *event) {
-            return chart.track;
+            return Some(chart.track);
         }
         let count = charts.len();
         if let Some(last) = charts.last().filter(|_| count >= CHARTS_MAX) {
-            return last.track;
+            return Some(last.track);
         }
         let title = |event: &str| {
             let event = if event.is_empty() { "no event" } else { event };
@@ -122,23 +126,23 @@ impl Nester<'_> {
         let kind = TrackKind::Samples;
         let first = charts.first().map(|first| title(&first.event));
         let chart_track = match first {
-            None => self.registry.derived(track, kind, "", "samples"),
+            None => self.registry.derived(track, kind, "", "samples")?,
             Some(first) => {
                 self.registry.derived(track, kind, "", &first);
                 // An empty part would be the first one.
                 let part = if event.is_empty() { " " } else { event };
-                self.registry.derived(track, kind, part, &title(event))
+                self.registry.derived(track, kind, part, &title(event))?
             }
         };
         self.track(track).rare().charts.push(EventChart { event: event.into(), track: chart_track });
-        chart_track
+        Some(chart_track)
     }
 
     /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
     pub(super) fn push_flames(&mut self, track: TrackIdx) -> io::Result<()> {
         let mut spans = std::mem::take(&mut self.flame_spans);
         for span in spans.drain(..) {
-            let lane = self.span_lane(track, span.depth);
+            let lane = self.span_lane(track, span.depth)?;
             self.saw(span.end_ns);
             let value = span.end_ns.abs_diff(span.start_ns);
             self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;

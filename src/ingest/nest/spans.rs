@@ -64,7 +64,7 @@ impl Nester<'_> {
 
     /// A span of a sorted capture, which knows its lane.
     pub(super) fn placed(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let lane = self.span_lane(event.track, event.depth);
+        let lane = self.span_lane(event.track, event.depth)?;
         if event.ts_ns < self.writer.lane_end_ns(lane) {
             // The capture contradicts itself; the span is placed as if it came unsorted.
             return self.complete(event, blob);

@@ -49,7 +49,7 @@ fn snapshot(samples: &[Meant]) -> Snapshot {
     let lanes = [0, 1].map(|tid| {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
-        writer.add_lane(registry.track(&key), LaneKind::Samples, 0)
+        writer.add_lane(registry.track(&key).unwrap(), LaneKind::Samples, 0).unwrap()
     });
     for sample in samples {
         let stack = stacks.intern_path(sample.path.iter().map(|&name| NameIdx(name)));

@@ -15,7 +15,7 @@ fn tables() -> (Names, Registry, [TrackIdx; 5]) {
         let pid = if kind == TrackKind::Global { Id::None } else { pid.clone() };
         let tid = if kind == TrackKind::Thread { tid.clone() } else { Id::None };
         let name = if kind == TrackKind::Counter { "plain[7] free" } else { "" };
-        registry.track(&TrackKey { kind, pid, tid, name: name.into(), slot: 0 })
+        registry.track(&TrackKey { kind, pid, tid, name: name.into(), slot: 0 }).unwrap()
     });
     registry.apply(&Metadata::ProcessName { pid: pid.clone(), name: "p".into() });
     registry.apply(&Metadata::ProcessLabels { pid: pid.clone(), labels: "l".into() });

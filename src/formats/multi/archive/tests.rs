@@ -110,7 +110,7 @@ fn native() -> Vec<u8> {
     for number in 0..2 {
         let (pid, tid) = (Id::Number(5), Id::Number(number));
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
-        let (track, name) = (registry.track(&key), names.intern(&format!("span {number}"), Some("cat")));
+        let (track, name) = (registry.track(&key).unwrap(), names.intern(&format!("span {number}"), Some("cat")));
         let stack = stacks.intern_path([names.intern("main", None), names.intern("leaf", None)]);
         let mut chunk = Chunk::default();
         let detail = chunk.details.push(&Detail { args_json: r#"{"a":1}"#, ..Detail::default() });

@@ -1,0 +1,32 @@
+//! The last index that a table of a store may have: lanes, extents and words of signatures have 32 bits. A store that
+//! needs more ends in an error, since a saturated index would be that of another row.
+
+use std::io;
+
+/// A table of a store that is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the sorted store has {rows} {table}, and no room for more")]
+struct FullTable {
+    table: &'static str,
+    rows: usize,
+}
+
+/// The index of the row after `rows` others of `table`. The largest number of 32 bits is none: it means "no row", or
+/// counts the rows. Fails where an index cannot address that many.
+pub(super) fn next_index(rows: usize, table: &'static str) -> io::Result<u32> {
+    let index = u32::try_from(rows).ok().filter(|&index| index < u32::MAX);
+    index.ok_or_else(|| io::Error::other(FullTable { table, rows }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_table_is_an_error_and_never_the_index_of_another_row() {
+        let last = u32::MAX as usize - 1;
+        assert_eq!(next_index(last, "lanes").ok(), Some(u32::MAX - 1));
+        let error = next_index(last + 1, "lanes").expect_err("full");
+        assert_eq!(error.to_string(), "the sorted store has 4294967295 lanes, and no room for more");
+    }
+}
