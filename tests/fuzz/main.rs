@@ -3,6 +3,7 @@
 //! its kind.
 
 mod mutate;
+#[macro_use]
 mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -109,24 +110,19 @@ fn every_input_ends_in_an_answer_or_an_error_with_2_gib_of_addresses() {
 }
 
 macro_rules! tests {
+    (
+        parts { $($part:ident: $check:expr;)* }
+        of_window { $($kept:ident: $check_kept:expr;)* }
+        readers { $($reader:ident: $format:literal;)* }
+    ) => {
+        tests! { $($part)* $(#[cfg(feature = "window")] $kept)* $($reader)* }
+    };
     ($($(#[$when:meta])? $name:ident)*) => {
         $($(#[$when])? #[test]
         fn $name() {
             run(TARGETS.iter().find(|target| target.name == stringify!($name)).expect("a target"));
         })*
-
-        #[test]
-        fn every_target_is_run() {
-            let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-            assert_eq!(names, [$($(#[$when])? stringify!($name)),*]);
-        }
     };
 }
 
-tests! {
-    arguments chrome_json filter load native packed store
-    #[cfg(feature = "window")] preferences
-    #[cfg(feature = "window")] timeline
-    collapsed cpuprofile firefox ftrace fxt ninja otlp_json otlp_proto perf_data perf_script perfetto pprof spall speedscope strace
-    tar tracy zip
-}
+with_targets!(tests);

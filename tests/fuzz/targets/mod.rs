@@ -25,7 +25,48 @@ pub(crate) struct Target {
     pub check: fn(&[u8]),
 }
 
-macro_rules! targets {
+/// The one table of targets. Hands its rows to the macro `$take`: here the list, and in `main.rs` a test for each.
+macro_rules! with_targets {
+    ($take:ident) => {
+        $take! {
+            parts {
+                arguments: arguments::check;
+                chrome_json: chrome_json::check;
+                filter: filter::check;
+                load: load::check;
+                native: native::check;
+                packed: packed::check;
+                store: store::check;
+            }
+            of_window {
+                preferences: preferences::check;
+                timeline: timeline::check;
+            }
+            readers {
+                collapsed: "Collapsed stacks";
+                cpuprofile: "V8 CPU profile";
+                firefox: "Firefox profile";
+                ftrace: "ftrace";
+                fxt: "Fuchsia trace";
+                ninja: "Ninja log";
+                otlp_json: "OpenTelemetry JSON";
+                otlp_proto: "OpenTelemetry protobuf";
+                perf_data: "perf.data";
+                perf_script: "perf script";
+                perfetto: "Perfetto";
+                pprof: "pprof";
+                spall: "Spall";
+                speedscope: "speedscope";
+                strace: "strace";
+                tar: "tar archive";
+                tracy: "Tracy zones";
+                zip: "zip archive";
+            }
+        }
+    };
+}
+
+macro_rules! list {
     (
         parts { $($part:ident: $check:expr;)* }
         of_window { $($kept:ident: $check_kept:expr;)* }
@@ -39,38 +80,4 @@ macro_rules! targets {
     };
 }
 
-targets! {
-    parts {
-        arguments: arguments::check;
-        chrome_json: chrome_json::check;
-        filter: filter::check;
-        load: load::check;
-        native: native::check;
-        packed: packed::check;
-        store: store::check;
-    }
-    of_window {
-        preferences: preferences::check;
-        timeline: timeline::check;
-    }
-    readers {
-        collapsed: "Collapsed stacks";
-        cpuprofile: "V8 CPU profile";
-        firefox: "Firefox profile";
-        ftrace: "ftrace";
-        fxt: "Fuchsia trace";
-        ninja: "Ninja log";
-        otlp_json: "OpenTelemetry JSON";
-        otlp_proto: "OpenTelemetry protobuf";
-        perf_data: "perf.data";
-        perf_script: "perf script";
-        perfetto: "Perfetto";
-        pprof: "pprof";
-        spall: "Spall";
-        speedscope: "speedscope";
-        strace: "strace";
-        tar: "tar archive";
-        tracy: "Tracy zones";
-        zip: "zip archive";
-    }
-}
+with_targets!(list);
