@@ -54,6 +54,7 @@ fxt_fields! {
         KERNEL_OBJECT = 7,
         SCHEDULING = 8,
         LOG = 9,
+        PROFILER = 10,
         LARGE = 15,
     }
     bits large_record {

@@ -81,7 +81,9 @@ impl StreamReader for Fxt {
                 parser.batch.lose(Loss::Truncated, place);
                 break;
             };
-            let Some(words) = size(header) else {
+            // In damage, only a record of a known type is one: any word could be that of an unknown type.
+            let words = size(header).filter(|_| !in_damage || is_known(record::RECORD_TYPE.get(header)));
+            let Some(words) = words else {
                 // The length is damaged: the reader searches word by word, and counts one loss.
                 if !in_damage {
                     parser.batch.lose(Loss::BadRecord, place);
@@ -124,16 +126,27 @@ fn size(header: u64) -> Option<u64> {
         record_type::LARGE => {
             Some(large_record::RECORD_SIZE.get(header)).filter(|words| (1..=LARGE_WORDS_MAX).contains(words))
         }
-        record_type::METADATA..=record_type::LOG => Some(record::RECORD_SIZE.get(header)).filter(|&words| words > 0),
-        _ => None,
+        // Those of types to come have the common header, too.
+        _ => Some(record::RECORD_SIZE.get(header)).filter(|&words| words > 0),
     }
+}
+
+/// Whether the format has records of a type.
+fn is_known(kind: u64) -> bool {
+    matches!(kind, record_type::METADATA..=record_type::PROFILER | record_type::LARGE)
 }
 
 impl FxtParser {
     /// Reads a record from its header and the words after it.
     fn record(&mut self, header: u64, bytes: &[u8], place: SourcePos) {
+        let kind = record::RECORD_TYPE.get(header);
+        if kind == record_type::PROFILER || !is_known(kind) {
+            let what = if is_known(kind) { "profiler records of Fuchsia" } else { "records of an unknown type" };
+            let reason = format!("The trace has {what} (type {kind}), which are counted and not shown.");
+            return self.batch.batch.losses.add_because(&reason, Loss::IgnoredPacket, place);
+        }
         let mut words = Words::new(bytes);
-        let taken = match record::RECORD_TYPE.get(header) {
+        let taken = match kind {
             record_type::METADATA => self.metadata(header, &mut words, place),
             record_type::INITIALIZATION => words.word().map(|ticks| self.provider().ticks_per_second = ticks),
             record_type::STRING => {

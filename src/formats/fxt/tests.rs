@@ -195,6 +195,19 @@ fn a_capture_that_is_cut_anywhere_keeps_all_records_before_the_cut() {
 }
 
 #[test]
+fn records_of_other_types_are_skipped_by_their_length_and_counted() {
+    let good = |ts| event(0, ts, "good", &[], &[]);
+    // A backtrace of the profiler, whose words look like records, and a type that the format does not have.
+    let profile = record(10 | 2 << 16, &[good(9), good(9)]);
+    let unknown = record(12, &[words(&[0, 0, 0])]);
+    let reading = read(&[good(1), profile, good(2), unknown.clone(), unknown, good(3)]);
+    assert_eq!(reading.events.iter().map(|event| event.ts_ns).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 3)]);
+    let advice = reading.losses.iter().next().unwrap().advice.to_owned();
+    assert_eq!(advice, "The trace has profiler records of Fuchsia (type 10), which are counted and not shown.");
+}
+
+#[test]
 fn damage_costs_the_records_that_it_hits() {
     let good = event(0, 1, "good", &[], &[]);
     // No length, an unknown type, and an event whose length is too small for its name.
