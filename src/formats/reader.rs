@@ -1,10 +1,12 @@
 //! The two traits that formats implement, with everything that passes between a reader and its caller.
 
+use std::sync::Arc;
+
 use super::error::ReadError;
 use crate::base::budget::Budget;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::{Batch, Chunk, Losses, Names, Stacks, TrackTables};
+use crate::model::{Batch, Chunk, Losses, Names, Stacks, TextSpill, TrackTables};
 
 /// The settings of a reading.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +21,16 @@ pub struct ReadContext {
     pub threads: usize,
     /// How finely the capture is cut.
     pub chunk_limits: ChunkLimits,
+    /// Where the letters of names go that are too many for memory; without it, they stay in memory.
+    pub text_spill: Option<Arc<TextSpill>>,
+}
+
+impl ReadContext {
+    /// A table of names for a reader that has all names of its capture.
+    #[must_use]
+    pub(crate) fn no_names(&self) -> Names {
+        self.text_spill.as_ref().map_or_else(Names::default, |spill| Names::spilling(spill.another()))
+    }
 }
 
 /// How finely a capture is cut while it is read; where it says nothing, as suits the format. No cut may show in what is

@@ -55,10 +55,10 @@ impl<T> LaneIndex<T> {
     /// Indexes spans of different lanes.
     pub(super) fn from_open(open: Vec<OpenSpan<T>>) -> Self {
         let mut index = Self::default();
-        for OpenSpan { lane, until } in open {
+        for OpenSpan { lane, closable, until } in open {
             match until {
                 Until::Time(end_ns) => index.add_complete(lane, end_ns),
-                Until::End { payload, closable } => index.add_begin(lane, payload, closable),
+                Until::End(payload) => index.add_begin(lane, payload, closable),
             }
         }
         index
@@ -66,12 +66,10 @@ impl<T> LaneIndex<T> {
 
     /// All spans in order of their lanes.
     pub(super) fn into_open(self) -> Vec<OpenSpan<T>> {
-        let complete = self.complete.into_iter().map(|Reverse((end_ns, lane))| (lane, Until::Time(end_ns)));
-        let begins = self.begins.into_iter().map(|(lane, begin)| {
-            let Begin { payload, closable, .. } = begin;
-            (lane, Until::End { payload, closable })
-        });
-        let mut open: Vec<_> = complete.chain(begins).map(|(lane, until)| OpenSpan { lane, until }).collect();
+        let complete = self.complete.into_iter().map(|Reverse((end_ns, lane))| OpenSpan::complete(lane, end_ns));
+        let begins = self.begins.into_iter();
+        let begins = begins.map(|(lane, begin)| OpenSpan::new_begin(lane, begin.payload, begin.closable));
+        let mut open: Vec<_> = complete.chain(begins).collect();
         open.sort_unstable_by_key(|open| open.lane);
         open
     }

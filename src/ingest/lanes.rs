@@ -131,7 +131,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// Whether a span is open whose end is not known.
     pub(crate) fn has_begins(&mut self) -> bool {
-        match self.scan(|open| matches!(open.until, Until::End { .. })) {
+        match self.scan(|open| matches!(open.until, Until::End(_))) {
             Scan::At(_) => true,
             Scan::Nowhere => false,
             Scan::TooLong => self.index().has_begins(),
@@ -150,7 +150,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// The lane of the innermost open begin with the text `text` that an end can close.
     pub(crate) fn innermost_named(&mut self, text: StrIdx, text_of: impl Fn(&T) -> StrIdx) -> Option<u16> {
-        let is_named = |open: &OpenSpan<T>| matches!(&open.until, Until::End { payload, closable: true } if text_of(payload) == text);
+        let is_named = |open: &OpenSpan<T>| matches!(&open.until, Until::End(payload) if open.closable && text_of(payload) == text);
         match self.scan(is_named) {
             Scan::At(position) => Some(self.list.open[position].lane),
             Scan::Nowhere => None,
@@ -254,7 +254,7 @@ impl<T> LaneList<T> {
             }
             None => 0,
         };
-        self.open.push(OpenSpan { lane, until: Until::End { payload, closable } });
+        self.open.push(OpenSpan::new_begin(lane, payload, closable));
         Some(lane)
     }
 
@@ -263,7 +263,7 @@ impl<T> LaneList<T> {
     fn push_complete(&mut self, end_ns: i64) -> Option<Placed> {
         steps::add(1);
         let lane = self.open.last().map_or(Some(0), |last| last.lane.checked_add(1))?;
-        self.open.push(OpenSpan { lane, until: Until::Time(end_ns) });
+        self.open.push(OpenSpan::complete(lane, end_ns));
         Some(Placed { lane, overlaps: false })
     }
 
@@ -280,7 +280,7 @@ impl<T> LaneList<T> {
             lane = lane.checked_add(1)?;
             position += 1;
         }
-        let span = OpenSpan { lane, until: Until::Time(end_ns) };
+        let span = OpenSpan::complete(lane, end_ns);
         let above = position.checked_sub(1).map(|above| &self.open[above]);
         self.ragged |= overlaps || above.is_some_and(|above| span.ends_after(above));
         self.open.insert(position, span);

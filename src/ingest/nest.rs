@@ -86,7 +86,7 @@ struct TrackNest {
     rare: Option<Box<RareState>>,
 }
 
-const _: () = assert!(size_of::<TrackNest>() <= 128);
+const _: () = assert!(size_of::<TrackNest>() <= 120);
 
 /// The state of a track that few tracks have.
 #[derive(Default)]

@@ -4,6 +4,9 @@
 #[derive(Debug)]
 pub(super) struct OpenSpan<T> {
     pub(super) lane: u16,
+    /// Whether an end that is to come closes it. Beside `until`, where it takes no room of its own: a million threads
+    /// have an open span each.
+    pub(super) closable: bool,
     pub(super) until: Until<T>,
 }
 
@@ -12,8 +15,8 @@ pub(super) struct OpenSpan<T> {
 pub(super) enum Until<T> {
     /// It ends at a known time.
     Time(i64),
-    /// By an end that is to come, if `closable`; otherwise no end closes it.
-    End { payload: T, closable: bool },
+    /// By an end that is to come, or by none at all.
+    End(T),
 }
 
 /// The place of a span.
@@ -25,10 +28,18 @@ pub(crate) struct Placed {
 }
 
 impl<T> OpenSpan<T> {
+    pub(super) fn complete(lane: u16, end_ns: i64) -> Self {
+        Self { lane, closable: false, until: Until::Time(end_ns) }
+    }
+
+    pub(super) fn new_begin(lane: u16, payload: T, closable: bool) -> Self {
+        Self { lane, closable, until: Until::End(payload) }
+    }
+
     pub(super) fn contains(&self, end_ns: i64) -> bool {
         match self.until {
             Until::Time(own_ns) => own_ns >= end_ns,
-            Until::End { .. } => true,
+            Until::End(_) => true,
         }
     }
 
@@ -39,27 +50,27 @@ impl<T> OpenSpan<T> {
     /// Whether it ends after `other`, where an end that is to come is later than any known one.
     pub(super) fn ends_after(&self, other: &Self) -> bool {
         match (&self.until, &other.until) {
-            (_, Until::End { .. }) => false,
-            (Until::End { .. }, Until::Time(_)) => true,
+            (_, Until::End(_)) => false,
+            (Until::End(_), Until::Time(_)) => true,
             (Until::Time(own_ns), Until::Time(other_ns)) => own_ns > other_ns,
         }
     }
 
     pub(super) fn is_closable(&self) -> bool {
-        matches!(self.until, Until::End { closable: true, .. })
+        self.closable
     }
 
     pub(super) fn begin(&self) -> Option<(u16, &T)> {
         match &self.until {
             Until::Time(_) => None,
-            Until::End { payload, .. } => Some((self.lane, payload)),
+            Until::End(payload) => Some((self.lane, payload)),
         }
     }
 
     pub(super) fn into_begin(self) -> Option<(u16, T)> {
         match self.until {
             Until::Time(_) => None,
-            Until::End { payload, .. } => Some((self.lane, payload)),
+            Until::End(payload) => Some((self.lane, payload)),
         }
     }
 }

@@ -38,7 +38,7 @@ pub fn open(
     open_with_previews(&sources.into(), options, cancel, progress, None)
 }
 
-/// The same as [`open`], handing `previews` what is sorted so far, every now and then.
+/// The same as [`open`], which also hands `previews` a store of the rows sorted so far, every now and then.
 ///
 /// # Errors
 /// The same errors as [`open`] has.
@@ -57,6 +57,7 @@ pub fn open_with_previews(
         budget: options.memory.budget(),
         threads: options.threads.max(1),
         chunk_limits: ChunkLimits::default(),
+        text_spill: None,
     };
     let once = StoreTarget::for_once(sources, options);
     let received = SpooledInput::spool(sources, once.folder(), cancel, progress)?;
@@ -108,11 +109,12 @@ fn load(
         let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
         source_bytes += fs::metadata(path).map_err(io_error)?.len();
     }
+    let text_spill = Arc::new(place.text_spill(BudgetShare::Names.bytes(&context.budget)));
+    let context = &ReadContext { text_spill: Some(text_spill), ..context.clone() };
     let reader = formats::multi::files::open(sources, context)?;
     let mut target = place.start().map_err(|error| place.write_error(error))?;
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
-    let names = place.names(BudgetShare::Names.bytes(&context.budget));
-    let mut capture = read(reader, names, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
+    let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
     place.notes.append(&mut capture.notes);
 
     if let Some(parts) = capture.store.take() {
@@ -135,7 +137,7 @@ fn load(
             Err(ImportError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
         let note =
-            format!("The sorted store in {sources} is damaged or of another version: its events were sorted anew.");
+            format!("The sorted store in {sources} is damaged or of another version: its events were sorted again.");
         place.notes.push(note);
         target = place.start().map_err(|error| place.write_error(error))?;
     }
@@ -199,7 +201,6 @@ fn read_error(error: ReadError, place: &StoreTarget) -> LoadError {
 
 fn read(
     reader: Reader,
-    no_names: Names,
     source_bytes: u64,
     spill: &Arc<SpillFile>,
     context: &ReadContext,
@@ -208,7 +209,7 @@ fn read(
         Reader::Stream(mut reader) => {
             context.progress.begin(Stage::Parsing, source_bytes);
             let kept = ChunkCache::new(context.budget.clone(), Arc::clone(spill));
-            let mut assembler = Assembler::new(no_names, kept, &context.progress);
+            let mut assembler = Assembler::new(context.no_names(), kept, &context.progress);
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, mut losses, chunks, notes, .. } = assembler;
             count_over_limit(names.over_limit() + stacks.over_limit() + registry.over_limit(), &mut losses);

@@ -10,7 +10,7 @@ use super::load::{CachePolicy, LoadError, LoadOptions};
 use super::spill::SpillFile;
 use crate::base::disk::Disk;
 use crate::formats::ReadError;
-use crate::model::{Names, Sources, TextSpill};
+use crate::model::{Sources, TextSpill};
 use crate::store::cache::{Building, Cache, CacheKey};
 use crate::store::{Store, StoreWriter};
 
@@ -117,11 +117,11 @@ impl StoreTarget {
             .or_else(|_| SpillFile::on(Arc::clone(&self.disk), &std::env::temp_dir()))
     }
 
-    /// No names yet. Letters beyond `held_bytes_max` go to a file beside the store.
+    /// The place for letters of names beyond `held_bytes_max`: a file beside the store.
     #[must_use]
-    pub(crate) fn names(&self, held_bytes_max: u64) -> Names {
+    pub(crate) fn text_spill(&self, held_bytes_max: u64) -> TextSpill {
         let held_bytes_max = usize::try_from(held_bytes_max).unwrap_or(usize::MAX);
-        Names::spilling(TextSpill::new(&self.folder, Arc::clone(&self.disk), held_bytes_max))
+        TextSpill::new(&self.folder, Arc::clone(&self.disk), held_bytes_max)
     }
 
     /// Keeps a finished store, unless the capture is no longer what it was when the load began. Returns its file, and

@@ -62,6 +62,12 @@ impl TextSpill {
         Self { folder: folder.into(), disk, held_bytes_max, file: None }
     }
 
+    /// The same place and bound, for the letters of another table.
+    #[must_use]
+    pub(crate) fn another(&self) -> Self {
+        Self::new(&self.folder, Arc::clone(&self.disk), self.held_bytes_max)
+    }
+
     /// Appends letters to the file that has `length` bytes, and maps all of it.
     fn append(&mut self, letters: &str, length: usize) -> io::Result<MappedTexts> {
         let file = match &mut self.file {
@@ -173,7 +179,7 @@ impl Texts {
     }
 }
 
-/// The copy keeps in memory what is added to it.
+/// A copy has no spill file: texts that are added to it stay in memory.
 impl Clone for Texts {
     fn clone(&self) -> Self {
         let (mapped, letters) = (self.mapped.clone(), self.letters.clone());

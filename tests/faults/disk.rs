@@ -83,10 +83,21 @@ fn refuse_each_request_of(capture: &Path) {
     let requests = counting.requests.load(Ordering::Relaxed);
     assert!(requests >= 7, "spill, store, syncs, rename: {requests} requests");
 
+    let mut ignored = 0;
     for refused in 0..requests {
         for (for_good, os_error) in [(false, NO_SPACE), (true, BROKEN_MEDIUM)] {
             let refusing = Arc::new(Refusing::new(refused, for_good, os_error));
-            let error = load(capture, &on(refusing, &cache)).expect_err("a refused request cannot be ignored");
+            let error = match load(capture, &on(refusing, &cache)) {
+                Err(error) => error,
+                // Letters of names stay in memory where they cannot go to their file; all else ends the load.
+                Ok(loaded) => {
+                    assert_eq!(lines(&loaded.store), expected, "request {refused}");
+                    assert!(!for_good, "request {refused}");
+                    Cache::open(&cache).expect("a cache").clear().expect("cleared");
+                    ignored += 1;
+                    continue;
+                }
+            };
             let LoadError::Write { folder, source } = &error else { panic!("request {refused}: {error:?}") };
             assert_eq!((folder.as_path(), source.raw_os_error()), (cache.as_path(), Some(os_error)));
             let message = error.to_string();
@@ -100,6 +111,7 @@ fn refuse_each_request_of(capture: &Path) {
         }
     }
     assert_eq!(lines(&load(capture, &options(Some(&cache))).expect("loads").store), expected);
+    assert!(ignored <= requests / 2, "{ignored} of {requests} refused requests were ignored");
 }
 
 #[test]

@@ -8,7 +8,11 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, Names, Registry, TrackKey, TrackKind};
 
 use crate::harness::{folder, limited};
 
@@ -20,7 +24,6 @@ const BESIDE_BYTES: u64 = 64 * MIB;
 const ROW_BYTES: u64 = 128;
 /// For each chunk and each extent.
 const EXTENT_BYTES: u64 = 64;
-
 /// A capture and the rows that its tables have.
 struct Shape {
     name: &'static str,
@@ -39,18 +42,21 @@ struct Shape {
 enum Command {
     Dump,
     Stats,
+    /// An export to tables.
+    Parquet,
 }
 
-use Command::{Dump, Stats};
+use Command::{Dump, Parquet, Stats};
 
 const SHAPES: &[Shape] = &[
-    Shape { name: "threads", write: threads, names_each: 0, divisor: 1, commands: &[Dump] },
+    Shape { name: "threads", write: threads, names_each: 0, divisor: 1, commands: &[Dump, Parquet] },
     Shape { name: "nested threads", write: nested_threads, names_each: 0, divisor: 4, commands: &[Dump] },
     Shape { name: "named threads", write: named_threads, names_each: 1, divisor: 1, commands: &[] },
     Shape { name: "processes", write: processes, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "counters", write: counters, names_each: 1, divisor: 1, commands: &[] },
     Shape { name: "names", write: names, names_each: 1, divisor: 1, commands: &[Dump, Stats] },
     Shape { name: "long names", write: long_names, names_each: 1, divisor: 5, commands: &[Dump, Stats] },
+    Shape { name: "long names of a native trace", write: native_names, names_each: 1, divisor: 5, commands: &[] },
     Shape { name: "open spans", write: open_spans, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "asynchronous ids", write: async_ids, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1, commands: &[] },
@@ -115,6 +121,25 @@ fn long_names(folder: &Path, count: u64) -> Vec<PathBuf> {
     let letters = "x".repeat(3000);
     let name = |k| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{},"dur":5,"name":"{k} {letters}"}}"#, k * 10);
     json(folder, (0..count).map(name))
+}
+
+/// The same in Longspan's own format, which has all names before the first event.
+fn native_names(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let path = folder.join("capture.longspan");
+    let (mut names, mut registry, mut chunk) = (Names::default(), Registry::default(), Chunk::default());
+    let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
+    let track = registry.track(&TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }).expect("room");
+    let letters = "x".repeat(3000);
+    for ts_ns in 0..count as i64 {
+        let name = names.intern(&format!("{ts_ns} {letters}"), None);
+        let (kind, flags) = (EventKind::Complete, EventFlags::NONE);
+        chunk.events.push(Event { ts_ns, value: 1, track, name, detail: 0, depth: 0, kind, flags });
+    }
+    let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
+    writer.write_tables(&names, registry.tables()).expect("written");
+    writer.write_chunk(&chunk).expect("written");
+    writer.finish(&Losses::default()).expect("written");
+    vec![path]
 }
 
 /// On sixteen threads, so that each has fewer open spans than a track has lanes.
@@ -209,9 +234,12 @@ fn peak_bytes(words: &[&str]) -> (u64, String) {
 }
 
 fn bytes_of(command: Command, paths: &[PathBuf], memory: &str) -> u64 {
+    let tables = paths[0].with_file_name(format!("{memory}.parquet"));
+    let tables = tables.to_str().expect("text");
     let words: &[&str] = match command {
         Dump => &["dump"],
         Stats => &["stats"],
+        Parquet => &["export", "-o", tables],
     };
     let mut words = [words, &["--no-cache", "--memory", memory]].concat();
     words.extend(paths.iter().map(|path| path.to_str().expect("text")));

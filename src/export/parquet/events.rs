@@ -65,8 +65,9 @@ pub(super) struct EventCells<'a> {
 struct Recent<K, V>(FxHashMap<K, V>);
 
 impl<K: Hash + Eq, V> Recent<K, V> {
-    /// Of a million threads or names the cells would take 200 MB; those of a usual capture are all here.
-    const MAX: usize = 1 << 16;
+    /// Of a million threads or names the cells would take 200 MB; those of a usual capture are all here. With their
+    /// texts and the room of the table these take 5 MB.
+    const MAX: usize = 1 << 14;
 
     fn get(&mut self, key: K, make: impl FnOnce() -> V) -> &V {
         if self.0.len() >= Self::MAX && !self.0.contains_key(&key) {

@@ -53,7 +53,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
         None => (recover::hop(&file, context, &mut losses)?, false),
     };
 
-    let (mut tables, mut stacks) = (TablesRead::default(), Stacks::default());
+    let (mut tables, mut stacks) = (TablesRead::new(context.no_names()), Stacks::default());
     let mut damaged = Losses::default();
     let mut chunks = Vec::with_capacity(entries.len());
     let mut parts = Vec::new();

@@ -111,6 +111,12 @@ pub struct TablesRead {
 }
 
 impl TablesRead {
+    /// Tables without a row, whose names go into `no_names`.
+    #[must_use]
+    pub(crate) fn new(no_names: Names) -> Self {
+        Self { names: no_names, ..Self::default() }
+    }
+
     /// Applies the next patch, with which the tables grow.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::io;
 use super::Nester;
 use crate::ingest::asyncs::TreeId;
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Loss, TrackIdx};
+use crate::model::{Event, EventFlags, EventKind, Loss, Payload, TrackIdx};
 use crate::store::Row;
 
 impl Nester<'_> {
@@ -25,7 +25,7 @@ impl Nester<'_> {
             },
         };
         // Its row is free when its last span ends, so a begin that carries its end makes a complete span.
-        let is_ended = event.kind == EventKind::Begin && event.value > 0;
+        let is_ended = matches!(event.payload(), Payload::Begin { dur_ns: Some(_) });
         let kind = if is_ended { EventKind::Complete } else { event.kind };
         self.event_of_row(&Event { track, kind, ..*event }, blob)?;
         if !self.track(track).open.has_begins() {
