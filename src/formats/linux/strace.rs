@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
@@ -17,8 +18,11 @@ use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// The most calls that wait for their second half, one per thread; a machine has fewer threads.
+/// The most threads with calls that wait for their second half; a machine has fewer threads.
 const WAITING_MAX: usize = 1 << 20;
+
+/// The most calls of one thread that wait, each within the one before. Calls that never end would wait for ever.
+const CALLS_DEEP_MAX: usize = 64;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
@@ -65,8 +69,9 @@ fn open(source: Source) -> Reader {
 
 #[derive(Debug, Default)]
 struct Strace {
-    /// By thread: a call whose end has not been printed.
-    waiting: FxHashMap<i64, UnfinishedCall>,
+    /// By thread: the calls whose ends have not been printed, outermost first. `ltrace -S` prints system calls within
+    /// the calls of libraries that make them.
+    waiting: FxHashMap<i64, SmallVec<[UnfinishedCall; 1]>>,
     /// The offset of times of day, and the last of these times.
     day_ns: i64,
     last_of_day_ns: i64,
@@ -254,14 +259,23 @@ impl LineParser for Strace {
                 if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&tid) {
                     return batch.lose(Loss::OverLimit, place);
                 }
-                if let Some(before) = self.waiting.insert(tid, begun) {
-                    self.endless(batch, tid, &before);
+                let calls = self.waiting.entry(tid).or_default();
+                calls.push(begun);
+                if calls.len() > CALLS_DEEP_MAX {
+                    let outermost = calls.remove(0);
+                    self.endless(batch, tid, &outermost);
                 }
             }
             StraceEvent::Resumed { name, args, result, dur_ns } => {
                 let result = Some(result);
-                match self.waiting.remove(&tid) {
-                    Some(begun) if *begun.name == *name => {
+                let mut calls = self.waiting.remove(&tid).unwrap_or_default();
+                match calls.iter().rposition(|begun| *begun.name == *name) {
+                    Some(position) => {
+                        // Calls within it end with it at the latest, and nothing says when.
+                        for within in calls.drain(position + 1..) {
+                            self.endless(batch, tid, &within);
+                        }
+                        let begun = calls.remove(position);
                         let start_ns = begun.start_ns;
                         let dur_ns = dur_ns.or_else(|| ts_ns.checked_sub(start_ns));
                         let args = [&*begun.args, args];
@@ -270,10 +284,10 @@ impl LineParser for Strace {
                             name_thread(batch, tid, &begun.args, place);
                         }
                     }
-                    other => {
-                        batch.lose(Loss::UnmatchedEnd, place);
-                        self.waiting.extend(other.map(|begun| (tid, begun)));
-                    }
+                    None => batch.lose(Loss::UnmatchedEnd, place),
+                }
+                if !calls.is_empty() {
+                    self.waiting.insert(tid, calls);
                 }
             }
             StraceEvent::Note(note) => {
@@ -285,7 +299,9 @@ impl LineParser for Strace {
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let mut waiting: Vec<_> = std::mem::take(&mut self.waiting).into_iter().collect();
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let mut waiting: Vec<_> =
+            waiting.flat_map(|(tid, calls)| calls.into_iter().map(move |begun| (tid, begun))).collect();
         waiting.sort_by_key(|(tid, begun)| (begun.start_ns, *tid));
         for (tid, begun) in waiting {
             self.endless(out.batch, tid, &begun);
@@ -420,6 +436,35 @@ mod tests {
         assert_eq!(reading.events[0].args, r#"{"args":"3,\"a = b\", 4096","result":"5"}"#);
         assert!(reading.events[3].flags.has(EventFlags::UNFINISHED));
         assert_eq!(reading.lost(), [(Loss::UnmatchedBegin, 1), (Loss::UnmatchedEnd, 1)]);
+    }
+
+    #[test]
+    fn calls_within_a_call_that_waits_are_resumed_by_their_names() {
+        // As `ltrace -S` prints a call of a library and the system call that it makes.
+        let reading = read(
+            "7 1795166531.000001 pthread_create(0x2 <unfinished ...>\n\
+             7 1795166531.000002 SYS_mask(0, 8 <unfinished ...>\n\
+             7 1795166531.000003 <... SYS_mask resumed> ) = 0\n\
+             7 1795166531.000004 SYS_lost(0 <unfinished ...>\n\
+             7 1795166531.000009 <... pthread_create resumed> ) = 0\n",
+        );
+        let mut found: Vec<_> = reading
+            .events
+            .iter()
+            .map(|event| {
+                (
+                    event.ts_ns % 1_000_000,
+                    &*event.name,
+                    (!event.flags.has(EventFlags::UNFINISHED)).then_some(event.value),
+                )
+            })
+            .collect();
+        found.sort_unstable();
+        let expected =
+            [(1_000, "pthread_create", Some(8_000)), (2_000, "SYS_mask", Some(1_000)), (4_000, "SYS_lost", None)];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::UnmatchedBegin, 1)]));
+        let endless = "7 1795166531.000001 f(0 <unfinished ...>\n".repeat(CALLS_DEEP_MAX * 3);
+        assert_eq!(read(&endless).events.len(), CALLS_DEEP_MAX * 3);
     }
 
     #[test]
