@@ -33,8 +33,19 @@ pub(crate) struct KernelText {
     /// The kind of machine, as `uname` names it; empty if unknown.
     pub(crate) machine: String,
     args: ArgsWriter,
+    /// The threads that are in a system call.
+    calls: rustc_hash::FxHashMap<i64, CurrentCall>,
     /// The latest names of threads.
     named: rustc_hash::FxHashMap<i64, Box<[u8]>>,
+}
+
+/// The system call that a thread is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CurrentCall {
+    /// Its span is open.
+    Open,
+    /// Its span was ended by the marker that it wrote.
+    Ended,
 }
 
 impl KernelText {
@@ -76,6 +87,11 @@ impl KernelText {
                 } else {
                     fields
                 };
+                // Programs write markers by a call, whose end must not close a span that the marker opens.
+                if let Some(call) = self.calls.get_mut(&tid).filter(|call| **call == CurrentCall::Open) {
+                    *call = CurrentCall::Ended;
+                    self.end_call(batch, event);
+                }
                 marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, place }, text);
             }
             b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
@@ -136,8 +152,23 @@ impl KernelText {
         batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
     }
 
+    /// Ends the system call that a thread is in: its innermost open span.
+    fn end_call(&self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let track = batch.track_with(&self.thread(event.tid));
+        let flags = EventFlags::UNNAMED;
+        batch.push(Event { flags, ..bare(event.ts_ns, EventKind::End, track, NameIdx::EMPTY) });
+    }
+
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let call = SystemCall::from_text(event.name, event.fields, &self.machine);
+        // A thread is in one call at a time: where the ends of calls were not recorded, each lasts until the next.
+        match call.as_ref().map(|(call, _)| call.kind) {
+            Some(EventKind::Begin) if self.calls.insert(event.tid, CurrentCall::Open) == Some(CurrentCall::Open) => {
+                self.end_call(batch, event);
+            }
+            Some(EventKind::End) if self.calls.remove(&event.tid) == Some(CurrentCall::Ended) => return,
+            _ => {}
+        }
         let (kind, name, detail) = match call {
             Some((call, detail)) => (call.kind, call.name, detail),
             None => (EventKind::Instant, event.name.into(), event.fields),

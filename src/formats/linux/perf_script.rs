@@ -25,7 +25,11 @@ pub(crate) const FORMAT: Format = Format {
 /// Whether the first line that is no comment is an event of `perf script`.
 fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
-    lines.next().and_then(ScriptHeader::from_line).is_some_and(|header| {
+    let Some(first) = lines.next() else { return false };
+    if is_task_line(first) {
+        return true;
+    }
+    ScriptHeader::from_line(first).is_some_and(|header| {
         // Without the name of an event, only the stack shows that a program with numbers after it is a sample.
         !header.event.is_empty() || lines.next().is_some_and(|line| frame_name(line).is_some())
     })
@@ -109,6 +113,14 @@ impl<'a> ScriptHeader<'a> {
     }
 }
 
+/// Whether `--show-task-events`, `--show-mmap-events` and the like print this line: `comm tid time: PERF_RECORD_COMM ..`.
+/// Threads have their names from the events as well.
+fn is_task_line(line: &[u8]) -> bool {
+    let Some(colon) = memchr::memmem::find(line, b": PERF_RECORD_") else { return false };
+    let mut before = line[..colon].rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    before.next().is_some_and(|time| nanos_from_seconds(time).is_ok()) && before.next().is_some()
+}
+
 fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
     let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
     (word, rest.trim_ascii())
@@ -167,8 +179,10 @@ impl LineParser for PerfScript {
             }
             return;
         }
+        // Frames follow a tab. Spaces may also stand before the name of a program, which may look like an address.
+        let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
         if self.pending.is_some()
-            && bytes[0].is_ascii_whitespace()
+            && is_indented
             && let Some(name) = frame_name(bytes)
         {
             // The end of the capture cuts a name at any byte.
@@ -178,6 +192,9 @@ impl LineParser for PerfScript {
                 batch.lose(line.loss(), line.place());
             }
             return;
+        }
+        if is_task_line(bytes) {
+            return self.sample(batch);
         }
         let header = ScriptHeader::from_line(bytes);
         if header.is_none()

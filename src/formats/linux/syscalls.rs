@@ -13,10 +13,15 @@ pub(crate) struct SystemCall<'a> {
 }
 
 impl<'a> SystemCall<'a> {
-    /// The call of a tracepoint for one call alone.
+    /// The call of a tracepoint for one call alone, with or without its group.
     pub(crate) fn from_tracepoint(name: &'a [u8]) -> Option<Self> {
+        let name = name.strip_prefix(b"syscalls:").unwrap_or(name);
+        // A call, as the kernel names it, and not the end of a call named `group`.
+        if name == b"sys_exit_group" {
+            return None;
+        }
         let of = |kind, before: &[u8]| Some(Self { kind, name: Cow::Borrowed(name.strip_prefix(before)?) });
-        of(EventKind::Begin, b"syscalls:sys_enter_").or_else(|| of(EventKind::End, b"syscalls:sys_exit_"))
+        of(EventKind::Begin, b"sys_enter_").or_else(|| of(EventKind::End, b"sys_exit_"))
     }
 
     /// The call with a number, from a tracepoint for all calls.
@@ -104,6 +109,10 @@ mod tests {
             ("sys_read", "-> 0x10", Some((end, "sys_read", "0x10"))),
             ("syscalls:sys_enter_read", "fd: 0x3", Some((begin, "read", "fd: 0x3"))),
             ("syscalls:sys_exit_read", "0x3", Some((end, "read", "0x3"))),
+            // As ftrace writes them.
+            ("sys_enter_write", "fd: 0x3", Some((begin, "write", "fd: 0x3"))),
+            ("sys_exit_write", "0x10", Some((end, "write", "0x10"))),
+            ("sys_exit_group", "error_code: 0", Some((begin, "sys_exit_group", "error_code: 0"))),
             ("sys_enter", "NR 0 (3, 7ffd, 0)", Some((begin, "read", "3, 7ffd, 0"))),
             ("raw_syscalls:sys_exit", "NR 0 = -11", Some((end, "read", "-11"))),
             // An unknown call: no span, since nothing would end it.

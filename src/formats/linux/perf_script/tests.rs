@@ -146,3 +146,47 @@ fn places_in_the_source_below_frames_are_told_with_them() {
     assert_eq!(stacks, [vec!["main (x y.c:140)", "leaf (main.c:12)"], vec!["leaf"], vec!["f", "read"]]);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
 }
+
+#[test]
+fn programs_whose_names_are_hex_digits_are_no_frames_of_the_event_before() {
+    let reading = read(
+        "  gcc  1679  8.395191:    1001001 cpu-clock:  ffff81 queue+0x45 ([kernel.kallsyms])\n\
+         \x20 cc1  1681  8.397631:    1001001 cpu-clock:  55d1 main+0x1 (/usr/bin/cc1)\n\
+         \x20  dd  2201 [001]  8.428524: syscalls:sys_enter_write: fd: 0x1\n\
+         \x20  dd  2201 [001]  8.428531:  syscalls:sys_exit_write: 0x400\n",
+    );
+    let found: Vec<_> = reading.events.iter().map(|event| (event.kind, &event.track.tid, event.stack.len())).collect();
+    let (sample, begin, end) = (EventKind::Sample, EventKind::Begin, EventKind::End);
+    let [gcc, cc1, dd] = [1679, 1681, 2201].map(Id::Number);
+    assert_eq!(found, [(sample, &gcc, 1), (sample, &cc1, 1), (begin, &dd, 0), (end, &dd, 0)]);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn lines_of_tasks_and_maps_are_skipped_also_before_the_first_event() {
+    let text = "swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xffff(0x1209) @ 0xffff]: x [kernel.kallsyms]_text\n\
+         w  2613  3.813302: PERF_RECORD_COMM exec: w:2613/2613\nw  2613  3.9: cycles: \n\t55 main+0x1 (/bin/w)\n\
+         w  2613  4.0: PERF_RECORD_EXIT(2613:2613):(2600:2600)\n\n";
+    let reading = read(text);
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.stack.len())).collect();
+    assert_eq!((found, reading.lost()), (vec![(3_900_000_000, 1)], vec![]));
+    assert!(looks_like_perf_script(text.as_bytes()) && !looks_like_perf_script(b"what: PERF_RECORD_COMM\n"));
+}
+
+#[test]
+fn a_thread_is_in_one_call_at_a_time() {
+    let enter = |ts: u32, tid: u32, call: &str| format!("w {tid} [001] 5.{ts:06}: syscalls:sys_enter_{call}: fd: 3\n");
+    let reading = read(&[enter(1, 7, "read"), enter(2, 8, "read"), enter(5, 7, "mmap"), enter(9, 8, "brk")].concat());
+    let found: Vec<_> =
+        reading.events.iter().map(|event| (event.ts_ns % 1_000_000, event.kind, &*event.name)).collect();
+    let (begin, end) = (EventKind::Begin, EventKind::End);
+    let expected = [
+        (1_000, begin, "read"),
+        (2_000, begin, "read"),
+        (5_000, end, ""),
+        (5_000, begin, "mmap"),
+        (9_000, end, ""),
+        (9_000, begin, "brk"),
+    ];
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+}
