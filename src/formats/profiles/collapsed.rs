@@ -28,7 +28,11 @@ pub(crate) const FORMAT: Format = Format {
 /// Whether the first lines are stacks with weights.
 fn looks_like_collapsed(head: &[u8]) -> bool {
     let mut deep = 0;
-    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty()).peekable();
+    // Austin's lines look alike; their frames and weights mean other things.
+    if head.starts_with(b"# austin") {
+        return false;
+    }
+    let mut lines = head_lines(head).filter(|line| !is_blank(line)).peekable();
     let is_empty = lines.peek().is_none();
     let all = lines.all(|line| {
         deep += usize::from(line.contains(&b';'));
@@ -44,6 +48,12 @@ fn open(source: Source) -> Reader {
 
 /// The name of a stack without frames: py-spy sees some while Python starts.
 const NO_FRAMES: &[u8] = b"[no frames]";
+
+/// Whether a line is empty or a comment.
+fn is_blank(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.is_empty() || line == b"#" || line.starts_with(b"# ")
+}
 
 /// Splits a line into a stack and its weight, which is the text after the last space.
 fn split(line: &[u8]) -> Option<(&[u8], i64)> {
@@ -75,15 +85,18 @@ struct CollapsedFrame {
 
 impl LineParser for Collapsed {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        if line.bytes.trim_ascii().is_empty() {
+        if is_blank(line.bytes) {
             return;
         }
         let Some((stack, weight_ns)) = split(line.bytes) else { return batch.lose(line.loss(), line.place()) };
         if weight_ns < 0 {
             return batch.lose(Loss::BadNumber, line.place());
         }
+        // Some tools write a semicolon before the first frame or after the last: there is no frame without a name.
+        let mut names = stack.split(|&byte| byte == b';').filter(|name| !name.trim_ascii().is_empty()).peekable();
+        let no_frames = names.peek().is_none().then_some(NO_FRAMES);
         let mut caller = None;
-        for name in stack.split(|&byte| byte == b';') {
+        for name in names.chain(no_frames) {
             match self.frame(caller, name, line.place()) {
                 Some(frame) => caller = Some(frame),
                 None => return batch.lose(Loss::OverLimit, line.place()),
@@ -235,6 +248,16 @@ mod tests {
         let expected = [(0, 3_000_000, "main"), (0, 1_000_000, "f"), (1_000_000, 2_000_000, "g")];
         assert_eq!(reading.short(), [&expected[..], &[(3_000_000, 3_000_000, "[no frames]")]].concat());
         assert_eq!(reading.lost(), []);
+    }
+
+    #[test]
+    fn comments_are_no_stacks_and_semicolons_at_the_ends_no_frames() {
+        // As Excimer and heaptrack write them.
+        let reading = read("# by a tool\n;main;f 1\n#\nmain;f; 2\n; 3\nmain;;g 4\n# 5\n");
+        let expected = [(0, 7_000_000, "main"), (0, 3_000_000, "f"), (3_000_000, 4_000_000, "g")];
+        assert_eq!(reading.short(), [&expected[..], &[(7_000_000, 3_000_000, "[no frames]")]].concat());
+        assert_eq!(reading.lost(), []);
+        assert!(!looks_like_collapsed(b"# austin: 3.7.0\n\nP1;T1;main 5\n"), "times in microseconds");
     }
 
     #[test]
