@@ -70,7 +70,13 @@ pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], st
             _ => {}
         }
         match scanner.peek()? {
-            b',' => scanner.pos += 1,
+            b',' => {
+                scanner.pos += 1;
+                // A comma after the last member costs nothing.
+                if scanner.peek()? == b'}' {
+                    return Ok(scanner.pos + 1);
+                }
+            }
             b'}' => return Ok(scanner.pos + 1),
             _ => return Err(Broken::Malformed(scanner.pos)),
         }

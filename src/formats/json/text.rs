@@ -137,8 +137,11 @@ fn rewritten(json: &[u8], repairs: &mut Repairs) -> String {
     let mut scanner = Scanner::new(json, 0);
     while let Ok(byte) = scanner.peek() {
         if matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':') {
-            text.push(char::from(byte));
             scanner.pos += 1;
+            let is_last_comma = byte == b',' && matches!(scanner.peek(), Ok(b'}' | b']'));
+            if !is_last_comma {
+                text.push(char::from(byte));
+            }
         } else if let Ok(value) = scanner.value(0) {
             text.push_str(&valid_json(&value, repairs));
         } else {
@@ -183,6 +186,8 @@ mod tests {
         assert_eq!(parsed["b"][2], "01");
         assert_eq!(parsed["c\u{2}"], "\u{fffd}\\q\u{fffd}");
         assert_eq!(repairs, Repairs(3));
+        let commas = br#"{"a":[1,[],[2 , ] ,],"b":{"c":{},},}"#;
+        assert_eq!(valid_json(&value(commas), &mut repairs), r#"{"a":[1,[],[2]],"b":{"c":{}}}"#);
         let clean = br#"{"a": [1, "\ud83d\u0041" ]}"#;
         assert!(serde_json::from_str::<serde_json::Value>(&valid_json(&value(clean), &mut repairs)).is_ok());
     }

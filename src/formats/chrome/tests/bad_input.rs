@@ -78,6 +78,14 @@ fn missing_and_trailing_commas_lose_nothing() {
 }
 
 #[test]
+fn commas_after_the_last_member_or_value_lose_nothing() {
+    let reading =
+        read(r#"[{"ph":"X","ts":1,"dur":4,"name":"a","args":{"a":2,"b":[1,],},},{"ph":"i","ts":9,"name":"b" , },]"#);
+    assert_eq!((reading.names(), reading.lost()), (vec!["a", "b"], vec![]));
+    assert_eq!(reading.events[0].args, r#"{"a":2,"b":[1]}"#);
+}
+
+#[test]
 fn braces_and_commas_and_line_breaks_in_strings_are_text() {
     let name = "},{\"ph\":\"X\",\n\\";
     let json = serde_json::to_string(name).expect("text").replace("\\n", "\n");
