@@ -135,7 +135,7 @@ fn a_store_that_is_damaged_on_its_way_is_left_and_nothing_is_missing() {
     let sorted = load(&output);
     assert!(!used_store(&sorted) && rows(&sorted) == rows(&compact));
     assert_eq!(counts(&sorted), counts(&compact));
-    assert!(sorted.report.note.is_some_and(|note| note.contains("sorted anew")));
+    assert!(sorted.report.note.is_some_and(|note| note.contains("sorted again")));
 }
 
 /// A capture without events that carries parts of a store.

@@ -1,6 +1,6 @@
-//! The bound on memory that loads may hold at once, one or several that share it. Counts what is reported to it;
-//! it allocates nothing itself, and nobody waits in it: what does not fit is spilled by whoever asked, so no
-//! load can hold up another.
+//! The bound on the memory of loads, one or several that share it. It counts the bytes that holders charge, and
+//! allocates nothing itself. Nothing waits for room: a holder whose charge is refused spills, so no load can block
+//! another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,5 @@
-//! How many events there are over time, coarsely, while a capture is still being parsed: something to see
-//! before anything is sorted. Written by one thread, looked at by another; never exact to the bucket's edge,
-//! and never more than a picture.
+//! A coarse histogram of events over time while a capture is being parsed, shown before anything is sorted. One thread
+//! writes it, another reads it. Columns are not exact at the edges of buckets: it is a picture, and no answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

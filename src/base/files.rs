@@ -46,7 +46,7 @@ impl FileKind {
     }
 }
 
-/// The path at the end of a chain of links, also where nothing is there yet. Fails if the links go in a circle.
+/// The path at the end of a chain of links, whether or not it exists. Fails if the links go in a circle.
 pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
     /// As many links as the kernel follows.
     const LINKS_MAX: usize = 40;

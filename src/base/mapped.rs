@@ -90,7 +90,7 @@ pub(crate) fn describe_lost_page() -> String {
         return format!("{path}: the sorted store was cut from {mapped} to {bytes} bytes while it was read");
     }
     let paths: Vec<_> = live.iter().map(|map| map.path.display().to_string()).collect();
-    format!("a mapped file cannot be read: its disk may fail; mapped are: {}", paths.join(", "))
+    format!("a mapped file cannot be read; its disk may be failing. Mapped files: {}", paths.join(", "))
 }
 
 /// Has a thread that reads a lost page of a map (SIGBUS) wait, so that the watcher of signals can say which file it is
@@ -106,8 +106,8 @@ pub(crate) fn hold_faulting_threads() {
     unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, wait) }.ok();
 }
 
-/// Has the processor bring `bytes` near while it goes on with something else. Changes nothing but how long it takes to
-/// read them then: some hundred nanoseconds for each place in a map that was not read lately.
+/// Prefetches `bytes` into the cache of the processor. It saves a later read some hundred nanoseconds for each place of
+/// a map that was not read lately, and has no other effect.
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {

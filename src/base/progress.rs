@@ -1,4 +1,4 @@
-//! How far long work has come, written by the work and read by whoever shows it. Never blocks either side.
+//! The progress of long work: counters that the work writes and the interface reads. Neither side ever blocks.
 
 use super::density::Density;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -66,7 +66,7 @@ impl Stage {
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     counters: Arc<Counters>,
-    /// Whether it counts a part of a stage that another has begun.
+    /// Whether it counts a part of a stage that another clone has begun.
     is_part: bool,
 }
 
@@ -82,7 +82,7 @@ struct Counters {
     stage_started_ms: AtomicU64,
 }
 
-/// One consistent-enough look at a [`Progress`].
+/// The counters of a [`Progress`] at about one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ProgressView {
     pub(crate) stage: Stage,

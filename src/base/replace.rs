@@ -1,5 +1,5 @@
-//! A file that appears under its name only once it is whole. A file that was there before stays as it is until then;
-//! its rights, its owner where that is allowed, and a link to it stay for good. Its hard links keep the old content.
+//! A file that appears under its name only once it is whole. Until then, an earlier file of that name is unchanged.
+//! Its mode, its owner where that is allowed, and symbolic links to it stay. Hard links keep the old content.
 
 use std::fs::{self, File};
 use std::io;

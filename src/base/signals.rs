@@ -1,7 +1,7 @@
 //! Signals that end the program: its temporary files go first, then it ends as it would have without a handler. A write
 //! beyond the limit on the length of files becomes an error. Signals that the caller ignores stay ignored.
 
-/// Sees to signals from now on, on a thread of its own. `say` shows a sentence to the user.
+/// Starts a thread that handles signals. `say` shows a sentence to the user.
 #[cfg(unix)]
 pub(crate) fn watch(say: fn(String)) {
     use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The command line as it is meant: defaults filled in, expressions compiled, contradictions refused. Touches no file.
+//! The checked command line: defaults filled in, expressions compiled, contradictions refused. Touches no file.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -330,7 +330,7 @@ fn capture(low: LowCapture) -> Result<Sources, CliError> {
     sources(low.files, low.offsets)
 }
 
-/// Where to write: `-` is stdout, as it is stdin where captures are named.
+/// The path to write to: `-` is stdout, as it is stdin among the files to read.
 fn to_write(output: PathBuf) -> PathBuf {
     if output == Path::new("-") { STDOUT.into() } else { output }
 }
@@ -341,7 +341,7 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
     let mut files: Vec<SourceFile> =
         files.into_iter().map(|path| SourceFile { input: input(path), offset_ns: 0 }).collect();
     if files.iter().filter(|file| file.input == Input::stdin()).count() > 1 {
-        return Err(CliError::Usage("stdin can be read once: - stands there more than once".to_owned()));
+        return Err(CliError::Usage("stdin can be read only once, but - is given more than once".to_owned()));
     }
     let mut moved = vec![false; files.len()];
     for (file, offset_ns) in offsets {
@@ -354,9 +354,9 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
                 (files[position].offset_ns, moved[position]) = (offset_ns, true);
                 continue;
             }
-            [_] => "it has an offset already",
-            [] => "no FILE is called so",
-            _ => "several FILEs are called so; give the path of one",
+            [_] => "the file has an offset already",
+            [] => "no FILE has that name",
+            _ => "several FILEs have that name; give the path of one",
         };
         return Err(CliError::Usage(format!("--offset {file}: {problem}")));
     }
@@ -478,7 +478,7 @@ fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportForma
 fn cache_folder(given: Option<PathBuf>) -> Result<PathBuf, CliError> {
     given
         .or_else(Cache::default_folder)
-        .ok_or_else(|| CliError::Usage("no cache folder is known for this user; give --cache DIR or --no-cache".into()))
+        .ok_or_else(|| CliError::Usage("this user has no cache folder; give --cache DIR or --no-cache".into()))
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ struct Distributions {
 #[derive(Debug, Serialize)]
 struct Late {
     frames: usize,
-    /// The most that came one after the other: so many frames later, all was drawn as it should be.
+    /// The longest run of such frames: after it, every tile was drawn as fine as it should be.
     frames_in_a_row: usize,
     tiles: Distribution<u64>,
 }

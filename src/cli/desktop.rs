@@ -40,8 +40,7 @@ struct Places {
 impl Places {
     fn of_user() -> Result<Self, CliError> {
         let data = dirs::data_dir().filter(|_| cfg!(target_os = "linux"));
-        let data =
-            data.ok_or_else(|| CliError::Usage("only desktops of Linux are told which program opens what".into()))?;
+        let data = data.ok_or_else(|| CliError::Usage("file types can be registered on Linux desktops only".into()))?;
         Ok(Self {
             desktop: data.join("applications/longspan.desktop"),
             mime: data.join("mime/packages/longspan.xml"),
@@ -126,8 +125,8 @@ fn desktop_entry(program: &Path) -> String {
 /// The file name of the desktop entry.
 const PROGRAM: &str = "longspan.desktop";
 
-/// The kinds of files that the program opens and that are not its own: it is offered for them, and what opens them by
-/// default goes on to do so.
+/// The kinds of files that the program opens and that are not its own: it is offered for them, but does not become the
+/// program that opens them by default.
 fn offered_kinds() -> impl Iterator<Item = &'static str> {
     kinds().filter(|kind| !kind.starts_with("application/vnd."))
 }

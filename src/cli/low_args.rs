@@ -1,5 +1,4 @@
-//! The command line as it is typed: names, types and help texts. Says nothing of what
-//! an argument means; see [`super::args`].
+//! The command line as clap parses it: names, types and help texts. [`super::args`] gives the arguments their meaning.
 
 use std::path::PathBuf;
 

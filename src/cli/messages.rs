@@ -16,12 +16,12 @@ pub(super) fn say(sentence: impl Display) {
     show(&format!("longspan: {}\n", escaped(&sentence.to_string())));
 }
 
-/// Writes a message that has lines of its own, such as the errors of several files.
+/// Writes a message of several lines, such as the errors of several files.
 pub(super) fn say_lines(text: impl Display) {
     show(&format!("longspan: {}\n", escaped_lines(&text.to_string())));
 }
 
-/// Writes `text` as it is, in one piece, so that the lines of two processes do not mix.
+/// Writes `text` unchanged and in one piece, so that the lines of two processes do not mix.
 pub(super) fn show(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok(); // nobody is left to tell
 }
@@ -32,12 +32,12 @@ pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     if words.iter().any(has_control) { escaped(text).into_owned() } else { text.to_owned() }
 }
 
-/// The parser's answer to words that it does not take as a command, as text.
+/// The parser's error, help or version for these words, as text.
 pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     if !words.iter().any(has_control) {
         return answer.render().to_string();
     }
-    // The answer repeats words, so it is asked for again with words that have escapes.
+    // The answer repeats words of the command line, so they are parsed again with their control characters escaped.
     let shown = words.iter().map(|word| escaped(&word.to_string_lossy()).into_owned());
     match LowArgs::try_parse_from(shown) {
         Err(answer) => escaped_lines(&answer.render().to_string()).into_owned(),

@@ -1,4 +1,4 @@
-//! How far a load has come, on stderr. Looks at the counters from a thread of its own; never slows what it watches.
+//! The progress of a load, as a line on stderr. A thread of its own reads the counters, so the load is never slowed.
 
 use std::fmt::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -1,4 +1,4 @@
-//! The part of a trace that a command is about: the same options for every command, and what is said where they leave
+//! The part of a trace that a command works on: the options that all commands share, and the message where they select
 //! nothing.
 
 use regex::Regex;
@@ -28,7 +28,7 @@ pub(super) struct ScopeArgs {
 
 impl TimeBounds {
     /// # Errors
-    /// [`CliError::Usage`] if its end is not after its start, as far as that is known without the trace.
+    /// [`CliError::Usage`] if both bounds are of one kind, and the end is not after the start.
     pub(super) fn check(self) -> Result<(), CliError> {
         match (self.from, self.to) {
             (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))
@@ -55,7 +55,7 @@ impl ScopeArgs {
         scope
     }
 
-    /// The scope in a trace. Says on stderr which option leaves nothing of it.
+    /// The scope that the options select in a trace. Says on stderr which option selects nothing.
     ///
     /// # Errors
     /// [`CliError::Usage`] if the end of the range is not after its start.
@@ -66,10 +66,10 @@ impl ScopeArgs {
         }
         let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
         if let Some(from_ns) = from_ns.filter(|&from_ns| from_ns > end_ns) {
-            say(format_args!("nothing is in --from {from_ns} ns: the trace ends at {end_ns} ns"));
+            say(format_args!("--from {from_ns} ns selects nothing: the trace ends at {end_ns} ns"));
         }
         if let Some(to_ns) = to_ns.filter(|&to_ns| to_ns <= start_ns) {
-            say(format_args!("nothing is in --to {to_ns} ns: the trace starts at {start_ns} ns"));
+            say(format_args!("--to {to_ns} ns selects nothing: the trace starts at {start_ns} ns"));
         }
         let scope = Scope::from_range(from_ns, to_ns).matching(Matcher::new(snapshot, &self.filter));
         let scope = scope.on_tracks(snapshot, &self.tracks);

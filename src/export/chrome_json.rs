@@ -91,7 +91,7 @@ impl OpenFlows {
 struct Asyncs {
     /// Ends to come, by time: at one time the innermost first.
     ends: BTreeMap<EndKey, Event>,
-    /// By track: what is open on it, in order of begin.
+    /// By track: its open spans, in order of begin.
     open: FxHashMap<TrackIdx, AsyncSpans>,
     last_id: u64,
     last_number: u64,
@@ -143,7 +143,7 @@ impl Asyncs {
             id: 0,
             number: self.last_number,
         };
-        // A track holds one tree at a time. A span whose end would be taken for another's is a tree by itself.
+        // A track holds one tree at a time. A span whose end would close another one gets a tree to itself.
         begun.id = match open.last() {
             Some(last) if !open.would_close(&begun) => last.id,
             _ => {

@@ -7,7 +7,7 @@ use crate::base::cancel::Cancelled;
 use crate::formats::native::write::WriteError;
 use crate::store::Store;
 
-/// The failure of an export. The file at the path is as it was before.
+/// The failure of an export. The file at the path is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum ExportError {
@@ -15,13 +15,13 @@ pub enum ExportError {
     #[error("{}: cannot write: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// The file to write is the capture itself, perhaps under another name.
-    #[error("{}: is a trace that is open; choose another file", path.display())]
+    #[error("{}: is an open trace; choose another file", path.display())]
     IsSource { path: PathBuf },
     /// The path is a folder.
     #[error("{}: is a folder", path.display())]
     IsFolder { path: PathBuf },
-    /// The format makes a folder, and something is there already.
-    #[error("{}: is there already; this format needs the name of a new folder, or of an empty one", path.display())]
+    /// The format makes a folder, and the path exists already.
+    #[error("{}: already exists; this format needs a new or an empty folder", path.display())]
     IsThere { path: PathBuf },
     /// The trace has no samples, and the format holds nothing else.
     #[error("{}: the trace holds no samples, and a profile of pprof holds nothing else", path.display())]
@@ -31,7 +31,7 @@ pub enum ExportError {
     TooLarge { path: PathBuf, source: WriteError },
     /// The sorted store is damaged, so the result would lack rows. `is_streamed`: a device or a pipe has taken
     /// a part of the output.
-    #[error("{}: the sorted store is damaged in {parts} places{}", store.display(), if *is_streamed { ": what was written lacks something; run this again" } else { "" })]
+    #[error("{}: the sorted store is damaged (places: {parts}){}", store.display(), if *is_streamed { ": the output is incomplete; run this again" } else { "" })]
     Damaged { store: PathBuf, parts: u64, is_streamed: bool },
     /// The work was asked to stop.
     #[error(transparent)]

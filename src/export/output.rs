@@ -118,10 +118,10 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Begins a folder that is to be at `path`, in the folder where it will be.
+    /// Begins a folder for `path`, under a temporary name beside it.
     ///
     /// # Errors
-    /// [`ExportError::IsThere`] unless nothing or an empty folder is there, or an I/O error.
+    /// [`ExportError::IsThere`] if `path` exists and is no empty folder, or an I/O error.
     pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_free = match fs::read_dir(path) {

@@ -21,7 +21,7 @@ pub(crate) enum RowFormat {
     JsonLines,
 }
 
-/// One span as it is printed.
+/// The values of one span that are printed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableRow<'a> {
     /// Start in nanoseconds of the capture's clock.
@@ -48,7 +48,7 @@ pub(crate) struct TableRow<'a> {
 /// The columns that an export adds to a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExportColumns<'a> {
-    /// Whether the span lies outside of the exported part, and is there because a row of the part needs it.
+    /// Whether the span lies outside of the exported part, and is printed because a row of the part needs it.
     pub(crate) outside: bool,
     /// Its arguments: one JSON object, or empty.
     pub(crate) args_json: &'a str,

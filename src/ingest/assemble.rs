@@ -8,7 +8,7 @@ use crate::model::{
     Batch, Chunk, Event, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks, TrackIdx,
 };
 
-/// Of so many events one is counted for the picture of where they lie: it costs nothing then, and looks the same.
+/// Every eighth event counts for the histogram of a load in progress: cheap, and the picture looks the same.
 const DENSITY_STEP: usize = 8;
 
 /// Takes batches and keeps their chunks.

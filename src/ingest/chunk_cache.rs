@@ -15,7 +15,7 @@ use crate::model::Chunk;
 pub(crate) struct ChunkCache {
     heads: Vec<ChunkHead>,
     chunks: Vec<Mutex<CachedChunk>>,
-    /// By chunk: what is added to its times when it is asked for.
+    /// By chunk: the offset that [`ChunkSource::load`] adds to its times.
     moved_by_ns: Vec<i64>,
     budget: Budget,
     spill: Arc<SpillFile>,
@@ -30,7 +30,7 @@ enum CachedChunk {
 
 /// A chunk with more events than a head can count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a chunk of {events} events, where 4,294,967,295 can be counted")]
+#[error("a chunk has {events} events; the most is 4,294,967,295")]
 struct TooLarge {
     events: usize,
 }

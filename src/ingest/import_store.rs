@@ -16,16 +16,16 @@ use crate::formats::{ReadContext, ReadError, StoreParts};
 use crate::store::carried::{self, CarriedStore, NoStore};
 use crate::store::{LaneInfo, LaneKind, Meta, Summary};
 
-/// Bytes of parts that are packed at once: enough for every thread to have lanes of its own, few enough to hold.
+/// Bytes of parts that are packed at once: enough to give every thread lanes to pack, few enough for memory.
 const BYTES_AT_ONCE: u64 = 16 << 20;
 
-/// Why a store that came with a capture was not taken out.
+/// Why the store in a capture was not imported.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ImportError {
     /// It is damaged, of another version, or no store of that capture: the events are still there.
     #[error(transparent)]
     NoStore(#[from] NoStore),
-    /// It cannot be written where it is to be.
+    /// The imported store cannot be written.
     #[error(transparent)]
     Write(#[from] io::Error),
     /// The capture became unreadable meanwhile.

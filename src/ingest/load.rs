@@ -96,12 +96,12 @@ pub enum LoadError {
     #[error("{sources}: chunk {chunk} changed while it was read")]
     Changing { sources: String, chunk: usize },
     /// The capture has more chunks than 32 bits can number.
-    #[error("{sources}: {chunks} chunks, where a trace can have 4,294,967,295")]
+    #[error("{sources}: has {chunks} chunks; the most is 4,294,967,295")]
     TooManyChunks { sources: String, chunks: usize },
 }
 
 impl LoadError {
-    /// The same about the files that were asked for, where it is about what was read instead of one.
+    /// The same error with the files that the user named, where it names a spooled copy of one.
     pub(super) fn named(self, sources: &Sources) -> Self {
         let Self::Read(error) = self else { return self };
         let files =

@@ -56,7 +56,7 @@ pub enum MergeError<E> {
     #[error("cannot use the temporary file for sorting: {0}")]
     Spill(#[source] io::Error),
     /// The capture has more chunks than 32 bits can number: ties in time are resolved by that number.
-    #[error("{chunks} chunks, where a trace can have 4,294,967,295")]
+    #[error("the trace has {chunks} chunks; the most is 4,294,967,295")]
     TooManyChunks { chunks: usize },
     /// The capture became unreadable meanwhile.
     #[error(transparent)]

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::steps;
 
-/// Times of ends, the next one at hand: every event of the track asks for it.
+/// Times of ends. The next one is a field, because every event of the track compares its time with it.
 #[derive(Debug, Default)]
 pub(crate) struct PendingEnds {
     next_ns: Option<i64>,

@@ -1,5 +1,5 @@
-//! When what is sorted so far is handed on to be looked at. A preview that cannot be made is no reason to stop the
-//! sort: it is left out, and why is kept.
+//! Decides when a preview of the rows sorted so far is published. A preview that fails does not stop the sort: it is
+//! left out, and the reason is kept for a note.
 
 use std::io;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use crate::store::Store;
 
-/// Takes what is sorted so far, to be looked at while the rest is sorted.
+/// Receives a store of the rows sorted so far, to show while the rest is sorted.
 pub(crate) type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
 
-/// When to show what is sorted so far.
+/// The schedule of previews, and the sink that receives them.
 pub(super) struct Previews<'a> {
     sink: Option<PreviewSink<'a>>,
     due: Instant,
-    /// Those that could not be made, and what the system said of the last.
+    /// How many previews have failed, and the error of the last.
     failed: Option<(u64, io::Error)>,
 }
 
@@ -53,8 +53,8 @@ impl<'a> Previews<'a> {
     /// A sentence about those that could not be made.
     pub(super) fn note(&self) -> Option<String> {
         self.failed.as_ref().map(|(count, error)| match count {
-            1 => format!("Once it could not be shown while it was sorted: {error}."),
-            count => format!("{count} times it could not be shown while it was sorted: {error}."),
+            1 => format!("One preview failed while the trace was sorted: {error}."),
+            count => format!("{count} previews failed while the trace was sorted; the last: {error}."),
         })
     }
 }
@@ -69,7 +69,7 @@ mod tests {
         let mut sink = |_| shown += 1;
         let mut previews = Previews::new(Some(&mut sink));
         assert_eq!(previews.note(), None);
-        for (count, said) in [(1, "Once it could"), (2, "2 times it could")] {
+        for (count, said) in [(1, "One preview failed"), (2, "2 previews failed")] {
             let before = Instant::now();
             previews.send(|| Ok(Err(io::Error::other("no map is left")))).unwrap();
             assert!(!previews.are_due() && previews.due >= before + Previews::INTERVAL_MIN, "{count}");

@@ -62,9 +62,8 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
     }
 }
 
-/// Runs `nest` with a sink of rows that go into `writer`: on another thread if there is more than one. Returns
-/// once all that was finished with [`RowSink::finish`] is there, with what `nest` returned, and with what the
-/// system said to a write.
+/// Runs `nest` with a sink of rows that go into `writer`, on another thread if `threads` is 2 or more. Returns once
+/// `writer` has all rows up to [`RowSink::finish`]: the result of `nest`, and the result of the writes.
 pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
     threads: usize,
@@ -194,8 +193,7 @@ impl RowSink<'_> {
     /// As [`StoreWriter::preview`], of all rows pushed so far.
     ///
     /// # Errors
-    /// As [`Self::push`]; where only the preview cannot be made, what is in the `Ok` is an error, and
-    /// the store goes on growing.
+    /// As [`Self::push`]. An inner error is that of the preview alone: the store goes on.
     pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         match &mut self.0 {
             Way::Here(writer) => {

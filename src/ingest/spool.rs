@@ -31,7 +31,7 @@ const FREE_BYTES_MIN: u64 = 256 << 20;
 /// Bytes between two looks at how much room there is.
 const ROOM_STEP_BYTES: u64 = 16 << 20;
 
-/// Whether only this process can read an input, or only once: its standard input and open files, and pipes.
+/// Whether an input can be read by this process only, or once only: standard input, open files and pipes.
 #[must_use]
 pub(crate) fn is_unseekable(input: &Input) -> bool {
     input.is_open_file()
@@ -40,7 +40,7 @@ pub(crate) fn is_unseekable(input: &Input) -> bool {
 
 /// Files that take the place of pipes. They are gone once this is dropped.
 pub(super) struct SpooledInput {
-    /// The sources, with where to read them instead.
+    /// The sources, with the files to read in place of pipes.
     pub(super) sources: Sources,
     files: Vec<Scratch>,
 }
@@ -49,8 +49,7 @@ pub(super) struct SpooledInput {
 type Blocks = Receiver<io::Result<Vec<u8>>>;
 
 impl SpooledInput {
-    /// Reads those of the sources that can be read once to their ends; `None` if none is such.
-    /// Begins the stage of receiving.
+    /// Copies the sources that can be read only once to files; `None` if there are none. Begins the stage of receiving.
     pub(super) fn spool(
         sources: &Sources,
         folder: &Path,
@@ -89,8 +88,8 @@ pub(crate) fn is_read_once(input: &Input) -> bool {
     }
 }
 
-/// Reads a pipe on a thread of its own, since nothing can stop a wait for the other end. A thread whose blocks nobody
-/// takes any more ends with the next one, or with the program.
+/// Reads a pipe on a new thread, since nothing can stop a wait for the other end. When the receiver is dropped, the
+/// thread ends after its next block, or with the program.
 fn blocks_of(input: &Input) -> Blocks {
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
     let input = input.clone();
@@ -153,7 +152,7 @@ fn copy(
 fn check_room(folder: &Path) -> io::Result<()> {
     match files::free_bytes(folder) {
         Some(free) if free < FREE_BYTES_MIN => {
-            let why = format!("only {free} bytes are free there, and {FREE_BYTES_MIN} are left for others");
+            let why = format!("only {free} bytes are free there, and Longspan keeps {FREE_BYTES_MIN} free");
             Err(io::Error::new(io::ErrorKind::StorageFull, why))
         }
         // Systems that do not tell say so when the disk is full.

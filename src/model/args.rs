@@ -27,7 +27,7 @@ pub struct Details {
     /// than [`Detail::ARGS_BYTES_MAX`] and left out.
     #[serde(skip)]
     pub(crate) too_long: Vec<u32>,
-    /// Blobs without a row, because their bytes or rows would pass [`Self::INDEX_MAX`].
+    /// How many blobs have no row, because their bytes or rows would pass [`Self::INDEX_MAX`].
     #[serde(skip)]
     pub(crate) over_limit: u64,
 }

@@ -65,7 +65,7 @@ struct NameTables<'a> {
     rows: &'a [NameRow<StrIdx>],
 }
 
-/// The same as it is read.
+/// [`NameTables`] as they are read.
 #[derive(Deserialize)]
 struct OwnedNameTables {
     texts: Texts,
@@ -107,7 +107,7 @@ impl Names {
         names
     }
 
-    /// The look-ups are made when a name is added: most captures are opened to be looked at.
+    /// The look-ups are made when a name is added, which never happens to most tables that were read.
     fn from_tables(texts: Texts, rows: Vec<NameRow<StrIdx>>) -> Self {
         let (text_index, row_index) = (HashTable::new(), HashTable::new());
         Self { texts, rows, text_index, row_index, index_max: u32::MAX, over_limit: 0 }

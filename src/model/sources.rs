@@ -93,7 +93,7 @@ impl Sources {
         }
     }
 
-    /// Where a file is to be read. Panics if there are not so many files.
+    /// The path to read a file from. Panics for a position beyond the last file.
     #[must_use]
     pub(crate) fn path_to_read(&self, position: usize) -> &Path {
         let instead = self.instead.get(position).and_then(Option::as_deref);
@@ -128,8 +128,8 @@ impl Sources {
         }
     }
 
-    /// A distinct name for each file: its name, its path where two names are the same, and a number where
-    /// one file is there twice.
+    /// A distinct name for each file: its name, its path where two names are the same, and a number where one file was
+    /// given twice.
     #[must_use]
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut counts = FxHashMap::<_, usize>::default();

@@ -92,7 +92,7 @@ impl Stacks {
     /// The stack of `name` called from `parent`, new or known. A parent that does not exist is the empty stack. A new
     /// stack beyond the last index is counted in [`Self::over_limit`], and is that of its caller.
     pub(crate) fn intern(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
-        // Made when a row is added: most tables that were read are looked at only.
+        // Made when a row is added, which never happens to most tables that were read.
         if self.index.len() + 1 < self.rows.len() {
             self.index = self.rows.iter().copied().zip((0..).map(StackIdx)).skip(1).collect();
         }

@@ -55,7 +55,7 @@ impl TrackSet {
         Self { words }
     }
 
-    /// The members in order; none if all tracks are.
+    /// The members in order; none for the set of all tracks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TrackIdx> + '_ {
         let words = self.words.iter().flat_map(|words| words.iter());
         words.zip(0u32..).flat_map(|(&word, place)| {

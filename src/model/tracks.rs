@@ -202,7 +202,7 @@ pub struct TrackTables {
     pub(crate) utc_offset_ns: Option<i64>,
 }
 
-/// The kinds and slots of the tracks of a thread that have its name and its order.
+/// The kinds and slots of tracks that take the name and the order of their thread.
 const OF_THREAD: [(TrackKind, u32); 3] =
     [(TrackKind::Thread, 0), (TrackKind::State, 0), (TrackKind::Thread, TrackKey::SLOT_UNTIMED)];
 
@@ -270,7 +270,7 @@ impl ThreadMetadata {
 }
 
 impl Registry {
-    /// A registry that goes on from finished tables.
+    /// A registry with these tables, to which it adds.
     #[must_use]
     pub fn from_tables(tables: TrackTables) -> Self {
         Self { tables, ..Self::default() }
@@ -296,8 +296,8 @@ impl Registry {
         Self { index_max, ..Self::default() }
     }
 
-    /// Processes and metadata that are missing because every index was taken. Tracks are not among them: whoever asks
-    /// for one counts its events.
+    /// Processes and metadata that are missing because every index was taken. Tracks are not counted here: callers count
+    /// the events of those.
     #[must_use]
     pub(crate) fn over_limit(&self) -> u64 {
         self.over_limit
@@ -404,7 +404,7 @@ impl Registry {
         }
     }
 
-    /// The tables, as far as the capture was read.
+    /// The tables so far.
     #[must_use]
     pub fn tables(&self) -> &TrackTables {
         &self.tables
@@ -462,7 +462,7 @@ impl Registry {
         for (process, index) in processes.iter().zip((0..).map(ProcessIdx)) {
             let rehash = |process: &ProcessIdx| hash(&processes[process.index()].pid);
             let is_same = |known: &ProcessIdx| processes[known.index()].pid == process.pid;
-            // Of two with one id the last counts.
+            // Of two processes with the same id, the last one is found.
             self.process_index.entry(hash(&process.pid), is_same, rehash).insert(index);
         }
     }

@@ -60,7 +60,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Writes out what is gathered. Fails with the I/O error of a write, such as a full disk.
+    /// Writes the buffer to the file. Fails with the I/O error of a write, such as a full disk.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.disk.write_all_at(&self.file, &self.buffer, self.written)?;
         self.written += self.buffer.len() as u64;
@@ -68,7 +68,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Writes out what is gathered, and makes all of it durable. Fails with the I/O error of a write,
+    /// Writes the buffer to the file, and makes the file durable. Fails with the I/O error of a write,
     /// such as a full disk.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.flush()?;

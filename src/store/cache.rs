@@ -29,7 +29,7 @@ const CLOCK_ERROR_MAX: Duration = Duration::from_hours(24);
 pub(crate) struct CacheKey(String);
 
 impl CacheKey {
-    /// The key of a capture as it is now.
+    /// The key of a capture in its present state.
     ///
     /// # Errors
     /// The first path that does not exist or cannot be resolved, with what the system says of it.
@@ -114,13 +114,13 @@ impl Cache {
         &self.folder
     }
 
-    /// The kept store of a capture, if it is there and whole. One that is damaged is removed.
+    /// The cached store of a capture, if there is an intact one. A damaged one is removed.
     #[must_use]
     pub(crate) fn get(&self, key: &CacheKey) -> Option<Store> {
         let path = self.path_of(key);
         match Store::open(&path) {
             Ok(store) => {
-                // Read-only folders still serve; what was used last is then not known.
+                // A read-only folder still serves its stores, but cannot record which was used last.
                 File::open(&path).and_then(|file| file.set_modified(SystemTime::now())).ok();
                 Some(store)
             }

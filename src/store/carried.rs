@@ -188,7 +188,7 @@ impl<'a> StorePart<'a> {
         extents.filter_map(|(_, bytes)| Extent::new(bytes)).map(|extent| u64::from(extent.rows())).sum()
     }
 
-    /// The entries with their bytes, as far as these are there.
+    /// The entries with their bytes, up to the first one that is cut.
     fn pieces(&self) -> impl Iterator<Item = (&'a PartEntry, &'a [u8])> + use<'a> {
         let mut rest = self.body;
         self.entries.iter().map_while(move |entry| {
@@ -206,9 +206,9 @@ pub(crate) fn is_last_part(bytes: &[u8]) -> bool {
     StorePart::new(bytes).is_some_and(|part| part.header.sorted_to_ns == i64::MAX)
 }
 
-/// Rows do not follow on each other, or point beyond the tables: what was carried is no store of that capture.
+/// The rows are out of order, or point beyond the tables: the parts are no store of that capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("rows that no sorted capture has")]
+#[error("the sorted store in the trace has rows that are out of order or point beyond its tables")]
 pub struct NoStore;
 
 /// A store that is being taken out of its parts.
@@ -327,7 +327,7 @@ impl CarriedStore {
         let lane = match self.lanes.entry((entry.track, kind, entry.depth)) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
-                // Sorted anew, the trace ends in the same error, and says so.
+                // The trace is then sorted from its events, which ends in the same error with its reason.
                 let added = self.writer.add_lane(entry.track, kind, entry.depth).map_err(|_| NoStore)?;
                 *place.insert(added)
             }
@@ -438,7 +438,7 @@ impl<'a> RepackJob<'a> {
 }
 
 impl Limits {
-    /// Whether what a row points to is there; its details are looked at in the end.
+    /// Whether the indices of a row are within the tables. Its details are checked at the end, when all are known.
     fn allow(self, kind: LaneKind, row: &Row) -> bool {
         let means_something = match kind {
             LaneKind::Samples => {

@@ -78,7 +78,7 @@ fn parts_of(path: &Path) -> Vec<Vec<u8>> {
     Store::open(path).unwrap().carried_parts().map(|part| part.expect("nothing is damaged")).collect()
 }
 
-/// The store that is taken out of parts, so many at once.
+/// The store that is read from parts, `at_once` of them at a time.
 fn take_out(path: &Path, parts: &[Vec<u8>], at_once: usize, threads: usize) -> Option<Store> {
     let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
     let meta = meta();

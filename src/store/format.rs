@@ -181,10 +181,10 @@ struct MetaRest {
 }
 
 impl Meta {
-    /// From so many bytes on, the letters of names stay in the map.
+    /// The size of the metadata from which on the letters of names stay in the map.
     const MAPPED_BYTES_MIN: usize = 8 << 20;
 
-    /// Reads it from a part of a map. Fails if there is something else.
+    /// Reads it from a part of a map. Fails if the bytes are something else.
     pub(crate) fn read(map: &Arc<Mapped>, range: Range<usize>) -> Result<Self, postcard::Error> {
         let bytes = map.get(range.clone()).unwrap_or(&[]);
         if bytes.len() < Self::MAPPED_BYTES_MIN { postcard::from_bytes(bytes) } else { Self::read_mapped(map, range) }
@@ -206,17 +206,17 @@ pub struct Summary {
     pub instants: u64,
     /// Number of counter values in lanes.
     pub counters: u64,
-    /// Ends and steps of flows kept.
+    /// Number of points of flows in lanes.
     pub flows: u64,
-    /// Number of samples that are kept.
+    /// Number of samples in lanes.
     pub samples: u64,
     /// The first time; 0 in a capture without events.
     pub start_ns: i64,
     /// The last end; 0 in a capture without events.
     pub end_ns: i64,
-    /// While the capture is being sorted: the time up to which all is there.
+    /// In a preview: the time before which all rows are in the store.
     pub sorted_to_ns: Option<i64>,
-    /// The length of the capture as it lies on disk.
+    /// The length of the capture on disk, compressed or not.
     pub source_bytes: u64,
     /// Events that come after a later one in the capture.
     pub late_events: u64,

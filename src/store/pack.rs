@@ -62,7 +62,7 @@ pub(crate) const FULL: usize = 64;
 /// Reads the values of a column of [`FULL`] of them; returns false, having read nothing, if the column
 /// is not one of those.
 ///
-/// The same as [`unpack`] at a third of the time: each width has code of its own, without a branch for each value.
+/// The same as [`unpack`] in a third of the time: each width has its own code, without a branch for each value.
 pub(crate) fn unpack_full(column: &[u8], width: u32, out: &mut [u64; FULL]) -> bool {
     let reader = usize::try_from(width).ok().and_then(|width| READERS.get(width));
     let Some(reader) = reader.filter(|_| column.len() == packed_bytes(FULL, width)) else { return false };

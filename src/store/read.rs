@@ -32,7 +32,7 @@ pub enum StoreError {
     Damaged { path: PathBuf, part: &'static str },
 }
 
-/// A store whose rows can be asked for.
+/// A published store, or a preview of one, whose rows can be read.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -81,7 +81,7 @@ impl Store {
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
         let details = section(Section::Details, "table of details")?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        // A checksum proves that the bytes are those that were written, so what they point to is there as well.
+        // The checksum proves that the bytes are those that were written, so their indices are valid as well.
         let in_map = |bytes: &[u8]| {
             let start = bytes.as_ptr() as usize - map.as_ptr() as usize;
             start..start + bytes.len()
@@ -205,8 +205,8 @@ impl Store {
         Some((*record, is_intact.then(|| record.packed(&self.tables.map)).flatten()))
     }
 
-    /// How many parts of the file were found damaged by what was asked so far. They answer as if they were not there,
-    /// so any answer may lack something: the store should be made again.
+    /// How many parts of the file the reads so far have found damaged. Such parts read as empty, so any answer may be
+    /// incomplete: the store should be built again.
     #[must_use]
     pub fn damaged(&self) -> u64 {
         let ledger = self.tables.ledger.as_ref().map_or(0, Ledger::damaged);

@@ -12,7 +12,7 @@ pub(crate) const WORDS_MAX: usize = 16;
 /// Rows for each bit, so that the signature of rows with names of their own is sparse.
 const ROWS_PER_BIT: u32 = 4;
 
-/// How many words the signature of an extent of so many rows has: a power of two, or 0.
+/// How many words the signature of an extent with `rows` rows has: a power of two, or 0.
 #[must_use]
 pub(crate) fn words(rows: u32) -> usize {
     match (rows / (ROWS_PER_BIT * u64::BITS)) as usize {

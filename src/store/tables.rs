@@ -83,7 +83,7 @@ pub(super) fn write_ledger(file: &mut AppendFile, index: Option<&LedgerIndex>) -
     })
 }
 
-/// The store as it is written so far. Fails with the I/O error of another map.
+/// The part of the store that is written so far. Fails with the I/O error of another map.
 pub(super) fn preview(
     file: &File,
     lane_builders: &[LaneBuilder],
@@ -131,7 +131,7 @@ struct Pyramids {
     /// By lane in the order of the store: the lane, its first bucket, its shape.
     placed: Vec<(u32, u64, OverviewShape)>,
     buckets: u64,
-    /// How many were asked for.
+    /// How many [`Self::next_of`] has returned.
     passed: usize,
 }
 
@@ -141,7 +141,7 @@ impl Pyramids {
         self.buckets += buckets;
     }
 
-    /// The first bucket and the shape of a lane's pyramid. Lanes are asked for in the order in which they were added.
+    /// The first bucket and the shape of a lane's pyramid. Callers ask in the order in which lanes were added.
     fn next_of(&mut self, lane: u32) -> (u64, OverviewShape) {
         match self.placed.get(self.passed) {
             Some(&(placed, first, shape)) if placed == lane => {

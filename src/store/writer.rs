@@ -180,12 +180,12 @@ impl StoreWriter {
     /// The rows written so far, as a store to query while more is to come. Lanes may get other indices later.
     ///
     /// All rows pushed before the last [`StoreWriter::flush`] are in it. Its cost goes with the lanes and extents, not
-    /// with the rows. Fails with the I/O error of another map; the store goes on growing all the same.
+    /// with the rows. Fails with the I/O error of another map; the writer stays usable.
     pub(crate) fn preview(&self, meta: Meta) -> io::Result<Store> {
         tables::preview(self.file.file(), &self.lanes, &self.extents, &self.details, meta)
     }
 
-    /// Writes what is left, the tables and the trailer, and makes all of it durable. Returns the length of the file.
+    /// Writes the rows that wait, the tables and the trailer, and makes them durable. Returns the length of the file.
     ///
     /// # Errors
     /// Any I/O error of a write, such as a full disk.

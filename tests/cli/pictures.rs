@@ -70,7 +70,7 @@ fn a_picture_that_cannot_be_written_is_an_error_that_names_it_and_leaves_what_wa
     fs::copy(data("ugly.json"), &capture).expect("copied");
     let before = fs::read(&capture).expect("readable");
     let message = longspan(&["render", "--no-cache", text(&capture), "-o", text(&capture)]).failed(1);
-    assert!(message.contains("a.json: is a trace that is open"), "{message}");
+    assert!(message.contains("a.json: is an open trace"), "{message}");
     assert!(fs::read(&capture).expect("readable") == before);
     let nowhere = folder.path().join("none/picture.png");
     let message = longspan(&["render", "--no-cache", text(&capture), "-o", text(&nowhere)]).failed(1);

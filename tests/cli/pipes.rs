@@ -156,7 +156,7 @@ fn a_capture_that_is_also_stdout_is_not_written_into() {
     let same = File::options().append(true).open(&capture).expect("there");
     let answer = command(&["export", "--no-cache", text(&capture), "-o", "-"]).stdout(same).output().expect("it ends");
     assert_eq!(answer.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&answer.stderr).contains("is a trace that is open"), "{answer:?}");
+    assert!(String::from_utf8_lossy(&answer.stderr).contains("is an open trace"), "{answer:?}");
     assert_eq!(fs::read(&capture).expect("there"), fs::read(data("ugly.json")).expect("test data"));
 }
 

@@ -176,8 +176,8 @@ fn a_part_with_nothing_in_it_is_empty_and_says_why() {
         (&["--thread", "^3$"], "--thread ^3$"),
         (&["--track", "nowhere", "--process", "Browser"], "--track nowhere"),
         (&["--process", "Browser", "--thread", "^32$"], "--process Browser and --thread ^32$"),
-        (&["--from", "1s"], "--from 1000000000 ns: the trace ends at"),
-        (&["--to", "-1s"], "--to -1000000000 ns: the trace starts at"),
+        (&["--from", "1s"], "--from 1000000000 ns selects nothing: the trace ends at"),
+        (&["--to", "-1s"], "--to -1000000000 ns selects nothing: the trace starts at"),
         (&["--filter", "thread:main nothing"], ""),
         (&["--filter", "within:main/7@0"], ""),
     ] {

@@ -158,7 +158,7 @@ fn no_source_is_written_over() {
             let words = ["export", text(&one), text(&two), "-o", text(output), "--format", "native", "--no-cache"];
             longspan(&words).failed(1)
         };
-        assert!(message.contains("is a trace that is open"), "{message}");
+        assert!(message.contains("is an open trace"), "{message}");
     }
     assert_eq!([&one, &two].map(|path| fs::read(path).expect("read")), before);
 }

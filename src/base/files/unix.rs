@@ -24,8 +24,8 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result
     file.write_all_at(bytes, offset)
 }
 
-/// The standard output of this process, as a file: a write goes where the next result would. Fails with the error of
-/// the system, such as that there is none.
+/// The standard output of this process as a file, which shares its position. Fails with the error of the system, such
+/// as that there is none.
 pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
@@ -64,7 +64,7 @@ pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
-/// Whether both names are of one file that is there. Opens neither: to open a pipe waits for its other end.
+/// Whether both paths name the same existing file. Opens neither, since opening a pipe waits for its other end.
 #[must_use]
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     let numbers = |path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
@@ -93,8 +93,8 @@ pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     file.set_permissions(Permissions::from_mode(mode)).ok(); // file systems without rights have none to keep
 }
 
-/// Makes a folder for this user alone, unless it is there; its parent has to be. Fails if it cannot be made, is a link
-/// or no folder, belongs to another user, or others can write to it.
+/// Makes a folder for this user alone, in a folder that exists. An existing one is accepted unless it is a link or no
+/// folder, belongs to another user, or others can write to it; these are errors.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -104,9 +104,9 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     // A link planted in a shared folder would let its owner choose where files go.
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {
-        return refused(io::ErrorKind::NotADirectory, "is not a folder of its own".to_owned());
+        return refused(io::ErrorKind::NotADirectory, "is a link or no folder".to_owned());
     }
-    // Its owner could replace what is in it with what is then trusted.
+    // Its owner could replace files in it, which are trusted later.
     let this_user = user();
     if metadata.uid() != this_user {
         let why = format!("belongs to user {}, not to user {this_user}", metadata.uid());

@@ -76,7 +76,7 @@ pub(crate) fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Whether both names are of one file that is there.
+/// Whether both paths name the same existing file.
 #[must_use]
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     same_file::is_same_file(a, b).unwrap_or(false)
@@ -97,7 +97,7 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
         _ => {}
     }
     if !fs::symlink_metadata(path)?.is_dir() {
-        let message = format!("{} is not a folder of its own", path.display());
+        let message = format!("{} is a link or no folder", path.display());
         return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Words in, what they mean out.
+//! Command lines, and the commands or errors that they become.
 
 use clap::Parser;
 
