@@ -1,7 +1,7 @@
 //! The extents of all lanes of a store that is being built, in the order in which they were written. Each lane holds
 //! its last entry, and each entry the one before it in its lane. Never reads the extents themselves.
 //!
-//! A capture may have millions of lanes with one small extent each: an entry of 56 bytes takes the place of four lists
+//! A capture may have millions of lanes with one small extent each: an entry of 48 bytes takes the place of four lists
 //! for each lane, which took some 300.
 
 use std::io;
@@ -39,7 +39,10 @@ impl LaneExtents {
 
 #[derive(Debug)]
 struct LogEntry {
-    record: ExtentRecord,
+    offset: u64,
+    first_start_ns: i64,
+    rows: u32,
+    bytes: u32,
     aggregate: [u64; 2],
     /// The extent before, as [`LaneExtents::last`] counts them.
     previous: u32,
@@ -47,7 +50,7 @@ struct LogEntry {
     signature: u32,
 }
 
-const _: () = assert!(size_of::<LogEntry>() == 56);
+const _: () = assert!(size_of::<LogEntry>() == 48);
 
 /// See the head of this file.
 #[derive(Debug, Default)]
@@ -63,8 +66,9 @@ impl ExtentLog {
         let position = next_index(self.entries.len(), "extents")?;
         let signature = next_index(self.signatures.len(), "words of signatures")?;
         self.signatures.extend_from_slice(&packed.signature);
-        let record = ExtentRecord { offset, ..packed.record };
-        self.entries.push(LogEntry { record, aggregate: packed.aggregate, previous: extents.last, signature });
+        let ExtentRecord { first_start_ns, rows, bytes, .. } = packed.record;
+        let (aggregate, previous) = (packed.aggregate, extents.last);
+        self.entries.push(LogEntry { offset, first_start_ns, rows, bytes, aggregate, previous, signature });
         extents.last = position + 1;
         extents.count += 1;
         Ok(())
@@ -91,16 +95,21 @@ pub(super) struct LaneLog<'a> {
 }
 
 impl LaneLog<'_> {
-    /// Where they are, and which rows they hold.
+    /// Where they are, and which rows they hold: those after the rows of the extents before.
     pub(super) fn records(&self) -> impl Iterator<Item = ExtentRecord> + '_ {
-        self.entries().map(|entry| entry.record)
+        let mut next_row = 0;
+        self.entries().map(move |&LogEntry { offset, first_start_ns, rows, bytes, .. }| {
+            let first_row = next_row;
+            next_row += u64::from(rows);
+            ExtentRecord { offset, first_start_ns, first_row, rows, bytes }
+        })
     }
 
     /// The words of their signatures.
     pub(super) fn signatures(&self) -> impl Iterator<Item = u64> + '_ {
         self.entries().flat_map(|entry| {
             let first = entry.signature as usize;
-            self.log.signatures[first..first + signature::words(entry.record.rows)].iter().copied()
+            self.log.signatures[first..first + signature::words(entry.rows)].iter().copied()
         })
     }
 
@@ -134,21 +143,31 @@ mod tests {
         let mut log = ExtentLog::default();
         let mut lanes = [LaneExtents::default(); 3];
         // 1,024 rows have a signature of four words.
-        let packed = |first_row: u64, rows| PackedExtent {
-            record: ExtentRecord { offset: 0, first_start_ns: first_row as i64, first_row, rows, bytes: 8 },
-            aggregate: [first_row % 7, 0],
-            signature: vec![first_row; signature::words(rows)],
+        let rows = |turn: u64| if turn.is_multiple_of(2) { 1024 } else { 10 };
+        let packed = |turn: u64, first_row| PackedExtent {
+            record: ExtentRecord { offset: 0, first_start_ns: turn as i64, first_row, rows: rows(turn), bytes: 8 },
+            aggregate: [turn % 7, 0],
+            signature: vec![turn; signature::words(rows(turn))],
         };
+        let mut lane_rows = [0u64; 3];
+        let mut expected = [const { Vec::new() }; 3];
         for turn in 0..20u64 {
-            let rows = if turn % 2 == 0 { 1024 } else { 10 };
-            log.push(&mut lanes[(turn % 3) as usize], &packed(turn, rows), turn * 100).unwrap();
+            let lane = (turn % 3) as usize;
+            let packed = packed(turn, lane_rows[lane]);
+            log.push(&mut lanes[lane], &packed, turn * 100).unwrap();
+            expected[lane].push(ExtentRecord { offset: turn * 100, ..packed.record });
+            lane_rows[lane] += u64::from(rows(turn));
         }
         for (lane, extents) in lanes.into_iter().enumerate() {
             let of_lane: Vec<u64> = (0..20).filter(|turn| turn % 3 == lane as u64).collect();
             let found = log.lane(extents);
             assert_eq!(extents.count(), of_lane.len());
-            let records = found.records().map(|record| (record.first_row, record.offset));
-            assert!(records.eq(of_lane.iter().map(|&turn| (turn, turn * 100))));
+            let fields = |record: &ExtentRecord| {
+                let &ExtentRecord { offset, first_start_ns, first_row, rows, bytes } = record;
+                (offset, first_start_ns, first_row, rows, bytes)
+            };
+            let records = found.records().map(|record| fields(&record));
+            assert!(records.eq(expected[lane].iter().map(fields)));
             let signatures = of_lane.iter().flat_map(|&turn| vec![turn; if turn % 2 == 0 { 4 } else { 0 }]);
             assert!(found.signatures().eq(signatures));
             let mut nodes = Vec::new();
