@@ -154,6 +154,7 @@ fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
 /// ??:0` and ` module[ff81c37]`, give an empty text.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
     let place = line.trim_ascii();
+    let place = place.strip_suffix(b" (inlined)").unwrap_or(place);
     if !line.first()?.is_ascii_whitespace() {
         return None;
     }

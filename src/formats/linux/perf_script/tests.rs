@@ -140,10 +140,19 @@ fn places_in_the_source_below_frames_are_told_with_them() {
     let reading = read(
         "a 7/8 5.000001: cycles: \n\t55 leaf+0x2 (/bin/a)\n  main.c:12\n\t56 main+0x9 (/bin/a)\n  x y.c:140\n\n\
          a 7/8 5.000002: cycles: \n\t55 leaf+0x2 (/bin/a)\n  no number\n\n\
-         a 7/8 5.000003: cycles: \n\tff81 read+0x2 ([kernel.kallsyms])\n  [kernel.kallsyms][ff81]\n\t56 f+0x1 (/bin/a)\n  ??:0\n",
+         a 7/8 5.000003: cycles: \n\tff81 read+0x2 ([kernel.kallsyms])\n  [kernel.kallsyms][ff81]\n\t56 f+0x1 (/bin/a)\n  ??:0\n\n\
+         a 7/8 5.000004: cycles: \n\t57 cmp (inlined)\n  msort.c:44 (inlined)\n\t56 main+0x9 (/bin/a)\n  a.c:9\n",
     );
     let stacks: Vec<_> = reading.events.iter().map(|event| event.stack.clone()).collect();
-    assert_eq!(stacks, [vec!["main (x y.c:140)", "leaf (main.c:12)"], vec!["leaf"], vec!["f", "read"]]);
+    assert_eq!(
+        stacks,
+        [
+            vec!["main (x y.c:140)", "leaf (main.c:12)"],
+            vec!["leaf"],
+            vec!["f", "read"],
+            vec!["main (a.c:9)", "cmp (msort.c:44)"]
+        ]
+    );
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
 }
 
