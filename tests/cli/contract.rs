@@ -207,7 +207,7 @@ fn the_commands_of_the_readme_do_what_they_say() {
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         count += 1;
     }
-    assert!(count >= 3, "{count} commands");
+    assert!(count >= 4, "{count} commands");
     assert!(folder.path().join("sorted.pftrace").exists());
 }
 
