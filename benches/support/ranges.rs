@@ -49,6 +49,10 @@ impl Trace {
         let options = LoadOptions { cache, ..LoadOptions::default() };
         let loaded = open(&*path, &options, &Cancel::default(), &Progress::default())?;
         let snapshot = Snapshot::new(loaded.store);
+        // All pages are read and checked before anything is timed.
+        if snapshot.store().damaged_in_all() > 0 {
+            return Err("the kept store is damaged".into());
+        }
         let spans = snapshot.summary().spans;
         println!(
             "{spans} spans, {:.3} bytes each in the store, opened in {:.1} s, cached: {}",

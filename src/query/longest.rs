@@ -6,14 +6,16 @@
 //! scope a look at the longest span of its range, whatever the number of rows.
 //!
 //! A filter of names begins with the nodes of the ledger, which know the longest span of each name: the forests know
-//! only the longest of all. Other filters judge the rows of each block that comes first; where hardly any span of those
-//! that are long passes, that is a scan.
+//! only the longest of all. All filters but those of tracks and of the least duration judge the rows of whole extents,
+//! some of them at once on all threads: where hardly any of the long spans passes, that is a scan.
 //!
 //! The slow answer: all matches sorted by duration, from the longest.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::scan::LaneScan;
 use super::scope::Scope;
@@ -28,6 +30,9 @@ use crate::store::iforest::{self, LongestNs};
 use crate::store::ledger::LedgerNode;
 use crate::store::sums::NameSums;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// Extents whose rows are judged at once: some 1 ms.
+const EXTENTS_AT_ONCE: usize = 64;
 
 /// The spans of a scope from the longest on. It can be kept between pages: it takes some 100 bytes for each block that
 /// it has read and for each lane.
@@ -44,6 +49,8 @@ pub struct LongestSpans {
     ready: Vec<Hit>,
     reader: DetailReader,
     work: LongestWork,
+    /// The number of parts at which to look again whether to stop.
+    next_check: u64,
 }
 
 /// Work that the longest spans took: repeats exactly for the same questions.
@@ -133,6 +140,7 @@ impl LongestSpans {
             ready: Vec::new(),
             reader: DetailReader::default(),
             work: LongestWork::default(),
+            next_check: 0,
         };
         longest.begin();
         longest
@@ -144,8 +152,9 @@ impl LongestSpans {
     /// If it was asked to stop; the next page begins where this one would have.
     pub fn page(&mut self, count: usize, cancel: &Cancel) -> Result<Vec<Hit>, Cancelled> {
         while self.ready.len() < count {
-            if self.work.parts.is_multiple_of(1024) {
+            if self.work.parts >= self.next_check {
                 cancel.check()?;
+                self.next_check = self.work.parts + 256;
             }
             let Some(part) = self.queue.pop() else { break };
             self.work.parts += 1;
@@ -165,56 +174,63 @@ impl LongestSpans {
         let (snapshot, scope) = (self.snapshot.clone(), self.scope.clone());
         let only_track = only_track(&snapshot);
         let mut before: Option<(TrackIdx, bool)> = None;
+        let mut nodes = Vec::new();
         for lane in scope.lanes(&snapshot, &scope.matcher) {
             let track = snapshot.lane(lane).track;
             // The lanes of a track are neighbours.
             let known = before.filter(|(known, _)| *known == track).map(|(_, has_nodes)| has_nodes);
-            let has_nodes = known.unwrap_or_else(|| self.push_nodes_of(track, only_track == Some(track)));
+            let has_nodes = known.unwrap_or_else(|| self.take_nodes_of(track, only_track == Some(track), &mut nodes));
             before = Some((track, has_nodes));
             if !has_nodes {
                 self.push_lane(lane, 0, u64::MAX);
             }
         }
+        self.push_nodes(&nodes, u64::MAX);
     }
 
-    /// Begins with the nodes of a track's tree, where these know more than the forests; false if not.
-    fn push_nodes_of(&mut self, track: TrackIdx, is_only: bool) -> bool {
+    /// Adds the nodes of a track's tree to `nodes`, where these know more than the forests; false if not.
+    fn take_nodes_of(&mut self, track: TrackIdx, is_only: bool, nodes: &mut Vec<(LedgerNode, TrackIdx)>) -> bool {
         if self.scope.matcher.is_every_name() || self.snapshot.track(track).key.kind.is_derived() {
             return false;
         }
         let ledger = self.snapshot.store().ledger();
         // The tree of all tracks is that of the only one.
         let Some(tree) = ledger.and_then(|ledger| ledger.tree((!is_only).then_some(track))) else { return false };
-        let (nodes, rest) = cover_starts(&self.snapshot, &self.scope, tree);
-        if nodes.is_empty() {
+        let (covering, rest) = cover_starts(&self.snapshot, &self.scope, tree);
+        if covering.is_empty() {
             return false;
         }
-        for node in nodes {
-            self.push_node(node, track, u64::MAX);
-        }
+        nodes.extend(covering.into_iter().map(|node| (node, track)));
         for range in rest {
             self.push_range(range, track, u64::MAX);
         }
         true
     }
 
-    /// A node by the longest span that starts in its time and has a name that matches.
-    fn push_node(&mut self, node: LedgerNode, track: TrackIdx, bound_ns: u64) {
-        self.work.nodes += 1;
-        let (matcher, mut longest_ns) = (&self.scope.matcher, None);
-        let is_intact = self.snapshot.store().ledger_node(node, |name, sums: NameSums| {
-            if sums.starts > 0 && matcher.has_name(name) {
-                longest_ns = longest_ns.max(Some(sums.max_ns));
-            }
+    /// Nodes by the longest span that starts in the time of each and has a name that matches.
+    fn push_nodes(&mut self, nodes: &[(LedgerNode, TrackIdx)], bound_ns: u64) {
+        self.work.nodes += nodes.len() as u64;
+        let (store, matcher) = (self.snapshot.store(), &self.scope.matcher);
+        let read = nodes.par_iter().map(|&(node, _)| {
+            let mut longest_ns = None;
+            let is_intact = store.ledger_node(node, |name, sums: NameSums| {
+                if sums.starts > 0 && matcher.has_name(name) {
+                    longest_ns = longest_ns.max(Some(sums.max_ns));
+                }
+            });
+            (is_intact, longest_ns)
         });
-        if !is_intact {
-            return self.push_rows_of(node, track, bound_ns);
+        let read: Vec<(bool, Option<u64>)> = read.collect();
+        for (&(node, track), (is_intact, longest_ns)) in nodes.iter().zip(read) {
+            if !is_intact {
+                self.push_rows_of(node, track, bound_ns);
+            } else if let Some(longest_ns) = longest_ns {
+                let bounds_ns = self.snapshot.store().ledger().map_or(&[][..], |ledger| ledger.bounds_ns());
+                let start_ns = bounds_ns.get(node.from as usize).copied().unwrap_or(i64::MIN);
+                let first = (start_ns, RowIdx { lane: LaneIdx(0), row: 0 });
+                self.push(Part { bound_ns: longest_ns.min(bound_ns), first, content: Content::Node { node, track } });
+            }
         }
-        let Some(longest_ns) = longest_ns else { return };
-        let bounds_ns = self.snapshot.store().ledger().map_or(&[][..], |ledger| ledger.bounds_ns());
-        let start_ns = bounds_ns.get(node.from as usize).copied().unwrap_or(i64::MIN);
-        let first = (start_ns, RowIdx { lane: LaneIdx(0), row: 0 });
-        self.push(Part { bound_ns: longest_ns.min(bound_ns), first, content: Content::Node { node, track } });
     }
 
     /// The lanes of a track in the time of a node.
@@ -264,12 +280,14 @@ impl LongestSpans {
                 if children.is_empty() {
                     self.push_rows_of(node, track, part.bound_ns);
                 }
-                for child in children {
-                    self.push_node(child, track, part.bound_ns);
-                }
+                let children: Vec<_> = children.into_iter().map(|child| (child, track)).collect();
+                self.push_nodes(&children, part.bound_ns);
             }
             Content::Lane { range } => self.look_up(part.first.1.lane, range, part.bound_ns),
-            Content::Extents { lane, position, half: 0 } => self.open(lane, position / 2),
+            Content::Extents { lane, position, half: 0 } if self.scope.matcher.takes_the_longest() => {
+                self.open(lane, position / 2);
+            }
+            Content::Extents { lane, position, half: 0 } => self.judge_extents((lane, position / 2)),
             Content::Extents { lane, position, half } => {
                 for position in [position - half, position + half] {
                     self.push_extents(lane, position, half / 2);
@@ -352,6 +370,34 @@ impl LongestSpans {
         let row = self.first_row(lane, extent) + u64::from(entry.first_row);
         let first = (entry.first_start_ns, RowIdx { lane: index, row });
         self.push(Part { bound_ns, first, content: Content::Blocks { lane, extent, position, half } });
+    }
+
+    /// The longest row that matches of each block of an extent, and of the extents that come right after it in the
+    /// queue: one by one, extents would keep one thread busy, and their blocks the queue.
+    fn judge_extents(&mut self, first: (usize, usize)) {
+        let mut extents = vec![first];
+        while extents.len() < EXTENTS_AT_ONCE
+            && let Some(&Part { content: Content::Extents { lane, position, half: 0 }, .. }) = self.queue.peek()
+        {
+            self.queue.pop();
+            extents.push((lane, position / 2));
+        }
+        self.work.parts += extents.len() as u64 - 1;
+        let judged = extents.par_iter().map(|&(lane, extent)| {
+            let LanePart { lane: index, rows, .. } = &self.lanes[lane];
+            let scan = LaneScan::from_rows(&self.snapshot, &self.scope.matcher, *index, rows.clone());
+            let mut reader = DetailReader::default();
+            let hits = scan.blocks(extent, 0, &mut reader).filter_map(|(block, hits)| {
+                let (hit, left) = next_row(&hits.block, hits.mask, (*index, hits.first_row))?;
+                Some(row_part(hit, (lane, extent, block), left))
+            });
+            (scan.rows_in(extent).div_ceil(BLOCK_ROWS as u64), hits.collect::<Vec<_>>())
+        });
+        let judged: Vec<(u64, Vec<Part>)> = judged.collect();
+        for (blocks, parts) in judged {
+            self.work.blocks += blocks;
+            self.queue.extend(parts);
+        }
     }
 
     /// The longest row of a block that matches.

@@ -142,6 +142,13 @@ impl Matcher {
         self.names.is_none()
     }
 
+    /// Whether a row on a track that matches does as soon as it is long enough.
+    #[must_use]
+    pub(crate) fn takes_the_longest(&self) -> bool {
+        let has_end = *self.durations.end() < u64::MAX || !self.not_durations.is_empty();
+        self.is_every_name() && !has_end && !self.reads_more_than_names()
+    }
+
     /// Whether rows of a name may match.
     #[must_use]
     pub(crate) fn has_name(&self, name: NameIdx) -> bool {
