@@ -231,3 +231,22 @@ fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menu
     until("no capture is changed", || std::fs::read_to_string(&capture).ok().filter(|now| now == SERVER));
     assert!(window.look().find(span_color("write")).is_some());
 }
+
+#[test]
+fn a_row_of_the_list_of_spans_selects_its_span_and_a_right_click_on_a_head_hides_a_column() {
+    let session = Session::with_reader();
+    let window = opened(&session);
+    window.key("ctrl+l");
+    window.until_said("exact");
+    window.press("write, Thread 2, at 0.600000000 s, 300 ms");
+    window.until_said("Selected: write, 300 ms");
+    window.settled();
+    // The right edge of the head, which a drag moves.
+    let edge = window.place_of("Width of Start");
+    window.point((edge.left - 20, edge.middle().1));
+    window.xdotool(&["click", "3"]);
+    window.press("Column Start");
+    window.key("Escape");
+    window.until_unsaid("Width of Start");
+    assert!(window.says("Selected: write"), "Escape closes the menu and nothing under it");
+}
