@@ -298,7 +298,7 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     assert!(text.starts_with("name,category,count,total,"), "{text}");
     assert_eq!(
         text.lines().nth(2),
-        Some("read,,2,300000,300000,150000,100000,200000,100000,200000,300000,50000,200000,200000")
+        Some("read,,2,300000,300000,150000,100000,200000,100000,200000,300000,50000,200000,200000,0")
     );
     // One of the two bars is clicked, wherever it is: the view is then the 120th part of the time in which its span
     // starts.

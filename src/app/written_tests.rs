@@ -58,7 +58,7 @@ fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
     assert!(std::fs::read_to_string(folder.path().join("c.json")).unwrap().starts_with(['[', '{']));
     for (purpose, name, said) in [
         (export, "c", "c.longspan: is there already"),
-        (export, "c.csv.gz", "c.csv.gz: only .json can be written compressed"),
+        (export, "c.csv.gz", "c.csv.gz: only .json and .pb can be written compressed"),
         (Purpose::Table(Panel::Statistics), "table", "table.csv: is there already"),
         (Purpose::WindowPicture, "w.jpg", "w.jpg: Pictures are written as PNG"),
     ] {
