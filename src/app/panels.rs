@@ -188,7 +188,7 @@ impl Panels {
 
     /// The whole table of a panel, to be written or copied.
     #[must_use]
-    pub(super) fn to_export(&mut self, panel: Panel, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+    pub(super) fn table_of(&mut self, panel: Panel, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
         self.set.get_mut(panel).to_export(snapshot)
     }
 

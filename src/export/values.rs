@@ -34,11 +34,10 @@ impl TableValue<'_> {
     #[must_use]
     pub(crate) fn plain(&self) -> Cow<'_, str> {
         match self {
-            Self::Empty => "".into(),
             Self::Text(text) => Cow::Borrowed(text),
             Self::Whole(value) => value.to_string().into(),
             Self::Float(value) if value.is_finite() => value.to_string().into(),
-            Self::Float(_) => "".into(),
+            Self::Empty | Self::Float(_) => "".into(),
         }
     }
 }

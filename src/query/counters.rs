@@ -89,7 +89,7 @@ struct Weighed {
     first: Option<(f64, i64)>,
     last: f64,
     range: Option<(f64, f64)>,
-    weighed: Compensated,
+    sum: Compensated,
     held_ns: u64,
 }
 
@@ -108,7 +108,7 @@ impl Weighed {
     fn hold_until(&mut self, ts_ns: i64) {
         if let Some((value, since_ns)) = self.held {
             let held_ns = ts_ns.abs_diff(since_ns);
-            self.weighed.add(value * held_ns as f64);
+            self.sum.add(value * held_ns as f64);
             self.held_ns += held_ns;
         }
     }
@@ -152,7 +152,7 @@ fn of_lane(
         weighed.change(from_ns, f64::from_bits(before.value));
     }
     for number in from..end {
-        if (number - from) % SAMPLES_BETWEEN_CHECKS == 0 {
+        if (number - from).is_multiple_of(SAMPLES_BETWEEN_CHECKS) {
             cancel.check()?;
             progress.advance(SAMPLES_BETWEEN_CHECKS.min(end - number));
         }
@@ -164,7 +164,7 @@ fn of_lane(
     // A trace ends with its last event, and a range may reach beyond it.
     let to_ns = scope.to_ns.unwrap_or_else(|| snapshot.end_ns()).max(since_ns);
     weighed.hold_until(to_ns);
-    let mean = if weighed.held_ns > 0 { weighed.weighed.total() / weighed.held_ns as f64 } else { weighed.last };
+    let mean = if weighed.held_ns > 0 { weighed.sum.total() / weighed.held_ns as f64 } else { weighed.last };
     Ok(Some(CounterStats {
         track: snapshot.lane(lane).track,
         samples: end - from,

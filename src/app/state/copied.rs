@@ -16,7 +16,7 @@ impl App {
         let cells = self.cells();
         let tab = self.tab_mut();
         let snapshot = tab.capture.as_ref()?.timeline.snapshot().clone();
-        Some(tab.panels.to_export(Panel::Statistics, &snapshot)?.to_csv(cells))
+        Some(tab.panels.table_of(Panel::Statistics, &snapshot)?.to_csv(cells))
     }
 
     /// The command line that gives the same as a panel; says so where there is none.

@@ -33,7 +33,7 @@ impl App {
                 let scope = capture.map(|capture| capture.timeline.scope().clone()).unwrap_or_default();
                 self.export(ExportFormat::NATIVE, scope, &path)
             }
-            Purpose::Table(panel) => self.write_table(panel, path),
+            Purpose::Table(panel) => self.write_table(panel, &path),
             Purpose::Picture(size) => named(path, "png", PICTURES).map(|path| self.draw(size, &path)),
             Purpose::WindowPicture => named(path, "png", PICTURES).map(|path| {
                 self.set_note(format!("Drawing {}...", file_name(&path)));
@@ -51,21 +51,21 @@ impl App {
     }
 
     /// Writes the table of a panel. A long one is written like an export: with progress, and nothing else beside it.
-    fn write_table(&mut self, panel: Panel, path: PathBuf) -> Result<(), String> {
+    fn write_table(&mut self, panel: Panel, path: &Path) -> Result<(), String> {
         /// Rows that are written in the blink of an eye.
         const SHORT_ROWS_MAX: u64 = 200_000;
         let cells = self.cells();
-        let is_special = is_special(&path);
-        let (named, format) = match ValueFormat::for_name(path.clone(), cells) {
-            Err(_) | Ok(_) if is_special => (path.clone(), ValueFormat::Csv(cells)),
+        let is_special = is_special(path);
+        let (named, format) = match ValueFormat::for_name(path.to_owned(), cells) {
+            Err(_) | Ok(_) if is_special => (path.to_owned(), ValueFormat::Csv(cells)),
             named => named.map_err(|error| error.to_string())?,
         };
-        check_free(&path, &named)?;
+        check_free(path, &named)?;
         let (id, can_export) = (self.next_task(), self.can_export());
         let tab = self.tab_mut();
         let Some(capture) = &tab.capture else { return Ok(()) };
         let snapshot = capture.timeline.snapshot().clone();
-        let Some(table) = tab.panels.to_export(panel, &snapshot) else { return Ok(()) };
+        let Some(table) = tab.panels.table_of(panel, &snapshot) else { return Ok(()) };
         let is_long = table.rows() > SHORT_ROWS_MAX;
         if is_long && !can_export {
             return Err("Only what is sorted to its end can be exported.".to_owned());
