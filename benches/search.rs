@@ -64,7 +64,8 @@ fn snapshot(spans: u64) -> io::Result<Snapshot> {
             name: Arc::default(),
             slot: 0,
         };
-        let lane = writer.add_lane(registry.track(&key).unwrap(), LaneKind::Spans, 0).unwrap();
+        let track = registry.track(&key).ok_or_else(|| io::Error::other("more tracks than a trace may have"))?;
+        let lane = writer.add_lane(track, LaneKind::Spans, 0)?;
         let mut free_ns = 0;
         let mut phase = 0;
         for k in 0..spans / LANES {

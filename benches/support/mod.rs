@@ -18,7 +18,7 @@ pub(crate) fn lanes_of_spans(spans: u64, lanes: u32) -> io::Result<(Snapshot, i6
     let mut random = Random(3);
     let mut end_ns = 0;
     for depth in 0..lanes as u16 {
-        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap();
+        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, depth)?;
         let mut free_ns = 0;
         for k in 0..spans / u64::from(lanes) {
             let gap_ns = if k % 1000 < 100 { random.below(50) } else { random.below(2000) };

@@ -520,6 +520,8 @@ pub(super) enum LowHues {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use clap::CommandFactory;
 
     use super::*;
@@ -539,7 +541,7 @@ mod tests {
         let name = command.get_bin_name().unwrap_or_default();
         let help = command.clone().term_width(110).render_long_help().to_string();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        *text += &format!("### {name}\n\n```text\n{}\n```\n\n", lines.join("\n").trim());
+        writeln!(text, "### {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()).unwrap();
         for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
             write_help(command, text);
         }

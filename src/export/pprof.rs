@@ -36,10 +36,10 @@ struct SampleKey {
 #[derive(Default)]
 struct Rows {
     events: Vec<SampleEvent>,
-    default_event: Option<usize>,
+    shown_first: Option<usize>,
     labels: Vec<Box<str>>,
-    label_rows: FxHashMap<Box<str>, u32>,
-    rows: FxHashMap<SampleKey, usize>,
+    labels_seen: FxHashMap<Box<str>, u32>,
+    by_key: FxHashMap<SampleKey, usize>,
     /// In order of first appearance; values by event.
     keys: Vec<(SampleKey, Vec<u64>)>,
     has_times: bool,
@@ -83,13 +83,13 @@ impl Rows {
         let Some(event) = self.event(&measure) else { return };
         // As the reader of profiles puts the default type first.
         if is_untimed && snapshot.track(track).sort_index < 0 {
-            self.default_event = Some(event);
+            self.shown_first = Some(event);
         }
         self.has_times |= !is_untimed;
         self.samples += 1;
         let labels = self.label_row(args_json);
         let key = SampleKey { stack, thread: (!is_untimed).then_some(track), labels };
-        let row = *self.rows.entry(key).or_insert(self.keys.len());
+        let row = *self.by_key.entry(key).or_insert(self.keys.len());
         if row == self.keys.len() {
             self.keys.push((key, Vec::new()));
         }
@@ -123,13 +123,13 @@ impl Rows {
         }
         let labelled = serde_json::from_str::<Labelled<'_>>(args_json).ok();
         let Some(text) = labelled.and_then(|labelled| labelled.labels) else { return 0 };
-        if let Some(&known) = self.label_rows.get(text.get()) {
+        if let Some(&known) = self.labels_seen.get(text.get()) {
             return known;
         }
         // Beyond the last row there are no labels.
         let Ok(new) = u32::try_from(self.labels.len()) else { return 0 };
         self.labels.push(text.get().into());
-        self.label_rows.insert(text.get().into(), new);
+        self.labels_seen.insert(text.get().into(), new);
         new
     }
 
@@ -151,7 +151,7 @@ impl Rows {
             }
             writer.add(frames, &values, &labels);
         }
-        if let Some(event) = self.default_event {
+        if let Some(event) = self.shown_first {
             writer.set_default_type(&self.events[event].name);
         }
         if !self.has_times {

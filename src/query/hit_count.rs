@@ -176,6 +176,8 @@ mod tests {
         count
     }
 
+    type Condition<'a> = &'a dyn Fn(&TraceSpan) -> bool;
+
     #[test]
     fn counts_are_those_of_a_loop_with_and_without_a_ledger() {
         let mut random = Sequence(5);
@@ -189,7 +191,7 @@ mod tests {
                 };
                 let name_is =
                     |span: &TraceSpan, text: &str| text.split(' ').any(|name| name == (span.name - 1).to_string());
-                let cases: [(&str, &dyn Fn(&TraceSpan) -> bool); 5] = [
+                let cases: [(&str, Condition<'_>); 5] = [
                     ("", &|_| true),
                     ("/^name [1-3]$/", &|span| name_is(span, "1 2 3")),
                     ("cat:\"category 2\" -thread:1", &|span| {

@@ -536,6 +536,8 @@ pub(crate) fn key_of(ctx: &egui::Context, title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
     use crate::base::generated_docs::assert_generated;
 
@@ -544,7 +546,7 @@ mod tests {
     fn keys_in_the_docs_are_those_of_the_table() {
         let ctx = egui::Context::default();
         let mut text = String::from("| mouse and held keys | |\n|---|---|\n");
-        GESTURES.iter().for_each(|(keys, what)| text += &format!("| {keys} | {what} |\n"));
+        GESTURES.iter().for_each(|(keys, what)| writeln!(text, "| {keys} | {what} |").unwrap());
         for menu in Menu::ALL {
             let entries = TABLE.iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty());
             let rows = entries.map(|entry| {
@@ -553,7 +555,7 @@ mod tests {
             });
             let rows: String = rows.collect();
             if !rows.is_empty() {
-                text += &format!("\n| {} | |\n|---|---|\n{rows}", menu.title());
+                write!(text, "\n| {} | |\n|---|---|\n{rows}", menu.title()).unwrap();
             }
         }
         assert_generated("keys.md", "the table of commands", &text);

@@ -198,7 +198,7 @@ fn a_capture_that_is_cut_anywhere_keeps_all_records_before_the_cut() {
 fn records_of_other_types_are_skipped_by_their_length_and_counted() {
     let good = |ts| event(0, ts, "good", &[], &[]);
     // A backtrace of the profiler, whose words look like records, and a type that the format does not have.
-    let profile = record(10 | 2 << 16, &[good(9), good(9)]);
+    let profile = record(0xA | 2 << 16, &[good(9), good(9)]);
     let unknown = record(12, &[words(&[0, 0, 0])]);
     let reading = read(&[good(1), profile, good(2), unknown.clone(), unknown, good(3)]);
     assert_eq!(reading.events.iter().map(|event| event.ts_ns).collect::<Vec<_>>(), [1, 2, 3]);

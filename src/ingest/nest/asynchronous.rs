@@ -19,10 +19,13 @@ impl Nester<'_> {
                 self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
                 return Ok(());
             }
-            (None, _) => match self.asyncs.open(id, event, self.names, self.registry) {
-                Some(track) => track,
-                None => return self.over_limit(event),
-            },
+            (None, _) => {
+                let Some(track) = self.asyncs.open(id, event, self.names, self.registry) else {
+                    self.lose(Loss::OverLimit, event.track, event.ts_ns);
+                    return Ok(());
+                };
+                track
+            }
         };
         // Its row is free when its last span ends, so a begin that carries its end makes a complete span.
         let is_ended = matches!(event.payload(), Payload::Begin { dur_ns: Some(_) });
@@ -39,7 +42,8 @@ impl Nester<'_> {
         let id = TreeId::Id(event.value);
         let known = self.asyncs.track_of(id);
         let Some(track) = known.or_else(|| self.asyncs.open(id, event, self.names, self.registry)) else {
-            return self.over_limit(event);
+            self.lose(Loss::OverLimit, event.track, event.ts_ns);
+            return Ok(());
         };
         if known.is_none() && event.kind == EventKind::AsyncEnd {
             // Recording began inside the span; what is known is that it ended here.
@@ -78,12 +82,6 @@ impl Nester<'_> {
         if !self.track(track).open.has_begins() {
             self.asyncs.close(id);
         }
-        Ok(())
-    }
-
-    /// Counts an event of a tree that no track is left for.
-    fn over_limit(&mut self, event: &Event) -> io::Result<()> {
-        self.lose(Loss::OverLimit, event.track, event.ts_ns);
         Ok(())
     }
 

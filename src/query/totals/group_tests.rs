@@ -59,6 +59,9 @@ fn expected_groups(
     groups.collect()
 }
 
+/// The group of a span.
+type Label<'a> = &'a dyn Fn(&TraceSpan) -> String;
+
 #[test]
 fn groups_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
     let category_of = |name: u32| category(name).unwrap_or_else(|| "none".to_owned());
@@ -66,7 +69,6 @@ fn groups_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
     let thread_of = |span: &TraceSpan| span.track.to_string();
     let process_of = |span: &TraceSpan| process(span.track).to_string();
     let value_of = |span: &TraceSpan| argument(span).map_or_else(|| "missing".to_owned(), |value| value.to_string());
-    type Label<'a> = &'a dyn Fn(&TraceSpan) -> String;
     let pair = |one: Label<'_>, other: Label<'_>, span: &TraceSpan| format!("{} {}", one(span), other(span));
     let category_span = |span: &TraceSpan| category_of(span.name);
     let name_thread = |span: &TraceSpan| pair(&name_of, &thread_of, span);

@@ -185,14 +185,13 @@ impl PprofStacks {
 
     /// The row of a frame, new or known; that of its caller beyond the last row.
     fn frame(&mut self, caller: Option<u32>, name: &[u8]) -> Option<u32> {
-        let title = match self.titles.get(name) {
-            Some(&known) => known,
-            None => {
-                let new = self.frames.push_title(name);
-                self.titles.insert(name.into(), new);
-                self.new_bytes += 2 * (name.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
-                new
-            }
+        let title = if let Some(&known) = self.titles.get(name) {
+            known
+        } else {
+            let new = self.frames.push_title(name);
+            self.titles.insert(name.into(), new);
+            self.new_bytes += 2 * (name.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
+            new
         };
         let key = (caller.map_or(0, |caller| caller + 1), title);
         if let Some(&known) = self.rows.get(&key) {

@@ -35,8 +35,8 @@ impl Message {
         self
     }
 
-    fn message(self, field: u32, message: Self) -> Self {
-        self.bytes(field, &message.0)
+    fn message(self, field: u32, Self(bytes): Self) -> Self {
+        self.bytes(field, &bytes)
     }
 }
 
@@ -240,7 +240,7 @@ fn a_profile_beyond_its_share_of_the_budget_is_refused_with_the_limit() {
     // Locations of two bytes take most memory for their length.
     let profile = (0..200_000u64).fold(small(), |profile, id| profile.message(4, message().number(1, id)));
     let file = crate::formats::testing::file_of(&profile.0);
-    let context = ReadContext { budget: Budget::new(16 << 20).into(), ..ReadContext::default() };
+    let context = ReadContext { budget: Budget::new(16 << 20), ..ReadContext::default() };
     let Ok(Reader::Stream(mut reader)) = crate::formats::sniff::open(file.path(), &context) else {
         panic!("a profile")
     };
