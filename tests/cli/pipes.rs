@@ -129,7 +129,7 @@ fn what_is_exported_to_stdout_is_what_the_file_would_hold_and_all_else_is_on_std
     let made = longspan(&["synth", "--spans", "100", "--format", "chrome", "-o", "-"]).done();
     assert!(made.starts_with("{\"displayTimeUnit\""), "{made}");
     let refused = longspan(&["export", text(&capture), "--format", "parquet", "-o", "-"]).failed(1);
-    assert!(refused.contains("the name of a new folder"), "{refused}");
+    assert!(refused.contains("needs a new or an empty folder"), "{refused}");
 }
 
 #[test]
