@@ -151,7 +151,7 @@ pub mod query {
         pub use crate::query::search::search;
     }
     pub mod stacks {
-        pub use crate::query::stacks::{from_samples, from_spans};
+        pub use crate::query::stacks::from_spans;
     }
     pub mod totals {
         pub use crate::query::totals::{GrowingTotals, Totals, TotalsWork, add_up, sum_up};

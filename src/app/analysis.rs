@@ -16,9 +16,9 @@ use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
-use crate::query::stacks;
+use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, Totals, add_up};
-use crate::ui::questions::{Answer, NameFacts, Question, QuestionKind};
+use crate::ui::questions::{Answer, NameFacts, PathsOf, Question, QuestionKind};
 
 /// The longest spans of a name that are listed.
 const LONGEST_COUNT: usize = 100;
@@ -199,12 +199,15 @@ fn answer(
                 over_time: over_time(snapshot, &scope, range, TIME_PARTS, cancel)?,
             })))
         }
-        Question::Paths { scope, samples: true } => {
-            Some(Answer::Paths(Arc::new(stacks::from_samples(snapshot, &scope.with_filter(snapshot, ""), cancel)?)))
-        }
-        Question::Paths { scope, samples: false } => {
+        Question::Paths(scope, PathsOf::Samples(event)) => {
             let scope = scope.with_filter(snapshot, "");
-            Some(Answer::Paths(Arc::new(stacks::from_spans(snapshot, &scope, cancel, progress)?)))
+            let paths = stacks::from_samples(snapshot, &scope, event.as_ref(), cancel, progress)?;
+            Some(Answer::Paths(Arc::new(paths)))
+        }
+        Question::Paths(scope, PathsOf::Spans) => {
+            let scope = scope.with_filter(snapshot, "");
+            let tree = stacks::from_spans(snapshot, &scope, cancel, progress)?;
+            Some(Answer::Paths(Arc::new(CallPaths { tree, ..CallPaths::default() })))
         }
     })
 }

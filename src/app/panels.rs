@@ -242,7 +242,7 @@ impl Panels {
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(totals) => set.statistics.take_totals(totals, timeline.snapshot()),
             Answer::Name(facts) => set.statistics.take_name(facts),
-            Answer::Paths(tree) => set.flame.set_tree(&tree),
+            Answer::Paths(paths) => set.flame.set_paths(&paths),
         }
         None
     }

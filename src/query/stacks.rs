@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::rows::SortedRows;
-use super::samples::SampleHistogram;
+use super::samples::{SampleEvent, SampleHistogram};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::ends::DepthEnds;
 use crate::base::progress::{Progress, Stage};
-use crate::model::{NameIdx, StackIdx, TrackIdx};
+use crate::model::{NameIdx, TrackIdx};
 use crate::store::{LaneIdx, LaneKind};
 
 /// The most nodes of a tree: 64 MiB. Deeper paths beyond that count for the node that they would hang from.
@@ -191,31 +191,32 @@ pub fn from_spans(
     Ok(whole)
 }
 
-/// The call paths of the samples in `scope`.
+/// The call paths of spans or of the samples of one event, and the events that there are.
+#[derive(Debug, Default)]
+pub struct CallPaths {
+    pub(crate) tree: CallTree,
+    /// The events of the samples in order of first appearance; none of spans.
+    pub(crate) events: Vec<SampleEvent>,
+    /// The event of the tree; `None` of spans, and without samples.
+    pub(crate) event: Option<usize>,
+}
+
+/// The call paths of the samples in `scope` of one event: of the default one, where there are none of `event`.
 ///
 /// # Errors
 /// If it was asked to stop.
-pub fn from_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
-    let tracks = scope.event_tracks(snapshot);
-    let is_sampled = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Samples;
-    let lanes = tracks.into_iter().flat_map(|track| snapshot.lanes_of(track).map(LaneIdx)).filter(is_sampled);
-    let mut counts: FxHashMap<StackIdx, u64> = FxHashMap::default();
-    for (number, row) in SortedRows::new(snapshot, lanes, scope.from_ns, scope.to_ns).enumerate() {
-        if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-            cancel.check()?;
-        }
-        *counts.entry(StackIdx::from_value(row.row.value)).or_default() += 1;
-    }
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_unstable();
-    let mut tree = CallTree::default();
-    for (stack, count) in counts {
-        let mut names: Vec<NameIdx> = snapshot.stacks().frames(stack).collect();
-        names.reverse();
-        tree.add(names, count, count);
-    }
-    tree.add_up();
-    Ok(tree)
+pub(crate) fn from_samples(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    event: Option<&SampleEvent>,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<CallPaths, Cancelled> {
+    let histogram = SampleHistogram::count(snapshot, scope, cancel, progress)?;
+    let wanted = histogram.events().iter().position(|it| Some(it) == event);
+    let event = wanted.or_else(|| histogram.default_event(snapshot));
+    let tree = event.map(|event| from_histogram(snapshot, &histogram, event)).unwrap_or_default();
+    Ok(CallPaths { tree, events: histogram.events().to_vec(), event })
 }
 
 /// The call paths of the samples of one event, by their weights.

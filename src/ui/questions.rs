@@ -10,9 +10,10 @@ use crate::query::Snapshot;
 use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
 use crate::query::matcher::Matcher;
+use crate::query::samples::SampleEvent;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits};
-use crate::query::stacks::CallTree;
+use crate::query::stacks::CallPaths;
 use crate::query::totals::Totals;
 use crate::store::lane::RowIdx;
 
@@ -85,11 +86,15 @@ pub(crate) enum Question {
     /// More about the spans of one name.
     Name(NameIdx, SelectedScope),
     /// The call tree of a scope, whatever the filter asks of single rows.
-    Paths {
-        scope: SelectedScope,
-        /// Of samples rather than of spans.
-        samples: bool,
-    },
+    Paths(SelectedScope, PathsOf),
+}
+
+/// The events whose call paths are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PathsOf {
+    Spans,
+    /// The samples of one event; `None`: of the default one.
+    Samples(Option<SampleEvent>),
 }
 
 /// The kind of a question: a question replaces an earlier one of its kind.
@@ -134,7 +139,7 @@ pub enum Answer {
     /// The answer to [`Question::Totals`], by name.
     Totals(Arc<Totals>),
     Name(Arc<NameFacts>),
-    Paths(Arc<CallTree>),
+    Paths(Arc<CallPaths>),
     Pixels(Arc<Filtered>),
 }
 
@@ -164,7 +169,7 @@ impl Question {
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Totals(_) => QuestionKind::Totals,
             Self::Name(..) => QuestionKind::Name,
-            Self::Paths { .. } => QuestionKind::Paths,
+            Self::Paths(..) => QuestionKind::Paths,
         }
     }
 }

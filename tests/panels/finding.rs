@@ -165,3 +165,35 @@ fn escape_closes_the_windows_before_it_lets_go_of_the_selection() {
     session.press(Modifiers::NONE, Key::Escape);
     session.until("nothing selected", |session| session.summary().contains("Nothing selected."));
 }
+
+#[test]
+fn the_flame_graph_of_samples_is_of_one_event_which_is_chosen() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let sample = |ts: u32, event: &str, unit: &str, period: u32, name: &str| {
+        format!(
+            r#"{{"ph":"P","name":"{name}","pid":1,"tid":1,"ts":{ts},"sf":"{name}","args":{{"event":"{event}","unit":"{unit}","period":{period}}}}}"#
+        )
+    };
+    let rows = [
+        sample(1, "clock", "ns", 3_000_000, "spin"),
+        sample(2, "clock", "ns", 1_000_000, "spin"),
+        sample(3, "faults", "count", 7, "touch"),
+    ];
+    let frames = r#"{"spin":{"name":"spin"},"touch":{"name":"touch"}}"#;
+    let trace = format!(r#"{{"stackFrames":{frames},"traceEvents":[{}]}}"#, rows.join(","));
+    std::fs::write(&session.capture, trace).expect("written");
+    let capture = session.capture.clone();
+    session.harness.state_mut().open_files(&[capture]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the event", |session| session.says("clock (ns)"));
+    session.until("one bar", |session| session.says("Flame graph of 1 bars"));
+    let choice = session.harness.get_by_role(egui::Role::ComboBox);
+    choice.click();
+    session.until("the other event", |session| session.says("faults (count)"));
+    session.click("faults (count)");
+    session.until("its paths", |session| {
+        let choice = session.harness.get_by_role(egui::Role::ComboBox);
+        choice.accesskit_node().value().as_deref() == Some("faults (count)")
+    });
+}

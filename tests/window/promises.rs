@@ -114,6 +114,10 @@ const PROMISES: &[(&str, &[&str])] = &[
         &["finding::a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fills_the_view"],
     ),
     ("commands by their names", &["rows::a_command_is_found_by_its_name_and_given_with_enter"]),
+    (
+        "the spans of the scope as a list",
+        &["finding::a_row_of_the_list_of_spans_selects_its_span_and_a_right_click_on_a_head_hides_a_column"],
+    ),
     ("the keys", &["finding::the_question_mark_shows_the_keys_and_escape_puts_them_away"]),
     // Desktop.
     (

@@ -4,20 +4,22 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
+use egui::{Align2, ComboBox, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelView};
 use super::elided::{elided, tip};
 use crate::base::time::{duration_text, grouped_digits};
+use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
-use crate::query::stacks::{CallTree, NodeIdx};
+use crate::query::samples::SampleEvent;
+use crate::query::stacks::{CallPaths, CallTree, NodeIdx};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Palette;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::panel::Panel;
-use crate::ui::questions::{Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{PathsOf, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::{Theme, color32};
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -34,9 +36,11 @@ const WIDTH_MIN: f32 = 1.0;
 #[derive(Debug, Default)]
 pub(crate) struct FlamePanel {
     samples: bool,
-    /// Of what the tree is or will be.
-    asked: Option<(SelectedScope, bool)>,
-    tree: Option<Arc<CallTree>>,
+    /// The event that the user has chosen; `None`: the default one.
+    event: Option<SampleEvent>,
+    /// The question that the paths answer or will answer.
+    asked: Option<(SelectedScope, PathsOf)>,
+    paths: Option<Arc<CallPaths>>,
     children: Vec<Vec<NodeIdx>>,
     /// The bar that fills the width.
     root: Option<NodeIdx>,
@@ -50,9 +54,9 @@ struct Bar {
 }
 
 impl FlamePanel {
-    pub(crate) fn set_tree(&mut self, tree: &Arc<CallTree>) {
-        self.children = tree.children();
-        (self.tree, self.root) = (Some(Arc::clone(tree)), None);
+    pub(crate) fn set_paths(&mut self, paths: &Arc<CallPaths>) {
+        self.children = paths.tree.children();
+        (self.paths, self.root) = (Some(Arc::clone(paths)), None);
     }
 
     /// Shows the graph of the selected time.
@@ -65,10 +69,10 @@ impl FlamePanel {
             // Who sampled wants to see that.
             self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
         }
-        if self.asked.as_ref().is_none_or(|(asked, samples)| (asked, *samples) != (scope, self.samples)) {
-            self.asked = Some((scope.clone(), self.samples));
-            let question = Question::Paths { scope: scope.clone(), samples: self.samples };
-            commands.push(Command::Panel(PanelCommand::Ask(question)));
+        let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
+        if self.asked.as_ref().is_none_or(|(asked, asked_of)| (asked, asked_of) != (scope, &of)) {
+            self.asked = Some((scope.clone(), of.clone()));
+            commands.push(Command::Panel(PanelCommand::Ask(Question::Paths(scope.clone(), of))));
         }
         ui.horizontal(|ui| {
             ui.label(RichText::new("Flame graph").strong());
@@ -78,12 +82,13 @@ impl FlamePanel {
             if has_samples {
                 ui.selectable_value(&mut self.samples, false, "Spans");
                 ui.selectable_value(&mut self.samples, true, "Samples");
+                self.show_events(ui);
             }
             self.show_way(ui, snapshot);
             if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
             }
-            if let Some(folded) = self.tree.as_ref().map(|tree| tree.folded).filter(|folded| *folded > 0) {
+            if let Some(folded) = self.paths.as_ref().map(|paths| paths.tree.folded).filter(|folded| *folded > 0) {
                 let text = format!("{} spans in paths that are too many", grouped_digits(folded));
                 ui.label(RichText::new(text).color(theme.warning));
             }
@@ -91,7 +96,7 @@ impl FlamePanel {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Flame)));
                 }
-                if progress.is_none() && self.tree.as_ref().is_some_and(|tree| tree.folded == 0) {
+                if progress.is_none() && self.paths.as_ref().is_some_and(|paths| paths.tree.folded == 0) {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
             });
@@ -102,9 +107,25 @@ impl FlamePanel {
         commands
     }
 
+    /// The choice of an event, where the samples have several: two of them are never added up.
+    fn show_events(&mut self, ui: &mut Ui) {
+        let Some(paths) = self.paths.as_ref().filter(|paths| self.samples && paths.events.len() > 1) else { return };
+        let title = |event: &SampleEvent| on_screen(&shown(&event.title())).into_owned();
+        let current = paths.event.and_then(|event| paths.events.get(event));
+        let chosen = ComboBox::from_id_salt("event").selected_text(current.map(title).unwrap_or_default());
+        chosen.show_ui(ui, |ui| {
+            for event in &paths.events {
+                if ui.selectable_label(Some(event) == current, title(event)).clicked() {
+                    self.event = Some(event.clone());
+                }
+            }
+        });
+    }
+
     /// The bars that hold the one that fills the width: the way back.
     fn show_way(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
-        let (Some(tree), Some(root)) = (&self.tree, self.root) else { return };
+        let (Some(paths), Some(root)) = (&self.paths, self.root) else { return };
+        let tree = &paths.tree;
         let mut way = Vec::new();
         let mut node = root;
         while node != NodeIdx::ROOT {
@@ -131,9 +152,10 @@ impl FlamePanel {
         (theme, palette): (&Theme, &Palette),
         commands: &mut Vec<Command>,
     ) {
-        let Some(tree) = self.tree.clone() else { return };
+        let Some(paths) = self.paths.clone() else { return };
+        let tree = &paths.tree;
         let width = ui.available_width();
-        let bars = bars_of(&tree, &self.children, self.root.unwrap_or(NodeIdx::ROOT), width);
+        let bars = bars_of(tree, &self.children, self.root.unwrap_or(NodeIdx::ROOT), width);
         if bars.is_empty() {
             ui.label(RichText::new("Nothing runs here.").color(theme.weak_text));
         }
@@ -173,14 +195,14 @@ impl FlamePanel {
             let text = snapshot.names().get(tree.nodes()[node.index()].name).text;
             commands.push(Command::Panel(PanelCommand::SearchFor(quoted(text))));
         }
-        response.on_hover_text_at_pointer(describe(&tree, node, self.samples, snapshot));
+        response.on_hover_text_at_pointer(describe(&paths, node, snapshot));
     }
 }
 
 impl DockPanel for FlamePanel {
     /// Drops the tree, so that the next frame asks for another.
     fn forget(&mut self) -> Option<Question> {
-        *self = Self { samples: self.samples, ..Self::default() };
+        *self = Self { samples: self.samples, event: self.event.take(), ..Self::default() };
         None
     }
 
@@ -189,19 +211,24 @@ impl DockPanel for FlamePanel {
     }
 }
 
-fn describe(tree: &CallTree, node: NodeIdx, samples: bool, snapshot: &Snapshot) -> String {
+fn describe(paths: &CallPaths, node: NodeIdx, snapshot: &Snapshot) -> String {
+    let tree = &paths.tree;
     let entry = tree.nodes()[node.index()];
-    let amount =
-        |weight: u64| if samples { format!("{} samples", grouped_digits(weight)) } else { duration_text(weight) };
+    let event = paths.event.and_then(|event| paths.events.get(event));
+    let amount = |weight: u64| match event.map(|event| &*event.unit) {
+        None | Some(NANOSECONDS) => duration_text(weight),
+        Some(unit) => format!("{} {}", grouped_digits(weight), on_screen(&shown(unit))),
+    };
     let whole = tree.nodes()[0].total.max(1);
     let percent = entry.total as f64 * 100.0 / whole as f64;
     let name = shown(snapshot.names().get(entry.name).text);
     let name = on_screen(&name);
-    let count = if samples { String::new() } else { format!("\n{} spans", grouped_digits(entry.count)) };
+    let things = if event.is_some() { "samples end here" } else { "spans" };
     format!(
-        "{name}\n{} ({percent:.1} %), by itself {}{count}\nRight click: search",
+        "{name}\n{} ({percent:.1} %), by itself {}\n{} {things}\nRight click: search",
         amount(entry.total),
-        amount(entry.own)
+        amount(entry.own),
+        grouped_digits(entry.count)
     )
 }
 
