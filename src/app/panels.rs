@@ -1,5 +1,5 @@
-//! The panels of the dock: shows them beside the timeline, has their questions answered in the background, and keeps the
-//! filter of the search on the picture.
+//! The panels of the dock: shows them beside the timeline, has their questions answered in the background, and keeps
+//! the filter of the search on the picture.
 
 mod set;
 

@@ -1,5 +1,5 @@
-//! Parts of the documents in `docs/` that are generated from the code. A test compares each with the file, and writes it
-//! instead when the environment has `UPDATE_DOCS`.
+//! Parts of the documents in `docs/` that are generated from the code. A test compares each with the file, and writes
+//! it instead when the environment has `UPDATE_DOCS`.
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::counter_table::counter_values;
 use crate::export::table::RowFormat;
-use crate::export::values::{ValueFormat, ValueWriter};
+use crate::export::values::{TableValueWriter, ValueFormat};
 use crate::query::Snapshot;
 use crate::query::counters::{COUNTER_COLUMNS, counters};
 use crate::query::scope::Scope;
@@ -22,7 +22,7 @@ pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: 
     drop(line);
     check(snapshot.store())?;
     to_stdout(|out| {
-        let mut table = ValueWriter::begin(out, value_format(format), &COUNTER_COLUMNS)?;
+        let mut table = TableValueWriter::begin(out, value_format(format), &COUNTER_COLUMNS)?;
         for counter in &found {
             table.row(&counter_values(snapshot, counter))?;
         }

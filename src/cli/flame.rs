@@ -1,4 +1,5 @@
-//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one event.
+//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one
+//! event.
 
 use super::args::{Flame, FlameFormat, Load};
 use super::error::CliError;

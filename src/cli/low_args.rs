@@ -235,8 +235,8 @@ pub(super) struct LowStats {
     pub(crate) counters: bool,
     #[command(flatten)]
     pub(crate) rows: LowRows,
-    /// Add up by name, category, thread, process, two of these such as name,thread, or the value of an argument, such as
-    /// arg:url
+    /// Add up by name, category, thread, process, two of these such as name,thread, or the value of an argument, such
+    /// as arg:url
     #[arg(long, value_name = "KEYS", default_value = "name")]
     pub(crate) by: GroupBy,
 }
@@ -333,7 +333,8 @@ pub(super) struct LowExport {
     /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .pb.gz and .pprof pprof, .csv, .parquet, else native]
+    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .pb.gz and .pprof pprof, .csv,
+    /// .parquet, else native]
     #[arg(long)]
     pub(crate) format: Option<LowFormat>,
     #[command(flatten)]

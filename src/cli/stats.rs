@@ -81,7 +81,7 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
 
 /// The label of a group, in one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Cell<'a> {
+enum StatsCell<'a> {
     /// Null in JSON, empty else.
     Nothing,
     Text(&'a str),
@@ -108,23 +108,23 @@ fn columns(by: &GroupBy) -> Vec<&'static str> {
 }
 
 /// The same columns of one group.
-fn cells<'a>(totals: &'a Totals, group: SpanGroup, snapshot: &'a Snapshot) -> Vec<(&'static str, Cell<'a>)> {
+fn cells<'a>(totals: &'a Totals, group: SpanGroup, snapshot: &'a Snapshot) -> Vec<(&'static str, StatsCell<'a>)> {
     let mut cells = Vec::new();
     let (name, track) = match totals.by() {
         GroupBy::Keys { name, track } => (name, track),
         GroupBy::Argument(_) => {
             cells.extend(match totals.value(group) {
-                GroupValue::Text(text) => [Cell::Text(text), Cell::Text("value")],
-                GroupValue::Missing => [Cell::Nothing, Cell::Text("missing")],
-                GroupValue::Others => [Cell::Nothing, Cell::Text("others")],
+                GroupValue::Text(text) => [StatsCell::Text(text), StatsCell::Text("value")],
+                GroupValue::Missing => [StatsCell::Nothing, StatsCell::Text("missing")],
+                GroupValue::Others => [StatsCell::Nothing, StatsCell::Text("others")],
             });
             return columns(totals.by()).into_iter().zip(cells).collect();
         }
     };
     let NameRow { text, category } = snapshot.names().get(group.name);
-    let category = category.map_or(Cell::Nothing, Cell::Text);
+    let category = category.map_or(StatsCell::Nothing, StatsCell::Text);
     match name {
-        Some(NameKey::Name) => cells.extend([Cell::Text(text), category]),
+        Some(NameKey::Name) => cells.extend([StatsCell::Text(text), category]),
         Some(NameKey::Category) => cells.push(category),
         None => {}
     }
@@ -135,25 +135,25 @@ fn cells<'a>(totals: &'a Totals, group: SpanGroup, snapshot: &'a Snapshot) -> Ve
             let process = &tables.processes[track.process.index()].name;
             let is_thread = track.key.kind == TrackKind::Thread;
             let [thread, other] = if is_thread { [&*track.name, ""] } else { ["", &*track.name] };
-            cells.extend([Cell::Id(&track.key.pid), Cell::Id(&track.key.tid)]);
-            cells.extend([Cell::Text(process), Cell::Text(thread), Cell::Text(other)]);
+            cells.extend([StatsCell::Id(&track.key.pid), StatsCell::Id(&track.key.tid)]);
+            cells.extend([StatsCell::Text(process), StatsCell::Text(thread), StatsCell::Text(other)]);
         }
         Some(PlaceKey::Process) => {
             let process = &tables.processes[ProcessIdx(group.place).index()];
-            cells.extend([Cell::Id(&process.pid), Cell::Text(&process.name)]);
+            cells.extend([StatsCell::Id(&process.pid), StatsCell::Text(&process.name)]);
         }
         None => {}
     }
     columns(totals.by()).into_iter().zip(cells).collect()
 }
 
-fn csv_row(out: &mut dyn Write, cells: &[(&str, Cell<'_>)], numbers: &NameTotals, how: Cells) -> io::Result<()> {
+fn csv_row(out: &mut dyn Write, cells: &[(&str, StatsCell<'_>)], numbers: &NameTotals, how: Cells) -> io::Result<()> {
     for (_, cell) in cells {
         match cell {
-            Cell::Text(text) => how.write(out, text)?,
-            Cell::Id(Id::Text(text)) => how.write(out, text)?,
-            Cell::Id(id) => write!(out, "{id}")?,
-            Cell::Nothing => {}
+            StatsCell::Text(text) => how.write(out, text)?,
+            StatsCell::Id(Id::Text(text)) => how.write(out, text)?,
+            StatsCell::Id(id) => write!(out, "{id}")?,
+            StatsCell::Nothing => {}
         }
         out.write_all(b",")?;
     }
@@ -164,13 +164,13 @@ fn csv_row(out: &mut dyn Write, cells: &[(&str, Cell<'_>)], numbers: &NameTotals
     writeln!(out, "{}", numbers.quantile_error())
 }
 
-fn json_row(out: &mut dyn Write, cells: &[(&str, Cell<'_>)], numbers: &NameTotals) -> io::Result<()> {
+fn json_row(out: &mut dyn Write, cells: &[(&str, StatsCell<'_>)], numbers: &NameTotals) -> io::Result<()> {
     for (index, (column, cell)) in cells.iter().enumerate() {
         write!(out, "{}\"{column}\":", if index == 0 { '{' } else { ',' })?;
         match cell {
-            Cell::Text(text) => json_text(out, text)?,
-            Cell::Id(id) => json_id(out, id)?,
-            Cell::Nothing => out.write_all(b"null")?,
+            StatsCell::Text(text) => json_text(out, text)?,
+            StatsCell::Id(id) => json_id(out, id)?,
+            StatsCell::Nothing => out.write_all(b"null")?,
         }
     }
     for (column, number) in NUMBER_COLUMNS.into_iter().zip(numbers.numbers()) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::SinkError;
-use super::values::{TableSource, TableValue, ValueWriter};
+use super::values::{TableSource, TableValue, TableValueWriter};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::Id;
@@ -25,7 +25,7 @@ impl TableSource for CounterTable {
         self.counters.len() as u64
     }
 
-    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+    fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
         for counter in self.counters.iter() {
             cancel.check()?;
             table.row(&counter_values(&self.snapshot, counter))?;

@@ -40,7 +40,7 @@ pub use options::ExportOptions;
 use output::{OutputFile, OutputFolder};
 pub use task::ExportReport;
 use task::{Out, Task};
-use values::{TableSource, ValueFormat, ValueWriter};
+use values::{TableSource, TableValueWriter, ValueFormat};
 
 /// Writes a capture to `output`, in place of a file that may be there.
 ///
@@ -118,7 +118,7 @@ pub(crate) fn export_table(
     progress.begin(Stage::Exporting, table.rows());
     let columns = table.columns();
     let write = |out: &mut dyn Write| {
-        let mut writer = ValueWriter::begin(out, format, &columns)?;
+        let mut writer = TableValueWriter::begin(out, format, &columns)?;
         table.write(&mut writer, cancel, progress)?;
         Ok(writer.end()?)
     };

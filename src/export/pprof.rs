@@ -34,7 +34,7 @@ struct SampleKey {
 
 /// The samples so far.
 #[derive(Default)]
-struct Rows {
+struct ProfileRows {
     events: Vec<SampleEvent>,
     shown_first: Option<usize>,
     labels: Vec<Box<str>>,
@@ -49,7 +49,7 @@ struct Rows {
 /// Writes the samples in `scope` to `out`.
 pub(super) fn write(task: &Task<'_>, scope: &Scope, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
-    let mut rows = Rows { labels: vec![Box::default()], ..Rows::default() };
+    let mut rows = ProfileRows { labels: vec![Box::default()], ..ProfileRows::default() };
     each_sample(snapshot, scope, task.cancel, |lane, stack, args_json| {
         rows.add(snapshot, snapshot.lane(lane).track, stack, args_json);
         task.progress.advance(1);
@@ -75,7 +75,7 @@ pub(super) fn pprof_unit(unit: &str) -> &str {
     }
 }
 
-impl Rows {
+impl ProfileRows {
     fn add(&mut self, snapshot: &Snapshot, track: TrackIdx, stack: StackIdx, args_json: &str) {
         let measure = SampleMeasure::from_args(args_json);
         let key = &snapshot.track(track).key;

@@ -1,5 +1,5 @@
-//! Tables of values as files: comma-separated text, an array of JSON objects, or one object a line. The name of the file
-//! decides. Knows no columns of its own and no store.
+//! Tables of values as files: comma-separated text, an array of JSON objects, or one object a line. The name of the
+//! file decides. Knows no columns of its own and no store.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -89,12 +89,12 @@ pub(crate) trait TableSource: Send {
     ///
     /// # Errors
     /// If the output fails, or if it was asked to stop.
-    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError>;
+    fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError>;
 
     /// The whole table as comma-separated text, for the clipboard.
     fn to_csv(&self, cells: Cells) -> String {
         let (mut text, columns) = (Vec::new(), self.columns());
-        if let Ok(mut table) = ValueWriter::begin(&mut text, ValueFormat::Csv(cells), &columns) {
+        if let Ok(mut table) = TableValueWriter::begin(&mut text, ValueFormat::Csv(cells), &columns) {
             // memory takes everything, and nobody stops it
             self.write(&mut table, &Cancel::default(), &Progress::default()).ok();
         }
@@ -103,14 +103,14 @@ pub(crate) trait TableSource: Send {
 }
 
 /// Writes rows of values in one format.
-pub(crate) struct ValueWriter<'a> {
+pub(crate) struct TableValueWriter<'a> {
     out: &'a mut dyn Write,
     format: ValueFormat,
     columns: &'a [&'a str],
     rows: u64,
 }
 
-impl<'a> ValueWriter<'a> {
+impl<'a> TableValueWriter<'a> {
     /// Begins a table, with its header line if the format has one. Fails with the I/O error of `out`.
     pub(crate) fn begin(out: &'a mut dyn Write, format: ValueFormat, columns: &'a [&'a str]) -> io::Result<Self> {
         match format {
@@ -178,7 +178,7 @@ mod tests {
 
     fn written(format: ValueFormat, rows: &[[TableValue<'_>; 3]]) -> String {
         let mut out = Vec::new();
-        let mut table = ValueWriter::begin(&mut out, format, COLUMNS).unwrap();
+        let mut table = TableValueWriter::begin(&mut out, format, COLUMNS).unwrap();
         rows.iter().for_each(|row| table.row(row).unwrap());
         assert_eq!(table.end().unwrap(), rows.len() as u64);
         String::from_utf8(out).unwrap()

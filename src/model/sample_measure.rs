@@ -1,5 +1,5 @@
-//! The measure of a sample: an event, a unit, and how many of it. Readers write these as the arguments `event`, `period`
-//! and `unit`. A sample without a period counts as one sample.
+//! The measure of a sample: an event, a unit, and how many of it. Readers write these as the arguments `event`,
+//! `period` and `unit`. A sample without a period counts as one sample.
 
 use std::borrow::Cow;
 

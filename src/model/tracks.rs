@@ -296,8 +296,8 @@ impl Registry {
         Self { index_max, ..Self::default() }
     }
 
-    /// Processes and metadata that are missing because every index was taken. Tracks are not counted here: callers count
-    /// the events of those.
+    /// Processes and metadata that are missing because every index was taken. Tracks are not counted here: callers
+    /// count the events of those.
     #[must_use]
     pub(crate) fn over_limit(&self) -> u64 {
         self.over_limit

@@ -1,9 +1,9 @@
 //! The counters of a scope: smallest and largest value, mean over time, change and rate.
 //!
-//! A value holds until the next sample of its track, so the mean weighs each value by the time that it holds within the
-//! range. The value before the range counts from the start of the range; time before the first sample of a counter does
-//! not count. Values that are no finite numbers count as samples and as nothing else: no value holds until the next one.
-//! Filters of rows do not concern counters.
+//! A value holds until the next sample of its track, so the mean weighs each value by the time that it holds within
+//! the range. The value before the range counts from the start of the range; time before the first sample of a counter
+//! does not count. Values that are no finite numbers count as samples and as nothing else: no value holds until the
+//! next one. Filters of rows do not concern counters.
 //!
 //! The slow answer: a loop over all samples of the track, with the value that holds at each nanosecond.
 

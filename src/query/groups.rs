@@ -1,4 +1,5 @@
-//! The keys that totals are added up by: names, categories, threads, processes, two of these, or the values of an argument.
+//! The keys that totals are added up by: names, categories, threads, processes, two of these, or the values of an
+//! argument.
 //!
 //! A category follows from a name and a process from a track, so groups of keys follow from both without a look at any
 //! row. Values of arguments are in the rows alone.

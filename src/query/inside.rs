@@ -57,7 +57,7 @@ struct Named {
 
 /// A span that may be open at a time.
 #[derive(Debug, Clone, Copy)]
-struct OpenSpan {
+struct OpenAncestor {
     start_ns: i64,
     /// The first time at which it is not open.
     closed_ns: i64,
@@ -162,7 +162,7 @@ impl Named {
         depth: u32,
         (first_ns, last_ns): (i64, i64),
         spans_max: usize,
-    ) -> Option<Vec<OpenSpan>> {
+    ) -> Option<Vec<OpenAncestor>> {
         let mut spans = Vec::new();
         for lane in snapshot.lanes_of(track).map(LaneIdx) {
             let info = snapshot.lane(lane);
@@ -199,7 +199,7 @@ impl Named {
                         // A block whose rows all have the name has bits beyond its rows.
                         if slot < block.rows() {
                             let unfinished = lane.is_unfinished(block_row + slot as u64);
-                            spans.push(OpenSpan::new(starts[slot], durs[slot], info.depth, unfinished));
+                            spans.push(OpenAncestor::new(starts[slot], durs[slot], info.depth, unfinished));
                         }
                     }
                 }
@@ -212,7 +212,7 @@ impl Named {
     }
 }
 
-impl OpenSpan {
+impl OpenAncestor {
     fn new(start_ns: i64, dur_ns: u64, depth: u16, unfinished: bool) -> Self {
         let end_ns = start_ns.saturating_add_unsigned(dur_ns);
         Self { start_ns, closed_ns: end_ns.saturating_add(i64::from(unfinished)), depth: depth.into() }
@@ -220,7 +220,7 @@ impl OpenSpan {
 }
 
 impl OpenDepths {
-    fn from_spans(spans: &[OpenSpan]) -> Self {
+    fn from_spans(spans: &[OpenAncestor]) -> Self {
         let mut changes: Vec<(i64, u32, bool)> = Vec::with_capacity(2 * spans.len());
         for span in spans.iter().filter(|span| span.closed_ns > span.start_ns) {
             changes.extend([(span.start_ns, span.depth, true), (span.closed_ns, span.depth, false)]);
@@ -267,7 +267,7 @@ fn is_named(snapshot: &Snapshot, track: TrackIdx, text: &str) -> bool {
     *track.name == *text || track.key.tid.to_string() == text
 }
 
-fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Option<OpenSpan> {
+fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Option<OpenAncestor> {
     let is_meant = |&lane: &LaneIdx| {
         let info = snapshot.lane(lane);
         info.kind == LaneKind::Spans && info.depth == position.depth
@@ -276,6 +276,6 @@ fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Opt
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let after = position.start_ns.checked_add(1).map_or(cursor.lane().rows(), |after| cursor.first_from(after).row);
     let span = cursor.span(after.checked_sub(1)?)?;
-    let found = OpenSpan::new(span.start_ns, span.dur_ns, position.depth, span.unfinished);
+    let found = OpenAncestor::new(span.start_ns, span.dur_ns, position.depth, span.unfinished);
     (span.start_ns == position.start_ns).then_some(found)
 }

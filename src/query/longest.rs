@@ -44,7 +44,7 @@ pub struct LongestSpans {
     /// Ranges of time whose lanes are in the queue; the first is that of the scope.
     ranges: Vec<RowsPart>,
     lanes: Vec<LanePart>,
-    queue: BinaryHeap<Part>,
+    queue: BinaryHeap<QueuePart>,
     /// Spans that were found for a page that was cancelled.
     ready: Vec<Hit>,
     reader: DetailReader,
@@ -75,16 +75,16 @@ struct LanePart {
 
 /// A part of the scope in the queue.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct QueuePart {
     /// No span in it that matches is longer.
     bound_ns: u64,
     /// None of them starts earlier, nor has a smaller index.
     first: (i64, RowIdx),
-    content: Content,
+    content: PartContent,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Content {
+enum PartContent {
     /// A node of the tree of a track.
     Node { node: LedgerNode, track: TrackIdx },
     /// A lane in one of the ranges, whose rows are not looked up yet.
@@ -97,22 +97,22 @@ enum Content {
     Row { lane: usize, extent: usize, block: usize, left: u64, name: NameIdx },
 }
 
-impl PartialEq for Part {
+impl PartialEq for QueuePart {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Part {}
+impl Eq for QueuePart {}
 
-impl PartialOrd for Part {
+impl PartialOrd for QueuePart {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// The largest is the next: the longest, and of equally long ones the earliest.
-impl Ord for Part {
+impl Ord for QueuePart {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.bound_ns, Reverse(self.first)).cmp(&(other.bound_ns, Reverse(other.first)))
     }
@@ -228,7 +228,11 @@ impl LongestSpans {
                 let bounds_ns = self.snapshot.store().ledger().map_or(&[][..], |ledger| ledger.bounds_ns());
                 let start_ns = bounds_ns.get(node.from as usize).copied().unwrap_or(i64::MIN);
                 let first = (start_ns, RowIdx { lane: LaneIdx(0), row: 0 });
-                self.push(Part { bound_ns: longest_ns.min(bound_ns), first, content: Content::Node { node, track } });
+                self.push(QueuePart {
+                    bound_ns: longest_ns.min(bound_ns),
+                    first,
+                    content: PartContent::Node { node, track },
+                });
             }
         }
     }
@@ -262,19 +266,19 @@ impl LongestSpans {
         let nodes = iforest::cover(first..end).map(|(position, _)| bound_at(forest, position));
         let bound_ns = nodes.max().unwrap_or(0).min(bound_ns);
         let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
-        self.push(Part { bound_ns, first, content: Content::Lane { range } });
+        self.push(QueuePart { bound_ns, first, content: PartContent::Lane { range } });
     }
 
-    fn push(&mut self, part: Part) {
+    fn push(&mut self, part: QueuePart) {
         if self.scope.matcher.may_be_in(LaneKind::Spans, &[], part.bound_ns) {
             self.queue.push(part);
         }
     }
 
     /// Replaces a part by its own parts; returns it if it is a span.
-    fn split(&mut self, part: Part) -> Option<Hit> {
+    fn split(&mut self, part: QueuePart) -> Option<Hit> {
         match part.content {
-            Content::Node { node, track } => {
+            PartContent::Node { node, track } => {
                 let ledger = self.snapshot.store().ledger();
                 let children = ledger.map(|ledger| ledger.children(node)).unwrap_or_default();
                 if children.is_empty() {
@@ -283,23 +287,23 @@ impl LongestSpans {
                 let children: Vec<_> = children.into_iter().map(|child| (child, track)).collect();
                 self.push_nodes(&children, part.bound_ns);
             }
-            Content::Lane { range } => self.look_up(part.first.1.lane, range, part.bound_ns),
-            Content::Extents { lane, position, half: 0 } if self.scope.matcher.takes_the_longest() => {
+            PartContent::Lane { range } => self.look_up(part.first.1.lane, range, part.bound_ns),
+            PartContent::Extents { lane, position, half: 0 } if self.scope.matcher.takes_the_longest() => {
                 self.open(lane, position / 2);
             }
-            Content::Extents { lane, position, half: 0 } => self.judge_extents((lane, position / 2)),
-            Content::Extents { lane, position, half } => {
+            PartContent::Extents { lane, position, half: 0 } => self.judge_extents((lane, position / 2)),
+            PartContent::Extents { lane, position, half } => {
                 for position in [position - half, position + half] {
                     self.push_extents(lane, position, half / 2);
                 }
             }
-            Content::Blocks { lane, extent, position, half: 0 } => self.judge(lane, extent, position / 2),
-            Content::Blocks { lane, extent, position, half } => {
+            PartContent::Blocks { lane, extent, position, half: 0 } => self.judge(lane, extent, position / 2),
+            PartContent::Blocks { lane, extent, position, half } => {
                 for position in [position - half, position + half] {
                     self.push_blocks(lane, extent, position, half / 2);
                 }
             }
-            Content::Row { lane, extent, block, left, name } => {
+            PartContent::Row { lane, extent, block, left, name } => {
                 if left != 0
                     && let Some(found) = self.snapshot.store().lane(self.lanes[lane].lane).extent(extent)
                 {
@@ -346,7 +350,7 @@ impl LongestSpans {
         // A node begins with the leaf that is as far to its left as it has leaves on each side.
         let record = &kept.extents()[first_leaf(position, half)];
         let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
-        self.push(Part { bound_ns, first, content: Content::Extents { lane, position, half } });
+        self.push(QueuePart { bound_ns, first, content: PartContent::Extents { lane, position, half } });
     }
 
     /// The blocks of an extent that have rows in scope. None of a damaged extent.
@@ -369,7 +373,7 @@ impl LongestSpans {
         let entry = &found.directory()[first_leaf(position, half)];
         let row = self.first_row(lane, extent) + u64::from(entry.first_row);
         let first = (entry.first_start_ns, RowIdx { lane: index, row });
-        self.push(Part { bound_ns, first, content: Content::Blocks { lane, extent, position, half } });
+        self.push(QueuePart { bound_ns, first, content: PartContent::Blocks { lane, extent, position, half } });
     }
 
     /// The longest row that matches of each block of an extent, and of the extents that come right after it in the
@@ -377,7 +381,8 @@ impl LongestSpans {
     fn judge_extents(&mut self, first: (usize, usize)) {
         let mut extents = vec![first];
         while extents.len() < EXTENTS_AT_ONCE
-            && let Some(&Part { content: Content::Extents { lane, position, half: 0 }, .. }) = self.queue.peek()
+            && let Some(&QueuePart { content: PartContent::Extents { lane, position, half: 0 }, .. }) =
+                self.queue.peek()
         {
             self.queue.pop();
             extents.push((lane, position / 2));
@@ -393,7 +398,7 @@ impl LongestSpans {
             });
             (scan.rows_in(extent).div_ceil(BLOCK_ROWS as u64), hits.collect::<Vec<_>>())
         });
-        let judged: Vec<(u64, Vec<Part>)> = judged.collect();
+        let judged: Vec<(u64, Vec<QueuePart>)> = judged.collect();
         for (blocks, parts) in judged {
             self.work.blocks += blocks;
             self.queue.extend(parts);
@@ -429,9 +434,9 @@ fn next_row(block: &Block<'_>, mask: u64, (lane, first_row): (LaneIdx, u64)) -> 
     Some((hit, mask & !(1 << slot)))
 }
 
-fn row_part(hit: Hit, (lane, extent, block): (usize, usize, usize), left: u64) -> Part {
-    let content = Content::Row { lane, extent, block, left, name: hit.name };
-    Part { bound_ns: hit.dur_ns, first: (hit.start_ns, hit.row), content }
+fn row_part(hit: Hit, (lane, extent, block): (usize, usize, usize), left: u64) -> QueuePart {
+    let content = PartContent::Row { lane, extent, block, left, name: hit.name };
+    QueuePart { bound_ns: hit.dur_ns, first: (hit.start_ns, hit.row), content }
 }
 
 /// The first leaf of a node of a forest.

@@ -1,5 +1,5 @@
-//! Spans added up by name, or by what else [`GroupBy`] says: counts, times, whole durations and their spread, of any range
-//! of time and any tracks.
+//! Spans added up by name, or by what else [`GroupBy`] says: counts, times, whole durations and their spread, of any
+//! range of time and any tracks.
 //!
 //! Spans that reach into the range count whole in number, mean, quantiles, smallest and largest. Their total and self
 //! time are clipped to the range, so that the times of a selection add up to no more than it has. The self time of a
@@ -65,7 +65,7 @@ pub fn add_up(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<TotalsWork, Cancelled> {
-    let question = Question::new(snapshot, scope, growing);
+    let question = TotalsQuestion::new(snapshot, scope, growing);
     let work = question.sum(cancel, progress)?;
     if !question.is_scan() {
         count_durations(snapshot, &question.scope, &question.grouping, growing, cancel, progress)?;
@@ -84,11 +84,11 @@ pub fn sum_up(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<TotalsWork, Cancelled> {
-    Question::new(snapshot, scope, growing).sum(cancel, progress)
+    TotalsQuestion::new(snapshot, scope, growing).sum(cancel, progress)
 }
 
 /// Totals that are asked for.
-struct Question<'a> {
+struct TotalsQuestion<'a> {
     snapshot: &'a Snapshot,
     /// Spans only.
     scope: Scope,
@@ -97,7 +97,7 @@ struct Question<'a> {
     growing: &'a GrowingTotals,
 }
 
-impl<'a> Question<'a> {
+impl<'a> TotalsQuestion<'a> {
     fn new(snapshot: &'a Snapshot, scope: &Scope, growing: &'a GrowingTotals) -> Self {
         let by = growing.by();
         let grouping = Grouping::new(snapshot, &by);

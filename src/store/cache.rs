@@ -211,8 +211,8 @@ impl Cache {
         Ok(removed_bytes)
     }
 
-    /// Removes the stores of earlier versions, which no load can use any more, and returns how many there were. Those of
-    /// later versions belong to another installation. Fails if the folder or a store cannot be removed.
+    /// Removes the stores of earlier versions, which no load can use any more, and returns how many there were. Those
+    /// of later versions belong to another installation. Fails if the folder or a store cannot be removed.
     pub(crate) fn remove_earlier_versions(&self) -> io::Result<u64> {
         let mut removed = 0;
         for entry in self.entries()? {

@@ -318,8 +318,8 @@ impl Ledger {
         Vec::new()
     }
 
-    /// Calls `each` for the items of a node by name: sketches for nodes of the tree of sketches, else sums. False if the
-    /// node is damaged: nothing was passed on then.
+    /// Calls `each` for the items of a node by name: sketches for nodes of the tree of sketches, else sums. False if
+    /// the node is damaged: nothing was passed on then.
     #[must_use]
     pub(crate) fn read<T: NodeItem>(&self, map: &Mapped, node: LedgerNode, each: impl FnMut(NameIdx, T)) -> bool {
         let record = self.tree_index(node.tree).nodes[node.node];

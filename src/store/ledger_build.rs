@@ -1,8 +1,8 @@
 //! Builds the ledger of a store whose rows are all written: sweeps bands of slices, each track on a thread of its own,
 //! and appends the nodes to the file.
 //!
-//! Memory is bounded by a budget. Where the sums of all tracks do not fit, the store gets no ledger, and questions sweep
-//! its rows. Where only the trees of single tracks do not fit, the tracks with the most rows get one.
+//! Memory is bounded by a budget. Where the sums of all tracks do not fit, the store gets no ledger, and questions
+//! sweep its rows. Where only the trees of single tracks do not fit, the tracks with the most rows get one.
 
 use std::io;
 use std::ops::Range;
@@ -63,8 +63,8 @@ pub(super) fn build(
 ) -> io::Result<Option<LedgerIndex>> {
     let shape = &context.shape;
     let (rows, lanes) = span_rows(store);
-    // A slice begins with the spans that are open, at most one a lane, so it has several times as many rows. Millions of
-    // lanes with few rows each get no ledger, nor the memory that it takes.
+    // A slice begins with the spans that are open, at most one a lane, so it has several times as many rows. Millions
+    // of lanes with few rows each get no ledger, nor the memory that it takes.
     let open_rows = 4 * lanes;
     if rows < shape.rows_min.max(open_rows).max(1) {
         return Ok(None);

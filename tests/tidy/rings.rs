@@ -1,5 +1,5 @@
-//! Rings of files: files that import each other, directly or around others. A file and its own folder (`a.rs`, `a/b.rs`) count
-//! as one, and a name that a `mod.rs` re-exports counts as an import of the file that declares it.
+//! Rings of files: files that import each other, directly or around others. A file and its own folder (`a.rs`,
+//! `a/b.rs`) count as one, and a name that a `mod.rs` re-exports counts as an import of the file that declares it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Folded stacks: a line for each path, `outer;inner;innermost weight`, as flame graph tools read them. A semicolon in a
-//! name becomes a comma, and control characters become escapes, since both would end a name.
+//! Folded stacks: a line for each path, `outer;inner;innermost weight`, as flame graph tools read them. A semicolon in
+//! a name becomes a comma, and control characters become escapes, since both would end a name.
 
 use std::io::{self, Write};
 

@@ -26,7 +26,7 @@ const LEVELS_MAX: usize = 1024;
 const LETTER: f64 = 7.0;
 
 /// A bar to draw.
-struct Bar {
+struct SvgBar {
     node: NodeIdx,
     level: usize,
     left: f64,
@@ -40,7 +40,7 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
     let scale = if whole == 0 { 0.0 } else { (WIDTH - 2.0 * MARGIN) / whole as f64 };
     let width = |node: NodeIdx| nodes[node.index()].total as f64 * scale;
     let (mut bars, mut narrow, mut deep) = (Vec::new(), 0_u64, 0_u64);
-    let mut waiting = vec![Bar { node: NodeIdx::ROOT, level: 0, left: MARGIN }];
+    let mut waiting = vec![SvgBar { node: NodeIdx::ROOT, level: 0, left: MARGIN }];
     while let Some(bar) = waiting.pop() {
         let mut left = bar.left;
         for &child in &children[bar.node.index()] {
@@ -49,7 +49,7 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
             } else if bar.level + 1 >= LEVELS_MAX {
                 deep += 1;
             } else {
-                waiting.push(Bar { node: child, level: bar.level + 1, left });
+                waiting.push(SvgBar { node: child, level: bar.level + 1, left });
             }
             left += width(child);
         }
@@ -76,7 +76,7 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
     writeln!(out, "</svg>")
 }
 
-fn write_bar(graph: &FlameGraph<'_>, bar: &Bar, (top, width): (f64, f64), out: &mut dyn Write) -> io::Result<()> {
+fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out: &mut dyn Write) -> io::Result<()> {
     let nodes = graph.tree.nodes();
     let node = &nodes[bar.node.index()];
     let name = match graph.snapshot.names().get(node.name).text {

@@ -44,8 +44,8 @@ impl Quirks {
     pub(crate) const CONTROL: Self = Self(2);
     /// A byte above 127, which may or may not be good UTF-8.
     pub(crate) const NON_ASCII: Self = Self(4);
-    /// Something that strict JSON parsers refuse: a bare word, an unknown escape, a surrogate that may be unpaired, or a
-    /// comma after the last value.
+    /// Something that strict JSON parsers refuse: a bare word, an unknown escape, a surrogate that may be unpaired, or
+    /// a comma after the last value.
     pub(crate) const NOT_JSON: Self = Self(8);
 
     pub(crate) fn has(self, other: Self) -> bool {

@@ -185,13 +185,13 @@ impl DockPanel for CountersPanel {
 
 /// A counter with its texts, which are made once.
 #[derive(Debug)]
-struct Line {
+struct CounterLine {
     stats: CounterStats,
     name: String,
     process: String,
 }
 
-impl Line {
+impl CounterLine {
     fn number(&self, column: usize) -> Option<f64> {
         let stats = &self.stats;
         match COLUMNS[column].title {
@@ -211,7 +211,7 @@ impl Line {
 /// The rows of the table.
 #[derive(Debug, Default)]
 struct CounterRows {
-    lines: Vec<Line>,
+    lines: Vec<CounterLine>,
     /// The lines that have the words, as they are sorted.
     shown: Vec<usize>,
     words: String,
@@ -224,7 +224,7 @@ impl CounterRows {
         let line = |stats: &CounterStats| {
             let track = snapshot.track(stats.track);
             let process = process_title(&snapshot.tracks().processes[track.process.index()]);
-            Line { stats: *stats, name: track_title(track).0, process }
+            CounterLine { stats: *stats, name: track_title(track).0, process }
         };
         self.lines = counters.iter().map(line).collect();
         self.update();
@@ -241,7 +241,7 @@ impl CounterRows {
     }
 
     fn update(&mut self) {
-        let has_words = |line: &Line| line.name.to_lowercase().contains(&self.words);
+        let has_words = |line: &CounterLine| line.name.to_lowercase().contains(&self.words);
         self.shown = (0..self.lines.len()).filter(|&line| has_words(&self.lines[line])).collect();
         let Some((column, ascending)) = self.sorted_by else { return };
         let lines = &self.lines;
@@ -260,7 +260,7 @@ impl CounterRows {
         });
     }
 
-    fn line(&self, row: u64) -> &Line {
+    fn line(&self, row: u64) -> &CounterLine {
         &self.lines[self.shown[row as usize]]
     }
 }
@@ -281,7 +281,7 @@ impl Rows for CounterRows {
     }
 
     fn spoken(&self, row: u64) -> String {
-        let Line { stats, name, .. } = self.line(row);
+        let CounterLine { stats, name, .. } = self.line(row);
         let text = |value| TableNumber::Value(value).text();
         format!("{}, from {} to {}, mean {}", shown(name), text(stats.min), text(stats.max), text(stats.mean))
     }

@@ -1,5 +1,5 @@
-//! Lists of rows of the trace: hits of a search, spans of a scope. A list has no end and is never built: a page of it is
-//! loaded when it comes into view. Beside it are the details of the selected row, where there is room.
+//! Lists of rows of the trace: hits of a search, spans of a scope. A list has no end and is never built: a page of it
+//! is loaded when it comes into view. Beside it are the details of the selected row, where there is room.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Rows of the trace as a file has them: those of a search, or a list. Read one after another, so that a billion take no
-//! more memory than ten.
+//! Rows of the trace as a file has them: those of a search, or a list. Read one after another, so that a billion take
+//! no more memory than ten.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::SinkError;
 use crate::export::csv::span_row;
-use crate::export::values::{TableSource, TableValue, ValueWriter};
+use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::model::Id;
 use crate::query::Snapshot;
 use crate::query::search::{Hit, Hits};
@@ -21,7 +21,7 @@ const COLUMNS: [&str; 11] =
 const ROWS_BETWEEN_CHECKS: u64 = 4096;
 
 /// The rows to write, and the trace that they are of.
-pub(super) struct HitTable {
+pub(super) struct HitExport {
     pub(super) snapshot: Snapshot,
     pub(super) rows: HitTableRows,
 }
@@ -33,11 +33,11 @@ pub(super) enum HitTableRows {
     List(Arc<Vec<Hit>>),
 }
 
-impl HitTable {
+impl HitExport {
     fn write_all(
         &self,
         hits: impl Iterator<Item = Hit>,
-        table: &mut ValueWriter<'_>,
+        table: &mut TableValueWriter<'_>,
         cancel: &Cancel,
         progress: &Progress,
     ) -> Result<(), SinkError> {
@@ -52,7 +52,7 @@ impl HitTable {
     }
 }
 
-impl TableSource for HitTable {
+impl TableSource for HitExport {
     fn columns(&self) -> Vec<&'static str> {
         COLUMNS.to_vec()
     }
@@ -64,7 +64,7 @@ impl TableSource for HitTable {
         }
     }
 
-    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+    fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
         match &self.rows {
             HitTableRows::Hits(hits) => self.write_all(hits.from(i64::MIN), table, cancel, progress),
             HitTableRows::List(hits) => self.write_all(hits.iter().copied(), table, cancel, progress),

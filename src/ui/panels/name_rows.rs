@@ -9,7 +9,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
 use crate::export::SinkError;
-use crate::export::values::{TableSource, TableValue, ValueWriter};
+use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
@@ -198,8 +198,8 @@ impl NameRows {
     }
 
     /// The rows as they are shown, in nanoseconds, for a file.
-    pub(super) fn to_export(&self) -> NameTable {
-        NameTable { lines: self.shown.iter().map(|&line| self.lines[line as usize].clone()).collect() }
+    pub(super) fn to_export(&self) -> NameExport {
+        NameExport { lines: self.shown.iter().map(|&line| self.lines[line as usize].clone()).collect() }
     }
 
     fn line(&self, row: u64) -> &Line {
@@ -327,11 +327,11 @@ impl Rows for NameRows {
 }
 
 /// The rows as a file has them.
-pub(super) struct NameTable {
+pub(super) struct NameExport {
     lines: Vec<Line>,
 }
 
-impl TableSource for NameTable {
+impl TableSource for NameExport {
     fn columns(&self) -> Vec<&'static str> {
         ["name", "category"].into_iter().chain(NUMBER_COLUMNS).collect()
     }
@@ -340,7 +340,7 @@ impl TableSource for NameTable {
         self.lines.len() as u64
     }
 
-    fn write(&self, table: &mut ValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+    fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
         let text =
             |text: &str| if text.is_empty() { TableValue::Empty } else { TableValue::Text(text.to_owned().into()) };
         for line in &self.lines {

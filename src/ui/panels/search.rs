@@ -5,7 +5,7 @@ use egui::{Key, Modifiers, RichText, Ui};
 
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{COLUMNS, HitList, ListRows};
-use super::hit_table::{HitTable, HitTableRows};
+use super::hit_table::{HitExport, HitTableRows};
 use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
@@ -237,7 +237,7 @@ impl DockPanel for SearchPanel {
     }
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        Some(Box::new(HitTable { snapshot: snapshot.clone(), rows: HitTableRows::Hits(self.hits.clone()?) }))
+        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows: HitTableRows::Hits(self.hits.clone()?) }))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {

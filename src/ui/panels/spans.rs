@@ -1,5 +1,5 @@
-//! The spans of the scope as a list: the longest first, or in order of time. Only the rows in view are asked for, so that
-//! a billion scroll like ten. The selected span is marked, and brought into view when another one is selected.
+//! The spans of the scope as a list: the longest first, or in order of time. Only the rows in view are asked for, so
+//! that a billion scroll like ten. The selected span is marked, and brought into view when another one is selected.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use egui::{RichText, Ui};
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{COLUMNS, HitList, ListRows};
-use super::hit_table::{HitTable, HitTableRows};
+use super::hit_table::{HitExport, HitTableRows};
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
@@ -225,7 +225,7 @@ impl DockPanel for SpansPanel {
             (Some(hits), _) => HitTableRows::Hits(hits.clone()),
             (None, longest) => HitTableRows::List(longest.clone()?),
         };
-        Some(Box::new(HitTable { snapshot: snapshot.clone(), rows }))
+        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows }))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {

@@ -1,5 +1,5 @@
-//! The counters that samples read: with `:S`, the leader of a group samples, and each sample reads all counters of
-//! the group. A counter counts on, so a sample stands for what was added since the sample before: that is its period, as
+//! The counters that samples read: with `:S`, the leader of a group samples, and each sample reads all counters of the
+//! group. A counter counts on, so a sample stands for what was added since the sample before: that is its period, as
 //! perf has it, and a follower that has counted something is a sample of its own event.
 
 use rustc_hash::FxHashMap;
