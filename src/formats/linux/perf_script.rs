@@ -113,8 +113,8 @@ impl<'a> ScriptHeader<'a> {
     }
 }
 
-/// Whether `--show-task-events`, `--show-mmap-events` and the like print this line: `comm tid time: PERF_RECORD_COMM
-/// ..`. Threads have their names from the events as well.
+/// Whether `--show-task-events`, `--show-mmap-events` and the like print this line, as in
+/// `comm tid time: PERF_RECORD_COMM ..`. Threads have their names from the events as well.
 fn is_task_line(line: &[u8]) -> bool {
     let Some(colon) = memchr::memmem::find(line, b": PERF_RECORD_") else { return false };
     let mut before = line[..colon].rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
