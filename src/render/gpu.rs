@@ -43,14 +43,8 @@ pub enum GpuError {
 impl Gpu {
     /// A device for drawing with no window. Fails with [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
     pub(crate) fn headless() -> Result<Self, GpuError> {
-        // GL connects to a display even for a picture, and its libraries write to stderr where there is none.
-        let mut without_gl = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-        without_gl.backends &= wgpu::Backends::PRIMARY;
-        if let Ok(gpu) = Self::from_instance(wgpu::Instance::new(without_gl), None) {
-            return Ok(gpu);
-        }
-        let any = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-        Self::from_instance(wgpu::Instance::new(any), None)
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        Self::from_instance(instance, None)
     }
 
     /// A device that can draw on `surface`. Fails with [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
