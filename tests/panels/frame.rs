@@ -107,8 +107,8 @@ fn the_command_of_a_search_counts_its_hits() {
 
 #[test]
 fn a_panel_says_how_exact_its_numbers_are() {
-    let session = with_table();
-    assert!(session.says("Label: exact"), "{}", session.node_texts().join("\n"));
+    let mut session = with_table();
+    session.until("the state", |session| session.says("Label: exact"));
     assert!(session.harness.query_by_label("p50").is_some());
     // More spans of a name than are kept one by one.
     let mut session = Session::empty(SCREEN, 1.0);
