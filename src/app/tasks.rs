@@ -104,31 +104,14 @@ pub(crate) fn export(
     path: PathBuf,
     wake: &TabWake,
 ) -> FileTask {
-    let running = FileTask {
-        id,
-        title: format!("Writing {}", file_name(&path)),
-        sources: sources.clone(),
-        progress: Progress::default(),
-        cancel: Cancel::default(),
-    };
-    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    let (failed, output) = (Arc::clone(&wake), path.clone());
-    let work = move || {
-        let result = guarded(|| {
+    let write = {
+        let sources = sources.clone();
+        move |path: &Path, cancel: &Cancel, progress: &Progress| {
             let options = ExportOptions { format, scope: scope.with_filter(&snapshot, "") };
-            let written = export::export(&snapshot, &sources, &path, &options, &cancel, &progress);
-            written.map_err(|error| match error {
-                ExportError::Cancelled(_) => TaskError::Cancelled,
-                damaged @ ExportError::Damaged { is_streamed: false, .. } => TaskError::Damaged(damaged.to_string()),
-                other => TaskError::Failed(other.to_string()),
-            })
-        });
-        wake(TabEvent::Exported(id, path, result));
+            export::export(&snapshot, &sources, path, &options, cancel, progress)
+        }
     };
-    if let Err(error) = spawn("export", work) {
-        failed(TabEvent::Exported(id, output, Err(error)));
-    }
-    running
+    write_file((id, path, sources), wake, write, TabEvent::Exported)
 }
 
 /// Starts to write a table of a panel to a path, in a format. The files of the capture are never written over.
@@ -140,27 +123,38 @@ pub(crate) fn write_table(
     (path, format): (PathBuf, ValueFormat),
     wake: &TabWake,
 ) -> FileTask {
-    let running = FileTask {
-        id,
-        title: format!("Writing {}", file_name(&path)),
-        sources: sources.clone(),
-        progress: Progress::default(),
-        cancel: Cancel::default(),
+    let write = {
+        let sources = sources.clone();
+        move |path: &Path, cancel: &Cancel, progress: &Progress| {
+            export::export_table(&snapshot, &sources, (path, format), &*table, cancel, progress)
+        }
     };
+    write_file((id, path, sources), wake, write, TabEvent::TableWritten)
+}
+
+/// Starts to write a file of a capture; `done` makes the event of its end.
+fn write_file<T: Send + 'static>(
+    (id, path, sources): (TaskId, PathBuf, Sources),
+    wake: &TabWake,
+    write: impl FnOnce(&Path, &Cancel, &Progress) -> Result<T, ExportError> + Send + 'static,
+    done: fn(TaskId, PathBuf, Result<T, TaskError>) -> TabEvent,
+) -> FileTask {
+    let title = format!("Writing {}", file_name(&path));
+    let running = FileTask { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let (failed, output) = (Arc::clone(&wake), path.clone());
     let work = move || {
         let result = guarded(|| {
-            let written = export::export_table(&snapshot, &sources, (&path, format), &*table, &cancel, &progress);
-            written.map_err(|error| match error {
+            write(&path, &cancel, &progress).map_err(|error| match error {
                 ExportError::Cancelled(_) => TaskError::Cancelled,
+                damaged @ ExportError::Damaged { is_streamed: false, .. } => TaskError::Damaged(damaged.to_string()),
                 other => TaskError::Failed(other.to_string()),
             })
         });
-        wake(TabEvent::TableWritten(id, path, result));
+        wake(done(id, path, result));
     };
-    if let Err(error) = spawn("table", work) {
-        failed(TabEvent::TableWritten(id, output, Err(error)));
+    if let Err(error) = spawn("export", work) {
+        failed(done(id, output, Err(error)));
     }
     running
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use egui::{Event, Key, Modifiers, PointerButton, Pos2, vec2};
+use egui::{Event, Key, Modifiers, vec2};
 use egui_kittest::kittest::Queryable;
 
 use crate::copied::copied;
@@ -16,17 +16,6 @@ fn with_table() -> Session {
     session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
     session.harness.run_steps(2);
     session
-}
-
-fn right_click(session: &mut Session, at: Pos2) {
-    session.harness.event(Event::PointerMoved(at));
-    session.harness.step();
-    for pressed in [true, false] {
-        let (button, modifiers) = (PointerButton::Secondary, Modifiers::NONE);
-        session.harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
-        session.harness.step();
-    }
-    session.harness.run_steps(3);
 }
 
 /// The output of a shell for a line that begins with `longspan`.
@@ -47,7 +36,7 @@ fn a_right_click_on_a_head_hides_and_shows_columns_and_they_are_kept() {
     let has_head = |session: &Session, head: &str| session.harness.query_by_label(head).is_some();
     assert!(has_head(&session, "Distinct") && has_head(&session, "p90"));
     let head = session.harness.get_by_label("Mean").rect().center();
-    right_click(&mut session, head);
+    session.right_click(head);
     session.click("Column Distinct");
     session.click("Column p90");
     session.press(Modifiers::NONE, Key::Escape);
@@ -64,7 +53,7 @@ fn a_right_click_on_a_head_hides_and_shows_columns_and_they_are_kept() {
     again.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
     assert!(!has_head(&again, "Distinct") && has_head(&again, "p95"));
     let head = again.harness.get_by_label("Mean").rect().center();
-    right_click(&mut again, head);
+    again.right_click(head);
     again.click("All columns");
     again.harness.run_steps(2);
     assert!(has_head(&again, "Distinct") && has_head(&again, "p90"));

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use egui::{Event, Key, Modifiers, Vec2};
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use longspan::facade::app::AppOptions;
@@ -143,6 +143,18 @@ impl Session {
     pub(crate) fn type_text(&mut self, text: &str) {
         self.harness.event(Event::Text(text.to_owned()));
         self.harness.step();
+    }
+
+    /// Clicks the right button at a position.
+    pub(crate) fn right_click(&mut self, at: Pos2) {
+        self.harness.event(Event::PointerMoved(at));
+        self.harness.step();
+        for pressed in [true, false] {
+            let (button, modifiers) = (PointerButton::Secondary, Modifiers::NONE);
+            self.harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
+            self.harness.step();
+        }
+        self.harness.run_steps(3);
     }
 
     /// Clicks on the node with this label.

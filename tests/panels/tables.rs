@@ -42,18 +42,6 @@ fn drag(session: &mut Session, from: Pos2, to: Pos2) {
     }
 }
 
-/// A click of the right button at a place.
-fn right_click(session: &mut Session, at: Pos2) {
-    session.harness.event(Event::PointerMoved(at));
-    session.harness.step();
-    for pressed in [true, false] {
-        let (button, modifiers) = (PointerButton::Secondary, Modifiers::NONE);
-        session.harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
-        session.harness.step();
-    }
-    session.harness.run_steps(3);
-}
-
 /// A place within the first cell of a row.
 fn name_of(session: &Session, row: &str) -> Pos2 {
     let row = session.harness.get_by_label(row).rect();
@@ -120,21 +108,21 @@ fn the_key_to_copy_takes_the_row_that_has_the_keyboard_with_exact_numbers() {
 fn a_right_click_offers_what_can_be_done_with_a_value() {
     let mut session = with_table();
     let name = name_of(&session, "read");
-    right_click(&mut session, name);
+    session.right_click(name);
     assert!(!session.says("Group by"), "no entry leads nowhere");
     session.click("Copy value");
     assert_eq!(copied(&session).as_deref(), Some("read"));
-    right_click(&mut session, name);
+    session.right_click(name);
     session.click("Copy key");
     assert_eq!(copied(&session).as_deref(), Some("Name"));
-    right_click(&mut session, name);
+    session.right_click(name);
     session.click("Copy table");
     let table = copied(&session).expect("a table");
     let lines: Vec<_> = table.lines().collect();
     assert!(lines[0].starts_with("Name\tCount\tTotal (ns)\tShare\tSelf (ns)"), "{table}");
     assert!(lines[1].starts_with("request\t1\t1000000\t0.5"), "{table}");
     assert_eq!(lines.len(), 4);
-    right_click(&mut session, name);
+    session.right_click(name);
     session.click("Find spans with this value");
     session.until("the search", |session| session.says("2 hits"));
 }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use egui::{RichText, Role, Ui, WidgetInfo};
+use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
@@ -88,20 +88,7 @@ impl CountersPanel {
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Counters").strong());
-            // Escape is for the words first, and only then for the scope.
-            let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
-            let response = field::add(ui, &mut self.words, |field| {
-                let field = field.hint_text("Filter counters").desired_width(130.0).background_color(theme.canvas);
-                field.event_filter(keys)
-            });
-            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter counters"));
-            let leaves = response.has_focus()
-                && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
-            if leaves {
-                self.words.clear();
-                response.surrender_focus();
-            }
-            if response.changed() || leaves {
+            if field::add_table_filter(ui, &mut self.words, "Filter counters", 130.0, theme.canvas) {
                 self.rows.set_words(&self.words);
             }
             if let Some(progress) = progress {

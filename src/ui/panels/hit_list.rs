@@ -45,6 +45,14 @@ pub(super) enum ListRows<'a> {
     All(&'a [Hit]),
 }
 
+/// The columns and the rows of a list.
+pub(super) struct ListContent<'a> {
+    pub(super) columns: &'a [TableColumn],
+    pub(super) rows: ListRows<'a>,
+    /// Why there is no row.
+    pub(super) absence: Option<&'a str>,
+}
+
 /// A list: its table, the page that is at hand, and the row that was gone to last.
 #[derive(Debug)]
 pub(super) struct HitList {
@@ -59,7 +67,7 @@ pub(super) struct HitList {
 }
 
 impl HitList {
-    /// A list whose table is kept in the preferences by this name.
+    /// A list whose table is kept in the preferences by this name, the word for its rows.
     pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
         let table = TableView::new(name, ROW_POINTS, sorted_by);
         Self { name, table, page: (0, Vec::new()), asked: None, current: None, clicked: None, shows_beside: false }
@@ -107,23 +115,16 @@ impl HitList {
     }
 
     /// Shows the list, and beside it the details of the selected row where there is room.
-    pub(super) fn show(
-        &mut self,
-        ui: &mut Ui,
-        view: &PanelView<'_>,
-        columns: &[TableColumn],
-        rows: ListRows<'_>,
-        absence: Option<&str>,
-    ) -> Vec<Command> {
+    pub(super) fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>, content: &ListContent<'_>) -> Vec<Command> {
         let place = ui.available_rect_before_wrap();
         self.shows_beside = place.width() > BESIDE_POINTS;
         let Some(details) = view.details.filter(|_| self.shows_beside) else {
-            return self.show_table(ui, view, columns, rows, absence);
+            return self.show_table(ui, view, content);
         };
         let mut commands = Vec::new();
         let list = place.with_max_x(place.left() + place.width() * 0.45);
         ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
-            commands.extend(self.show_table(ui, view, columns, rows, absence));
+            commands.extend(self.show_table(ui, view, content));
         });
         let beside = place.with_min_x(list.right() + 14.0);
         ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
@@ -132,20 +133,14 @@ impl HitList {
         commands
     }
 
-    fn show_table(
-        &mut self,
-        ui: &mut Ui,
-        view: &PanelView<'_>,
-        columns: &[TableColumn],
-        rows: ListRows<'_>,
-        absence: Option<&str>,
-    ) -> Vec<Command> {
+    fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, content: &ListContent<'_>) -> Vec<Command> {
+        let &ListContent { columns, rows, absence } = content;
         let (total, page, of) = match rows {
             ListRows::Paged(total, of) => (total, (self.page.0, &*self.page.1), Some(of)),
             ListRows::All(hits) => (hits.len() as u64, (0, hits), None),
         };
         let (snapshot, selected) = (view.snapshot(), view.timeline.selected());
-        let mut shown_rows = HitRows { total, page, current: self.current, selected, snapshot };
+        let mut shown_rows = HitRows { things: self.name, total, page, current: self.current, selected, snapshot };
         let look = view.context.table(self.name, absence.filter(|_| total == 0));
         let mut shown = self.table.show(ui, columns, &mut shown_rows, &look);
         let clicked = shown.clicked.and_then(|row| Some((row, hit_at(page, row)?)));
@@ -170,6 +165,8 @@ fn hit_at((first, hits): (u64, &[Hit]), number: u64) -> Option<Hit> {
 
 /// The rows of a table: those of one page are at hand.
 struct HitRows<'a> {
+    /// The word for the rows.
+    things: &'static str,
     total: u64,
     page: (u64, &'a [Hit]),
     current: Option<u64>,
@@ -246,8 +243,17 @@ impl Rows for HitRows<'_> {
 
     fn summary(&self, first: u64, in_view: u64) -> String {
         match self.total {
-            0 => "No hits".to_owned(),
-            total => format!("Hits {} to {} of {total}", first + 1, (first + in_view).min(total)),
+            0 => format!("No {}", self.things),
+            total => {
+                let (things, last) = (capitalised(self.things), (first + in_view).min(total));
+                format!("{things} {} to {last} of {total}", first + 1)
+            }
         }
     }
+}
+
+/// A word with its first letter in upper case.
+fn capitalised(word: &str) -> String {
+    let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+    format!("{}{rest}", first.to_ascii_uppercase())
 }

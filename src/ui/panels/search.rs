@@ -4,7 +4,7 @@
 use egui::{Key, Modifiers, RichText, Ui};
 
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::hit_list::{COLUMNS, HitList, ListRows};
+use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
@@ -252,7 +252,8 @@ impl DockPanel for SearchPanel {
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence() };
         let total = self.hits.as_ref().map_or(0, Hits::total);
-        self.list.show(ui, view, &COLUMNS, ListRows::Paged(total, HitsOf::Search), absence)
+        let rows = ListRows::Paged(total, HitsOf::Search);
+        self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence })
     }
 }
 

@@ -7,7 +7,7 @@ use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::hit_list::{COLUMNS, HitList, ListRows};
+use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
@@ -207,7 +207,7 @@ impl DockPanel for SpansPanel {
             Some(hits) => ListRows::Paged(hits.total(), HitsOf::Spans),
             None => ListRows::All(&longest),
         };
-        commands.extend(self.list.show(ui, view, &COLUMNS, rows, absence));
+        commands.extend(self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence }));
         commands
     }
 

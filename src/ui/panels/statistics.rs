@@ -122,20 +122,7 @@ impl StatisticsPanel {
                 ui.label(RichText::new(of).color(theme.weak_text));
             }
             let width = if is_narrow { 90.0 } else { 160.0 };
-            // Escape is for the words first, and only then for the scope.
-            let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
-            let response = field::add(ui, &mut self.words, |field| {
-                let field = field.hint_text("Filter names").desired_width(width).background_color(theme.canvas);
-                field.event_filter(keys)
-            });
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter names"));
-            let leaves = response.has_focus()
-                && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
-            if leaves {
-                self.words.clear();
-                response.surrender_focus();
-            }
-            if response.changed() || leaves {
+            if field::add_table_filter(ui, &mut self.words, "Filter names", width, theme.canvas) {
                 self.rows.set_words(&self.words);
             }
             self.show_progress(ui, progress, scope, theme, &mut commands);

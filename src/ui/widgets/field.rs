@@ -5,7 +5,7 @@ use std::any::TypeId;
 use std::ops::Range;
 
 use egui::text::CharIndex;
-use egui::{Id, Response, TextBuffer, TextEdit, Ui, Vec2};
+use egui::{Color32, EventFilter, Id, Key, Modifiers, Response, Role, TextBuffer, TextEdit, Ui, Vec2, WidgetInfo};
 
 /// More than any name, path or query; a line of this many letters is laid out within some milliseconds.
 pub(crate) const FIELD_BYTES_MAX: usize = 64 * 1024;
@@ -27,6 +27,22 @@ pub(crate) fn add_sized(
     style: impl for<'a> FnOnce(TextEdit<'a>) -> TextEdit<'a>,
 ) -> Response {
     show(ui, text, |ui, field| ui.add_sized(size, style(field)))
+}
+
+/// Shows the field for the words that narrow a table; true if the words changed. Escape clears them and leaves the
+/// field, before it does anything else.
+pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, width: f32, background: Color32) -> bool {
+    let keys = EventFilter { escape: true, horizontal_arrows: true, ..EventFilter::default() };
+    let response = add(ui, words, |field| {
+        field.hint_text(label).desired_width(width).background_color(background).event_filter(keys)
+    });
+    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, label));
+    let leaves = response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape));
+    if leaves {
+        words.clear();
+        response.surrender_focus();
+    }
+    response.changed() || leaves
 }
 
 /// Whether a field left text out since the last call.
