@@ -18,12 +18,12 @@ use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, Totals, add_up};
-use crate::ui::questions::{Answer, NameFacts, PathsOf, Question, QuestionKind};
+use crate::ui::questions::{Answer, GroupFacts, PathsOf, Question, QuestionKind};
 
-/// The longest spans of a name that are listed.
+/// The longest spans of a group that are listed.
 const LONGEST_COUNT: usize = 100;
 
-/// Parts of time that the spans of a name are counted in: as many bars as a panel has room for.
+/// Parts of time that the spans of a group are counted in: as many bars as a panel has room for.
 const TIME_PARTS: usize = 120;
 
 /// The questions that run, at most one of a kind.
@@ -58,7 +58,8 @@ impl Analysis {
         wake: &TabWake,
     ) {
         let kind = question.kind();
-        let growing = (kind == QuestionKind::Totals).then(Arc::<GrowingTotals>::default);
+        let by = if let Question::Totals(_, by) = &question { Some(by.clone()) } else { None };
+        let growing = by.map(|by| Arc::new(GrowingTotals::grouped(by)));
         let (snapshot, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
         self.start(id, kind, growing, wake, move |cancel, progress| {
             answer(question, &snapshot, hits, totals.as_deref(), cancel, progress)
@@ -181,19 +182,17 @@ fn answer(
                 (before + tied, hit)
             }))
         }),
-        Question::Totals(scope) => {
-            let own = GrowingTotals::default();
+        Question::Totals(scope, by) => {
+            let own = GrowingTotals::grouped(by);
             let growing = growing.unwrap_or(&own);
             add_up(snapshot, &scope.with_filter(snapshot, ""), growing, cancel, progress)?;
             Some(Answer::Totals(Arc::new(growing.so_far())))
         }
-        Question::Name(name, selected) => {
-            let scope = selected.with_filter(snapshot, "").spans();
-            let matcher = Matcher::clone(&scope.matcher).and_name(name);
-            let scope = scope.matching(matcher);
+        Question::Group(group, selected) => {
+            let scope = group.narrow(snapshot, selected.with_filter(snapshot, "").spans());
             let range = selected.range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
-            Some(Answer::Name(Arc::new(NameFacts {
-                name,
+            Some(Answer::Group(Arc::new(GroupFacts {
+                group,
                 range,
                 longest: longest(snapshot, &scope, LONGEST_COUNT, cancel)?,
                 over_time: over_time(snapshot, &scope, range, TIME_PARTS, cancel)?,

@@ -80,7 +80,7 @@ impl Panels {
         let mut shown = Vec::new();
         commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, panel| {
             if let Some(totals) = analysis.totals_so_far().filter(|_| panel == Panel::Statistics) {
-                set.statistics.take_totals(totals, view.snapshot());
+                set.statistics.take_totals(&totals, view.snapshot());
             }
             shown.extend(set.get_mut(panel).show(ui, &view));
         }));
@@ -171,6 +171,11 @@ impl Panels {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
+            // The panel asks when it is shown.
+            PanelCommand::StatisticsBy(by) => {
+                self.dock.open(Panel::Statistics);
+                self.set.statistics.group_by(by);
+            }
         }
     }
 
@@ -240,8 +245,8 @@ impl Panels {
             Answer::NumberOf(row, number) => set.spans.take_number(row, number),
             Answer::Neighbour(found) => return set.search.take_neighbour(found),
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
-            Answer::Totals(totals) => set.statistics.take_totals(totals, timeline.snapshot()),
-            Answer::Name(facts) => set.statistics.take_name(facts),
+            Answer::Totals(totals) => set.statistics.take_totals(&totals, timeline.snapshot()),
+            Answer::Group(facts) => set.statistics.take_facts(facts),
             Answer::Paths(paths) => set.flame.set_paths(&paths),
         }
         None

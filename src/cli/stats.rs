@@ -15,11 +15,13 @@ use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::table::{RowFormat, json_id, json_text};
-use crate::model::{Id, NameRow, ProcessIdx, TrackIdx, TrackKind};
+use crate::model::Id;
 use crate::query::Snapshot;
-use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::groups::GroupBy;
 use crate::query::samples::SampleHistogram;
-use crate::query::totals::{GroupValue, GrowingTotals, NUMBER_COLUMNS, NameTotals, Totals, add_up};
+use crate::query::totals::{
+    GrowingTotals, LabelCell, NUMBER_COLUMNS, NameTotals, Totals, add_up, label_cells, label_columns,
+};
 
 /// The column after the numbers: the largest part of a quantile that it may be off by.
 const QUANTILE_ERROR: &str = "quantile_error";
@@ -57,19 +59,19 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let mut rows = totals.by_group();
     // By name where times are the same, since the order of names is that of the trace.
     rows.sort_by(|&(one, numbers), &(other, others)| {
-        let label = |group| cells(&totals, group, &snapshot).into_iter().map(|(_, cell)| cell);
+        let label = |group| label_cells(&totals, group, &snapshot).into_iter().map(|(_, cell)| cell);
         let by_label = || label(one).cmp(label(other)).then(one.cmp(&other));
         others.total_ns.cmp(&numbers.total_ns).then_with(by_label)
     });
     to_stdout(|out| {
         if let RowFormat::Csv(_) = stats.format {
-            for column in columns(totals.by()) {
+            for column in label_columns(totals.by()) {
                 write!(out, "{column},")?;
             }
             writeln!(out, "{},{QUANTILE_ERROR}", NUMBER_COLUMNS.join(","))?;
         }
         for (group, numbers) in rows {
-            let cells = cells(&totals, group, &snapshot);
+            let cells = label_cells(&totals, group, &snapshot);
             match stats.format {
                 RowFormat::Csv(how) => csv_row(out, &cells, numbers, how)?,
                 RowFormat::JsonLines => json_row(out, &cells, numbers)?,
@@ -79,81 +81,13 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     })
 }
 
-/// The label of a group, in one column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum StatsCell<'a> {
-    /// Null in JSON, empty else.
-    Nothing,
-    Text(&'a str),
-    Id(&'a Id),
-}
-
-/// The columns that say which group a row is of.
-fn columns(by: &GroupBy) -> Vec<&'static str> {
-    let (name, track) = match by {
-        GroupBy::Argument(_) => return vec!["value", "kind"],
-        GroupBy::Keys { name, track } => (name, track),
-    };
-    let name: &[_] = match name {
-        Some(NameKey::Name) => &["name", "category"],
-        Some(NameKey::Category) => &["category"],
-        None => &[],
-    };
-    let track: &[_] = match track {
-        Some(PlaceKey::Thread) => &["pid", "tid", "process", "thread", "track"],
-        Some(PlaceKey::Process) => &["pid", "process"],
-        None => &[],
-    };
-    [name, track].concat()
-}
-
-/// The same columns of one group.
-fn cells<'a>(totals: &'a Totals, group: SpanGroup, snapshot: &'a Snapshot) -> Vec<(&'static str, StatsCell<'a>)> {
-    let mut cells = Vec::new();
-    let (name, track) = match totals.by() {
-        GroupBy::Keys { name, track } => (name, track),
-        GroupBy::Argument(_) => {
-            cells.extend(match totals.value(group) {
-                GroupValue::Text(text) => [StatsCell::Text(text), StatsCell::Text("value")],
-                GroupValue::Missing => [StatsCell::Nothing, StatsCell::Text("missing")],
-                GroupValue::Others => [StatsCell::Nothing, StatsCell::Text("others")],
-            });
-            return columns(totals.by()).into_iter().zip(cells).collect();
-        }
-    };
-    let NameRow { text, category } = snapshot.names().get(group.name);
-    let category = category.map_or(StatsCell::Nothing, StatsCell::Text);
-    match name {
-        Some(NameKey::Name) => cells.extend([StatsCell::Text(text), category]),
-        Some(NameKey::Category) => cells.push(category),
-        None => {}
-    }
-    let tables = snapshot.tracks();
-    match track {
-        Some(PlaceKey::Thread) => {
-            let track = snapshot.track(TrackIdx(group.place));
-            let process = &tables.processes[track.process.index()].name;
-            let is_thread = track.key.kind == TrackKind::Thread;
-            let [thread, other] = if is_thread { [&*track.name, ""] } else { ["", &*track.name] };
-            cells.extend([StatsCell::Id(&track.key.pid), StatsCell::Id(&track.key.tid)]);
-            cells.extend([StatsCell::Text(process), StatsCell::Text(thread), StatsCell::Text(other)]);
-        }
-        Some(PlaceKey::Process) => {
-            let process = &tables.processes[ProcessIdx(group.place).index()];
-            cells.extend([StatsCell::Id(&process.pid), StatsCell::Text(&process.name)]);
-        }
-        None => {}
-    }
-    columns(totals.by()).into_iter().zip(cells).collect()
-}
-
-fn csv_row(out: &mut dyn Write, cells: &[(&str, StatsCell<'_>)], numbers: &NameTotals, how: Cells) -> io::Result<()> {
+fn csv_row(out: &mut dyn Write, cells: &[(&str, LabelCell<'_>)], numbers: &NameTotals, how: Cells) -> io::Result<()> {
     for (_, cell) in cells {
         match cell {
-            StatsCell::Text(text) => how.write(out, text)?,
-            StatsCell::Id(Id::Text(text)) => how.write(out, text)?,
-            StatsCell::Id(id) => write!(out, "{id}")?,
-            StatsCell::Nothing => {}
+            LabelCell::Text(text) => how.write(out, text)?,
+            LabelCell::Id(Id::Text(text)) => how.write(out, text)?,
+            LabelCell::Id(id) => write!(out, "{id}")?,
+            LabelCell::Nothing => {}
         }
         out.write_all(b",")?;
     }
@@ -164,13 +98,13 @@ fn csv_row(out: &mut dyn Write, cells: &[(&str, StatsCell<'_>)], numbers: &NameT
     writeln!(out, "{}", numbers.quantile_error())
 }
 
-fn json_row(out: &mut dyn Write, cells: &[(&str, StatsCell<'_>)], numbers: &NameTotals) -> io::Result<()> {
+fn json_row(out: &mut dyn Write, cells: &[(&str, LabelCell<'_>)], numbers: &NameTotals) -> io::Result<()> {
     for (index, (column, cell)) in cells.iter().enumerate() {
         write!(out, "{}\"{column}\":", if index == 0 { '{' } else { ',' })?;
         match cell {
-            StatsCell::Text(text) => json_text(out, text)?,
-            StatsCell::Id(id) => json_id(out, id)?,
-            StatsCell::Nothing => out.write_all(b"null")?,
+            LabelCell::Text(text) => json_text(out, text)?,
+            LabelCell::Id(id) => json_id(out, id)?,
+            LabelCell::Nothing => out.write_all(b"null")?,
         }
     }
     for (column, number) in NUMBER_COLUMNS.into_iter().zip(numbers.numbers()) {

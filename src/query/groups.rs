@@ -4,6 +4,7 @@
 //! A category follows from a name and a process from a track, so groups of keys follow from both without a look at any
 //! row. Values of arguments are in the rows alone.
 
+use std::fmt;
 use std::str::FromStr;
 
 use rustc_hash::FxHashMap;
@@ -61,6 +62,25 @@ impl GroupBy {
     #[must_use]
     pub(crate) fn is_pair(&self) -> bool {
         matches!(self, Self::Keys { name: Some(_), track: Some(_) })
+    }
+}
+
+/// As `longspan stats --by` takes it.
+impl fmt::Display for GroupBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, track) = match self {
+            Self::Argument(path) => return write!(f, "arg:{}", path.join(".")),
+            Self::Keys { name, track } => (name, track),
+        };
+        let name = name.map(|name| match name {
+            NameKey::Name => "name",
+            NameKey::Category => "category",
+        });
+        let track = track.map(|track| match track {
+            PlaceKey::Thread => "thread",
+            PlaceKey::Process => "process",
+        });
+        f.write_str(&[name, track].into_iter().flatten().collect::<Vec<_>>().join(","))
     }
 }
 
@@ -164,7 +184,7 @@ impl Grouping {
 }
 
 /// By name, the first name of the same category.
-fn first_names(snapshot: &Snapshot) -> Vec<NameIdx> {
+pub(super) fn first_names(snapshot: &Snapshot) -> Vec<NameIdx> {
     let mut first: FxHashMap<Option<&str>, NameIdx> = FxHashMap::default();
     // Names have 32 bits.
     let names = (0..snapshot.names().len() as u32).map(NameIdx);
@@ -181,6 +201,9 @@ mod tests {
         assert_eq!(by("name"), Ok(GroupBy::default()));
         assert_eq!(by("thread,category"), by("category,thread"));
         assert_eq!(by("arg:a.b"), Ok(GroupBy::Argument(vec!["a".to_owned(), "b".to_owned()])));
+        for text in ["name", "category,thread", "process", "arg:a.b"] {
+            assert_eq!(by(text).unwrap().to_string(), text);
+        }
         assert!(by("name,process").unwrap().is_pair() && !by("process").unwrap().is_pair());
         assert!(by("name,thread").unwrap().has_union() && !by("category").unwrap().has_union());
         for wrong in ["", "names", "name,name", "name,category", "thread,process", "name,thread,", "arg:", "arg:a."] {

@@ -165,7 +165,7 @@ proptest! {
         let spans: Vec<Hit> = expected.iter().filter(is_spans).copied().collect();
         let growing = GrowingTotals::default();
         add_up(&snapshot, &scope, &growing, &Cancel::default(), &Progress::default()).unwrap();
-        let counted: u64 = growing.so_far().by_name().iter().map(|(_, totals)| totals.count).sum();
+        let counted: u64 = growing.so_far().by_group().iter().map(|(_, totals)| totals.count).sum();
         prop_assert_eq!(counted, spans.len() as u64, "{}", &text);
         let mut by_length = spans.clone();
         by_length.sort_by_key(|hit| (u64::MAX - hit.dur_ns, *hit));

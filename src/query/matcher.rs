@@ -110,11 +110,31 @@ impl Matcher {
 
     /// The same for rows of one name and no other.
     #[must_use]
-    pub(crate) fn and_name(mut self, name: NameIdx) -> Self {
-        let alone = self.has_name(name);
-        let mut names = vec![false; name.index() + 1];
-        names[name.index()] = alone;
-        self.names = Some(NameSet::new(&names));
+    pub(crate) fn and_name(self, name: NameIdx) -> Self {
+        self.and_names(name.index() + 1, |other| other == name)
+    }
+
+    /// The same for rows of some of the first `count` names and no others.
+    #[must_use]
+    pub(crate) fn and_names(mut self, count: usize, is_meant: impl Fn(NameIdx) -> bool) -> Self {
+        // Names have 32 bits.
+        let names = (0..count as u32).map(NameIdx).map(|name| self.has_name(name) && is_meant(name));
+        self.names = Some(NameSet::new(&names.collect::<Vec<_>>()));
+        self
+    }
+
+    /// The same for rows whose argument passes a test.
+    #[must_use]
+    pub(crate) fn and_argument(mut self, path: &[String], test: TextTest) -> Self {
+        self.arguments.push(ArgumentTest { path: path.to_vec(), test, negated: false });
+        self
+    }
+
+    /// The same for rows without an argument.
+    #[must_use]
+    pub(crate) fn and_no_argument(mut self, path: &[String]) -> Self {
+        // All letters of an empty text are in every value.
+        self.arguments.push(ArgumentTest { path: path.to_vec(), test: TextTest::Letters(Vec::new()), negated: true });
         self
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod family;
 pub(crate) mod filter;
 pub(crate) mod filtered;
 pub(crate) mod flow_chain;
+pub(crate) mod group_choice;
 pub(crate) mod groups;
 pub(crate) mod hit_count;
 pub(crate) mod inside;

@@ -11,6 +11,7 @@
 //! a loop over all spans of the scope that match, and for each a loop over the spans that lie in it.
 
 mod durations;
+mod labels;
 mod numbers;
 mod plan;
 mod pool;
@@ -21,6 +22,7 @@ mod values;
 use rayon::prelude::*;
 
 use self::durations::count_durations;
+pub(crate) use self::labels::{LabelCell, label_cells, label_columns};
 pub(crate) use self::numbers::{NUMBER_COLUMNS, NameTotals};
 use self::plan::{Plan, Sweep};
 use self::pool::{TablePool, TaskTable};

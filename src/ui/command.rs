@@ -10,6 +10,7 @@ use super::purpose::Purpose;
 use super::questions::Question;
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
+use crate::query::groups::GroupBy;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
 use crate::scene::color::Shade;
@@ -139,13 +140,14 @@ pub(crate) enum NavigationStep {
     Back,
     /// The next view in the history.
     Forward,
-    /// The previous span in the lane of the selected one.
+    /// The previous span in the lane of the selected one; where none is selected, this and the next three select the
+    /// span in the middle of the view.
     Previous,
     /// The next span in the lane of the selected one.
     Next,
-    /// The parent of the selected span; scrolls up where none is selected.
+    /// The parent of the selected span; scrolls up where no span is in view.
     Parent,
-    /// The longest child of the selected span; scrolls down where none is selected.
+    /// The longest child of the selected span; scrolls down where no span is in view.
     Child,
     /// Closes the search, or else clears the scope, or else the selected span.
     LetGo,
@@ -217,6 +219,8 @@ pub(crate) enum PanelCommand {
     Show(Panel),
     /// Opens the statistics and chooses this name there.
     StatisticsOf(NameIdx),
+    /// Opens the statistics, grouped by these keys.
+    StatisticsBy(GroupBy),
     /// Opens the search bar, or moves the focus into it.
     Search,
     SearchFor(String),

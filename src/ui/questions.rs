@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
-use crate::model::{NameIdx, TrackSet};
+use crate::model::TrackSet;
 use crate::query::Snapshot;
 use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
+use crate::query::group_choice::GroupChoice;
+use crate::query::groups::GroupBy;
 use crate::query::matcher::Matcher;
 use crate::query::samples::SampleEvent;
 use crate::query::scope::Scope;
@@ -81,10 +83,10 @@ pub(crate) enum Question {
         /// A time, and the row that starts then if it is one.
         from: (i64, Option<RowIdx>),
     },
-    /// Spans added up by name.
-    Totals(SelectedScope),
-    /// More about the spans of one name.
-    Name(NameIdx, SelectedScope),
+    /// Spans added up by keys.
+    Totals(SelectedScope, GroupBy),
+    /// More about the spans of one group.
+    Group(GroupChoice, SelectedScope),
     /// The call tree of a scope, whatever the filter asks of single rows.
     Paths(SelectedScope, PathsOf),
 }
@@ -109,7 +111,7 @@ pub enum QuestionKind {
     NumberOf,
     Neighbour,
     Totals,
-    Name,
+    Group,
     Paths,
     /// The matches in view, which the application looks up by itself.
     Pixels,
@@ -136,17 +138,16 @@ pub enum Answer {
     NumberOf(RowIdx, Option<u64>),
     /// To [`Question::Neighbour`], with its number.
     Neighbour(Option<(u64, Hit)>),
-    /// The answer to [`Question::Totals`], by name.
     Totals(Arc<Totals>),
-    Name(Arc<NameFacts>),
+    Group(Arc<GroupFacts>),
     Paths(Arc<CallPaths>),
     Pixels(Arc<Filtered>),
 }
 
-/// More about the spans of one name.
+/// More about the spans of one group.
 #[derive(Debug, Clone)]
-pub struct NameFacts {
-    pub(crate) name: NameIdx,
+pub struct GroupFacts {
+    pub(crate) group: GroupChoice,
     pub(crate) range: (i64, i64),
     /// The longest, from the longest.
     pub(crate) longest: Vec<Hit>,
@@ -167,8 +168,8 @@ impl Question {
             Self::Counters(_) => QuestionKind::Counters,
             Self::NumberOf(_) => QuestionKind::NumberOf,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
-            Self::Totals(_) => QuestionKind::Totals,
-            Self::Name(..) => QuestionKind::Name,
+            Self::Totals(..) => QuestionKind::Totals,
+            Self::Group(..) => QuestionKind::Group,
             Self::Paths(..) => QuestionKind::Paths,
         }
     }

@@ -8,6 +8,7 @@ mod dock;
 mod files;
 mod finding;
 mod frame;
+mod groups;
 mod hand;
 mod menus;
 mod names;

@@ -109,7 +109,7 @@ fn a_right_click_offers_what_can_be_done_with_a_value() {
     let mut session = with_table();
     let name = name_of(&session, "read");
     session.right_click(name);
-    assert!(!session.says("Group by"), "no entry leads nowhere");
+    assert!(!session.says("Group by this key"), "no entry leads nowhere");
     session.click("Copy value");
     assert_eq!(copied(&session).as_deref(), Some("read"));
     session.right_click(name);

@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 
 use super::numbers::NameTotals;
 use super::values::GroupValue;
-use crate::model::NameIdx;
 use crate::query::groups::{GroupBy, SpanGroup};
 
 /// Totals by name, or by what else spans are grouped by.
@@ -47,16 +46,10 @@ impl Totals {
         &self.by
     }
 
-    /// The totals of one name, where they are grouped by names.
+    /// The totals of one group.
     #[must_use]
-    pub(crate) fn get(&self, name: NameIdx) -> Option<&NameTotals> {
-        self.rows.get(*self.index.get(&SpanGroup::from_name(name))? as usize)
-    }
-
-    /// All names that have a span, in order of their index.
-    #[must_use]
-    pub(crate) fn by_name(&self) -> Vec<(NameIdx, &NameTotals)> {
-        self.by_group().into_iter().map(|(group, row)| (group.name, row)).collect()
+    pub(crate) fn of_group(&self, group: SpanGroup) -> Option<&NameTotals> {
+        self.rows.get(*self.index.get(&group)? as usize)
     }
 
     /// All groups that have a span, in order of their names, then tracks.

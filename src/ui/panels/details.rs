@@ -9,6 +9,7 @@ use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_tex
 use crate::model::NameIdx;
 use crate::query::filter::quoted;
 use crate::query::flow_chain::FlowChain;
+use crate::query::groups::{GroupBy, NameKey, PlaceKey};
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
@@ -172,9 +173,11 @@ impl DetailsPanel {
 
     fn show_facts(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
         let description = &self.description;
+        let is_span = self.kind == LaneKind::Spans;
         let mut fact = |label: &str, text: String, filter: Option<String>| {
             if !text.is_empty() {
-                let value = PanelValue { filter, ..PanelValue::new(label, text.as_str()) };
+                let by = group_key(label).filter(|_| is_span);
+                let value = PanelValue { filter, ..PanelValue::new(label, text.as_str()) }.grouped_by(by);
                 commands.extend(pair(ui, theme, (label, NAME_POINTS), &shown(&text), &value));
             }
         };
@@ -330,11 +333,24 @@ fn show_value(
                 Json::String(text) => text.clone(),
                 other => other.to_string(),
             };
+            // `arg.a.b` of a filter is `arg:a.b` of a key.
+            let by = path.as_deref().and_then(|path| path.replacen('.', ":", 1).parse().ok());
             let filter = path.map(|path| format!("{path}={}", quoted(&text)));
-            let value = PanelValue { filter, ..PanelValue::new(key, text.as_str()) };
+            let value = PanelValue { filter, ..PanelValue::new(key, text.as_str()) }.grouped_by(by);
             commands.extend(pair(ui, theme, (&shown(key), width), &shown(&text), &value));
         }
     }
+}
+
+/// The key that spans are added up by, for a fact that is one.
+fn group_key(label: &str) -> Option<GroupBy> {
+    let (name, track) = match label {
+        "Category" => (Some(NameKey::Category), None),
+        "Track" => (None, Some(PlaceKey::Thread)),
+        "Process" => (None, Some(PlaceKey::Process)),
+        _ => return None,
+    };
+    Some(GroupBy::Keys { name, track })
 }
 
 /// The path of a member in a filter; `None` where a filter cannot say the key.

@@ -1,29 +1,31 @@
-//! Spans added up by name, of the selected time or of all: a table that sorts by any column and can be narrowed, and
-//! beside it the spans of the chosen name: how long they take, when they are, and the longest.
+//! Spans added up by name or by other keys, of the scope or of all: a table that sorts by any column and can be
+//! narrowed, and beside it the spans of the chosen group: how long they take, when they are, and the longest.
 
 use std::sync::Arc;
 
-use egui::{RichText, ScrollArea, Ui};
+use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::PanelContext;
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::name_rows::{COLUMNS, FIRST_SORTED, NameRows, SKETCHED_COLUMNS};
-use super::table::{TableColumn, TableView};
+use super::group_label::{group_label, group_word};
+use super::group_rows::{FIRST_SORTED, GroupRows};
+use super::table::TableView;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::export::values::TableSource;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
-use crate::query::filter::quoted;
+use crate::query::group_choice::GroupChoice;
+use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
 use crate::query::totals::Totals;
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{NameFacts, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{GroupFacts, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
@@ -32,50 +34,82 @@ use crate::ui::widgets::reading_order::on_screen;
 /// The name of the table among the layouts that are kept.
 const TABLE: &str = "statistics";
 
+/// The height of the menu of keys, in points: it does not scroll where the window is high enough.
+const MENU_POINTS: f32 = 400.0;
+
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// The totals by name, and the facts about one name.
+/// The keys that the menu offers; the arguments of spans are too many for a menu.
+const KEYS: [GroupBy; 8] = {
+    const fn keys(name: Option<NameKey>, track: Option<PlaceKey>) -> GroupBy {
+        GroupBy::Keys { name, track }
+    }
+    [
+        keys(Some(NameKey::Name), None),
+        keys(Some(NameKey::Category), None),
+        keys(None, Some(PlaceKey::Thread)),
+        keys(None, Some(PlaceKey::Process)),
+        keys(Some(NameKey::Name), Some(PlaceKey::Thread)),
+        keys(Some(NameKey::Name), Some(PlaceKey::Process)),
+        keys(Some(NameKey::Category), Some(PlaceKey::Thread)),
+        keys(Some(NameKey::Category), Some(PlaceKey::Process)),
+    ]
+};
+
+/// The totals by some keys, and the facts about one group.
 #[derive(Debug)]
 pub(crate) struct StatisticsPanel {
-    /// The scope of the totals, or of those that are counted now; `None`: nothing was asked.
-    asked: Option<SelectedScope>,
-    totals: Option<Arc<Totals>>,
+    by: GroupBy,
+    /// The scope and the keys of the totals, or of those that are counted now; `None`: nothing was asked.
+    asked: Option<(SelectedScope, GroupBy)>,
     /// Whether counting was stopped before all spans were counted.
     is_stopped: bool,
-    rows: NameRows,
+    rows: GroupRows,
     table: TableView,
     words: String,
-    /// The name whose line is to be brought into view.
-    to_reveal: Option<NameIdx>,
-    facts: Option<Arc<NameFacts>>,
-    /// Whether quantiles of any name come from a sketch.
-    has_sketched: bool,
+    /// The group whose line is to be brought into view.
+    to_reveal: Option<SpanGroup>,
+    facts: Option<Arc<GroupFacts>>,
 }
 
 impl Default for StatisticsPanel {
     fn default() -> Self {
         Self {
+            by: GroupBy::default(),
             asked: None,
-            totals: None,
             is_stopped: false,
-            rows: NameRows::default(),
+            rows: GroupRows::default(),
             table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
             words: String::new(),
             to_reveal: None,
             facts: None,
-            has_sketched: false,
         }
     }
 }
 
 impl StatisticsPanel {
-    /// Chooses a name and brings its line into view. Returns the question about it, if the slice of time is known.
+    /// Groups by names, chooses one and brings its line into view. Returns the question about it, if the scope is
+    /// known.
     pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
-        (self.rows.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
+        self.group_by(GroupBy::default());
+        let group = SpanGroup::from_name(name);
+        (self.rows.chosen, self.facts, self.to_reveal) = (Some(group), None, Some(group));
         self.words.clear();
         self.rows.set_words("");
-        self.asked.clone().map(|scope| Question::Name(name, scope))
+        let scope = self.asked.as_ref().map(|(scope, _)| scope.clone());
+        scope.map(|scope| Question::Group(GroupChoice::from_name(name), scope))
+    }
+
+    /// Groups by other keys; the next frame asks.
+    pub(crate) fn group_by(&mut self, by: GroupBy) {
+        if self.by != by {
+            self.by = by;
+            self.words.clear();
+            self.rows.set_words("");
+            self.rows.forget();
+            self.facts = None;
+        }
     }
 
     /// Takes note that no more will be counted.
@@ -83,34 +117,74 @@ impl StatisticsPanel {
         self.is_stopped = true;
     }
 
-    /// Takes the totals of all spans, or of those counted so far.
-    pub(crate) fn take_totals(&mut self, totals: Arc<Totals>, snapshot: &Snapshot) {
-        self.rows.set_totals(&totals, snapshot);
-        self.has_sketched = self.rows.has_sketched();
-        self.totals = Some(totals);
+    /// Takes the totals of all spans, or of those counted so far. Those of other keys come too late.
+    pub(crate) fn take_totals(&mut self, totals: &Arc<Totals>, snapshot: &Snapshot) {
+        if *totals.by() == self.by {
+            self.rows.set_totals(totals, snapshot);
+        }
     }
 
-    /// Takes the facts about the chosen name.
-    pub(crate) fn take_name(&mut self, facts: Arc<NameFacts>) {
+    /// Takes the facts about the chosen group.
+    pub(crate) fn take_facts(&mut self, facts: Arc<GroupFacts>) {
         self.facts = Some(facts);
     }
 
-    /// The same of a name whose line is in view.
-    fn choose_shown(&mut self, name: NameIdx) -> Option<Command> {
-        (self.rows.chosen, self.facts) = (Some(name), None);
-        self.asked.clone().map(|scope| Command::Panel(PanelCommand::Ask(Question::Name(name, scope))))
+    /// Chooses a group whose line is in view.
+    fn choose_shown(&mut self, group: SpanGroup) -> Option<Command> {
+        (self.rows.chosen, self.facts) = (Some(group), None);
+        let (scope, _) = self.asked.as_ref()?;
+        Some(ask(Question::Group(self.rows.choice(group)?, scope.clone())))
     }
 
-    /// Shows the table and the chosen name.
+    /// Asks for the totals of a scope, and for the facts about the chosen group in it.
+    fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
+        (self.asked, self.facts, self.is_stopped) = (Some((scope.clone(), self.by.clone())), None, false);
+        // Values have other numbers in other totals.
+        if matches!(self.by, GroupBy::Argument(_)) {
+            self.rows.chosen = None;
+        }
+        let chosen = match self.rows.chosen {
+            Some(group) if self.by == GroupBy::default() => Some(GroupChoice::from_name(group.name)),
+            chosen => chosen.and_then(|group| self.rows.choice(group)),
+        };
+        let about = chosen.map(|group| ask(Question::Group(group, scope.clone())));
+        [ask(Question::Totals(scope.clone(), self.by.clone()))].into_iter().chain(about).collect()
+    }
+
+    /// The menu of keys.
+    fn show_keys(&mut self, ui: &mut Ui) {
+        let mut chosen = None;
+        let title = match &self.by {
+            GroupBy::Argument(path) => on_screen(&shown(&path.join("."))).into_owned(),
+            keys @ GroupBy::Keys { .. } => group_word(keys).title.to_owned(),
+        };
+        let title =
+            format!("by {}", if matches!(self.by, GroupBy::Argument(_)) { title } else { title.to_lowercase() });
+        let menu = ComboBox::from_id_salt("keys").selected_text(&title).height(MENU_POINTS);
+        let menu = menu.show_ui(ui, |ui| {
+            for keys in &KEYS {
+                if ui.selectable_label(self.by == *keys, group_word(keys).title).clicked() {
+                    chosen = Some(keys.clone());
+                }
+            }
+            ui.weak("by an argument: the menu of its value");
+        });
+        let mut info = WidgetInfo::labeled(Role::ComboBox, true, "Group by");
+        info.current_text_value = Some(title);
+        menu.response.widget_info(|| info.clone());
+        menu.response.on_hover_text("The keys that spans are added up by");
+        if let Some(by) = chosen {
+            self.group_by(by);
+        }
+    }
+
+    /// Shows the table and the chosen group.
     fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
         let progress = (view.progress)(QuestionKind::Totals);
         let mut commands = Vec::new();
-        if self.asked.as_ref() != Some(scope) {
-            (self.asked, self.facts, self.is_stopped) = (Some(scope.clone()), None, false);
-            commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(scope.clone()))));
-            let about = self.rows.chosen.map(|name| Question::Name(name, scope.clone()));
-            commands.extend(about.map(|question| Command::Panel(PanelCommand::Ask(question))));
+        if self.asked.as_ref().is_none_or(|(asked, by)| asked != scope || *by != self.by) {
+            commands.extend(self.ask_all(scope));
         }
         ui.horizontal(|ui| {
             let of = scope.title();
@@ -122,7 +196,9 @@ impl StatisticsPanel {
                 ui.label(RichText::new(of).color(theme.weak_text));
             }
             let width = if is_narrow { 90.0 } else { 160.0 };
-            if field::add_table_filter(ui, &mut self.words, "Filter names", width, theme.canvas) {
+            self.show_keys(ui);
+            let hint = if group_word(&self.by).one() == "name" { "Filter names" } else { "Filter rows" };
+            if field::add_table_filter(ui, &mut self.words, hint, width, theme.canvas) {
                 self.rows.set_words(&self.words);
             }
             self.show_progress(ui, progress, scope, theme, &mut commands);
@@ -130,7 +206,7 @@ impl StatisticsPanel {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
                 }
-                if progress.is_none() && self.totals.is_some() && !self.is_stopped {
+                if progress.is_none() && self.rows.totals().is_some() && !self.is_stopped {
                     show_exactness(ui, self.exactness(), snapshot, theme);
                 }
             });
@@ -169,56 +245,55 @@ impl StatisticsPanel {
             ui.label(RichText::new("stopped: not all spans are counted").color(theme.warning));
             if ui.button("Count all").clicked() {
                 self.is_stopped = false;
-                commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(scope.clone()))));
+                commands.push(ask(Question::Totals(scope.clone(), self.by.clone())));
             }
         }
     }
 
     fn exactness(&self) -> Exactness {
-        if self.has_sketched { Exactness::SketchedQuantiles } else { Exactness::Exact }
-    }
-
-    /// The columns with the titles that their numbers allow.
-    fn columns(&self) -> &'static [TableColumn] {
-        if self.has_sketched { &SKETCHED_COLUMNS } else { &COLUMNS }
+        if self.rows.has_sketched { Exactness::SketchedQuantiles } else { Exactness::Exact }
     }
 
     /// Why there is no line, where all is counted.
     fn absence(&self, snapshot: &Snapshot, ctx: &egui::Context) -> Option<String> {
-        self.totals.as_ref()?;
+        self.rows.totals()?;
         if !self.rows.is_empty() {
             return None;
         }
         Some(match (self.rows.has_no_line(), snapshot.summary().samples) {
-            (false, _) => "No name has these words.".to_owned(),
+            (false, _) => format!("No {} has these words.", group_word(&self.by).one()),
             (true, 0) => "No spans here.".to_owned(),
             (true, _) => format!("No spans here. The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")),
         })
     }
 
     fn show_table(&mut self, ui: &mut Ui, absence: Option<&str>, context: PanelContext<'_>) -> Vec<Command> {
-        if let Some(row) = self.to_reveal.and_then(|name| self.rows.row_of(name)) {
+        if let Some(row) = self.to_reveal.and_then(|group| self.rows.row_of(group)) {
             self.to_reveal = None;
             self.table.reveal(row);
         }
-        let columns = self.columns();
-        let mut shown = self.table.show(ui, columns, &mut self.rows, &context.table(TABLE, absence));
-        let chosen = shown.clicked.map(|row| self.rows.name(row));
-        shown.commands.extend(chosen.and_then(|name| self.choose_shown(name)));
+        let columns = self.rows.columns();
+        let mut shown = self.table.show(ui, &columns, &mut self.rows, &context.table(TABLE, absence));
+        let chosen = shown.clicked.map(|row| self.rows.group(row));
+        shown.commands.extend(chosen.and_then(|group| self.choose_shown(group)));
         shown.commands
     }
 
     fn show_chosen(&self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
-        let Some(name) = self.rows.chosen else { return };
-        let text = snapshot.names().get(name).text;
+        let Some((group, totals)) = self.rows.chosen.zip(self.rows.totals()) else { return };
+        let choice = self.rows.choice(group);
+        let filter = choice.as_ref().and_then(|choice| choice.filter(snapshot));
         ui.horizontal(|ui| {
-            ui.add(egui::Label::new(RichText::new(on_screen(&shown(text))).strong()).truncate());
-            if ui.small_button("Search").clicked() {
-                commands.push(Command::Panel(PanelCommand::SearchFor(quoted(text))));
+            let label = group_label(totals, group, snapshot).0;
+            ui.add(egui::Label::new(RichText::new(on_screen(&shown(&label))).strong()).truncate());
+            if let Some(filter) = &filter
+                && ui.small_button("Search").clicked()
+            {
+                commands.push(Command::Panel(PanelCommand::SearchFor(filter.clone())));
             }
         });
         ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
-            if let Some(totals) = self.totals.as_ref().and_then(|totals| totals.get(name)) {
+            if let Some(totals) = totals.of_group(group) {
                 // Four bars an octave tell a factor of 1.2 apart.
                 let bars = totals.sketch().bars(2);
                 let counts: Vec<u64> = bars.iter().map(|bar| bar.count).collect();
@@ -230,12 +305,14 @@ impl StatisticsPanel {
                 let end = |bar: Option<u64>| bar.map(duration_text).unwrap_or_default();
                 let (first, last) = (bars.first().map(|bar| bar.least_ns), bars.last().map(|bar| bar.most_ns));
                 let shown = Bars { title: "Durations", counts: &counts, ends: (end(first), end(last)) };
-                if let Some(bar) = shown.show(ui, theme, title).and_then(|bar| bars.get(bar)) {
-                    let filter = format!("dur>={}ns dur<={}ns {}", bar.least_ns, bar.most_ns, quoted(text));
+                let clicked = shown.show(ui, theme, title).and_then(|bar| bars.get(bar));
+                if let Some((bar, filter)) = clicked.zip(filter.as_ref()) {
+                    let filter = format!("dur>={}ns dur<={}ns {filter}", bar.least_ns, bar.most_ns);
                     commands.push(Command::Panel(PanelCommand::SearchFor(filter)));
                 }
             }
-            let Some(facts) = self.facts.as_ref().filter(|facts| facts.name == name) else {
+            let Some(choice) = choice else { return };
+            let Some(facts) = self.facts.as_ref().filter(|facts| facts.group == choice) else {
                 ui.spinner();
                 return;
             };
@@ -268,7 +345,7 @@ impl StatisticsPanel {
 
 impl DockPanel for StatisticsPanel {
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.totals, self.is_stopped, self.facts) = (None, None, false, None);
+        (self.asked, self.is_stopped, self.facts) = (None, false, None);
         self.rows.forget();
         None
     }
@@ -288,20 +365,26 @@ impl DockPanel for StatisticsPanel {
     }
 
     fn copied(&self, cells: Cells) -> Option<String> {
-        Some(self.table.copied(self.columns(), &self.rows, cells))
+        Some(self.table.copied(&self.rows.columns(), &self.rows, cells))
     }
 
-    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        Some(Box::new(self.rows.to_export()))
+    fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        Some(Box::new(self.rows.to_export(snapshot)))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
         let mut line = PanelCommandLine::new("stats");
-        if !self.words.is_empty() {
+        if self.by != GroupBy::default() {
+            line.options = vec!["--by".to_owned(), self.by.to_string()];
+        } else if !self.words.is_empty() {
             line.options = vec!["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))];
         }
         Some(line)
     }
+}
+
+fn ask(question: Question) -> Command {
+    Command::Panel(PanelCommand::Ask(question))
 }
 
 /// Below this width the line above the table says and offers less.

@@ -1,10 +1,11 @@
 //! The menu of a value: the same gestures in every panel. A right click copies the value or its key, or finds the spans
-//! that have it.
+//! that have it, or adds up spans by its key.
 
 use egui::Ui;
 
 use crate::model::NameIdx;
 use crate::query::filter::quoted;
+use crate::query::groups::GroupBy;
 use crate::ui::command::{AppCommand, Command, PanelCommand};
 
 /// A value that a panel shows.
@@ -18,6 +19,8 @@ pub(crate) struct PanelValue {
     pub(crate) filter: Option<String>,
     /// The name of spans, where the value is one.
     pub(crate) name: Option<NameIdx>,
+    /// The keys of the groups whose values this is one of.
+    pub(crate) group_by: Option<GroupBy>,
 }
 
 impl PanelValue {
@@ -31,6 +34,12 @@ impl PanelValue {
     #[must_use]
     pub(crate) fn found_by(self, filter: String) -> Self {
         Self { filter: Some(filter), ..self }
+    }
+
+    /// A value of the key of groups.
+    #[must_use]
+    pub(crate) fn grouped_by(self, by: Option<GroupBy>) -> Self {
+        Self { group_by: by, ..self }
     }
 
     /// The name of some spans, with the filter that finds them.
@@ -53,6 +62,9 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     entry(ui, "Copy key", Command::App(AppCommand::CopyText(value.key.clone())));
     if let Some(filter) = &value.filter {
         entry(ui, "Find spans with this value", Command::Panel(PanelCommand::SearchFor(filter.clone())));
+    }
+    if let Some(by) = &value.group_by {
+        entry(ui, "Group by this key", Command::Panel(PanelCommand::StatisticsBy(by.clone())));
     }
     if let Some(name) = value.name {
         entry(ui, "Statistics of this name", Command::Panel(PanelCommand::StatisticsOf(name)));

@@ -1,0 +1,183 @@
+//! One group of totals, so that its spans can be asked for by themselves.
+
+use std::sync::Arc;
+
+use super::filter::{TextTest, quoted};
+use super::groups::{GroupBy, NameKey, PlaceKey, SpanGroup, first_names};
+use super::matcher::Matcher;
+use super::scope::Scope;
+use super::snapshot::Snapshot;
+use super::totals::{GroupValue, Totals};
+use crate::model::{Id, NameIdx, TrackIdx, TrackSet};
+
+/// A group whose spans a scope can be narrowed to. It outlives the totals that it was chosen from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GroupChoice {
+    by: GroupBy,
+    group: SpanGroup,
+    /// The value of the argument that spans are grouped by; `None`: they do not have it.
+    value: Option<Arc<str>>,
+}
+
+impl GroupChoice {
+    /// The group of a name, where spans are grouped by names.
+    #[must_use]
+    pub(crate) fn from_name(name: NameIdx) -> Self {
+        Self { by: GroupBy::default(), group: SpanGroup::from_name(name), value: None }
+    }
+
+    /// A group of totals; `None` for the group of all that are not told apart.
+    #[must_use]
+    pub(crate) fn from_totals(totals: &Totals, group: SpanGroup) -> Option<Self> {
+        let value = match totals.by() {
+            GroupBy::Keys { .. } if group == SpanGroup::OTHERS => return None,
+            GroupBy::Keys { .. } => None,
+            GroupBy::Argument(_) => match totals.value(group) {
+                GroupValue::Text(text) => Some(text.into()),
+                GroupValue::Missing => None,
+                GroupValue::Others => return None,
+            },
+        };
+        Some(Self { by: totals.by().clone(), group, value })
+    }
+
+    /// The scope with the spans of this group alone. Work grows with names and tracks, not with rows.
+    #[must_use]
+    pub(crate) fn narrow(&self, snapshot: &Snapshot, scope: Scope) -> Scope {
+        let matcher = Matcher::clone(&scope.matcher);
+        let (name, track) = match &self.by {
+            GroupBy::Argument(path) => {
+                let matcher = match &self.value {
+                    Some(value) => matcher.and_argument(path, TextTest::Same(value.to_string())),
+                    None => matcher.and_no_argument(path),
+                };
+                return scope.matching(matcher);
+            }
+            GroupBy::Keys { name, track } => (name, track),
+        };
+        let matcher = match name {
+            Some(NameKey::Name) => matcher.and_name(self.group.name),
+            Some(NameKey::Category) => {
+                let first_names = first_names(snapshot);
+                matcher.and_names(first_names.len(), |name| first_names[name.index()] == self.group.name)
+            }
+            None => matcher,
+        };
+        let place = self.group.place;
+        let tracks = match track {
+            Some(PlaceKey::Thread) => TrackSet::from_fn(place as usize + 1, |track| track.0 == place),
+            Some(PlaceKey::Process) => TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
+                snapshot.track(track).process.index() == place as usize
+            }),
+            None => TrackSet::ALL,
+        };
+        Scope { tracks: scope.tracks.intersection(&tracks), ..scope }.matching(matcher)
+    }
+
+    /// The filter that a person would type for its spans; `None` where none can say it.
+    #[must_use]
+    pub(crate) fn filter(&self, snapshot: &Snapshot) -> Option<String> {
+        let (name, track) = match &self.by {
+            GroupBy::Argument(path) => {
+                let value = self.value.as_ref()?;
+                return Some(format!("arg.{}={}", path.join("."), quoted(value)));
+            }
+            GroupBy::Keys { name, track } => (name, track),
+        };
+        let row = snapshot.names().get(self.group.name);
+        let name = match name {
+            Some(NameKey::Name) => Some(quoted(row.text)),
+            Some(NameKey::Category) => Some(format!("cat:{}", quoted(row.category.filter(|text| !text.is_empty())?))),
+            None => None,
+        };
+        let track = match track {
+            Some(PlaceKey::Thread) => {
+                let track = snapshot.track(TrackIdx(self.group.place));
+                Some(format!("thread:{}", id_or_name(&track.key.tid, &track.name)?))
+            }
+            Some(PlaceKey::Process) => {
+                let process = &snapshot.tracks().processes[self.group.place as usize];
+                Some(format!("process:{}", id_or_name(&process.pid, &process.name)?))
+            }
+            None => None,
+        };
+        Some([name, track].into_iter().flatten().collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// An expression for all of an id, or else the name; `None` without either.
+fn id_or_name(id: &Id, name: &str) -> Option<String> {
+    let text = id.to_string();
+    match (text.is_empty(), name.is_empty()) {
+        (false, _) => Some(format!("/^{}$/", regex::escape(&text).replace('/', "\\/"))),
+        (true, false) => Some(quoted(name)),
+        (true, true) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::cancel::Cancel;
+    use crate::base::progress::Progress;
+    use crate::query::filter::Filter;
+    use crate::query::ledger_traces::{SMALL, Sequence, ranges, spans, store};
+    use crate::query::totals::{GrowingTotals, add_up};
+
+    fn added_up(snapshot: &Snapshot, scope: &Scope, by: GroupBy) -> Totals {
+        let growing = GrowingTotals::grouped(by);
+        add_up(snapshot, scope, &growing, &Cancel::default(), &Progress::default()).unwrap();
+        growing.into_totals()
+    }
+
+    fn count(totals: &Totals) -> (u64, u128) {
+        let rows = totals.by_group();
+        rows.iter().fold((0, 0), |(count, ns), (_, row)| (count + row.count, ns + row.total_ns))
+    }
+
+    #[test]
+    fn a_narrowed_scope_has_the_spans_of_its_group_and_no_others() {
+        let (_, snapshot) = store(&spans(5, 2, 60, 60, -500), Some(SMALL), 1 << 20);
+        let keys = ["name", "category", "thread", "process", "name,thread", "category,process", "arg:of.five"];
+        for (from_ns, to_ns) in ranges(&snapshot, &mut Sequence(9), 4) {
+            for filter in ["", "-thread:1 dur>20"] {
+                let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
+                let scope = Scope::from_range(from_ns, to_ns).matching(matcher);
+                for by in keys {
+                    let totals = added_up(&snapshot, &scope, by.parse().unwrap());
+                    for (group, row) in totals.by_group() {
+                        let choice = GroupChoice::from_totals(&totals, group).unwrap();
+                        let narrowed =
+                            added_up(&snapshot, &choice.narrow(&snapshot, scope.clone()), GroupBy::default());
+                        assert_eq!(count(&narrowed), (row.count, row.total_ns), "{group:?} by {by} of {filter:?}");
+                        // A filter finds names by their letters, so it may find more.
+                        let Some(found) = choice.filter(&snapshot) else { continue };
+                        let words = Matcher::new(&snapshot, &Filter::parse(&format!("{filter} {found}")).unwrap());
+                        let found = added_up(&snapshot, &scope.clone().matching(words), GroupBy::default());
+                        let is_exact = by != "name" && by != "name,thread";
+                        assert!(if is_exact {
+                            count(&found) == (row.count, row.total_ns)
+                        } else {
+                            count(&found) >= (row.count, row.total_ns)
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_group_of_all_others_cannot_be_chosen() {
+        let totals = GrowingTotals::grouped("name,thread".parse().unwrap()).into_totals();
+        assert_eq!(GroupChoice::from_totals(&totals, SpanGroup::OTHERS), None);
+    }
+
+    #[test]
+    fn ids_with_marks_are_words_of_a_filter() {
+        for id in ["a/b", "x y", "1.5", "(", "\\"] {
+            let word = id_or_name(&Id::Text(id.into()), "").unwrap();
+            let filter = Filter::parse(&format!("thread:{word}")).unwrap_or_else(|error| panic!("{word}: {error}"));
+            assert_eq!(filter.terms.len(), 1, "{word}");
+        }
+    }
+}

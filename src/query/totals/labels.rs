@@ -1,0 +1,81 @@
+//! The columns of tables of totals that say which group a row is of: a contract with scripts.
+
+use super::table::Totals;
+use super::values::GroupValue;
+use crate::model::{Id, NameRow, ProcessIdx, TrackIdx, TrackKind};
+use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::snapshot::Snapshot;
+
+/// The label of a group, in one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LabelCell<'a> {
+    /// Null in JSON, empty else.
+    Nothing,
+    Text(&'a str),
+    Id(&'a Id),
+}
+
+/// The columns that say which group a row is of.
+#[must_use]
+pub(crate) fn label_columns(by: &GroupBy) -> Vec<&'static str> {
+    let (name, track) = match by {
+        GroupBy::Argument(_) => return vec!["value", "kind"],
+        GroupBy::Keys { name, track } => (name, track),
+    };
+    let name: &[_] = match name {
+        Some(NameKey::Name) => &["name", "category"],
+        Some(NameKey::Category) => &["category"],
+        None => &[],
+    };
+    let track: &[_] = match track {
+        Some(PlaceKey::Thread) => &["pid", "tid", "process", "thread", "track"],
+        Some(PlaceKey::Process) => &["pid", "process"],
+        None => &[],
+    };
+    [name, track].concat()
+}
+
+/// The same columns of one group.
+#[must_use]
+pub(crate) fn label_cells<'a>(
+    totals: &'a Totals,
+    group: SpanGroup,
+    snapshot: &'a Snapshot,
+) -> Vec<(&'static str, LabelCell<'a>)> {
+    let mut cells = Vec::new();
+    let (name, track) = match totals.by() {
+        GroupBy::Keys { name, track } => (name, track),
+        GroupBy::Argument(_) => {
+            cells.extend(match totals.value(group) {
+                GroupValue::Text(text) => [LabelCell::Text(text), LabelCell::Text("value")],
+                GroupValue::Missing => [LabelCell::Nothing, LabelCell::Text("missing")],
+                GroupValue::Others => [LabelCell::Nothing, LabelCell::Text("others")],
+            });
+            return label_columns(totals.by()).into_iter().zip(cells).collect();
+        }
+    };
+    let NameRow { text, category } = snapshot.names().get(group.name);
+    let category = category.map_or(LabelCell::Nothing, LabelCell::Text);
+    match name {
+        Some(NameKey::Name) => cells.extend([LabelCell::Text(text), category]),
+        Some(NameKey::Category) => cells.push(category),
+        None => {}
+    }
+    let tables = snapshot.tracks();
+    match track {
+        Some(PlaceKey::Thread) => {
+            let track = snapshot.track(TrackIdx(group.place));
+            let process = &tables.processes[track.process.index()].name;
+            let is_thread = track.key.kind == TrackKind::Thread;
+            let [thread, other] = if is_thread { [&*track.name, ""] } else { ["", &*track.name] };
+            cells.extend([LabelCell::Id(&track.key.pid), LabelCell::Id(&track.key.tid)]);
+            cells.extend([LabelCell::Text(process), LabelCell::Text(thread), LabelCell::Text(other)]);
+        }
+        Some(PlaceKey::Process) => {
+            let process = &tables.processes[ProcessIdx(group.place).index()];
+            cells.extend([LabelCell::Id(&process.pid), LabelCell::Text(&process.name)]);
+        }
+        None => {}
+    }
+    label_columns(totals.by()).into_iter().zip(cells).collect()
+}

@@ -1,0 +1,94 @@
+//! The words for groups of spans: the title of their column, what they are called, and the label of each.
+
+use crate::base::time::grouped_digits;
+use crate::model::TrackIdx;
+use crate::query::Snapshot;
+use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::totals::{GroupValue, Totals};
+use crate::scene::titles::{process_title, track_title};
+
+/// The words for the groups of some keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct GroupWord {
+    /// The title of the column, which is also the entry of the menu.
+    pub(super) title: &'static str,
+    one: &'static str,
+    many: &'static str,
+}
+
+impl GroupWord {
+    /// A number of groups.
+    #[must_use]
+    pub(super) fn counted(self, count: u64) -> String {
+        format!("{} {}", grouped_digits(count), if count == 1 { self.one } else { self.many })
+    }
+
+    /// One of the groups.
+    #[must_use]
+    pub(super) fn one(self) -> &'static str {
+        self.one
+    }
+}
+
+/// The words for the groups of these keys.
+#[must_use]
+pub(super) fn group_word(by: &GroupBy) -> GroupWord {
+    let (title, one, many) = match by {
+        GroupBy::Argument(_) => ("Value", "value", "values"),
+        GroupBy::Keys { name, track } => match (name, track) {
+            (Some(NameKey::Name) | None, None) => ("Name", "name", "names"),
+            (Some(NameKey::Category), None) => ("Category", "category", "categories"),
+            (None, Some(PlaceKey::Thread)) => ("Thread", "thread", "threads"),
+            (None, Some(PlaceKey::Process)) => ("Process", "process", "processes"),
+            (Some(NameKey::Name), Some(PlaceKey::Thread)) => ("Name and thread", "pair", "pairs"),
+            (Some(NameKey::Name), Some(PlaceKey::Process)) => ("Name and process", "pair", "pairs"),
+            (Some(NameKey::Category), Some(PlaceKey::Thread)) => ("Category and thread", "pair", "pairs"),
+            (Some(NameKey::Category), Some(PlaceKey::Process)) => ("Category and process", "pair", "pairs"),
+        },
+    };
+    GroupWord { title, one, many }
+}
+
+/// The label of a group, and more about it for a tooltip, which may be empty.
+#[must_use]
+pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot) -> (String, String) {
+    let (name, track) = match totals.by() {
+        GroupBy::Argument(_) => {
+            let label = match totals.value(group) {
+                GroupValue::Text(text) => text.to_owned(),
+                GroupValue::Missing => "(not set)".to_owned(),
+                GroupValue::Others => "(other values)".to_owned(),
+            };
+            return (label, String::new());
+        }
+        GroupBy::Keys { .. } if group == SpanGroup::OTHERS => return ("(other pairs)".to_owned(), String::new()),
+        GroupBy::Keys { name, track } => (name, track),
+    };
+    let row = snapshot.names().get(group.name);
+    let name = name.map(|name| match name {
+        NameKey::Name => (row.text.to_owned(), row.category.unwrap_or_default().to_owned()),
+        NameKey::Category => match row.category {
+            None | Some("") => ("(no category)".to_owned(), String::new()),
+            Some(category) => (category.to_owned(), String::new()),
+        },
+    });
+    let processes = &snapshot.tracks().processes;
+    let track = track.map(|track| match track {
+        PlaceKey::Thread => {
+            let track = snapshot.track(TrackIdx(group.place));
+            let (title, id) = track_title(track);
+            let process = process_title(&processes[track.process.index()]);
+            (title, [id, process].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("  ·  "))
+        }
+        PlaceKey::Process => (process_title(&processes[group.place as usize]), String::new()),
+    });
+    let joined = |texts: [&str; 2], between: &str| match texts {
+        ["", text] | [text, ""] => text.to_owned(),
+        [one, other] => format!("{one}{between}{other}"),
+    };
+    match (name, track) {
+        (Some((label, more)), Some((place, about))) => (format!("{label}  ·  {place}"), joined([&more, &about], "\n")),
+        (Some(text), None) | (None, Some(text)) => text,
+        (None, None) => (String::new(), String::new()),
+    }
+}

@@ -1,0 +1,88 @@
+//! Statistics by other keys than names: the menu of keys, the menu of a value, and what a group leads to.
+
+use egui::{Key, Modifiers, vec2};
+use egui_kittest::kittest::Queryable;
+
+use crate::copied::copied;
+use crate::frame::run_by_shell;
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+fn rows(session: &Session) -> usize {
+    session.harness.query_all_by_role(egui::Role::ListItem).count()
+}
+
+fn with_table() -> Session {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| rows(session) == 3);
+    session.harness.run_steps(2);
+    session
+}
+
+/// Chooses keys in the menu.
+fn group_by(session: &mut Session, title: &str) {
+    session.click("Group by");
+    session.harness.run_steps(2);
+    session.click(title);
+    session.harness.run_steps(2);
+}
+
+#[test]
+fn the_menu_of_keys_groups_by_each_and_the_command_that_is_copied_prints_the_same() {
+    let mut session = with_table();
+    let path = session.capture.display().to_string();
+    for (title, shown, keys, groups) in [
+        ("Category", "by category", "category", 2),
+        ("Thread", "by thread", "thread", 2),
+        ("Process", "by process", "process", 1),
+        ("Name and thread", "by name and thread", "name,thread", 3),
+        ("Category and process", "by category and process", "category,process", 2),
+    ] {
+        group_by(&mut session, title);
+        assert!(session.says(shown), "{shown}");
+        session.until(keys, |session| rows(session) == groups && session.says("Label: exact"));
+        assert!(session.harness.query_by_label(title).is_some(), "the column is called {title}");
+        session.click("Copy as command");
+        let line = copied(&session).expect("a command");
+        assert_eq!(line, format!("longspan stats --by {keys} {path}"));
+        assert_eq!(run_by_shell(&line).lines().count(), groups + 1, "{keys}");
+    }
+}
+
+#[test]
+fn a_category_has_its_sum_its_facts_and_its_spans() {
+    let mut session = with_table();
+    group_by(&mut session, "Category");
+    session.until("two categories", |session| session.says("2 categories, Count 5, Total 2.000 ms"));
+    session.click("io");
+    session.until("its longest", |session| session.says("400.000 µs  at 0.000000000 s") || session.says("400 µs"));
+    session.click("Search");
+    session.until("its spans", |session| session.says("4 hits"));
+}
+
+#[test]
+fn an_argument_of_a_span_is_a_key_from_the_menu_of_its_value() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("request");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("its details", |session| session.says("/index.html"));
+    let value = session.harness.get_by_label("/index.html").rect().center();
+    session.right_click(value);
+    session.click("Group by this key");
+    session.until("the values", |session| rows(session) >= 2 && session.says("by url"));
+    session.until("all spans", |session| session.says("2 values, Count 5"));
+    assert!(session.says("/index.html") && session.says("(not set)"));
+    session.click("Copy as command");
+    let line = copied(&session).expect("a command");
+    assert!(line.starts_with("longspan stats --by arg:url "), "{line}");
+    assert_eq!(run_by_shell(&line).lines().count(), 3);
+    // The statistics of a name are by names again.
+    session.right_click(value);
+    session.press(Modifiers::NONE, Key::Escape);
+    group_by(&mut session, "Name");
+    session.until("the names", |session| session.says("3 names, Count 5"));
+}
