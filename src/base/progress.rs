@@ -25,13 +25,15 @@ pub(crate) enum Stage {
     Exporting,
     /// Rows are judged by a filter.
     Searching,
+    /// Hits whose number is known are listed.
+    Listing,
     /// Rows are counted and their times added up.
     Counting,
     Done,
 }
 
 impl Stage {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Opening,
         Self::Receiving,
         Self::Parsing,
@@ -40,6 +42,7 @@ impl Stage {
         Self::Publishing,
         Self::Exporting,
         Self::Searching,
+        Self::Listing,
         Self::Counting,
         Self::Done,
     ];
@@ -56,6 +59,7 @@ impl Stage {
             Self::Publishing => "Publishing",
             Self::Exporting => "Exporting",
             Self::Searching => "Searching",
+            Self::Listing => "Listing",
             Self::Counting => "Counting",
             Self::Done => "Done",
         }

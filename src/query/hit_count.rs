@@ -99,6 +99,20 @@ impl CountPlan {
 /// # Errors
 /// If it was asked to stop.
 pub fn count(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<HitCount, Cancelled> {
+    Ok(count_within(snapshot, scope, u64::MAX, cancel, progress)?.unwrap_or_default())
+}
+
+/// The same if no more than `rows_max` rows must be looked at for it, and else nothing, at once.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn count_within(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    rows_max: u64,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Option<HitCount>, Cancelled> {
     cancel.check()?;
     let matcher = &scope.matcher;
     let mut plan = CountPlan::new(snapshot, scope);
@@ -137,6 +151,9 @@ pub fn count(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pro
         .filter(|scan| !scan.rows.is_empty())
         .collect();
     count.rows = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
+    if count.rows > rows_max {
+        return Ok(None);
+    }
     progress.begin(Stage::Searching, count.rows);
     let counted = scans.par_iter().map(|scan| {
         let extents: Vec<usize> = scan.extents().collect();
@@ -154,7 +171,7 @@ pub fn count(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pro
         parts.sum::<Result<u64, Cancelled>>()
     });
     count.hits += counted.sum::<Result<u64, Cancelled>>()?;
-    Ok(count)
+    Ok(Some(count))
 }
 
 #[cfg(test)]
@@ -165,6 +182,7 @@ mod tests {
     use crate::query::filter::Filter;
     use crate::query::ledger_traces::{SMALL, Sequence, TraceSpan, category, ranges, spans, store};
     use crate::query::matcher::Matcher;
+    use crate::query::search::search;
     use crate::store::Store;
     use crate::store::ledger::LedgerShape;
 
@@ -230,6 +248,28 @@ mod tests {
         let (few, many) = (work(200), work(20_000));
         assert!(many.nodes <= few.nodes + 17, "{many:?} after {few:?}");
         assert!(many.rows <= few.rows + 1000 && many.hits > 100 * few.hits / 2, "{many:?} after {few:?}");
+    }
+
+    #[test]
+    fn a_search_knows_its_hits_before_it_lists_them_where_the_ledger_does() {
+        let spans = spans(4, 2, 4000, 9, 0);
+        let shape = LedgerShape { slice_rows: 64, leaf_rows: 64, ..SMALL };
+        let with_ledger = store(&spans, Some(shape), 1 << 24).1;
+        let without = store(&spans, None, 0).1;
+        let end_ns = with_ledger.end_ns();
+        for (snapshot, filter, stage) in [
+            (&with_ledger, "\"name 3\"", Stage::Listing),
+            (&with_ledger, "dur>5", Stage::Searching),
+            (&without, "\"name 3\"", Stage::Searching),
+        ] {
+            let matcher = Matcher::new(snapshot, &Filter::parse(filter).unwrap());
+            let scope = Scope::from_range(Some(end_ns / 9), None).matching(matcher);
+            let progress = Progress::default();
+            let hits = search(snapshot, &scope, &Cancel::default(), &progress).unwrap();
+            let view = progress.view();
+            assert_eq!((view.stage, view.events), (stage, hits.total()), "{filter}");
+            assert!(hits.total() > 100 && view.done == view.total, "{view:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Counting passes once over the extents that may hold a match, on all threads, and keeps how many each has: 16 bytes
 //! for an extent of up to 4,096 rows. Pages, ranks and neighbours are answered from these counts and from the few
-//! extents around the time that is asked for; no list of hits is ever made.
+//! extents around the time that is asked for; no list of hits is ever made. Where the ledger knows the number of hits,
+//! that is said before the pass begins.
 //!
 //! The slow answer: all rows of the capture that pass every term, sorted by start, lane and row.
 
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 
 pub(crate) use ticks::{PARTS, Ticks};
 
+use super::hit_count;
 use super::matcher::Matcher;
 use super::scan::{BlockHits, LaneScan};
 use super::scope::Scope;
@@ -82,7 +84,7 @@ struct LaneHits {
 }
 
 /// Finds and counts the spans, instants and samples in `scope` that match, and the bars of samples where it asks for
-/// them. `progress` counts rows, and as events the hits so far.
+/// them. `progress` counts rows, and as events the hits so far; while it is [`Stage::Listing`], all hits.
 ///
 /// # Errors
 /// If it was asked to stop.
@@ -93,7 +95,12 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
         .map(|lane| LaneScan::new(snapshot, matcher, scope, lane))
         .filter(|scan| !scan.rows.is_empty())
         .collect();
-    progress.begin(Stage::Searching, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
+    let rows: u64 = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
+    // The number of hits must come long before the hits.
+    let known = hit_count::count_within(snapshot, scope, rows / 16, cancel, &Progress::default())?;
+    let stage = if known.is_some() { Stage::Listing } else { Stage::Searching };
+    progress.begin(stage, rows);
+    progress.add_events(known.map_or(0, |known| known.hits));
     let counted = scans.par_iter().map(|scan| {
         let extents: Vec<usize> = scan.extents().collect();
         let judged = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
@@ -104,7 +111,9 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
             let mut reader = DetailReader::default();
             let counts = extents.iter().map(|&extent| (extent, scan.count(extent, &mut reader)));
             let counts: Vec<(usize, u64)> = counts.filter(|(_, count)| *count > 0).collect();
-            progress.add_events(counts.iter().map(|(_, count)| count).sum());
+            if known.is_none() {
+                progress.add_events(counts.iter().map(|(_, count)| count).sum());
+            }
             progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
             Ok(counts)
         });

@@ -6,7 +6,7 @@ use egui::{Key, Modifiers, RichText, Ui};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
-use crate::base::progress::Progress;
+use crate::base::progress::{Progress, Stage};
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
@@ -18,6 +18,21 @@ use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
+
+/// A word of each kind that a search knows; see [`Filter`].
+const EXAMPLES: [(&str, &str); 11] = [
+    ("read", "names that have these letters, in any case"),
+    ("/^read_(all|some)$/", "names that match the regular expression"),
+    ("~rdall", "names that have these letters in this order"),
+    ("\"a b\"", "the quoted text as it stands"),
+    ("dur>1ms", "spans that take longer; also <, <=, >=, ="),
+    ("thread:worker", "tracks by name or id; also process:, cat:"),
+    ("in:RunTask", "spans inside one of such a name"),
+    ("within:main/2@1500", "spans inside the one of depth 2 on main that starts at 1500 ns"),
+    ("arg.url:index", "an argument that has these letters"),
+    ("arg.url=/index.html", "an argument that is exactly this"),
+    ("-cat:io", "all for which the rest does not hold"),
+];
 
 /// The search field, its hits and the list of them.
 #[derive(Debug)]
@@ -77,7 +92,6 @@ impl SearchPanel {
     #[must_use]
     fn absence(&self) -> Option<&'static str> {
         match &self.hits {
-            None if self.text.trim().is_empty() => Some("Type above what to look for: a part of a name, or dur>1ms."),
             Some(hits) if hits.total() == 0 => Some("Nothing passes this filter: type less of it above."),
             _ => None,
         }
@@ -142,7 +156,7 @@ impl SearchPanel {
         const REST_POINTS: f32 = 370.0;
         let mut commands = Vec::new();
         ui.horizontal_centered(|ui| {
-            let hint = "Search: name, /regex/, ~letters, dur>1ms, cat:, thread:, process:, in:, arg.key=";
+            let hint = "Search: a part of a name, or dur>1ms";
             let width = (ui.available_width() - REST_POINTS).clamp(100.0, FIELD_POINTS);
             let response = field::add(ui, &mut self.text, |field| {
                 field.hint_text(hint).background_color(theme.canvas).desired_width(width)
@@ -192,7 +206,9 @@ impl SearchPanel {
         } else if let Some(progress) = progress {
             let view = progress.view();
             ui.add(egui::ProgressBar::new(view.fraction().unwrap_or(0.0)).desired_width(80.0).desired_height(6.0));
-            ui.label(RichText::new(format!("{} so far", hits_text(view.events))).color(theme.weak_text));
+            let is_known = view.stage == Stage::Listing;
+            let so_far = if is_known { "" } else { " so far" };
+            ui.label(RichText::new(format!("{}{so_far}", hits_text(view.events))).color(theme.weak_text));
         } else if let Some(hits) = &self.hits {
             let text = match &self.current {
                 Some((number, _)) => {
@@ -249,12 +265,32 @@ impl DockPanel for SearchPanel {
     }
 
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        if self.text.trim().is_empty() {
+            let list = egui::ScrollArea::vertical().auto_shrink(false);
+            return list.show(ui, |ui| show_examples(ui, view.context.theme)).inner.into_iter().collect();
+        }
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence() };
         let total = self.hits.as_ref().map_or(0, Hits::total);
         let rows = ListRows::Paged(total, HitsOf::Search);
         self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence })
     }
+}
+
+/// The words of a search, each with what it finds. A click takes the word.
+fn show_examples(ui: &mut Ui, theme: &Theme) -> Option<Command> {
+    let mut chosen = None;
+    ui.label("Type above what to look for. All of the words must hold.");
+    egui::Grid::new("examples").num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
+        for (word, meaning) in EXAMPLES {
+            if ui.link(RichText::new(word).monospace()).clicked() {
+                chosen = Some(word);
+            }
+            ui.label(RichText::new(meaning).color(theme.weak_text));
+            ui.end_row();
+        }
+    });
+    chosen.map(|word| Command::Panel(PanelCommand::SearchFor(word.to_owned())))
 }
 
 fn hits_text(count: u64) -> String {
