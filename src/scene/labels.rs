@@ -7,6 +7,8 @@ use super::viewport::Viewport;
 /// A name as it is safe to show on one line: one that turns the direction of writing could pose as another.
 pub(crate) use crate::base::escape::escaped as shown;
 
+const ELLIPSIS: char = '…';
+
 /// The part of a stretch with room for text: in view, and off its edges.
 #[must_use]
 pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Option<(f64, f64)> {
@@ -14,6 +16,39 @@ pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Op
     let x1 = run.x1.min(view.width_px()) - padding_px;
     // Below three characters even a shortened name says nothing; a character is about twice the padding.
     (run.wide && x1 - x0 >= 6.0 * padding_px).then_some((x0, x1))
+}
+
+/// Below this many letters the end goes: two halves of a few letters each say less than one beginning.
+const LETTERS_MIN: usize = 12;
+
+/// `text` if it fits `room_px`, else cut: first it loses the place in the source that some tracers add, such as
+/// ` (main.js:12)`; then its middle, or its end where fewer than twelve letters fit. `None` if not even two letters fit.
+#[must_use]
+pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {
+    let short = shorten_middle(text, room_px, &mut advance_px)?;
+    if matches!(short, Cow::Borrowed(_)) {
+        return Some(short);
+    }
+    let named = without_place(text);
+    let short = if named.len() == text.len() { short } else { shorten_middle(named, room_px, &mut advance_px)? };
+    if matches!(short, Cow::Borrowed(_)) || short.chars().count() > LETTERS_MIN {
+        return Some(short);
+    }
+    let mut used_px = advance_px(ELLIPSIS);
+    let end = named.char_indices().find(|&(_, letter)| {
+        used_px += advance_px(letter);
+        used_px > room_px
+    });
+    let (end, _) = end?;
+    Some(Cow::Owned(format!("{}{ELLIPSIS}", &named[..end])))
+}
+
+/// A name without the place in the source at its end; a name that is nothing else stays.
+fn without_place(text: &str) -> &str {
+    let Some((name, place)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) else { return text };
+    let line = place.rsplit_once(':').map_or("", |(_, line)| line);
+    let is_place = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    if is_place && !name.is_empty() { name } else { text }
 }
 
 /// `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits. The middle
@@ -24,7 +59,6 @@ pub(crate) fn shorten_middle(
     room_px: f32,
     mut advance_px: impl FnMut(char) -> f32,
 ) -> Option<Cow<'_, str>> {
-    const ELLIPSIS: char = '…';
     let mut head_px = 0.0;
     // Where the text stops fitting; of a name of 64 KiB only what fits is looked at.
     let overflow = text.char_indices().find(|&(_, letter)| {
@@ -76,7 +110,38 @@ mod tests {
         assert_eq!(shortened("parse_document", 2.0), None);
     }
 
+    #[test]
+    fn short_places_keep_the_beginning_and_long_ones_both_ends() {
+        let label = |text, letters| shorten_label(text, letters, |_| 1.0).map(Cow::into_owned);
+        assert_eq!(label("request", 7.0).as_deref(), Some("request"));
+        assert_eq!(label("std::collections", 8.0).as_deref(), Some("std::co…"));
+        assert_eq!(label("std::collections::hash_map", 15.0).as_deref(), Some("std::co…ash_map"));
+        assert_eq!([label("", 3.0).as_deref(), label("request", 1.0).as_deref()], [Some(""), None]);
+        assert_eq!(label("request", 2.0).as_deref(), None);
+        assert_eq!(label("request", 3.0).as_deref(), Some("re…"));
+    }
+
+    #[test]
+    fn the_place_in_the_source_goes_before_any_letter_of_the_name() {
+        let label = |text, letters| shorten_label(text, letters, |_| 1.0).map(Cow::into_owned);
+        assert_eq!(label("run (main.js:12)", 16.0).as_deref(), Some("run (main.js:12)"));
+        assert_eq!(label("run (main.js:12)", 15.0).as_deref(), Some("run"));
+        assert_eq!(label("evaluate (main.js:12)", 5.0).as_deref(), Some("eval…"));
+        for kept in ["f (int)", "operator()", " (a:1)", "f (a:1) g", "f (a:)"] {
+            assert_eq!(without_place(kept), kept);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_is_shown_of_a_label_fits(text in "\\PC{0,40}( \\(a:[0-9]\\))?", room in 0.0_f32..50.0) {
+            let advance = |letter: char| if letter.is_ascii() { 1.0 } else { 2.5 };
+            if let Some(label) = shorten_label(&text, room, advance) {
+                let width: f32 = label.chars().map(advance).sum();
+                prop_assert!(width <= room + 1e-3 || label.is_empty());
+            }
+        }
+
         #[test]
         fn what_is_shown_fits(text in "\\PC{0,40}", room in 0.0_f32..50.0) {
             let advance = |letter: char| if letter.is_ascii() { 1.0 } else { 2.5 };

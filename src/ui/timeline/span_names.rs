@@ -5,7 +5,7 @@ use egui::{Color32, FontId, Ui};
 use crate::base::time::duration_text;
 use crate::frame::TimelineFrame;
 use crate::query::Snapshot;
-use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::labels::{shorten_label, shown};
 use crate::ui::theme::{LABEL_POINTS, color32};
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -38,7 +38,7 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
         for label in frame.labels.iter().take(LABELS_MAX) {
             let room = (label.x1 - label.x0) / scale;
             let name = shown(snapshot.names().get(label.name).text);
-            let Some(cut) = shorten_middle(&name, room, &mut advance) else { continue };
+            let Some(cut) = shorten_label(&name, room, &mut advance) else { continue };
             let used: f32 = cut.chars().map(&mut advance).sum();
             let dur = format!("  {}", duration_text(label.dur_ns));
             let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
