@@ -16,13 +16,13 @@ use crate::ui::chrome::status_bar::StatusLine;
 use crate::ui::chrome::tab_bar;
 use crate::ui::chrome::{message, progress, welcome};
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
-use crate::ui::command_table::{Menu, UiState};
+use crate::ui::command_table::{MenuList, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::losses;
 use crate::ui::panels::preferences;
 use crate::ui::panels::scope_bar::show_named;
-use crate::ui::panels::{bookmarks, keys};
+use crate::ui::panels::{about, bookmarks, keys};
 use crate::ui::settings::Sizes;
 use crate::ui::timeline::named_scopes::NamedScope;
 use crate::ui::timeline::state::Timeline;
@@ -45,11 +45,12 @@ impl App {
         self.close_window_by_key(ui);
         commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
-            commands.extend(menu_bar::show(ui, &state, |ui, menu| {
-                let timeline = self.tab().capture.as_ref().map(|capture| &capture.timeline);
-                let saved = timeline.map(Timeline::named_scopes).unwrap_or_default();
-                let recent = recent_menu(ui, menu, self.preferences.recent.captures());
-                recent.or_else(|| saved_scopes_menu(ui, menu, saved))
+            commands.extend(menu_bar::show(ui, &state, |ui, list| match list {
+                MenuList::Recent => recent_menu(ui, self.preferences.recent.captures()),
+                MenuList::SavedScopes => {
+                    let timeline = self.tab().capture.as_ref().map(|capture| &capture.timeline);
+                    saved_scopes_menu(ui, timeline.map(Timeline::named_scopes).unwrap_or_default())
+                }
             }));
         });
         if self.tabs.len() > 1 {
@@ -71,7 +72,6 @@ impl App {
             let status = StatusLine {
                 title: &tab.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
                 note: &tab.note,
-                adapter: &self.adapter,
                 palette: timeline.map(Timeline::palette),
             };
             commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
@@ -174,6 +174,9 @@ impl App {
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
             keys::show(ui, theme);
         });
+        in_the_middle("About Longspan", &ctx).open(&mut self.shown.about).resizable(false).show(&ctx, |ui| {
+            commands.extend(about::show(ui, &self.adapter, theme));
+        });
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, theme));
         }
@@ -249,9 +252,9 @@ fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'stat
     window.pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }
 
-/// The saved scopes, at the end of the menu of movements.
-fn saved_scopes_menu(ui: &mut Ui, menu: Menu, saved: &[NamedScope]) -> Option<Command> {
-    if menu != Menu::Go || saved.is_empty() {
+/// The saved scopes, where there are any.
+fn saved_scopes_menu(ui: &mut Ui, saved: &[NamedScope]) -> Option<Command> {
+    if saved.is_empty() {
         return None;
     }
     ui.separator();
@@ -259,13 +262,12 @@ fn saved_scopes_menu(ui: &mut Ui, menu: Menu, saved: &[NamedScope]) -> Option<Co
     Some(Command::Timeline(TimelineCommand::Scope(chosen)))
 }
 
-/// The captures that were opened last, at the end of the menu of files.
-fn recent_menu(ui: &mut Ui, menu: Menu, recent: &[Sources]) -> Option<Command> {
-    if menu != Menu::File || recent.is_empty() {
+/// The captures that were opened last, where there are any.
+fn recent_menu(ui: &mut Ui, recent: &[Sources]) -> Option<Command> {
+    if recent.is_empty() {
         return None;
     }
     let mut chosen = None;
-    ui.separator();
     ui.menu_button("Open recent", |ui| {
         for sources in recent {
             let (title, paths) = (sources.title(), sources.to_string());

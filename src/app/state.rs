@@ -48,6 +48,7 @@ pub enum Effect {
 }
 
 /// Which of the windows over the timeline are shown.
+#[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a window of its own")]
 pub(super) struct ShownPanels {
     pub(super) losses: bool,
@@ -55,6 +56,7 @@ pub(super) struct ShownPanels {
     pub(super) sources: bool,
     pub(super) preferences: bool,
     pub(super) keys: bool,
+    pub(super) about: bool,
 }
 
 impl ShownPanels {
@@ -65,13 +67,15 @@ impl ShownPanels {
             ToolWindow::Sources => &mut self.sources,
             ToolWindow::Preferences => &mut self.preferences,
             ToolWindow::Keys => &mut self.keys,
+            ToolWindow::About => &mut self.about,
         };
         *is_shown = !*is_shown;
     }
 
     /// Closes one of the windows over the timeline; returns whether there was one.
     pub(super) fn close_window(&mut self) -> bool {
-        let windows = [&mut self.keys, &mut self.preferences, &mut self.sources, &mut self.bookmarks, &mut self.losses];
+        let Self { losses, bookmarks, sources, preferences, keys, about } = self;
+        let windows = [about, keys, preferences, sources, bookmarks, losses];
         windows.into_iter().find(|is_shown| **is_shown).is_some_and(std::mem::take)
     }
 }
@@ -137,7 +141,7 @@ impl App {
             tasks_started: 0,
             picker: None,
             palette: None,
-            shown: ShownPanels { losses: false, bookmarks: false, sources: false, preferences: false, keys: false },
+            shown: ShownPanels::default(),
             preferences,
             kept_preferences,
             fonts,

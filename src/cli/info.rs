@@ -1,6 +1,7 @@
 //! `longspan info`: what a capture holds and how it was loaded. Reads the tables of the store, never its rows.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ use crate::base::escape::write_json;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::ingest::Loaded;
 use crate::model::{Sources, TrackKind};
+use crate::query::Snapshot;
 
 /// The object that `info --json` prints: names are a contract with scripts.
 #[derive(Debug, Serialize)]
@@ -24,6 +26,10 @@ struct Info {
     processes: usize,
     threads: usize,
     tracks: usize,
+    /// Those that the window shows, charts of samples among them.
+    tracks_shown: usize,
+    #[serde(skip)]
+    tracks_without_events: usize,
     lanes: u32,
     start_ns: i64,
     end_ns: i64,
@@ -77,6 +83,7 @@ impl Info {
         let (store, meta) = (&loaded.store, loaded.store.meta());
         let (summary, tables) = (&meta.summary, &meta.tracks);
         let load = &summary.load;
+        let tracks_shown = Snapshot::new(Arc::clone(store)).display_order().len();
         let losses = meta.losses.iter().map(|lost| LossInfo {
             name: lost.loss.name(),
             file: lost.file.map(str::to_owned),
@@ -93,6 +100,8 @@ impl Info {
             processes: tables.processes.len(),
             threads: tables.tracks.iter().filter(|track| track.key.kind == TrackKind::Thread).count(),
             tracks: tables.tracks.iter().filter(|track| !track.key.kind.is_derived()).count(),
+            tracks_shown,
+            tracks_without_events: tables.tracks.len() - tracks_shown,
             lanes: store.lane_count(),
             start_ns: summary.start_ns,
             end_ns: summary.end_ns,
@@ -122,7 +131,11 @@ impl Info {
         line("flows", format!("{} points", self.flows))?;
         line("samples", self.samples.to_string())?;
         line("processes", self.processes.to_string())?;
-        line("tracks", format!("{}, {} of them threads", self.tracks, self.threads))?;
+        let without = match self.tracks_without_events {
+            0 => String::new(),
+            count => format!(", {count} more without events"),
+        };
+        line("tracks", format!("{}{without}; {} are threads", self.tracks_shown, self.threads))?;
         line("lanes", self.lanes.to_string())?;
         let length = duration_text(self.end_ns.abs_diff(self.start_ns));
         line("time", format!("{} s to {} s, {length}", seconds_text(self.start_ns), seconds_text(self.end_ns)))?;

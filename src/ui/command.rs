@@ -252,4 +252,6 @@ pub(crate) enum ToolWindow {
     Sources,
     Preferences,
     Keys,
+    /// Version, licence and graphics card.
+    About,
 }

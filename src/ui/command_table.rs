@@ -92,6 +92,14 @@ impl Menu {
     }
 }
 
+/// A list in a menu whose entries are no fixed commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MenuList {
+    /// The traces that were opened last.
+    Recent,
+    SavedScopes,
+}
+
 /// When a command can be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
@@ -124,6 +132,8 @@ pub(crate) struct CommandEntry {
     when: When,
     command: fn(&UiState) -> Command,
     checked: Option<fn(&UiState) -> bool>,
+    /// A list that comes right after it in its menu.
+    pub(crate) followed_by: Option<MenuList>,
 }
 
 impl CommandEntry {
@@ -174,6 +184,10 @@ impl CommandEntry {
         Self { begins_section: true, ..self }
     }
 
+    const fn followed_by(self, list: MenuList) -> Self {
+        Self { followed_by: Some(list), ..self }
+    }
+
     const fn checked(self, checked: fn(&UiState) -> bool) -> Self {
         Self { checked: Some(checked), ..self }
     }
@@ -186,7 +200,7 @@ const fn entry(
     when: When,
     command: fn(&UiState) -> Command,
 ) -> CommandEntry {
-    CommandEntry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None }
+    CommandEntry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None, followed_by: None }
 }
 
 const fn plain(key: Key) -> KeyboardShortcut {
@@ -215,7 +229,8 @@ pub(crate) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
 /// All commands, in the order of the menus.
 pub(crate) const TABLE: &[CommandEntry] = &[
-    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open))),
+    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open)))
+        .followed_by(MenuList::Recent),
     entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::App(AppCommand::ShowPicker)),
     entry(Menu::File, "Open path from clipboard", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
     entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::App(AppCommand::OpenDemo)),
@@ -329,11 +344,11 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))
     }),
-    entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Span, |_| {
+    entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Previous))
     })
     .section(),
-    entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Span, |_| {
+    entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Next))
     }),
     entry(Menu::Go, "Parent span", &[plain(Key::ArrowUp)], When::Capture, |_| {
@@ -375,7 +390,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .section(),
     entry(Menu::Go, "Previous tab", &[ctrl_shift(Key::Tab), ctrl(Key::PageUp)], When::Tabs, |_| {
         Command::Tab(TabCommand::Previous)
-    }),
+    })
+    .followed_by(MenuList::SavedScopes),
     entry(Menu::Rows, "Filter tracks", &[ctrl_shift(Key::F)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
     }),
@@ -490,6 +506,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Help, "Keys", &[plain(Key::Questionmark), plain(Key::F1)], When::Always, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Keys))
     }),
+    entry(Menu::Help, "About Longspan", &[], When::Always, |_| Command::App(AppCommand::Toggle(ToolWindow::About)))
+        .section(),
 ];
 
 /// Gestures and held keys: no commands, but the list of keys shows them, too.
@@ -535,56 +553,4 @@ pub(crate) fn key_of(ctx: &egui::Context, title: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fmt::Write;
-
-    use super::*;
-    use crate::base::generated_docs::assert_generated;
-
-    #[test]
-    #[cfg(not(target_os = "macos"))] // other names of keys
-    fn keys_in_the_docs_are_those_of_the_table() {
-        let ctx = egui::Context::default();
-        let mut text = String::from("| mouse and held keys | |\n|---|---|\n");
-        GESTURES.iter().for_each(|(keys, what)| writeln!(text, "| {keys} | {what} |").unwrap());
-        for menu in Menu::ALL {
-            let entries = TABLE.iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty());
-            let rows = entries.map(|entry| {
-                let keys: Vec<_> = entry.keys.iter().map(|key| format!("`{}`", key_text(&ctx, *key))).collect();
-                format!("| {} | {} |\n", keys.join(", "), entry.title)
-            });
-            let rows: String = rows.collect();
-            if !rows.is_empty() {
-                write!(text, "\n| {} | |\n|---|---|\n{rows}", menu.title()).unwrap();
-            }
-        }
-        assert_generated("keys.md", "the table of commands", &text);
-    }
-
-    #[test]
-    fn no_key_has_two_meanings_and_no_command_two_names() {
-        let keys: Vec<_> = TABLE.iter().flat_map(|entry| entry.keys).collect();
-        for (index, key) in keys.iter().enumerate() {
-            assert!(!keys[index + 1..].contains(key), "{key:?}");
-        }
-        for (index, entry) in TABLE.iter().enumerate() {
-            assert!(TABLE[index + 1..].iter().all(|other| other.title != entry.title), "{}", entry.title);
-        }
-        // Those of the held keys must stay free.
-        for held in [Key::W, Key::A, Key::S, Key::D] {
-            assert!(!keys.contains(&&plain(held)), "{held:?}");
-        }
-    }
-
-    #[test]
-    fn the_commands_of_a_menu_stand_together_and_begin_without_a_line() {
-        let menus: Vec<_> = TABLE.iter().map(|entry| entry.menu).collect();
-        let mut order = menus.clone();
-        order.dedup();
-        assert_eq!(order, Menu::ALL);
-        for menu in Menu::ALL {
-            let first = TABLE.iter().find(|entry| entry.menu == menu).unwrap();
-            assert!(!first.begins_section, "{}", first.title);
-        }
-    }
-}
+mod tests;

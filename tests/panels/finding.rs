@@ -125,6 +125,78 @@ fn keys_lead_from_span_to_span_and_each_is_read_out() {
 }
 
 #[test]
+fn an_empty_search_shows_words_of_each_kind_and_a_click_takes_one() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.run_steps(2);
+    for word in ["/^read_(all|some)$/", "~rdall", "dur>1ms", "thread:worker", "in:RunTask", "arg.url:index", "-cat:io"]
+    {
+        assert!(session.harness.query_by_label(word).is_some(), "{word}");
+    }
+    session.click("read");
+    session.until("its hits", |session| session.says("2 hits"));
+    session.click("Search");
+    session.press(Modifiers::COMMAND, Key::A);
+    session.press(Modifiers::NONE, Key::Backspace);
+    session.until("the words again", |session| session.harness.query_by_label("~rdall").is_some());
+}
+
+#[test]
+fn a_filter_of_tracks_that_a_jump_has_cleared_is_one_click_away() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.click("Filter tracks");
+    session.type_text("queue");
+    session.until("the counter alone", |session| !session.says("main 1, unfolded"));
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("request");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the span", |session| session.summary().contains("Selected: request"));
+    session.until("what was cleared", |session| session.says("Filter cleared: restore queue"));
+    assert!(session.says("main 1, unfolded"));
+    session.click("Filter cleared: restore queue");
+    session.until("the filter again", |session| !session.says("main 1, unfolded"));
+    assert!(!session.says("Filter cleared"));
+}
+
+#[test]
+fn hidden_tracks_are_counted_above_the_names_and_one_click_away() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(2);
+    assert!(!session.says("hidden track"));
+    for (track, said) in [("main 1, unfolded", "1 hidden track: show"), ("Thread 2, unfolded", "2 hidden tracks: show")]
+    {
+        let name = session.harness.get_by_label(track).rect().center();
+        session.right_click(name);
+        session.click("Hide the track");
+        session.until(said, |session| session.says(said) && !session.says(track));
+    }
+    session.click("2 hidden tracks: show");
+    session.until("all of them", |session| session.says("main 1, unfolded") && session.says("Thread 2, unfolded"));
+    assert!(!session.says("hidden track"));
+}
+
+#[test]
+fn without_a_selection_the_first_key_selects_the_span_in_the_middle_of_the_view() {
+    for key in [Key::OpenBracket, Key::CloseBracket, Key::ArrowUp, Key::ArrowDown] {
+        let mut session = Session::with_capture(SCREEN, 1.0);
+        session.harness.run_steps(3);
+        assert!(session.summary().contains("Nothing selected."));
+        session.press(Modifiers::NONE, key);
+        session.until("a span", |session| session.summary().contains("Selected: "));
+    }
+    // Where no span is in view, nothing is selected, and nothing breaks.
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("instants.json");
+    std::fs::write(&path, r#"[{"ph":"i","name":"a","pid":1,"tid":1,"ts":5,"s":"t"}]"#).expect("written");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.harness.run_steps(3);
+    assert!(session.summary().contains("Nothing selected."), "{}", session.summary());
+}
+
+#[test]
 fn a_capture_that_was_opened_is_one_click_away_when_the_window_opens_again() {
     let mut session = Session::with_capture(SCREEN, 1.0).started_again(SCREEN);
     session.harness.step();

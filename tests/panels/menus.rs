@@ -186,3 +186,73 @@ fn in_the_smallest_window_a_file_can_be_chosen_and_the_choice_be_given_up() {
         assert!(screen.contains_rect(place), "{text} at {place}");
     }
 }
+
+#[test]
+fn the_menu_of_files_has_the_recent_traces_second_and_the_way_out_last() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.click("File");
+    session.harness.run_steps(2);
+    let texts = session.node_texts();
+    let at = |entry: &str| texts.iter().position(|text| text.starts_with(&format!("Button: {entry}"))).expect(entry);
+    assert_eq!(at("Open recent"), at("Open...") + 1, "{texts:?}");
+    assert!(at("Quit") > at("Copy the statistics as CSV") && at("Open by path...") > at("Open recent"));
+}
+
+#[test]
+fn version_licence_and_graphics_card_are_in_the_help_and_not_in_the_line_at_the_bottom() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.state_mut().set_adapter("A graphics card".to_owned(), false);
+    session.harness.run_steps(3);
+    assert!(!session.says("A graphics card"), "it stands nowhere for ever");
+    session.give("About Longspan");
+    session.until("the facts", |session| session.says("A graphics card") && session.says("MIT OR Apache-2.0"));
+    session.click("Copy");
+    let lines = crate::copied::copied(&session).expect("lines for a report");
+    assert!(lines.starts_with(concat!("Longspan: ", env!("CARGO_PKG_VERSION"), "\n")), "{lines}");
+    assert!(lines.ends_with("Graphics: A graphics card"), "{lines}");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    assert!(!session.says("A graphics card"));
+}
+
+#[test]
+fn the_process_of_the_tracks_in_view_stays_at_the_top_until_the_next_one_pushes_it_out() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("threads.json");
+    let span = |pid: u32, tid: u32| format!(r#"{{"ph":"X","name":"a","pid":{pid},"tid":{tid},"ts":{tid},"dur":9}}"#);
+    let spans: Vec<String> = [1, 2].into_iter().flat_map(|pid| (0..60).map(move |tid| span(pid, tid))).collect();
+    std::fs::write(&path, format!("[{}]", spans.join(","))).expect("written");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.harness.run_steps(3);
+    let header = |session: &Session, pid: u32| session.harness.get_by_label(&format!("Process {pid}, unfolded")).rect();
+    let top = header(&session, 1).top();
+    for _ in 0..5 {
+        session.press(Modifiers::SHIFT, Key::ArrowDown);
+    }
+    session.harness.run_steps(8);
+    assert!(session.harness.query_by_label("Thread 0, unfolded").is_none(), "it was scrolled out of view");
+    assert_eq!(header(&session, 1).top(), top, "the header stayed");
+    // A click on it folds, as it does anywhere else.
+    let names = session.harness.query_all_by_label_contains("Thread").map(|name| name.rect().top()).collect::<Vec<_>>();
+    assert!(names.iter().all(|name| *name >= header(&session, 1).bottom() - 0.5), "no name is under it: {names:?}");
+    let mut was_pushed = false;
+    for _ in 0..40 {
+        session.press(Modifiers::SHIFT, Key::ArrowDown);
+        session.harness.run_steps(4);
+        let first = session.harness.query_by_label("Process 1, unfolded").map(|header| header.rect());
+        let second = session.harness.query_by_label("Process 2, unfolded").map(|header| header.rect());
+        if let (Some(first), Some(second)) = (first, second) {
+            assert!(first.bottom() <= second.top() + 0.5, "{first} {second}");
+            was_pushed |= first.height() < second.height() - 1.0;
+        }
+        if first.is_none() {
+            break;
+        }
+    }
+    assert!(was_pushed, "the next header comes over it");
+    assert_eq!(header(&session, 2).top(), top);
+    let at = header(&session, 2).center();
+    press_button(&mut session, at, PointerButton::Primary);
+    session.until("the fold", |session| session.says("Process 2, folded"));
+}

@@ -3,10 +3,10 @@
 use egui::{Button, ScrollArea, Stroke, Ui, vec2};
 
 use crate::ui::command::Command;
-use crate::ui::command_table::{CommandEntry, Menu, TABLE, UiState, key_text};
+use crate::ui::command_table::{CommandEntry, Menu, MenuList, TABLE, UiState, key_text};
 
-/// Shows the bar; `more` adds to the end of a menu what is no fixed command.
-pub(crate) fn show(ui: &mut Ui, state: &UiState, more: impl Fn(&mut Ui, Menu) -> Option<Command>) -> Vec<Command> {
+/// Shows the bar; `list` shows what follows an entry and is no fixed command.
+pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList) -> Option<Command>) -> Vec<Command> {
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
         for menu in Menu::ALL {
@@ -20,8 +20,8 @@ pub(crate) fn show(ui: &mut Ui, state: &UiState, more: impl Fn(&mut Ui, Menu) ->
                             commands.push(entry.command(state));
                             ui.close();
                         }
+                        commands.extend(entry.followed_by.and_then(|which| list(ui, which)));
                     }
-                    commands.extend(more(ui, menu));
                 });
             });
         }

@@ -1,4 +1,4 @@
-//! The line at the bottom: what is open, how much it holds, what draws it, what it lost.
+//! The line at the bottom: the trace that is open, how much it holds, its import issues, the key of colours.
 
 use egui::{Layout, RichText, Ui};
 
@@ -18,14 +18,11 @@ pub(crate) struct StatusLine<'a> {
     pub(crate) title: &'a str,
     /// A notice for the user, such as which of several files was opened.
     pub(crate) note: &'a str,
-    /// The name of the graphics card.
-    pub(crate) adapter: &'a str,
     pub(crate) palette: Option<&'a Palette>,
 }
 
-/// The width of the key of colours, and that of a long name of an adapter.
+/// The width of the key of colours.
 const KEY_POINTS: f32 = 270.0;
-const ADAPTER_POINTS: f32 = 230.0;
 
 pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<'_>, theme: &Theme) -> Option<Command> {
     let mut command = None;
@@ -52,20 +49,11 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
         if !status.note.is_empty() {
             ui.label(weak(shown(status.note).into_owned()));
         }
-        // A narrow window drops the least important parts first: nothing may cover the import issues.
-        let room = ui.available_width();
+        // Nothing may cover the import issues.
         let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);
-        let palette = palette.filter(|_| room >= KEY_POINTS);
-        let has_adapter = room >= ADAPTER_POINTS + if palette.is_some() { KEY_POINTS } else { 0.0 };
-        ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| {
-            if has_adapter {
-                ui.label(weak(status.adapter.to_owned()));
-                ui.add_space(12.0);
-            }
-            if let Some(palette) = palette {
-                color_key::show(ui, palette, theme);
-            }
-        });
+        if let Some(palette) = palette.filter(|_| ui.available_width() >= KEY_POINTS) {
+            ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| color_key::show(ui, palette, theme));
+        }
     });
     command
 }

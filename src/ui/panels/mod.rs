@@ -1,6 +1,7 @@
 //! The panels beside the timeline, one file each, and their frame: the dock with its tabs, tables, numbers, the menu of
 //! a value. A panel shows what it is given and returns commands.
 
+pub(crate) mod about;
 mod answer_state;
 pub(crate) mod bookmarks;
 mod context;

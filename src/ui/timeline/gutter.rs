@@ -17,25 +17,60 @@ use crate::ui::widgets::reading_order::on_screen;
 pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     for shown in timeline.panes(layout) {
-        for group in shown.groups() {
-            show_group(timeline, ui, &shown, &group, theme, &mut commands);
+        let groups = shown.groups();
+        let header = header_at_the_top(timeline, &shown, &groups);
+        for group in &groups {
+            if header.as_ref().is_some_and(|(header, _)| header.kind == group.kind) {
+                continue;
+            }
+            let band = shown.band(group.top_px, group.height_px);
+            let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
+            // Nothing is under the header.
+            let free_top = header.as_ref().map_or(shown.gutter.top(), |(_, header)| header.bottom());
+            let clip = shown.gutter.with_min_y(free_top.min(shown.gutter.bottom()));
+            show_group(timeline, ui, group, (rect, clip), theme, &mut commands);
+        }
+        if let Some((header, rect)) = header {
+            show_group(timeline, ui, &header, (rect, shown.gutter), theme, &mut commands);
         }
     }
     commands
 }
 
+/// The header of the process whose tracks are at the top, where it would be out of view, and its place there: the next
+/// header pushes it out.
+fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Option<(Group, Rect)> {
+    let process = match groups.first()?.kind {
+        GroupKind::Process(process) => process,
+        GroupKind::Track(track) => timeline.snapshot.track(track).process,
+    };
+    let kind = GroupKind::Process(process);
+    let header = shown.pane.layout.group_of(kind)?;
+    let band = shown.band(header.top_px, header.height_px);
+    // A folded process is all header.
+    if band.top() >= shown.gutter.top() || timeline.tracks.is_folded(kind) {
+        return None;
+    }
+    let is_next = |group: &&Group| matches!(group.kind, GroupKind::Process(_)) && group.kind != kind;
+    let next = groups.iter().find(is_next).map(|next| shown.band(next.top_px, next.height_px).top());
+    let top = next.map_or(shown.gutter.top(), |next| shown.gutter.top().min(next - band.height()));
+    Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
+}
+
+/// Shows the name of a group at its place; no part of it is beyond `clip`.
 fn show_group(
     timeline: &Timeline,
     ui: &Ui,
-    shown: &ShownPane<'_>,
     group: &Group,
+    (rect, clip): (Rect, Rect),
     theme: &Theme,
     commands: &mut Vec<Command>,
 ) {
-    let band = shown.band(group.top_px, group.height_px);
-    let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
-    let visible = rect.intersect(shown.gutter);
-    let id = ui.scope_id().with((group.kind, shown.gutter.top() as i32, "name"));
+    let visible = rect.intersect(clip);
+    if !visible.is_positive() {
+        return;
+    }
+    let id = ui.scope_id().with((group.kind, clip.bottom() as i32, "name"));
     let response = ui.interact(visible, id, Sense::click());
     let (title, beside) = match group.kind {
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
@@ -45,14 +80,14 @@ fn show_group(
     let hovered = response.contains_pointer();
     let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
     let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
-    let name = Name { group, rect, gutter: shown.gutter, title: &title, beside: &beside, folded, hovered };
+    let name = Name { group, rect, clip, title: &title, beside: &beside, folded, hovered };
     let middle = paint(ui, theme, &name, buttons.width());
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
     let is_in_scope = !timeline.scope().tracks.is_all() && timeline.selection.has_group(group.kind);
     if is_in_scope {
         let bar = Rect::from_min_max(visible.min, pos2(visible.left() + 3.0, visible.bottom()));
-        ui.painter_at(shown.gutter).rect_filled(bar, 0.0, theme.accent);
+        ui.painter_at(clip).rect_filled(bar, 0.0, theme.accent);
     }
     let state = if is_in_scope { format!("in the scope, {state}") } else { state.to_owned() };
     let label = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
@@ -191,9 +226,9 @@ impl Buttons {
         for button in self.0 {
             let place = Rect::from_center_size(pos2(right - Self::WIDTH / 2.0, middle), vec2(Self::WIDTH, 18.0));
             right -= Self::WIDTH;
-            let response = ui.interact(place.intersect(name.gutter), id.with(button.label), Sense::click());
+            let response = ui.interact(place.intersect(name.clip), id.with(button.label), Sense::click());
             let color = if response.hovered() || button.strong { theme.accent } else { theme.weak_text };
-            paint_sign(&ui.painter_at(name.gutter), place.center(), button.sign, button.strong, color);
+            paint_sign(&ui.painter_at(name.clip), place.center(), button.sign, button.strong, color);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, button.label));
             if response.clicked() {
                 commands.push(rows(button.command));
@@ -225,7 +260,8 @@ fn paint_sign(painter: &Painter, at: Pos2, sign: Sign, strong: bool, color: Colo
 struct Name<'a> {
     group: &'a Group,
     rect: Rect,
-    gutter: Rect,
+    /// No part of it is beyond this.
+    clip: Rect,
     title: &'a str,
     beside: &'a str,
     folded: bool,
@@ -235,7 +271,7 @@ struct Name<'a> {
 /// Paints a name, with room to its right for buttons, and returns the height of its middle.
 fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     const INDENT: f32 = 22.0;
-    let painter = ui.painter_at(name.gutter);
+    let painter = ui.painter_at(name.clip);
     let is_process = matches!(name.group.kind, GroupKind::Process(_));
     if is_process {
         painter.rect_filled(name.rect, 0.0, theme.header);
@@ -246,7 +282,7 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
     // The name stays in view while a part of its rows is.
     let line_height = if is_process { name.rect.height() } else { 22.0_f32.min(name.rect.height()) };
-    let top = name.rect.top().max(name.gutter.top()).min(name.rect.bottom() - line_height);
+    let top = name.rect.top().max(name.clip.top()).min(name.rect.bottom() - line_height);
     let middle = top + line_height / 2.0 + if is_process { 0.0 } else { 1.0 };
     let left = name.rect.left() + if is_process { 0.0 } else { 10.0 };
     let color = if name.hovered { theme.text } else { theme.weak_text };

@@ -3,6 +3,7 @@
 mod arrange;
 pub(crate) mod bookmarks;
 mod canvas_menu;
+mod corner;
 mod file_offset_drag;
 pub(crate) mod filter_field;
 mod flow_curves;
@@ -78,6 +79,7 @@ impl Timeline {
         commands.extend(gutter::show(self, ui, &layout, theme));
         scroll_bar::show(self, ui, &layout, theme);
         filter_field::show(self, ui, layout.tools, theme, &mut commands);
+        commands.extend(corner::show(self, ui, layout.corner));
         canvas_menu::show(self, &layout, &response, theme, &mut commands);
         self.show_hover(&response, &layout, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));

@@ -8,8 +8,9 @@ use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::model::TrackIdx;
 use crate::query::family;
+use crate::query::pick::row_at;
 use crate::store::LaneIdx;
-use crate::store::lane::RowIdx;
+use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{NavigationStep, TimelineCommand};
 use crate::ui::settings::Navigation;
 
@@ -71,11 +72,18 @@ impl Timeline {
                 }
             }
             NavigationStep::Selection => return self.show_selection(),
+            NavigationStep::Previous | NavigationStep::Next | NavigationStep::Parent | NavigationStep::Child
+                if self.selection.span().is_none() =>
+            {
+                match (self.span_in_the_middle(), step) {
+                    (Some(row), _) => self.selection.select(Some(row)),
+                    (None, NavigationStep::Parent) => self.scroll(-scroll_px),
+                    (None, NavigationStep::Child) => self.scroll(scroll_px),
+                    (None, _) => {}
+                }
+            }
             NavigationStep::Previous => return self.reveal_neighbour(false),
             NavigationStep::Next => return self.reveal_neighbour(true),
-            NavigationStep::Parent | NavigationStep::Child if self.selection.span().is_none() => {
-                self.scroll(if step == NavigationStep::Parent { -scroll_px } else { scroll_px });
-            }
             NavigationStep::Parent => return self.reveal_relative(family::parent),
             NavigationStep::Child => return self.reveal_relative(family::longest_child),
             NavigationStep::LetGo => self.selection.clear_one(),
@@ -105,6 +113,24 @@ impl Timeline {
         let mut to = *self.view.target();
         to.pan(right_px);
         self.view.nudge(to);
+    }
+
+    /// The span at the middle of the view, or else the longest in view of the lane next to the middle that has one.
+    /// Looks at no more lanes than a screen has.
+    fn span_in_the_middle(&self) -> Option<RowIdx> {
+        const LANES_MAX: usize = 64;
+        let view = self.view.now();
+        let (top_px, bottom_px) = view.pixels_in_view();
+        let middle_px = top_px.midpoint(bottom_px);
+        let mut lanes = self.rows.layout.lanes_in_view(view);
+        lanes.retain(|lane| lane.kind == LaneKind::Spans);
+        lanes.sort_by_key(|lane| (lane.top_px + u64::from(lane.height_px / 2)).abs_diff(middle_px));
+        lanes.truncate(LANES_MAX);
+        let (middle_ns, half_ns) = (view.time_from_x(view.width_px() / 2.0), view.ns_per_px() * view.width_px() / 2.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
+        let half_ns = half_ns as u64;
+        let nearest = |reach_ns| lanes.iter().find_map(|lane| row_at(&self.snapshot, lane.lane, middle_ns, reach_ns));
+        nearest(0).or_else(|| nearest(half_ns))
     }
 
     /// The next or the previous row of the lane of the selected one.

@@ -24,6 +24,8 @@ pub(super) struct TrackState {
     /// The position to scroll to after the layout, as a part of the height of all rows.
     to_scroll: Option<f64>,
     focuses_filter: bool,
+    /// The words of the filter that a jump has cleared, until there are others.
+    cleared_filter: String,
 }
 
 impl TrackState {
@@ -53,7 +55,14 @@ impl TrackState {
     /// Scrolls to a row after the next layout, which no filter narrows.
     pub(super) fn reveal_when_laid_out(&mut self, row: RowIdx) {
         self.to_reveal = Some(row);
-        self.arrangement.filter.clear();
+        if !self.arrangement.filter.is_empty() {
+            self.cleared_filter = std::mem::take(&mut self.arrangement.filter);
+        }
+    }
+
+    /// The filter that a jump has cleared; empty where there is none.
+    pub(super) fn cleared_filter(&self) -> &str {
+        &self.cleared_filter
     }
 
     pub(super) fn set_order(&mut self, order: TrackOrder) {
@@ -62,6 +71,7 @@ impl TrackState {
 
     pub(super) fn set_filter(&mut self, words: String) {
         self.arrangement.filter = words;
+        self.cleared_filter.clear();
     }
 
     pub(super) fn is_folded(&self, kind: GroupKind) -> bool {

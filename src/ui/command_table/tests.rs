@@ -1,0 +1,53 @@
+//! The table of commands: its order, its keys, and the page of keys in the documents.
+
+use std::fmt::Write;
+
+use super::*;
+use crate::base::generated_docs::assert_generated;
+
+#[test]
+#[cfg(not(target_os = "macos"))] // other names of keys
+fn keys_in_the_docs_are_those_of_the_table() {
+    let ctx = egui::Context::default();
+    let mut text = String::from("| mouse and held keys | |\n|---|---|\n");
+    GESTURES.iter().for_each(|(keys, what)| writeln!(text, "| {keys} | {what} |").unwrap());
+    for menu in Menu::ALL {
+        let entries = TABLE.iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty());
+        let rows = entries.map(|entry| {
+            let keys: Vec<_> = entry.keys.iter().map(|key| format!("`{}`", key_text(&ctx, *key))).collect();
+            format!("| {} | {} |\n", keys.join(", "), entry.title)
+        });
+        let rows: String = rows.collect();
+        if !rows.is_empty() {
+            write!(text, "\n| {} | |\n|---|---|\n{rows}", menu.title()).unwrap();
+        }
+    }
+    assert_generated("keys.md", "the table of commands", &text);
+}
+
+#[test]
+fn no_key_has_two_meanings_and_no_command_two_names() {
+    let keys: Vec<_> = TABLE.iter().flat_map(|entry| entry.keys).collect();
+    for (index, key) in keys.iter().enumerate() {
+        assert!(!keys[index + 1..].contains(key), "{key:?}");
+    }
+    for (index, entry) in TABLE.iter().enumerate() {
+        assert!(TABLE[index + 1..].iter().all(|other| other.title != entry.title), "{}", entry.title);
+    }
+    // Those of the held keys must stay free.
+    for held in [Key::W, Key::A, Key::S, Key::D] {
+        assert!(!keys.contains(&&plain(held)), "{held:?}");
+    }
+}
+
+#[test]
+fn the_commands_of_a_menu_stand_together_and_begin_without_a_line() {
+    let menus: Vec<_> = TABLE.iter().map(|entry| entry.menu).collect();
+    let mut order = menus.clone();
+    order.dedup();
+    assert_eq!(order, Menu::ALL);
+    for menu in Menu::ALL {
+        let first = TABLE.iter().find(|entry| entry.menu == menu).unwrap();
+        assert!(!first.begins_section, "{}", first.title);
+    }
+}

@@ -1,0 +1,35 @@
+//! The line above the names of tracks: how many tracks are hidden, and the filter that a jump to a span has cleared,
+//! each with the way back.
+
+use egui::{Rect, RichText, Ui, UiBuilder, vec2};
+
+use super::state::Timeline;
+use crate::base::time::grouped_digits;
+use crate::scene::labels::shown;
+use crate::ui::command::{Command, RowCommand, TimelineCommand};
+use crate::ui::widgets::reading_order::on_screen;
+
+/// Shows the line in `place`; nothing where all tracks are shown.
+pub(super) fn show(timeline: &Timeline, ui: &mut Ui, place: Rect) -> Option<Command> {
+    let hidden = timeline.tracks.arrangement().folded.hidden.len() as u64;
+    let cleared = timeline.tracks.cleared_filter();
+    let (text, hint, command) = match (cleared, hidden) {
+        ("", 0) => return None,
+        ("", 1) => ("1 hidden track: show".to_owned(), "Shows it again", RowCommand::ShowHidden),
+        ("", count) => {
+            (format!("{} hidden tracks: show", grouped_digits(count)), "Shows them again", RowCommand::ShowHidden)
+        }
+        (words, _) => {
+            let text = format!("Filter cleared: restore {}", on_screen(&shown(words)));
+            let hint = "The span was on a track that the filter left out";
+            (text, hint, RowCommand::Filter(words.to_owned()))
+        }
+    };
+    let inside = place.shrink2(vec2(8.0, 0.0));
+    let shown = ui.scope_builder(UiBuilder::new().max_rect(inside), |ui| {
+        ui.set_clip_rect(place);
+        ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Truncate);
+        ui.horizontal_centered(|ui| ui.link(RichText::new(text).small()).on_hover_text(hint).clicked()).inner
+    });
+    shown.inner.then_some(Command::Timeline(TimelineCommand::Rows(command)))
+}
