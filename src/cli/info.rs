@@ -12,7 +12,7 @@ use super::stdout::to_stdout;
 use crate::base::escape::write_json;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::ingest::Loaded;
-use crate::model::{Sources, TrackKind};
+use crate::model::{Lost, Sources, TrackKind};
 use crate::query::Snapshot;
 
 /// The object that `info --json` prints: names are a contract with scripts.
@@ -40,6 +40,8 @@ struct Info {
     late_events: u64,
     max_lateness_ns: u64,
     losses: Vec<LossInfo>,
+    /// Like losses, of what is normal in a trace of a healthy tool.
+    notes: Vec<LossInfo>,
     load: LoadInfo,
 }
 
@@ -84,13 +86,14 @@ impl Info {
         let (summary, tables) = (&meta.summary, &meta.tracks);
         let load = &summary.load;
         let tracks_shown = Snapshot::new(Arc::clone(store)).display_order().len();
-        let losses = meta.losses.iter().map(|lost| LossInfo {
+        let (notes, losses): (Vec<_>, Vec<_>) = meta.losses.iter().partition(|lost| lost.loss.is_note());
+        let loss_info = |lost: Lost<'_>| LossInfo {
             name: lost.loss.name(),
             file: lost.file.map(str::to_owned),
             count: lost.count,
             first: lost.first.to_string(),
             advice: lost.advice.to_owned(),
-        });
+        };
         Self {
             spans: summary.spans,
             instants: summary.instants,
@@ -110,7 +113,8 @@ impl Info {
             store_bytes: store.file_bytes(),
             late_events: summary.late_events,
             max_lateness_ns: summary.max_lateness_ns,
-            losses: losses.collect(),
+            losses: losses.into_iter().map(loss_info).collect(),
+            notes: notes.into_iter().map(loss_info).collect(),
             load: LoadInfo {
                 seconds: load.seconds,
                 peak_budget_bytes: load.peak_budget_bytes,
@@ -158,6 +162,11 @@ impl Info {
         );
         line("merge", merge)?;
         let lost: u64 = self.losses.iter().map(|loss| loss.count).sum();
-        line("losses", if lost == 0 { "none".to_owned() } else { format!("{lost}, each kind on stderr") })
+        line("losses", if lost == 0 { "none".to_owned() } else { format!("{lost}, each kind on stderr") })?;
+        if self.notes.is_empty() {
+            return Ok(());
+        }
+        let notes: Vec<_> = self.notes.iter().map(|note| format!("{} {}", note.count, note.name)).collect();
+        line("notes", notes.join(", "))
     }
 }

@@ -12,7 +12,7 @@ use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
 use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;
 
-/// Loads a capture, or opens its store in the cache, and prints its losses to stderr.
+/// Loads a capture, or opens its store in the cache, and prints what it warns of to stderr.
 pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     let progress = Progress::default();
     let pipes = sources.files().iter().filter(|file| is_read_once(&file.input));
@@ -66,8 +66,9 @@ impl Load {
     }
 }
 
+/// Prints what users are warned of. `info` lists the rest.
 fn report(sources: &Sources, losses: &Losses) {
-    for lost in losses.iter() {
+    for lost in losses.iter().filter(|lost| !lost.loss.is_note()) {
         let (name, count) = (lost.loss.name(), lost.count);
         let file = match (lost.file, sources.files()) {
             (Some(file), [archive]) => format!("{}/{file}", archive.path().display()),

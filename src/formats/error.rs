@@ -27,6 +27,9 @@ pub enum ReadError {
     /// The bytes contradict the format.
     #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed { path: PathBuf, offset: u64, expected: String, found: String },
+    /// A format that is known and not read.
+    #[error("{}: this is {kind}, which Longspan does not read: {advice}", path.display())]
+    Unsupported { path: PathBuf, kind: &'static str, advice: &'static str },
     /// Several files cannot be read: why, for each.
     #[error("{} files cannot be read:\n{}", errors.len(), lines(errors))]
     Several { errors: Vec<ReadError> },
@@ -51,6 +54,7 @@ impl ReadError {
         | Self::Empty { path }
         | Self::NotAFile { path, .. }
         | Self::Unrecognised { path, .. }
+        | Self::Unsupported { path, .. }
         | Self::Malformed { path, .. } = &mut self
             && path == read
         {

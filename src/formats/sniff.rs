@@ -5,13 +5,15 @@ use std::path::Path;
 
 use super::format::{Format, Opener, recognise};
 use super::input::source::{Source, excerpt};
-use super::{ReadContext, ReadError, Reader};
+use super::{ReadContext, ReadError, Reader, unsupported};
+use crate::base::files::FileKind;
 
 /// Every format, the most certain first.
 pub const FORMATS: &[Format] = &[
     super::native::FORMAT,
     super::multi::archive::ZIP,
     super::multi::archive::TAR,
+    super::unsupported::FORMAT,
     super::otlp::proto::FORMAT,
     super::perfetto::FORMAT,
     super::profiles::pprof::FORMAT,
@@ -29,7 +31,7 @@ pub const FORMATS: &[Format] = &[
     super::profiles::cpuprofile::FORMAT,
     super::chrome::FORMAT,
     super::profiles::collapsed::FORMAT,
-    super::unsupported::FORMAT,
+    super::unsupported::LATE_FORMAT,
 ];
 
 /// Opens a capture in any known format.
@@ -37,9 +39,16 @@ pub const FORMATS: &[Format] = &[
 /// # Errors
 /// When it cannot be opened, or begins like no known format.
 pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
-    let source = Source::open(path, context)?;
+    let source = match Source::open(path, context) {
+        Err(error @ ReadError::NotAFile { kind: FileKind::Folder, .. }) => {
+            return Err(unsupported::folder(path).unwrap_or(error));
+        }
+        source => source?,
+    };
     if let Some(format) = format_of(source.head()) {
         open_as(format, source, context)
+    } else if let Some(error) = unsupported::by_name(path) {
+        Err(error)
     } else {
         let (found, supported) = (excerpt(source.head()), names());
         Err(ReadError::Unrecognised { path: path.to_owned(), found, supported })
@@ -127,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_is_no_capture_is_none() {
-        let texts = ["plain text;\nof two lines", "name,count\na,1\n", "a b\n1 2\n", "<svg></svg>", "\n\n", ";;; 1 x"];
+        let texts = ["plain text;\nof two lines", "name,count\na,1\n", "a b\n1 2\n", "\n\n", ";;; 1 x"];
         for text in texts {
             assert_eq!(format_of(text.as_bytes()), None, "{text:?}");
         }

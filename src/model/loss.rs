@@ -51,6 +51,15 @@ macro_rules! losses {
     };
 }
 
+impl Loss {
+    /// Whether it is normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing to
+    /// do about it. Users are not warned of it.
+    #[must_use]
+    pub(crate) fn is_note(self) -> bool {
+        matches!(self, Self::UnmatchedBegin | Self::IgnoredMetadata | Self::IgnoredPhase | Self::IgnoredPacket)
+    }
+}
+
 losses! {
     /// A begin that no end closes.
     UnmatchedBegin = "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the end of its track.";
@@ -238,6 +247,12 @@ impl Losses {
     #[must_use]
     pub fn count(&self, loss: Loss) -> u64 {
         self.0.iter().filter(|((_, kind), _)| *kind == loss).map(|(_, entry)| entry.count).sum()
+    }
+
+    /// The number of losses that users are warned of: all but [notes](Loss::is_note).
+    #[must_use]
+    pub(crate) fn warnings(&self) -> u64 {
+        self.iter().filter(|lost| !lost.loss.is_note()).map(|lost| lost.count).sum()
     }
 
     /// The number of all losses, over all kinds and files.

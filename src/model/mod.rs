@@ -16,7 +16,7 @@ pub(crate) mod tracks;
 pub(crate) use args::Details;
 pub(crate) use chunk::{Batch, Chunk};
 pub(crate) use event::{Event, EventFlags, EventKind, Payload};
-pub(crate) use loss::{Loss, Losses, SourcePos};
+pub(crate) use loss::{Loss, Losses, Lost, SourcePos};
 pub(crate) use names::{NameIdx, NameRow, Names};
 pub(crate) use sample_measure::SampleMeasure;
 pub(crate) use sources::{Input, SourceFile, Sources};

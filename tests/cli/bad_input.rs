@@ -103,7 +103,6 @@ fn damaged_events_are_counted_and_their_neighbours_shown() {
         (r#"{"ph":"C","pid":1,"ts":5,"name":"x","args":{"a":true}}"#, "bad_counter"),
         (r#"{"ph":"s","pid":1,"tid":1,"ts":5,"name":"x"}"#, "bad_flow"),
         (r#"{"ph":"b","pid":1,"tid":1,"ts":5,"name":"x"}"#, "bad_async"),
-        (r#"{"ph":"v","pid":1,"tid":1,"ts":5,"name":"x"}"#, "ignored_phase"),
         (r#"{"ph":"E","pid":1,"tid":1,"ts":5,"name":"x"}"#, "unmatched_end"),
         ("{\"ph\":\"i\",\"pid\":1,\"tid\":1,\"ts\":5,\"name\":\"a\u{1}b\"}", "control_character"),
         (r#"{"ph":"X","pid":1,"tid":1,"ts":5,"dur":1,"name""#, "bad_record"),

@@ -42,7 +42,7 @@ fn info_has_every_key_that_scripts_read() {
     assert_eq!(
         keys(&info),
         "spans instants counters flows samples processes threads tracks lanes start_ns end_ns utc_offset_ns source_bytes \
-         store_bytes late_events max_lateness_ns losses load"
+         store_bytes late_events max_lateness_ns losses notes load"
     );
     assert_eq!(keys(&info["load"]), "seconds peak_budget_bytes chunks chunks_open_max head_moves spilled_bytes cached");
     assert_eq!((&info["spans"], &info["instants"]), (&Value::from(5400), &Value::from(5160)));

@@ -8,6 +8,7 @@ mod flame;
 mod golden;
 mod harness;
 mod large;
+mod people;
 mod perfetto;
 mod pictures;
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 //! `samples`, an array of the same kind, another. The other keys are stepped over in constant memory.
 
 use crate::formats::input::source::excerpt;
-use crate::formats::json::scan::{Broken, Scanner, Shape};
+use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -29,6 +29,8 @@ pub(super) struct Envelope {
     stage: EnvelopeStage,
     is_object: bool,
     array_found: bool,
+    /// Whether the array is the document, or has the key that says what it is: `samples` alone are those of anything.
+    is_certain: bool,
     /// The first keys that are not `traceEvents`, to name in an error.
     keys: Vec<String>,
 }
@@ -49,7 +51,7 @@ const KEYS_NAMED_MAX: usize = 5;
 
 impl Envelope {
     pub(super) fn new() -> Self {
-        Self { stage: EnvelopeStage::Start, is_object: false, array_found: false, keys: Vec::new() }
+        Self { stage: EnvelopeStage::Start, is_object: false, array_found: false, is_certain: false, keys: Vec::new() }
     }
 
     /// Goes on after the closing bracket of the event array.
@@ -63,11 +65,14 @@ impl Envelope {
         !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Left)
     }
 
-    /// Why there was no capture, if the bytes ended at `offset` without one.
-    pub(super) fn at_end(&self, offset: u64) -> Result<(), NoCapture> {
+    /// Why there was no capture, if the bytes ended at `offset` without one; `is_recognised`: there was an event.
+    pub(super) fn at_end(&self, offset: u64, is_recognised: bool) -> Result<(), NoCapture> {
         let is_empty_object = matches!(self.stage, EnvelopeStage::Closed) && self.keys.is_empty();
         // A lone opening bracket is an array that was left open.
-        if self.array_found || is_empty_object || matches!(self.stage, EnvelopeStage::ArrayOpened) {
+        if self.array_found && (self.is_certain || is_recognised)
+            || is_empty_object
+            || matches!(self.stage, EnvelopeStage::ArrayOpened)
+        {
             return Ok(());
         }
         let found = if self.keys.is_empty() {
@@ -110,6 +115,7 @@ impl Envelope {
                     0xef if bytes[here..].starts_with("\u{feff}".as_bytes()) => scanner.pos += 3,
                     b'[' => {
                         scanner.pos += 1;
+                        self.is_certain = true;
                         self.stage = EnvelopeStage::ArrayOpened;
                     }
                     b'{' => {
@@ -157,17 +163,24 @@ impl Envelope {
         let first = scanner.peek()?;
         if matches!(key.text, b"traceEvents" | b"samples") && first == b'[' {
             scanner.pos += 1;
+            self.is_certain |= key.text == b"traceEvents";
+            self.name_key(&key);
             self.stage = EnvelopeStage::ArrayOpened;
             return Ok(());
         }
         if key.text == b"systemTraceEvents" {
             losses.add(Loss::IgnoredPhase, SourcePos::Offset(offset));
         }
+        self.name_key(&key);
+        self.stage = EnvelopeStage::Value(Skip::default());
+        Ok(())
+    }
+
+    /// Keeps a key for an error.
+    fn name_key(&mut self, key: &JsonValue<'_>) {
         if self.keys.len() < KEYS_NAMED_MAX && key.shape == Shape::String {
             let shown = &key.text[..key.text.len().min(40)];
             self.keys.push(String::from_utf8_lossy(shown).escape_debug().to_string());
         }
-        self.stage = EnvelopeStage::Value(Skip::default());
-        Ok(())
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct ChromeEvents<'a> {
     unowned: Vec<UnownedThread>,
     owners: ThreadOwners,
     profiles: Vec<ProfilePart>,
+    recognised: u64,
+    unrecognised: u64,
 }
 
 /// The events of a piece of the array, with the data that only the reader of the whole capture can complete.
@@ -50,6 +52,9 @@ pub(super) struct ChromeBatch {
     pub(super) profiles: Vec<ProfilePart>,
     /// Whether there was a stack frame, and no table of them.
     pub(super) wants_frames: bool,
+    /// How many records have what makes them events, and how many have not.
+    pub(super) recognised: u64,
+    pub(super) unrecognised: u64,
 }
 
 /// The position, time and name of a record, read once for all events that it makes.
@@ -83,8 +88,8 @@ impl<'a> ChromeEvents<'a> {
             metadata: self.metadata,
             losses: self.losses,
         };
-        let Self { unowned, profiles, wants_frames, .. } = self;
-        ChromeBatch { batch, unowned, profiles, wants_frames }
+        let Self { unowned, profiles, wants_frames, recognised, unrecognised, .. } = self;
+        ChromeBatch { batch, unowned, profiles, wants_frames, recognised, unrecognised }
     }
 
     /// Adds the record at byte `offset` of the capture. Skips an object without members.
@@ -94,8 +99,10 @@ impl<'a> ChromeEvents<'a> {
             return;
         }
         if record.is_bare_sample() {
+            self.recognised += 1;
             return self.take_bare_sample(record, place);
         }
+        *if record.ph.shape == Shape::String { &mut self.recognised } else { &mut self.unrecognised } += 1;
         let phase = if record.ph.shape == Shape::String { phase(record.ph.text) } else { Phase::Unknown };
         match phase {
             Phase::Unknown => return self.losses.add(Loss::UnknownPhase, place),

@@ -23,6 +23,7 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::ahead::count_threads;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
+use crate::formats::json::shapes;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
@@ -66,7 +67,7 @@ struct Job {
 impl StreamReader for ChromeJson {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
+        let (path, head) = (source.path().to_owned(), source.head().to_owned());
         let workers = context.threads.max(1);
         // A piece and its batch take about three times its bytes.
         let affordable = BudgetShare::ChromePieces.bytes(&context.budget) / (3 * self.piece_bytes as u64).max(1);
@@ -95,6 +96,7 @@ impl StreamReader for ChromeJson {
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
             Stop::NoCapture(NoCapture { offset, expected, found }) => {
+                let found = if expected == EVENTS { found + &shapes::nearest(&head) } else { found };
                 ReadError::Malformed { path, offset, expected: expected.to_owned(), found }
             }
         })
@@ -137,6 +139,9 @@ fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>
         }
     }
 }
+
+/// What a document must hold to be a trace.
+const EVENTS: &str = "the events of a trace, each with a phase (`ph`)";
 
 /// Why the reading ends early.
 enum Stop {
@@ -184,6 +189,9 @@ struct Follower<'a> {
     profiles: Profiles,
     /// By thread id: the process of the first thread that had it.
     owners: FxHashMap<Id, Id>,
+    /// How many records have what makes them events, and how many have not.
+    recognised: u64,
+    unrecognised: u64,
 }
 
 impl<'a> Follower<'a> {
@@ -206,6 +214,8 @@ impl<'a> Follower<'a> {
             offset: 0,
             enough_bytes: 0,
             truncated: false,
+            recognised: 0,
+            unrecognised: 0,
         }
     }
 
@@ -314,7 +324,9 @@ impl<'a> Follower<'a> {
 
     fn take_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {
         let ParsedRecords { position, events, .. } = parsed;
-        let ChromeBatch { mut batch, unowned, profiles, .. } = events;
+        let ChromeBatch { mut batch, unowned, profiles, recognised, unrecognised, .. } = events;
+        self.recognised += recognised;
+        self.unrecognised += unrecognised;
         self.position = if position == ArrayPosition::Behind {
             self.envelope.array_closed();
             None
@@ -362,7 +374,14 @@ impl<'a> Follower<'a> {
         let samples = self.profiles.rest();
         self.accept(samples)?;
         let end = self.offset + self.carry.len() as u64;
-        self.envelope.at_end(end)?;
+        self.envelope.at_end(end, self.recognised > 0)?;
+        if self.recognised == 0 && self.unrecognised > 0 {
+            let found = match self.unrecognised {
+                1 => "1 object without".to_owned(),
+                many => format!("{many} objects without"),
+            };
+            return Err(NoCapture { offset: 0, expected: EVENTS, found }.into());
+        }
         let is_whole = cut_at.is_none() && self.envelope.may_end();
         if !is_whole && !self.truncated {
             let mut losses = Losses::default();

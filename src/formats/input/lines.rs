@@ -50,6 +50,11 @@ pub(crate) trait LineParser: Send {
         out.flush_if_full()
     }
 
+    /// Why the text is no capture, once all lines are parsed: what it is instead.
+    fn refusal(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Ends the capture, and hands on the rest batch by batch.
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let _ = out; // most have nothing left
@@ -93,6 +98,7 @@ struct TextCapture<P> {
 impl<P: LineParser> StreamReader for TextCapture<P> {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
         let mut lines = LineReader::new(source, P::LINE_BYTES_MAX);
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut count = 0u64;
@@ -103,6 +109,10 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
             if count.is_multiple_of(LINES_PER_CHECK) {
                 context.cancel.check()?;
             }
+        }
+        if let Some(found) = self.parser.refusal() {
+            let (expected, found) = ("a trace".to_owned(), found.to_owned());
+            return Err(ReadError::Malformed { path, offset: 0, expected, found });
         }
         self.parser.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
         if let Some(offset) = lines.source.cut_at()

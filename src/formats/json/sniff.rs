@@ -7,8 +7,19 @@ pub(crate) fn has_key(head: &[u8], key: &str) -> bool {
     found.any(|at| head[at + quoted.len()..].trim_ascii_start().starts_with(b":"))
 }
 
-/// An array or object, after a byte order mark and white space perhaps.
+/// An object, or an array that begins as one of JSON does, after a byte order mark and white space perhaps. Logs often
+/// begin each line with a time or a level in brackets.
 pub(crate) fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
-    matches!(head.trim_ascii_start().first(), Some(b'[' | b'{'))
+    match head.trim_ascii_start() {
+        [b'{', ..] => true,
+        [b'[', rest @ ..] => match rest.trim_ascii_start() {
+            [] | [b'{' | b'[' | b']' | b',' | b'"', ..] => true,
+            number => {
+                let len = number.iter().take_while(|&&byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)).count();
+                len > 0 && matches!(number[len..].trim_ascii_start().first(), Some(b','))
+            }
+        },
+        _ => false,
+    }
 }

@@ -10,7 +10,7 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
-use crate::model::{Loss, SourcePos};
+use crate::model::Loss;
 
 /// Text of ftrace and of trace-cmd.
 pub(crate) const FORMAT: Format = Format {
@@ -170,10 +170,11 @@ impl LineParser for Ftrace {
             .add_event(batch, &TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() });
     }
 
+    fn refusal(&self) -> Option<&'static str> {
+        (self.page != Page::None && !self.has_trace).then_some("a page (HTML) that holds none")
+    }
+
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        if self.page != Page::None && !self.has_trace {
-            out.batch.lose(Loss::NoEvents, SourcePos::Offset(0));
-        }
         self.kernel.finish(out.batch);
         self.graph.finish(out.batch);
         out.flush_if_full()

@@ -8,12 +8,10 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
 
-/// The button in the status bar; nothing where nothing was lost.
+/// The button in the status bar; nothing where there is nothing to warn of.
 pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
-    if losses.is_empty() {
-        return None;
-    }
-    let text = match losses.total() {
+    let text = match losses.warnings() {
+        0 => return None,
         1 => "1 import issue".to_owned(),
         total => format!("{} import issues", grouped_digits(total)),
     };
@@ -27,17 +25,24 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) 
     let mut commands = Vec::new();
     if losses.is_empty() {
         ui.label("No import issues: every event of the trace is shown.");
+    } else if losses.warnings() == 0 {
+        ui.label("No import issues. What is below is normal in a trace.");
     }
     let page = page(ui, losses.iter().count());
     egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-        for lost in losses.iter().skip(page * PAGE_ROWS).take(PAGE_ROWS) {
+        // Those to act on come first.
+        let rows = [false, true]
+            .into_iter()
+            .flat_map(|is_note| losses.iter().filter(move |lost| lost.loss.is_note() == is_note));
+        for lost in rows.skip(page * PAGE_ROWS).take(PAGE_ROWS) {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(lost.loss.name().replace('_', " ")).strong());
                 let count = match lost.count {
                     1 => "once".to_owned(),
                     count => format!("{} times", grouped_digits(count)),
                 };
-                ui.label(RichText::new(count).color(theme.warning));
+                let color = if lost.loss.is_note() { theme.weak_text } else { theme.warning };
+                ui.label(RichText::new(count).color(color));
                 if let Some(file) = lost.file {
                     ui.label(RichText::new(format!("in {}", shown(file))).color(theme.weak_text));
                 }

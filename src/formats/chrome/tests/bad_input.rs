@@ -38,6 +38,32 @@ fn what_is_no_capture_is_refused_with_what_was_found() {
 }
 
 #[test]
+fn objects_that_are_no_events_are_no_trace() {
+    let expected = "FILE: byte 0: expected the events of a trace, each with a phase (`ph`), found ";
+    let rows = [
+        (r#"[{"a":1},{"b":2,"ts":3},{}]"#, "2 objects without, with the keys a, b, ts"),
+        (r#"{"traceEvents":[{"name":"x"}]}"#, "1 object without, with the keys traceEvents"),
+        (
+            r#"[{"traceId":"1","id":"1","name":"a","parentId":"2"}]"#,
+            "1 object without, with the keys traceId, id, name, parentId; nearest to Zipkin (3 of its 5 keys) and Next.js trace \
+             (3 of its 5 keys)",
+        ),
+    ];
+    for (text, found) in rows {
+        assert_eq!(error_of(text.as_bytes()), format!("{expected}{found}"), "{text}");
+    }
+    let found =
+        "expected an array of events, or an object with the key traceEvents, found an object with the keys samples, b";
+    assert_eq!(error_of(br#"{"samples":[],"b":2}"#), format!("FILE: byte 20: {found}"));
+    // One event among others makes it a trace.
+    assert_eq!(read(r#"[{"a":1},{"ph":"i","ts":1}]"#).lost(), [(Loss::UnknownPhase, 1)]);
+    // Logs of lines with brackets are no JSON.
+    for log in ["[0.009s][info][gc] Using G1\n", "[    0.000000] Linux version 6.1\n", "[INFO] started\n"] {
+        assert!(error_of(log.as_bytes()).contains("unrecognised file format"), "{log}");
+    }
+}
+
+#[test]
 fn empty_captures_are_captures() {
     for text in ["[]", "{}", "\u{feff} []", "[", r#"{"traceEvents":[]}"#, "[{}]", "[,]", "[]\n\n"] {
         assert_eq!(read(text), Reading::default(), "{text}");

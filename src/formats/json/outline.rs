@@ -1,0 +1,149 @@
+//! The keys at the beginning of a JSON document and where they are, for telling formats apart: `[].traceId` is a key of
+//! the objects in an array, `log.entries` one of an object in an object. A text that reads like a key is none.
+
+use std::collections::BTreeSet;
+
+use super::scan::Scanner;
+
+/// More brackets than this are open in no document that a format is recognised by.
+const DEPTH_MAX: usize = 32;
+
+/// The paths of the keys in the head of a document, or of the documents that follow each other in it.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    paths: BTreeSet<String>,
+    /// The keys of the first objects, in their order.
+    keys: Vec<String>,
+}
+
+/// The most keys that an error names.
+const KEYS_NAMED_MAX: usize = 6;
+
+impl Outline {
+    /// Reads as far as the head is JSON.
+    pub(crate) fn from_head(head: &[u8]) -> Self {
+        let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+        let mut outline = Self::default();
+        // The end of the head, or damage: what was seen up to there counts.
+        let _ = outline.read(&mut Scanner::new(head, 0));
+        outline
+    }
+
+    /// Whether each of these keys is there.
+    pub(crate) fn has_all(&self, paths: &[&str]) -> bool {
+        paths.iter().all(|path| self.paths.contains(*path))
+    }
+
+    /// How many of these keys are there.
+    pub(crate) fn count_of(&self, paths: &[&str]) -> usize {
+        paths.iter().filter(|path| self.paths.contains(**path)).count()
+    }
+
+    /// The first keys, for an error.
+    pub(crate) fn first_keys(&self) -> String {
+        self.keys.join(", ")
+    }
+
+    fn read(&mut self, scanner: &mut Scanner<'_>) -> Option<()> {
+        // For each open bracket: whether it is of an object, and the length of the path outside of it.
+        let mut open: Vec<(bool, usize)> = Vec::new();
+        let mut path = String::new();
+        loop {
+            match scanner.peek().ok()? {
+                bracket @ (b'{' | b'[') if open.len() < DEPTH_MAX => {
+                    scanner.pos += 1;
+                    open.push((bracket == b'{', path.len()));
+                    if bracket == b'[' {
+                        path.push_str("[]");
+                    }
+                    let is_empty = matches!(scanner.peek().ok()?, b'}' | b']');
+                    if !is_empty && bracket == b'{' {
+                        self.key(scanner, &mut path, open.len())?;
+                    }
+                    if !is_empty {
+                        continue;
+                    }
+                }
+                _ => _ = scanner.value(0).ok()?,
+            }
+            // After a value, or before the closing bracket of an empty object or array.
+            while let Some(&(is_object, outside)) = open.last() {
+                match scanner.peek().ok()? {
+                    b',' => {
+                        scanner.pos += 1;
+                        if is_object {
+                            path.truncate(outside);
+                            self.key(scanner, &mut path, open.len())?;
+                        }
+                        break;
+                    }
+                    b'}' | b']' => {
+                        scanner.pos += 1;
+                        path.truncate(outside);
+                        open.pop();
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    /// Reads a key, and makes `path` that of its value.
+    fn key(&mut self, scanner: &mut Scanner<'_>, path: &mut String, depth: usize) -> Option<()> {
+        let key = scanner.key().ok()?;
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(&String::from_utf8_lossy(key.text));
+        if self.keys.len() < KEYS_NAMED_MAX && depth <= 2 {
+            let shown = String::from_utf8_lossy(&key.text[..key.text.len().min(40)]);
+            let shown = shown.escape_debug().to_string();
+            if !self.keys.contains(&shown) {
+                self.keys.push(shown);
+            }
+        }
+        self.paths.insert(path.clone());
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(text: &str) -> Vec<String> {
+        Outline::from_head(text.as_bytes()).paths.into_iter().collect()
+    }
+
+    #[test]
+    fn keys_are_found_where_they_are_and_texts_that_read_like_keys_are_none() {
+        assert_eq!(
+            paths(r#"{"log":{"version":"1.2","pages":[{"id":1}],"creator":{}},"b":[]}"#).join(" "),
+            "b log log.creator log.pages log.pages[].id log.version"
+        );
+        assert_eq!(
+            paths(r#"[{"a":"\"b\":1","c":{"d":[[{"e":1}]]}},{"f":2}]"#).join(" "),
+            "[].a [].c [].c.d [].c.d[][].e [].f"
+        );
+        assert_eq!(paths("{\"a\":1}\n{\"b\":{\"c\":2}}\n").join(" "), "a b b.c");
+    }
+
+    #[test]
+    fn any_cut_has_some_of_the_keys_of_the_whole() {
+        let text = r#"[{"traceId":"5","tags":{"a":[1,2,{"x":null}]},"id":"6"},{"name":"n"}]"#;
+        let whole = paths(text);
+        for len in 0..text.len() {
+            assert!(paths(&text[..len]).iter().all(|path| whole.contains(path)), "{len}");
+        }
+        assert!(paths(&"[".repeat(5000)).is_empty());
+        assert!(paths("plain text").is_empty());
+    }
+
+    #[test]
+    fn an_error_names_the_first_keys_once() {
+        let outline = Outline::from_head(br#"[{"a":{"deep":{"deeper":1}},"b":2},{"a":3,"c":4}]"#);
+        assert_eq!(outline.first_keys(), "a, b, c");
+        assert!(outline.has_all(&["[].a", "[].a.deep"]) && !outline.has_all(&["a"]));
+        assert_eq!(outline.count_of(&["[].a", "[].b", "[].z"]), 2);
+    }
+}

@@ -1,0 +1,93 @@
+//! The first bytes of binary formats that are recognised and refused. Each asks for more than a magic number where that
+//! is short or none.
+
+use crate::formats::input::lines::head_lines;
+
+/// The first bytes of every `SQLite` database.
+pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
+
+fn u32_at(head: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*head.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(head: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?))
+}
+
+/// The CPU profile of gperftools: words of 64 bits, which are 0, the length of the header, a version, the period and 0.
+pub(super) fn is_gperftools(head: &[u8]) -> bool {
+    let word = |index: usize| u64_at(head, 8 * index);
+    let period_us = word(3).unwrap_or(0);
+    [word(0), word(1), word(2), word(4)] == [Some(0), Some(3), Some(0), Some(0)] && (1..10_000_000).contains(&period_us)
+}
+
+/// The header of the logs of LLVM's `XRay`: version, kind, flags, the frequency of the clock.
+pub(super) fn is_xray(head: &[u8]) -> bool {
+    /// From 1 MHz to 100 GHz.
+    const CLOCKS_HZ: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
+    let (Some(kinds), Some(flags), Some(clock_hz)) = (u32_at(head, 0), u32_at(head, 4), u64_at(head, 8)) else {
+        return false;
+    };
+    let (version, kind) = (kinds & 0xffff, kinds >> 16);
+    (1..=5).contains(&version) && kind <= 1 && flags <= 3 && CLOCKS_HZ.contains(&clock_hz)
+}
+
+/// The first buffer of an ETW log: its size, a power of two, and how much of it is used, then the log's own header,
+/// whose buffers have that size.
+pub(super) fn is_etl(head: &[u8]) -> bool {
+    let word = |at: usize| u32_at(head, at).unwrap_or(0);
+    let size = word(0);
+    let fits = size.is_power_of_two() && (1 << 10..=1 << 24).contains(&size) && word(4) <= size && word(8) <= size;
+    fits && head.len() >= 0x70 && (word(0x68) == size || head[12..0x48].iter().all(|&byte| byte == 0))
+}
+
+/// An `XSpace` of XLA's profiler: a message whose first field is a plane, whose name begins with a slash.
+pub(super) fn is_xplane(head: &[u8]) -> bool {
+    let Some((0x0a, rest)) = head.split_first().map(|(first, rest)| (*first, rest)) else { return false };
+    let len = rest.iter().take(10).take_while(|&&byte| byte & 0x80 != 0).count() + 1;
+    let plane = rest.get(len..).unwrap_or_default();
+    let id = plane.strip_prefix(&[0x08]).map_or(plane, |rest| {
+        let len = rest.iter().take(10).take_while(|&&byte| byte & 0x80 != 0).count() + 1;
+        rest.get(len..).unwrap_or_default()
+    });
+    matches!(id, [0x12, _, name @ ..] if name.starts_with(b"/host:") || name.starts_with(b"/device:"))
+}
+
+/// A dictionary of tuples as Python's marshal writes it: what cProfile saves.
+pub(super) fn is_pstats(head: &[u8]) -> bool {
+    // The tuple of three: small or not, referred to later or not.
+    [&b"{\xa9\x03"[..], b"{)\x03", b"{(\x03\0\0\0", b"{\xa8\x03\0\0\0"].iter().any(|begin| head.starts_with(begin))
+}
+
+/// A dictionary of symbols as Ruby's marshal writes it, with the keys of stackprof.
+pub(super) fn is_stackprof(head: &[u8]) -> bool {
+    let has = |key: &[u8]| memchr::memmem::find(&head[..head.len().min(256)], key).is_some();
+    head.starts_with(b"\x04\x08{") && has(b"mode") && (has(b"version") || has(b"interval"))
+}
+
+/// A text whose first lines are those of heaptrack's recording: `v` with versions, then `X` or `I` and so on.
+pub(super) fn is_heaptrack(head: &[u8]) -> bool {
+    let mut lines = head_lines(head);
+    let is_version = lines.next().is_some_and(|line| {
+        let mut words = line.split(|&byte| byte == b' ');
+        words.next() == Some(b"v") && words.next().is_some_and(|word| word.iter().all(u8::is_ascii_hexdigit))
+    });
+    is_version && lines.next().is_some_and(|line| matches!(line, [b'X' | b'I' | b'x' | b's' | b'R', b' ', ..]))
+}
+
+/// Whether the text begins a page.
+pub(super) fn is_page(head: &[u8]) -> bool {
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
+    begins(b"<!doctype html") || begins(b"<html")
+}
+
+/// Whether a page has this text at its beginning.
+pub(super) fn is_page_with(head: &[u8], text: &str) -> bool {
+    is_page(head) && memchr::memmem::find(head, text.as_bytes()).is_some()
+}
+
+/// Whether one of the first lines begins with these words.
+pub(super) fn has_line(head: &[u8], begin: &[u8]) -> bool {
+    head_lines(head).take(20).any(|line| line.starts_with(begin))
+}

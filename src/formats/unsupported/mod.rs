@@ -1,0 +1,94 @@
+//! Captures in formats that this program does not read, or that lack what a timeline needs: recognised, and refused with
+//! the name of the kind and what converts it. The kinds are in `table`; the bytes decide, and the end of the file's name
+//! only where no format fits them.
+
+mod bytes;
+mod table;
+
+use std::io::Read as _;
+use std::path::Path;
+
+use super::format::{Format, Opener};
+use super::input::source::Source;
+use super::json::outline::Outline;
+use super::json::sniff::looks_like_json;
+use super::{ReadError, Reader};
+use table::{DATABASES, EXTENSIONS, FOLDERS, LATE, UNSUPPORTED};
+
+/// Captures that are recognised for certain and refused.
+pub(super) const FORMAT: Format = Format {
+    name: "trace to convert",
+    sniff: |head| find(UNSUPPORTED, head).is_some(),
+    shows: &[],
+    opener: Opener::Capture(|source, _| refuse(source, UNSUPPORTED)),
+};
+
+/// Captures that any other format claims first.
+pub(super) const LATE_FORMAT: Format = Format {
+    name: "trace to record again",
+    sniff: |head| find(LATE, head).is_some(),
+    shows: &[],
+    opener: Opener::Capture(|source, _| refuse(source, LATE)),
+};
+
+/// A format that is recognised and refused.
+struct UnsupportedFormat {
+    sniff: Sniff,
+    /// The description in the error.
+    found: &'static str,
+    /// How to get a capture that can be read.
+    advice: &'static str,
+}
+
+/// The evidence for a format.
+enum Sniff {
+    /// The first bytes.
+    Head(fn(head: &[u8]) -> bool),
+    /// Keys of a JSON document, as [`Outline`] names them: all of them.
+    Keys(&'static [&'static str]),
+}
+
+/// Bytes of a database in which the names of tables are looked for. Its first pages may only point to those that list
+/// the tables.
+const DATABASE_BYTES: usize = 1 << 20;
+
+/// The first format of a table that fits.
+fn find(table: &'static [UnsupportedFormat], head: &[u8]) -> Option<&'static UnsupportedFormat> {
+    let outline = looks_like_json(head).then(|| Outline::from_head(head));
+    table.iter().find(|format| match format.sniff {
+        Sniff::Head(fits) => fits(head),
+        Sniff::Keys(keys) => outline.as_ref().is_some_and(|outline| outline.has_all(keys)),
+    })
+}
+
+/// Fails with the format of a capture and the way to convert it.
+fn refuse(mut source: Source, table: &'static [UnsupportedFormat]) -> Result<Reader, ReadError> {
+    let path = source.path().to_owned();
+    let mut format = find(table, source.head()).map(|format| (format.found, format.advice));
+    if source.head().starts_with(bytes::SQLITE) {
+        let mut pages = vec![0; DATABASE_BYTES];
+        let len = source.read(&mut pages).unwrap_or(0);
+        let more = source.fill(&mut pages[len..])?;
+        let has = |table: &&[u8]| memchr::memmem::find(&pages[..len + more], table).is_some();
+        let database = DATABASES.iter().find(|database| database.tables.iter().any(has));
+        format = database.map(|database| (database.found, database.advice)).or(format);
+    }
+    let (kind, advice) = format.unwrap_or(("a trace of another tool", "convert it with that tool"));
+    Err(ReadError::Unsupported { path, kind, advice })
+}
+
+/// The error of a file whose bytes no format fits, if the end of its name says what it is.
+pub(super) fn by_name(path: &Path) -> Option<ReadError> {
+    let extension = path.extension()?.to_str()?;
+    let format = EXTENSIONS.iter().find(|format| format.extension.eq_ignore_ascii_case(extension))?;
+    Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice })
+}
+
+/// The error of a folder, if its files say what it is.
+pub(crate) fn folder(path: &Path) -> Option<ReadError> {
+    let format = FOLDERS.iter().find(|folder| folder.files.iter().all(|file| path.join(file).exists()))?;
+    Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice })
+}
+
+#[cfg(test)]
+mod tests;

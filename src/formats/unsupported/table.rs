@@ -1,0 +1,282 @@
+//! The kinds of files that people try to open and that this program does not read: how each is recognised, its name, and
+//! what makes a readable trace of it. A row whose tool can only show the file itself says so.
+
+use super::Sniff::{Head, Keys};
+use super::UnsupportedFormat;
+use super::bytes::{
+    SQLITE, has_line, is_etl, is_gperftools, is_heaptrack, is_page_with, is_pstats, is_stackprof, is_xplane, is_xray,
+};
+use crate::formats::linux::strace;
+
+/// A database by the tables in it.
+pub(super) struct Database {
+    pub(super) tables: &'static [&'static [u8]],
+    pub(super) found: &'static str,
+    pub(super) advice: &'static str,
+}
+
+/// A format by the end of the file's name.
+pub(super) struct NamedFormat {
+    pub(super) extension: &'static str,
+    pub(super) found: &'static str,
+    pub(super) advice: &'static str,
+}
+
+/// A trace that is a folder, by the files in it.
+pub(super) struct FolderFormat {
+    pub(super) files: &'static [&'static str],
+    pub(super) found: &'static str,
+    pub(super) advice: &'static str,
+}
+
+const ETL: [&str; 2] = [
+    "a log of Event Tracing for Windows (ETL)",
+    "convert it on Windows with `samply import CAPTURE --save-only -o profile.json`",
+];
+const CTF: [&str; 2] = [
+    "a trace in the Common Trace Format (LTTng)",
+    "`babeltrace2 FOLDER` prints it as text, which Longspan does not read either; Trace Compass shows it",
+];
+const OTF2: [&str; 2] = ["a trace in the Open Trace Format 2", "no tool is known that converts it; Vampir shows it"];
+const UTRACE: [&str; 2] =
+    ["a trace of Unreal Insights", "no tool is known that converts it; Unreal Insights shows and exports it as tables"];
+const NSYS: [&str; 2] = [
+    "a report of Nsight Systems",
+    "export it with `nsys export --type sqlite REPORT`, and convert that with nsys2json: `nsys2json -f REPORT.sqlite -o trace.json`",
+];
+const GO_TOOL_PPROF: &str = "convert it with `go tool pprof -proto -output=profile.pb.gz PROGRAM CAPTURE`";
+
+/// All that their first bytes or keys tell for certain.
+pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        // Of this and of earlier versions; the layout changes with each.
+        sniff: Head(|head| [&b"tr\xfdP"[..], b"tlZ\x04", b"tZst"].iter().any(|magic| head.starts_with(magic))),
+        found: "a trace of Tracy",
+        advice: "convert it with `tracy-csvexport -u CAPTURE > zones.csv` and open zones.csv",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"\x17\x08\x44tracing")),
+        found: "a trace of trace-cmd",
+        advice: "convert it with `trace-cmd report CAPTURE > trace.txt` and open trace.txt",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"go 1.") && head.get(..16).is_some_and(|head| head.contains(&0))),
+        found: "an execution trace of Go",
+        advice: "run `go tool trace -http=localhost:6060 CAPTURE`, and save http://localhost:6060/jsontrace as trace.json",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"FLR\0")),
+        found: "a recording of Java's flight recorder",
+        advice: "convert it with async-profiler's `jfrconv -o collapsed CAPTURE stacks.txt` and open stacks.txt",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"memray")),
+        found: "a recording of memray",
+        advice: "memray converts it to no format that Longspan reads; `memray flamegraph CAPTURE` makes a page",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_heaptrack),
+        found: "a recording of heaptrack",
+        advice: "convert it with `heaptrack_print -F stacks.txt -f CAPTURE` and open stacks.txt",
+    },
+    UnsupportedFormat { sniff: Head(is_gperftools), found: "a CPU profile of gperftools", advice: GO_TOOL_PPROF },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"heap profile: ") || head.starts_with(b"heap_v2/")),
+        found: "a heap profile of gperftools or jemalloc",
+        advice: "convert it with `jeprof --collapsed PROGRAM CAPTURE > stacks.txt` and open stacks.txt",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_xray),
+        found: "a log of LLVM's XRay",
+        advice: "convert it with `llvm-xray convert --output-format=trace_event --symbolize --instr_map=PROGRAM CAPTURE -o trace.json`",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_stackprof),
+        found: "a profile of Ruby's stackprof",
+        advice: "record it raw, and convert it with `stackprof --stackcollapse CAPTURE > stacks.txt`",
+    },
+    UnsupportedFormat { sniff: Head(|head| head.starts_with(b"OTF2")), found: OTF2[0], advice: OTF2[1] },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"\x5e\x97\xca\xfd")),
+        found: "a recording of sysprof",
+        advice: "no tool is known that converts it; sysprof shows it. Record with `perf record` instead",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_pstats),
+        found: "a profile of Python's cProfile (pstats)",
+        advice: "convert it with `pyprof2calltree -i CAPTURE -o callgrind.out`; for a timeline, record with viztracer or py-spy",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Attaching ") && has_line(head, b"@") || begins_with_stacks_of_bpf(head)),
+        found: "what bpftrace prints",
+        advice: "convert stacks with `stackcollapse-bpftrace.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"MMPD")),
+        found: "a self-profile of rustc",
+        advice: "convert it with `crox CAPTURE` of measureme, and open chrome_profiler.json",
+    },
+    UnsupportedFormat { sniff: Head(is_etl), found: ETL[0], advice: ETL[1] },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            let magics = [&b"\xc1\x1f\xfc\xc1"[..], b"\xc1\xfc\x1f\xc1", b"\x57\x1d\xd1\x75", b"\x75\xd1\x1d\x57"];
+            magics.iter().any(|magic| head.starts_with(magic)) || head.starts_with(b"/* CTF ")
+        }),
+        found: CTF[0],
+        advice: CTF[1],
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(SQLITE)),
+        found: "an SQLite database without the tables of a known tool",
+        advice: "export it from the tool that wrote it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| [&b"TRC2"[..], b"TRCE", b"2CRT", b"ECRT"].iter().any(|magic| head.starts_with(magic))),
+        found: UTRACE[0],
+        advice: UTRACE[1],
+    },
+    UnsupportedFormat {
+        sniff: Head(is_xplane),
+        found: "a profile of XLA (xplane.pb)",
+        advice: "open the trace.json.gz that JAX and TensorBoard write beside it; `jax.profiler.trace(.., create_perfetto_trace=True)` writes one",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"gmon\x01\0\0\0") || head.starts_with(b"gmon\0\0\0\x01")),
+        found: "a profile of gprof (gmon.out)",
+        advice: "it has no call stacks to convert; `gprof PROGRAM gmon.out` prints it. Record with `perf record -g` instead",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"JAVA PROFILE 1.0")),
+        found: "a heap dump of Java",
+        advice: "it holds no times; record allocations with async-profiler's `-e alloc -o collapsed`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"======") && has_line(head, b"== dumpstate: ")),
+        found: "a bug report of Android",
+        advice: "unpack the zip that it came in, and open FS/data/misc/perfetto-traces/bugreport/systrace.pftrace",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"v8-version,")),
+        found: "a log of V8 (node --prof)",
+        advice: "record a profile with `node --cpu-prof` instead and open its .cpuprofile",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"desc: ") && has_line(head, b"time_unit: ")),
+        found: "a profile of valgrind's massif",
+        advice: "no tool is known that converts it; `ms_print CAPTURE` prints it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| is_page_with(head, "<title>Cargo Build Timings")),
+        found: "a page of `cargo build --timings`",
+        advice: "it is a page for a browser; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| is_page_with(head, "bokeh")),
+        found: "a performance report of Dask",
+        advice: "it is a page for a browser; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"<?xml") && has_line(head, b"<svg") || head.starts_with(b"<svg")),
+        found: "a picture (SVG)",
+        advice: "if it is a flame graph, open the collapsed stacks or the perf.data that it was made of",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["constants", "constants.logEventTypes"]),
+        found: "a log of Chrome's network (NetLog)",
+        advice: "https://netlog-viewer.appspot.com shows it; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["snapshot", "snapshot.meta"]),
+        found: "a heap snapshot of V8",
+        advice: "it holds no times: DevTools shows it. A sampled profile (.heapprofile) has stacks",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["alloc_samples", "args"]),
+        found: "a profile of scalene",
+        advice: "`scalene view CAPTURE` shows it; for stacks or a timeline, record with py-spy, austin or viztracer",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["[].method", "[].params"]),
+        found: "a log of the DevTools protocol (Lighthouse's devtoolslog)",
+        advice: "open the .trace.json that `lighthouse --save-assets` writes beside it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["query_name", "children"]),
+        found: "a profile of a query of DuckDB",
+        advice: "it holds durations without times; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["cumulative_rows_scanned", "children"]),
+        found: "a profile of a query of DuckDB",
+        advice: "it holds durations without times; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"{\"Event\":\"SparkListener")),
+        found: "an event log of Spark",
+        advice: "Spark's history server shows it; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["event", "sid", "thread", "time"]),
+        found: "a trace2 log of git",
+        advice: "send it through git-ecosystem's trace2receiver to OpenTelemetry, and open what its file exporter writes",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["dhatFileVersion"]),
+        found: "a profile of DHAT",
+        advice: "dh_view.html of valgrind shows it; no tool is known that converts it",
+    },
+];
+
+/// Those that any other format claims first.
+pub(super) const LATE: &[UnsupportedFormat] = &[UnsupportedFormat {
+    sniff: Head(strace::looks_like_strace_without_times),
+    found: "what strace prints without times",
+    advice: "record it again with `strace -f -ttt -T -o trace.txt`",
+}];
+
+pub(super) const DATABASES: &[Database] = &[
+    Database {
+        tables: &[b"CUPTI_ACTIVITY_KIND", b"NVTX_EVENTS", b"TARGET_INFO_SESSION"],
+        found: "a report of Nsight Systems as a database",
+        advice: "convert it with nsys2json: `nsys2json -f CAPTURE -o trace.json`",
+    },
+    Database {
+        tables: &[b"rocpd_"],
+        found: "a profile of ROCm (rocpd)",
+        advice: "convert it with `rocpd2pftrace -i CAPTURE`, and open the .pftrace",
+    },
+];
+
+pub(super) const EXTENSIONS: &[NamedFormat] = &[
+    NamedFormat { extension: "etl", found: ETL[0], advice: ETL[1] },
+    NamedFormat { extension: "otf2", found: OTF2[0], advice: OTF2[1] },
+    NamedFormat { extension: "utrace", found: UTRACE[0], advice: UTRACE[1] },
+    NamedFormat { extension: "nsys-rep", found: NSYS[0], advice: NSYS[1] },
+    NamedFormat { extension: "qdrep", found: NSYS[0], advice: NSYS[1] },
+    NamedFormat {
+        extension: "ncu-rep",
+        found: "a report of Nsight Compute",
+        advice: "it profiles single kernels and has no timeline; `nsys profile` records one",
+    },
+];
+
+pub(super) const FOLDERS: &[FolderFormat] = &[
+    FolderFormat {
+        files: &["info", "task.txt"],
+        found: "a folder of uftrace",
+        advice: "convert it with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
+    },
+    FolderFormat { files: &["metadata"], found: CTF[0], advice: CTF[1] },
+    FolderFormat { files: &["traces.otf2", "traces.def"], found: OTF2[0], advice: OTF2[1] },
+    FolderFormat {
+        files: &["Trace1.run"],
+        found: "a trace of Apple's Instruments",
+        advice: "open it in Instruments, copy its call tree, or record with `samply record` instead",
+    },
+];
+
+/// Maps of stacks, without the line before them that is on another stream.
+fn begins_with_stacks_of_bpf(head: &[u8]) -> bool {
+    let head = head.trim_ascii_start();
+    head.starts_with(b"@[\n") || head.starts_with(b"@stacks[") || head.starts_with(b"Attached ") && has_line(head, b"@")
+}

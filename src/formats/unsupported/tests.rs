@@ -1,0 +1,141 @@
+use super::*;
+use crate::base::generated_docs::assert_generated;
+use crate::formats::ReadContext;
+use crate::formats::testing::{file_of, format_of, read_bytes};
+
+/// Beginnings of captures, and what their error must say.
+const REFUSED: &[(&[u8], &str)] = &[
+    (b"tr\xfdP", "tracy-csvexport -u"),
+    (b"tlZ\x04", "tracy-csvexport -u"),
+    (b"tZst", "tracy-csvexport -u"),
+    (b"\x17\x08\x44tracing6\0", "trace-cmd report"),
+    (b"go 1.22 trace\0\0\0", "go tool trace"),
+    (b"FLR\0\0\x02", "jfrconv"),
+    (b"execve(\"/bin/ls\", [\"ls\"], 0x7ff /* 1 var */) = 0\nbrk(NULL) = 0x5\n", "strace -f -ttt -T"),
+    (b"16955 execve(\"/bin/ls\", [\"ls\"], 0x7ff /* 1 var */) = 0\n", "strace -f -ttt -T"),
+    (b"16949      0.000206 brk(NULL) = 0x5\n", "strace -f -ttt -T"),
+    (b"memray\0\x0c\0\0\0", "memray"),
+    (b"v 10500 3\nX /usr/bin/ls\nI 1000 5f5e\n", "heaptrack_print -F"),
+    (b"\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", "gperftools"),
+    (b"heap profile:      1:      100 [     1:      100] @ heapprofile\n", "jeprof"),
+    (b"\x03\0\x01\0\x03\0\0\0\0\x18\x0d\x8f\0\0\0\0\0\0\x10\0\0\0\0\0", "llvm-xray convert"),
+    (b"\x04\x08{\x0c:\x0cversionf\x081.2:\x09mode:\x09wall", "stackprof --stackcollapse"),
+    (b"OTF2", "Vampir"),
+    (b"\x5e\x97\xca\xfd\x01\0", "sysprof"),
+    (b"{\xa9\x03\xda\x01x", "pyprof2calltree"),
+    (b"Attaching 1 probe...\n\n\n@[\n    schedule+46\n]: 3\n", "stackcollapse-bpftrace.pl"),
+    (b"@[\n    schedule+46\n]: 3\n", "stackcollapse-bpftrace.pl"),
+    (b"MMPD\x09\0\0\0", "crox"),
+    (b"\xc1\x1f\xfc\xc1\0\0", "Common Trace Format"),
+    (b"/* CTF 1.8 */\n", "Common Trace Format"),
+    (b"SQLite format 3\0\x10\0", "SQLite"),
+    (b"SQLite format 3\0\x10\0 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT)", "nsys2json"),
+    (b"SQLite format 3\0\x10\0 CREATE TABLE rocpd_api(start INT)", "rocpd2pftrace"),
+    (b"TRC2\0\0", "Unreal Insights"),
+    (b"\x0a\x2d\x08\x01\x12\x09/host:CPU\x1a\x1e", "xplane"),
+    (b"\x0a\xad\x88\x01\x12\x0d/device:GPU:0", "xplane"),
+    (b"gmon\x01\0\0\0", "gprof"),
+    (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
+    (
+        b"========================================================\n== dumpstate: 2023-01-01 00:00:00\n",
+        "bug report of Android",
+    ),
+    (b"v8-version,12,4\nshared-library,/usr\n", "--cpu-prof"),
+    (b"desc: --massif-out-file=x\ncmd: ./x\ntime_unit: i\n", "massif"),
+    (b"<!DOCTYPE html>\n<html><head><title>Cargo Build Timings \xe2\x80\x94 x</title>", "cargo build --timings"),
+    (b"<html><script src=\"bokeh.min.js\">", "Dask"),
+    (b"<?xml version=\"1.0\"?>\n<svg width=\"1200\">", "SVG"),
+    (br#"{"constants":{"logEventTypes":{"REQUEST":1}},"events":[]}"#, "NetLog"),
+    (br#"{"snapshot":{"meta":{"node_fields":["type"]}},"nodes":[1]}"#, "heap snapshot of V8"),
+    (br#"{"alloc_samples": 0, "args": ["w.py"], "samples": [[1,2]]}"#, "scalene"),
+    (br#"[{"method":"Network.requestWillBeSent","params":{"ph":"X"}}]"#, "lighthouse --save-assets"),
+    (br#"{"query_name":"SELECT 1","latency":0.1,"children":[{"operator_name":"X"}]}"#, "DuckDB"),
+    (br#"{"Event":"SparkListenerLogStart","Spark Version":"3.5"}"#, "Spark"),
+    (br#"{"event":"version","sid":"20260101","thread":"main","time":"2026-01-01T00:00:00Z"}"#, "trace2"),
+    (br#"{"dhatFileVersion":2,"mode":"heap"}"#, "DHAT"),
+];
+
+#[test]
+fn captures_of_other_tools_are_refused_with_their_name_and_what_converts_them() {
+    for (head, advice) in REFUSED {
+        for rest in [&[b'\n'; 100][..], b"\n"] {
+            let error = read_bytes(&[head, rest].concat()).expect_err("refused");
+            assert!(matches!(error, ReadError::Unsupported { .. }), "{error}");
+            assert!(error.to_string().contains(advice), "{error}");
+        }
+    }
+    let header = |size: u32| {
+        let words = [size, size, size].map(u32::to_le_bytes).concat();
+        [&words[..], &[7; 0x68 - 12], &size.to_le_bytes(), &[0; 64]].concat()
+    };
+    assert!(read_bytes(&header(0x10000)).expect_err("refused").to_string().contains("samply import"));
+    assert_eq!(format_of(&header(0x10001)), None);
+}
+
+#[test]
+fn unread_formats_in_the_docs_are_those_of_the_tables() {
+    let of_heads = UNSUPPORTED.iter().chain(LATE).map(|format| (format.found, format.advice));
+    let of_databases = DATABASES.iter().map(|format| (format.found, format.advice));
+    let of_names = EXTENSIONS.iter().map(|format| (format.found, format.advice));
+    let of_folders = FOLDERS.iter().map(|format| (format.found, format.advice));
+    let rows: std::collections::BTreeSet<_> = of_heads.chain(of_databases).chain(of_names).chain(of_folders).collect();
+    let rows = rows.iter().map(|(found, advice)| format!("| {found} | {advice} |\n"));
+    let table = rows.fold("| kind | what makes a trace of it |\n|---|---|\n".to_owned(), |table, row| table + &row);
+    assert_generated("formats.md", "the tables of unread formats", &table);
+}
+
+#[test]
+fn what_only_begins_alike_is_not_taken_for_them() {
+    let texts: [&[u8]; 8] = [
+        b"go 1.22 is out, and so is the trace of it\n",
+        b"v 1.2 is out\nand more\n",
+        b"Attaching files to mails is easy\n",
+        b"\x0a\x05\x08\x01\x12\x01/",
+        b"====== a log\n",
+        b"desc: a description\n",
+        b"\x03\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0",
+        b"JAVA PROFILING",
+    ];
+    for text in texts {
+        assert_ne!(format_of(text), Some(FORMAT.name), "{text:?}");
+    }
+    // Such keys in the arguments of events are no keys of the document.
+    let trace =
+        br#"[{"ph":"X","ts":1,"dur":1,"args":{"method":"x","params":{},"snapshot":{"meta":1},"dhatFileVersion":2}}]"#;
+    assert_eq!(format_of(trace), Some("Chrome JSON"));
+}
+
+#[test]
+fn the_end_of_a_name_counts_only_where_no_format_fits_the_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("written");
+        crate::formats::sniff::open(&path, &ReadContext::default()).map(|_| ())
+    };
+    let error = open("report.nsys-rep", b"\x01\x02\x03\x04").expect_err("refused").to_string();
+    assert!(error.contains("nsys export"), "{error}");
+    assert!(open("trace.etl", b"[{\"ph\":\"i\",\"ts\":1}]").is_ok());
+    assert!(matches!(open("trace.unknown", b"\x01\x02\x03\x04"), Err(ReadError::Unrecognised { .. })));
+}
+
+#[test]
+fn folders_of_other_tools_are_refused_by_their_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open =
+        || crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ()).expect_err("a folder");
+    assert!(matches!(open(), ReadError::NotAFile { .. }));
+    std::fs::write(folder.path().join("info"), "Ftrace!").expect("written");
+    std::fs::write(folder.path().join("task.txt"), "TASK").expect("written");
+    assert!(open().to_string().contains("uftrace dump --chrome"), "{}", open());
+}
+
+#[test]
+fn tables_in_later_pages_of_a_database_are_found() {
+    let bytes = [SQLITE_HEAD, &vec![0; 100_000], b"CREATE TABLE NVTX_EVENTS"].concat();
+    let file = file_of(&bytes);
+    let error = crate::formats::sniff::open(file.path(), &ReadContext::default()).map(|_| ()).expect_err("refused");
+    assert!(error.to_string().contains("Nsight Systems"), "{error}");
+}
+
+const SQLITE_HEAD: &[u8] = bytes::SQLITE;

@@ -1,0 +1,63 @@
+//! Small files of the tools that people use, each with what a user expects of it: that it is refused with a name and
+//! advice, or that it is read, and that a healthy one gives no warning.
+
+use serde_json::Value;
+
+use crate::harness::{data, longspan, text};
+
+/// What is expected of a file.
+enum Expected {
+    /// Status 1, and these words in the message.
+    Refused(&'static [&'static str]),
+    /// Status 0, no word on stderr, and these counts of `info --json`.
+    Read(&'static [(&'static str, u64)]),
+}
+use Expected::{Read, Refused};
+
+/// The files in `tests/data/people`.
+const FILES: &[(&str, Expected)] = &[
+    ("a.etl.gz", Refused(&["Event Tracing for Windows", "samply import"])),
+    ("a.utrace.gz", Refused(&["Unreal Insights"])),
+    ("any.html", Refused(&["a page (HTML) that holds none"])),
+    ("bugreport.txt", Refused(&["bug report of Android", "systrace.pftrace"])),
+    ("java-gc.log", Refused(&["unrecognised file format"])),
+    ("nsys.sqlite.gz", Refused(&["Nsight Systems", "nsys2json"])),
+    ("p.mm_profdata.gz", Refused(&["rustc", "crox"])),
+    ("rocpd.db.gz", Refused(&["ROCm", "rocpd2pftrace"])),
+    ("scalene.json.gz", Refused(&["scalene"])),
+    ("tsc-trace.json", Read(&[("spans", 12)])),
+    ("devtools-user-timing.json.gz", Read(&[("spans", 40), ("instants", 124)])),
+    ("xplane.pb", Refused(&["XLA", "trace.json.gz"])),
+    ("xray.log.gz", Refused(&["XRay", "llvm-xray convert"])),
+];
+
+#[test]
+fn files_that_people_have_are_read_without_a_warning_or_refused_with_their_name() {
+    for (file, expected) in FILES {
+        let answer = longspan(&["info", "--no-cache", "--json", text(&data(&format!("people/{file}")))]);
+        match expected {
+            Refused(words) => {
+                let message = answer.failed(1);
+                assert!(words.iter().all(|word| message.contains(word)), "{file}: {message}");
+            }
+            Read(counts) => {
+                assert_eq!(answer.stderr, "", "{file}");
+                let info: Value = serde_json::from_str(&answer.done()).expect("JSON");
+                for (key, count) in *counts {
+                    assert_eq!(info[key], Value::from(*count), "{file}: {key} in {info}");
+                }
+                assert_eq!(info["losses"], serde_json::json!([]), "{file}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_file_of_the_folder_has_its_row() {
+    let files = data("people").read_dir().expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let mut files: Vec<_> = files.map(|name| name.to_string_lossy().into_owned()).collect();
+    files.sort_unstable();
+    let mut rows: Vec<_> = FILES.iter().map(|(file, _)| (*file).to_owned()).collect();
+    rows.sort_unstable();
+    assert_eq!(files, rows);
+}
