@@ -1,6 +1,6 @@
 //! Times and durations as text. Times are `i64` nanoseconds everywhere; nothing here goes through a float.
 
-use chrono::DateTime;
+use chrono::{DateTime, FixedOffset};
 
 /// A duration as a person reads it: up to four significant parts of the largest unit, such as `1.234 ms`.
 ///
@@ -43,6 +43,12 @@ pub(crate) fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
     whole.chars().take(len).collect()
 }
 
+/// Nanoseconds since 1970 of a date and time with its zone as ISO 8601 writes it, such as `2026-11-22T10:37:28.036Z`.
+#[must_use]
+pub(crate) fn epoch_nanos(text: &str) -> Option<i64> {
+    text.parse::<DateTime<FixedOffset>>().ok()?.timestamp_nanos_opt()
+}
+
 /// A count with thin groups of three digits, such as `1 234 567`.
 #[must_use]
 pub(crate) fn grouped_digits(count: u64) -> String {
@@ -60,6 +66,23 @@ pub(crate) fn grouped_digits(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_are_read_in_their_zone_and_only_whole() {
+        for (text, ns) in [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("1970-01-01T01:00:00.001+01:00", Some(1_000_000)),
+            ("1970-01-01T01:00:00+0100", Some(0)),
+            ("1969-12-31T23:59:59.999999999Z", Some(-1)),
+            ("2026-01-01T00:00:00.000000001Z", Some(1_767_225_600_000_000_001)),
+            ("2026-01-01T00:00:00", None),
+            ("2026-13-01T00:00:00Z", None),
+            ("9999-01-01T00:00:00Z", None),
+            ("", None),
+        ] {
+            assert_eq!(epoch_nanos(text), ns, "{text}");
+        }
+    }
 
     #[test]
     fn durations_take_the_largest_unit_that_is_not_below_one() {

@@ -26,6 +26,10 @@ pub const FORMATS: &[Format] = &[
     super::linux::perf_script::FORMAT,
     super::fxt::FORMAT,
     super::otlp::json::FORMAT,
+    super::requests::zipkin::FORMAT,
+    super::requests::jaeger::FORMAT,
+    super::requests::next_js::FORMAT,
+    super::requests::har::FORMAT,
     super::profiles::firefox::FORMAT,
     super::profiles::speedscope::FORMAT,
     super::profiles::cpuprofile::FORMAT,
@@ -107,6 +111,8 @@ mod tests {
         ("spall_v3.spall.gz", "Spall"),
         ("strace_ttt.txt.gz", "strace"),
         ("ugly.json", "Chrome JSON"),
+        ("people/pw.har", "HAR"),
+        ("people/next-trace", "Next.js trace"),
     ];
 
     #[test]

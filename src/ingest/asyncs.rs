@@ -100,7 +100,7 @@ impl AsyncTrees {
         let Track { key: source, sort_index, .. } = &registry.tables().tracks[event.track.index()];
         let sort_index = *sort_index;
         let is_sibling = matches!(id, TreeId::Sibling(_));
-        let name = if is_sibling && !source.name.is_empty() {
+        let name = if (is_sibling || source.slot == TrackKey::SLOT_NAMED) && !source.name.is_empty() {
             GroupName::Track(source.name.clone())
         } else {
             GroupName::Event(names.text_index(event.name))

@@ -55,10 +55,9 @@ fn line(out: &mut dyn Write, object: &Value) -> io::Result<()> {
 fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
     let tables = snapshot.tracks();
     for (upid, process) in (1u32..).zip(&tables.processes) {
-        line(
-            out,
-            &json!({"t": "process", "upid": upid, "pid": id_value(&process.pid), "name": text_or_null(&process.name)}),
-        )?;
+        let (pid, name) = (id_value(&process.pid), text_or_null(&process.name));
+        let args = sort_hint("process_sort_index_hint", process.sort_index);
+        line(out, &json!({"t": "process", "upid": upid, "pid": pid, "name": name, "args": args}))?;
     }
     let tracks = (1u32..).zip(&tables.tracks).filter(|(_, track)| !track.key.kind.is_derived());
     for (id, track) in tracks {
@@ -67,10 +66,11 @@ fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
         if is_thread {
             let is_main = u8::from(pid == tid);
             let name = text_or_null(&track.name);
-            line(
-                out,
-                &json!({"t": "thread", "utid": id, "tid": id_value(tid), "name": name, "upid": upid, "main": is_main}),
-            )?;
+            let (tid, args) = (id_value(tid), sort_hint("thread_sort_index_hint", track.sort_index));
+            let thread = json!({
+                "t": "thread", "utid": id, "tid": tid, "name": name, "upid": upid, "main": is_main, "args": args
+            });
+            line(out, &thread)?;
         }
         line(
             out,
@@ -88,6 +88,11 @@ fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// What the trace says of the order of a process or a thread, as Perfetto names it; null where it says nothing.
+fn sort_hint(name: &str, sort_index: i64) -> Value {
+    if sort_index == 0 { Value::Null } else { json!([[name, sort_index]]) }
 }
 
 /// The name that Perfetto has for a track of this kind: scripts made for Perfetto rely on it.

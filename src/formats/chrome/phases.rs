@@ -28,9 +28,9 @@ pub(super) enum Phase {
     Unknown,
 }
 
-/// The meaning of `ph`. Only a single letter has one.
+/// The meaning of `ph`: that of its first letter, as other viewers take it.
 pub(super) fn phase(ph: &[u8]) -> Phase {
-    let &[letter] = ph else { return Phase::Unknown };
+    let Some(&letter) = ph.first() else { return Phase::Unknown };
     match letter {
         b'B' => Phase::Span(EventKind::Begin),
         b'E' => Phase::Span(EventKind::End),

@@ -21,6 +21,9 @@ struct RecentRow<'a, T> {
     found: RepairedRow<T>,
 }
 
+/// The category of what pages measure with `performance.measure`.
+const USER_TIMINGS: &str = "blink.user_timing";
+
 /// A hundred functions take most of the time of most programs.
 const RECENT_SLOTS: usize = 128;
 
@@ -125,7 +128,10 @@ impl<'a> ChromeTables<'a> {
             _ => Box::default(),
         };
         let row = TrackIdx(bounded_row(self.tracks.len()));
-        self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot: 0 });
+        // Timings of pages have a name each, and are read together.
+        let is_named = kind == TrackKind::Async && &*name == USER_TIMINGS;
+        let slot = if is_named { TrackKey::SLOT_NAMED } else { 0 };
+        self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot });
         let found = RepairedRow { row, repairs };
         self.track_rows.insert(self.key.as_slice().into(), found);
         found

@@ -316,7 +316,11 @@ fn name_members(names: &Names, name: NameIdx) -> Box<[u8]> {
 
 fn track_members(track: &Track) -> Box<[u8]> {
     let mut members = Vec::new();
-    push_id(&mut members, "pid", &track.key.pid);
+    match (&track.key.pid, track.key.kind) {
+        // Other viewers drop asynchronous events without a process.
+        (Id::None, TrackKind::Async) => push_id(&mut members, "pid", &Id::Number(0)),
+        (pid, _) => push_id(&mut members, "pid", pid),
+    }
     let tid = &track.key.tid;
     match track.key.kind {
         // Beside the spans of a thread of the same id, they would seem to nest in each other.

@@ -47,8 +47,8 @@ pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
 pub(crate) enum Compression {
     Gzip,
     Zstd,
-    /// The output of `atrace -z`: a line `TRACE:`, then zlib.
-    Atrace,
+    /// The output of `atrace -z`: lines up to one of `TRACE:`, so many bytes, then zlib.
+    Atrace(usize),
     /// Text in 16-bit units, as consoles of Windows write it: packed like the others, it unpacks to UTF-8.
     Utf16(Endian),
 }
@@ -60,7 +60,7 @@ pub(crate) enum Endian {
 }
 
 /// Bytes at the beginning that identify the compression.
-const PACKING_BYTES: usize = 8;
+const PACKING_BYTES: usize = 64;
 
 impl Compression {
     /// Looks at the first [`PACKING_BYTES`].
@@ -68,7 +68,7 @@ impl Compression {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
-            [b'T', b'R', b'A', b'C', b'E', b':', b'\n', 0x78, ..] => Some(Self::Atrace),
+            [b'T' | b'c', ..] => atrace_lines(head).map(Self::Atrace),
             [0xff, 0xfe, ..] => Some(Self::Utf16(Endian::Little)),
             [0xfe, 0xff, ..] => Some(Self::Utf16(Endian::Big)),
             _ => None,
@@ -79,8 +79,8 @@ impl Compression {
     /// is what its highest level uses.
     fn unpack(self, mut packed: Box<dyn BufRead + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Atrace => {
-                packed.read_exact(&mut [0; b"TRACE:\n".len()])?;
+            Self::Atrace(lines) => {
+                packed.read_exact(&mut vec![0; lines])?;
                 Box::new(flate2::bufread::ZlibDecoder::new(packed))
             }
             Self::Utf16(endian) => Box::new(Utf16::new(packed, endian, block_bytes)),
@@ -88,6 +88,17 @@ impl Compression {
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
         })
     }
+}
+
+/// The bytes before the zlib of `atrace -z`: `TRACE:`, and before it perhaps what it says while it records.
+fn atrace_lines(head: &[u8]) -> Option<usize> {
+    const TRACE: &[u8] = b"TRACE:";
+    let head = &head[..head.len().min(PACKING_BYTES)];
+    let begin = if head.starts_with(b"capturing trace") { memchr::memmem::find(head, TRACE)? } else { 0 };
+    let rest = head[begin..].strip_prefix(TRACE)?;
+    let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+    // The first byte of zlib, and the second, which makes both a multiple of 31.
+    matches!(rest, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]).then_some(head.len() - rest.len())
 }
 
 /// Reads 16-bit units as UTF-8. What is no text reads as replacement characters.

@@ -8,6 +8,7 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::{nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
+use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
 use crate::model::Loss;
@@ -22,10 +23,11 @@ pub(crate) const FORMAT: Format = Format {
 
 /// Whether this is the text of a trace, or a page that may hold one.
 fn looks_like_ftrace(head: &[u8]) -> bool {
-    let begins = head.starts_with(b"# tracer:") || head.starts_with(b"TRACE:");
+    let begins = [&b"# tracer:"[..], b"TRACE:", b"capturing trace"].iter().any(|begin| head.starts_with(begin));
     let mut lines = head_lines(head).filter(|line| !is_note(line));
     let is_record = |line| FtraceRecord::from_line(line).is_some() || GraphLine::from_line(line).is_some();
-    begins || is_page(head) || lines.next().is_some_and(is_record)
+    // Traces in JSON may hold such lines as texts.
+    begins || is_page(head) || !looks_like_json(head) && lines.next().is_some_and(is_record)
 }
 
 /// Makes a reader of the text of a trace.
@@ -42,7 +44,8 @@ fn is_page(head: &[u8]) -> bool {
 
 /// Whether a line is about the trace rather than of it.
 fn is_note(line: &[u8]) -> bool {
-    let is_about = [&b"#"[..], b"TRACE:", b"cpus=", b"version =", b"CPU "].iter().any(|begin| line.starts_with(begin));
+    let is_about = [&b"#"[..], b"TRACE:", b"capturing trace", b"cpus=", b"version =", b"CPU "];
+    let is_about = is_about.iter().any(|begin| line.starts_with(begin));
     // A function graph has rulers around each switch.
     let is_ruler = || line.trim_ascii().iter().all(|&byte| byte == b'-');
     is_ruler() || is_about && !line.contains(&b']')
@@ -88,7 +91,10 @@ impl<'a> FtraceRecord<'a> {
             let (task, tid, tgid) = task(line[..open].trim_ascii_end())?;
             let (mut word, mut rest) = word(line[close + 1..].trim_ascii_start());
             if !word.ends_with(b":") || !word[0].is_ascii_digit() {
-                (word, rest) = self::word(rest);
+                match without_flags(word) {
+                    time if time.ends_with(b":") && time[0].is_ascii_digit() => word = time,
+                    _ => (word, rest) = self::word(rest),
+                }
             }
             let time = word.strip_suffix(b":")?;
             let ts_ns = if time.contains(&b'.') { nanos_from_seconds(time) } else { nanos_from_nanos(time) }.ok()?;
@@ -119,6 +125,15 @@ fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     let dash = memchr::memrchr(b'-', text)?;
     let tid = number(Some(&text[dash + 1..])).filter(|&tid| tid >= 0)?;
     Some((text[..dash].trim_ascii_start(), tid, tgid))
+}
+
+/// The time behind flags that no space ends, as in `d..1316.196720:`. There are four flags, which may be digits, or five
+/// of which the last is none.
+fn without_flags(word: &[u8]) -> &[u8] {
+    const FLAGS: usize = 4;
+    let Some(point) = memchr::memrchr(b'.', word) else { return word };
+    let digits = word[..point].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    &word[(point - digits).max(FLAGS.min(point))..]
 }
 
 fn word(text: &[u8]) -> (&[u8], &[u8]) {

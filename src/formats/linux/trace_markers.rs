@@ -34,6 +34,10 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         key(TrackKind::Thread, pid, Id::Number(tid), "")
     };
     let asynchronous = |pid| key(TrackKind::Async, pid, Id::None, "");
+    let named_track = |pid, track: &[u8]| {
+        let key = key(TrackKind::Async, pid, Id::None, &String::from_utf8_lossy(track));
+        TrackKey { slot: TrackKey::SLOT_NAMED, ..key }
+    };
     let (track, kind, name, value) = match (kind, pid) {
         (b"B", Some(_)) => (thread(), EventKind::Begin, rest, 0),
         (b"E", _) => (thread(), EventKind::End, &b""[..], 0),
@@ -56,11 +60,11 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         (b"G", Some(pid)) => {
             let (named, cookie) = split_last(rest);
             let (track, name) = split_first(named);
-            (asynchronous(pid), EventKind::AsyncBegin, name, async_id(pid, track, cookie))
+            (named_track(pid, track), EventKind::AsyncBegin, name, async_id(pid, track, cookie))
         }
         (b"H", Some(pid)) => {
             let ((track, _), (_, cookie)) = (split_first(rest), split_last(rest));
-            (asynchronous(pid), EventKind::AsyncEnd, &b""[..], async_id(pid, track, cookie))
+            (named_track(pid, track), EventKind::AsyncEnd, &b""[..], async_id(pid, track, cookie))
         }
         (b"N", Some(pid)) => {
             let (track, name) = split_first(rest);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
-use super::layout::{Layout, OtlpSpan, Point, span_id};
+use super::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
@@ -377,7 +377,7 @@ impl JsonDecoder {
             points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
         }
         let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
-        self.layout.push(OtlpSpan {
+        self.layout.push(ServiceSpan {
             start_ns,
             end_ns: time(span.end_time_unix_nano).unwrap_or(0),
             id: id_of(&span.span_id),

@@ -24,38 +24,38 @@ const SPAN_BYTES: usize = 160;
 
 /// A span before its layout.
 #[derive(Debug)]
-pub(super) struct OtlpSpan {
-    pub(super) start_ns: i64,
-    pub(super) end_ns: i64,
+pub(crate) struct ServiceSpan {
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
     /// A hash of the trace id and the span id.
-    pub(super) id: u64,
+    pub(crate) id: u64,
     /// The hash of the trace id and the parent's span id; `None` without a parent.
-    pub(super) parent: Option<u64>,
-    pub(super) service: u32,
-    pub(super) name: Box<[u8]>,
+    pub(crate) parent: Option<u64>,
+    pub(crate) service: u32,
+    pub(crate) name: Box<[u8]>,
     /// The attributes, as one JSON object.
-    pub(super) args: Box<str>,
-    pub(super) points: Vec<Point>,
-    pub(super) place: SourcePos,
+    pub(crate) args: Box<str>,
+    pub(crate) points: Vec<Point>,
+    pub(crate) place: SourcePos,
 }
 
 /// Something that happened within a span.
 #[derive(Debug)]
-pub(super) struct Point {
-    pub(super) ts_ns: i64,
-    pub(super) name: Box<[u8]>,
-    pub(super) args: Box<str>,
+pub(crate) struct Point {
+    pub(crate) ts_ns: i64,
+    pub(crate) name: Box<[u8]>,
+    pub(crate) args: Box<str>,
 }
 
 /// The number of a span's id in its trace.
-pub(super) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
+pub(crate) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
     xxh3_64(&[&(trace.len() as u64).to_le_bytes(), trace, span].concat())
 }
 
 /// Spans that wait for their rows.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
-    spans: Vec<OtlpSpan>,
+pub(crate) struct Layout {
+    spans: Vec<ServiceSpan>,
     bytes: usize,
     services: Vec<Service>,
     service_index: FxHashMap<Box<str>, u32>,
@@ -79,7 +79,7 @@ struct SpanRow {
 
 impl Layout {
     /// The process of a service, new or known.
-    pub(super) fn service(&mut self, name: &str, batch: &mut BatchBuilder) -> u32 {
+    pub(crate) fn service(&mut self, name: &str, batch: &mut BatchBuilder) -> u32 {
         if let Some(&known) = self.service_index.get(name) {
             return known;
         }
@@ -95,19 +95,19 @@ impl Layout {
     }
 
     /// Keeps a span until it is laid out.
-    pub(super) fn push(&mut self, span: OtlpSpan) {
+    pub(crate) fn push(&mut self, span: ServiceSpan) {
         let points = span.points.iter().map(|point| point.args.len() + point.name.len() + 48);
         self.bytes += SPAN_BYTES + span.name.len() + span.args.len() + points.sum::<usize>();
         self.spans.push(span);
     }
 
     /// Whether the spans in memory reach their share of the budget.
-    pub(super) fn is_full(&self, budget: &Budget) -> bool {
+    pub(crate) fn is_full(&self, budget: &Budget) -> bool {
         self.bytes as u64 > BudgetShare::OtlpSpans.bytes(budget)
     }
 
     /// Lays out all spans in memory.
-    pub(super) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+    pub(crate) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut spans = std::mem::take(&mut self.spans);
         self.bytes = 0;
         spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
@@ -188,7 +188,7 @@ fn key(service: u32, row: usize) -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: pid(service), tid, name: Arc::default(), slot: 0 }
 }
 
-fn emit(batch: &mut BatchBuilder, span: &OtlpSpan, row: usize) {
+fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
     let place = span.place;
     let (track, name) = (batch.track_with(&key(span.service, row)), batch.name(&span.name, None, place));
     let detail = batch.batch.chunk.details.push(&Detail { args_json: &span.args, ..Detail::default() });
@@ -210,7 +210,7 @@ fn emit(batch: &mut BatchBuilder, span: &OtlpSpan, row: usize) {
 /// From the parent, at the time when the span begins or the parent if that is later, to the span.
 fn arrow(
     batch: &mut BatchBuilder,
-    span: &OtlpSpan,
+    span: &ServiceSpan,
     (service, parent_row, parent_start_ns): (u32, usize, i64),
     row: usize,
 ) {

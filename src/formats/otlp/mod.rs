@@ -8,7 +8,7 @@
 mod attributes;
 pub(crate) mod fields;
 pub(crate) mod json;
-mod layout;
+pub(crate) mod layout;
 pub(crate) mod proto;
 
 #[cfg(test)]

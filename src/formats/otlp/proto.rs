@@ -6,7 +6,7 @@ use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, request, resource, resource_spans, scope, scope_spans,
     span, status,
 };
-use super::layout::{Layout, OtlpSpan, Point, span_id};
+use super::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lines::Output;
@@ -308,6 +308,6 @@ impl ProtoDecoder {
             }
         }
         let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
-        self.layout.push(OtlpSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, points, place });
+        self.layout.push(ServiceSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, points, place });
     }
 }

@@ -32,6 +32,9 @@ struct FormatWriter {
 /// Its times are since 1970, which distinguishes it from other text.
 const STRACE_EPOCH_S: u64 = 1_700_000_000;
 
+/// Where its clock began, as its spans say.
+const NEXT_JS_EPOCH_S: u64 = 1_700_000_000;
+
 const ALL: &[FormatWriter] = &[
     FormatWriter { format: "Fuchsia trace", unit_ns: 1, epoch_s: 0, write: writers::fxt },
     FormatWriter { format: "Tracy zones", unit_ns: 1, epoch_s: 0, write: writers::tracy },
@@ -44,6 +47,10 @@ const ALL: &[FormatWriter] = &[
     FormatWriter { format: "speedscope", unit_ns: 1000, epoch_s: 0, write: writers::speedscope },
     FormatWriter { format: "OpenTelemetry protobuf", unit_ns: 1, epoch_s: 0, write: writers::otlp_proto },
     FormatWriter { format: "OpenTelemetry JSON", unit_ns: 1, epoch_s: 0, write: writers::otlp_json },
+    FormatWriter { format: "Zipkin", unit_ns: 1000, epoch_s: 0, write: writers::zipkin },
+    FormatWriter { format: "Jaeger", unit_ns: 1000, epoch_s: 0, write: writers::jaeger },
+    FormatWriter { format: "Next.js trace", unit_ns: 1000, epoch_s: NEXT_JS_EPOCH_S, write: writers::next_js },
+    FormatWriter { format: "HAR", unit_ns: 1000, epoch_s: 0, write: writers::har },
 ];
 
 /// The spans that all formats record, sorted: begins and ends are paired plainly, by their track, number and name.

@@ -48,6 +48,9 @@ macro_rules! with_targets {
                 firefox: "Firefox profile";
                 ftrace: "ftrace";
                 fxt: "Fuchsia trace";
+                har: "HAR";
+                jaeger: "Jaeger";
+                next_js: "Next.js trace";
                 ninja: "Ninja log";
                 otlp_json: "OpenTelemetry JSON";
                 otlp_proto: "OpenTelemetry protobuf";
@@ -61,6 +64,7 @@ macro_rules! with_targets {
                 tar: "tar archive";
                 tracy: "Tracy zones";
                 zip: "zip archive";
+                zipkin: "Zipkin";
             }
         }
     };

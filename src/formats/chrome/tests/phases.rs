@@ -222,9 +222,9 @@ fn what_happens_to_objects_stands_on_one_track_of_their_process() {
 #[test]
 fn phases_that_no_timeline_shows_are_counted() {
     let ignored = ["v", "V", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
-    let unknown = r#"{"ph":"?","ts":1},{"ph":"XX","ts":1},{"ph":"","ts":1},{"ph":1,"ts":1},{"ts":1},{"ph":null}"#;
+    let unknown = r#"{"ph":"?","ts":1},{"ph":"","ts":1},{"ph":1,"ts":1},{"ts":1},{"ph":null}"#;
     let reading = read(&format!("[{ignored},{unknown}]"));
-    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 4)]);
+    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 5), (Loss::IgnoredPhase, 4)]);
     assert!(reading.events.is_empty());
 }
 
@@ -255,4 +255,25 @@ fn a_clock_sync_is_shown_where_it_happened() {
     let [event] = &events[..] else { panic!("{events:?}") };
     assert_eq!((event.kind, event.ts_ns, &*event.name), (EventKind::Instant, 5000, "clock_sync"));
     assert_eq!(event.args, r#"{"sync_id":"x","issue_ts":3}"#);
+}
+
+#[test]
+fn the_first_letter_of_a_phase_is_what_it_means() {
+    let reading = read(r#"[{"ph":"XXX","ts":5.1,"dur":500.1,"name":"a"},{"ph":"B ","ts":6,"name":"b"}]"#);
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.kind, event.value)).collect();
+    assert_eq!(found, [(5100, EventKind::Complete, 500_100), (6000, EventKind::Begin, 0)]);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn what_pages_measure_is_on_tracks_of_one_name() {
+    let measure = |name: &str, id: u32, ts: u32| {
+        let part = |ph: &str, ts: u32| {
+            format!(r#"{{"ph":"{ph}","cat":"blink.user_timing","id":{id},"name":"{name}","pid":1,"tid":1,"ts":{ts}}}"#)
+        };
+        format!("{},{}", part("b", ts), part("e", ts + 5))
+    };
+    let reading = read(&format!("[{},{}]", measure("frame 0", 1, 10), measure("frame 10", 2, 20)));
+    assert!(reading.events.iter().all(|event| event.track.slot == crate::model::TrackKey::SLOT_NAMED));
+    assert_eq!(&*reading.events[0].track.name, "blink.user_timing");
 }

@@ -195,3 +195,48 @@ fn functions_of_a_graph_are_spans_that_nest() {
     assert_eq!(found, expected);
     assert_eq!(reading.lost(), [(Loss::BadNumber, 1)]);
 }
+
+#[test]
+fn times_follow_flags_without_a_gap_and_what_atrace_says_before_is_no_line() {
+    let text = "capturing trace... done\nTRACE:\ncpus=8\n\
+        kworker/u16:1-77    (   77) [004] ....316.196720: tracing_mark_write: B|77|a\n\
+        kworker/u16:1-77    (   77) [004] d..1316.196730: tracing_mark_write: E|77\n\
+        kworker/u16:1-77    (   77) [004] .... 316.196740: tracing_mark_write: B|77|b\n\
+        kworker/u16:1-77    (   77) [004] d...1 316.196750: tracing_mark_write: E|77\n";
+    let reading = read(text);
+    let expected = [(316_196_720_000, "a"), (316_196_730_000, ""), (316_196_740_000, "b"), (316_196_750_000, "")];
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.name.as_str())).collect();
+    assert_eq!(found, expected);
+    assert_eq!(reading.lost(), []);
+    // As `atrace -z` prints it, with and without the line before.
+    for begin in ["TRACE:\n", "capturing trace... done\nTRACE:\n", "capturing trace... done\r\nTRACE:\r\n"] {
+        let mut packed = flate2::write::ZlibEncoder::new(begin.as_bytes().to_vec(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, text.split_once("TRACE:\n").expect("a trace").1.as_bytes())
+            .expect("packed");
+        assert_eq!(read_bytes(&packed.finish().expect("packed")).expect("a trace").events, reading.events, "{begin:?}");
+    }
+}
+
+#[test]
+fn lines_in_the_texts_of_json_are_no_lines_of_a_trace() {
+    let line = "sh-10    [000] ...1  1.000000: tracing_mark_write: B|10|hi";
+    let event = r#"{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}"#;
+    for text in [
+        format!(r##"{{"traceEvents":[{event}],"systemTraceEvents":"# tracer: nop\n{line}\n"}}"##),
+        format!(r#"{{"traceEvents":[{{"ph":"X","ts":1,"dur":1,"name":"a","args":{{"msg":"{line}"}}}}]}}"#),
+        format!(r#"[{{"ph":"X","ts":1,"dur":1,"name":"a","args":{{"msg":"{line}"}}}}]"#),
+    ] {
+        assert_eq!(read(&text).names(), ["a"], "{text}");
+    }
+}
+
+#[test]
+fn asynchronous_spans_with_a_track_have_its_name() {
+    let reading = read(
+        "# tracer: nop\n app-42 [000] .....   100.000100: tracing_mark_write: G|42|mytrack|ev|7\n \
+         app-42 [000] .....   100.000900: tracing_mark_write: H|42|mytrack|7\n",
+    );
+    let found: Vec<_> = reading.events.iter().map(|event| (event.kind, &*event.track.name, event.track.slot)).collect();
+    let slot = crate::model::TrackKey::SLOT_NAMED;
+    assert_eq!(found, [(EventKind::AsyncBegin, "mytrack", slot), (EventKind::AsyncEnd, "mytrack", slot)]);
+}

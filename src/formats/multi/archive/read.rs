@@ -279,6 +279,7 @@ fn in_archive(error: ReadError, shown: &Path) -> ReadError {
         ReadError::Malformed { offset, expected, found, .. } => ReadError::Malformed { path, offset, expected, found },
         ReadError::Io { offset, source, .. } => ReadError::Io { path, offset, source },
         ReadError::Empty { .. } => ReadError::Empty { path },
+        ReadError::Unsupported { kind, advice, .. } => ReadError::Unsupported { path, kind, advice },
         other => other,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{MeantSpan, STRACE_EPOCH_S};
+use super::{MeantSpan, NEXT_JS_EPOCH_S, STRACE_EPOCH_S};
 
 pub(super) fn fxt(spans: &[MeantSpan]) -> Vec<u8> {
     let mut words = vec![0x0016_5478_4604_0010u64];
@@ -194,4 +194,56 @@ pub(super) fn otlp_json(spans: &[MeantSpan]) -> Vec<u8> {
         .expect("into memory");
     }
     text.into_bytes()
+}
+
+fn in_array(objects: impl Iterator<Item = String>) -> String {
+    format!("[{}]", objects.collect::<Vec<_>>().join(",\n"))
+}
+
+pub(super) fn zipkin(spans: &[MeantSpan]) -> Vec<u8> {
+    let objects = spans.iter().enumerate().map(|(number, MeantSpan { start, dur, thread, name })| {
+        format!(
+            r#"{{"traceId":"{number:x}","id":"1","name":"{name}","timestamp":{start},"duration":{dur},"localEndpoint":{{"serviceName":"s{thread}"}}}}"#
+        )
+    });
+    in_array(objects).into_bytes()
+}
+
+/// A trace for each span, whose process follows it.
+pub(super) fn jaeger(spans: &[MeantSpan]) -> Vec<u8> {
+    let objects = spans.iter().enumerate().map(|(number, MeantSpan { start, dur, thread, name })| {
+        let span = format!(
+            r#"{{"traceID":"{number:x}","spanID":"1","operationName":"{name}","startTime":{start},"duration":{dur},"processID":"p"}}"#
+        );
+        format!(r#"{{"traceID":"{number:x}","spans":[{span}],"processes":{{"p":{{"serviceName":"s{thread}"}}}}}}"#)
+    });
+    format!(r#"{{"data":{},"total":0}}"#, in_array(objects)).into_bytes()
+}
+
+/// Three spans a line. All have the clock's beginning as the difference of their two starts.
+pub(super) fn next_js(spans: &[MeantSpan]) -> Vec<u8> {
+    let objects: Vec<String> = spans
+        .iter()
+        .enumerate()
+        .map(|(number, MeantSpan { start, dur, name, .. })| {
+            let start_ms = format!("{}.{:03}", NEXT_JS_EPOCH_S * 1000 + u64::from(start / 1000), start % 1000);
+            format!(
+                r#"{{"name":"{name}","duration":{dur},"timestamp":{start},"id":{number},"tags":{{}},"startTime":{start_ms},"traceId":"a"}}"#
+            )
+        })
+        .collect();
+    objects.chunks(3).map(|line| format!("[{}]\n", line.join(","))).collect::<String>().into_bytes()
+}
+
+/// Requests without phases.
+pub(super) fn har(spans: &[MeantSpan]) -> Vec<u8> {
+    let objects = spans.iter().map(|MeantSpan { start, dur, name, .. }| {
+        let (minutes, seconds) = (start / 60_000_000, f64::from(start % 60_000_000) / 1e6);
+        format!(
+            r#"{{"startedDateTime":"1970-01-01T00:{minutes:02}:{seconds:09.6}Z","time":{}.{:03},"request":{{"method":"","url":"{name}"}}}}"#,
+            dur / 1000,
+            dur % 1000
+        )
+    });
+    format!(r#"{{"log":{{"version":"1.2","creator":{{}},"entries":{}}}}}"#, in_array(objects)).into_bytes()
 }

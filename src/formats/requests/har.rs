@@ -1,0 +1,304 @@
+//! HAR: the requests that a browser, a proxy or Playwright recorded. An entry is a span, and its phases (blocked, DNS,
+//! connect, send, wait, receive) are spans in it; a page is a process with a span up to its load event. Headers and
+//! bodies are left out.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{SpanDecoder, SpanDocument, or_default};
+use crate::base::time::epoch_nanos;
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::lines::Output;
+use crate::formats::json::document::{Document, TimeUnit};
+use crate::formats::json::outline::Outline;
+use crate::formats::json::sniff::looks_like_json;
+use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::{ReadError, Reader};
+use crate::model::{Loss, SourcePos};
+
+pub(crate) const FORMAT: Format = Format {
+    name: "HAR",
+    sniff: looks_like_har,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
+    opener: Opener::Capture(|source, _| {
+        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har })))
+    }),
+};
+
+/// Whether this is an object with a log of requests.
+fn looks_like_har(head: &[u8]) -> bool {
+    looks_like_json(head) && {
+        let outline = Outline::from_head(head);
+        outline.count_of(&["log.version", "log.creator", "log.entries", "log.pages"]) >= 2
+    }
+}
+
+struct Har;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    #[serde(borrow)]
+    started_date_time: Option<&'a str>,
+    #[serde(default, deserialize_with = "or_default")]
+    id: String,
+    #[serde(default, deserialize_with = "or_default")]
+    title: String,
+    #[serde(borrow)]
+    page_timings: Option<PageTimings<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageTimings<'a> {
+    #[serde(borrow)]
+    on_content_load: Option<&'a RawValue>,
+    #[serde(borrow)]
+    on_load: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    #[serde(default, deserialize_with = "or_default")]
+    pageref: String,
+    started_date_time: Option<String>,
+    #[serde(borrow)]
+    time: Option<&'a RawValue>,
+    request: Option<Request>,
+    response: Option<Response>,
+    #[serde(borrow, default, deserialize_with = "or_default")]
+    timings: Timings<'a>,
+    #[serde(rename = "serverIPAddress")]
+    server_address: Option<String>,
+    connection: Option<String>,
+    #[serde(rename = "_resourceType")]
+    resource_type: Option<String>,
+    #[serde(rename = "_priority")]
+    priority: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    #[serde(default, deserialize_with = "or_default")]
+    method: String,
+    #[serde(default, deserialize_with = "or_default")]
+    url: String,
+    http_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Response {
+    #[serde(default, deserialize_with = "or_default")]
+    status: i64,
+    status_text: Option<String>,
+    content: Option<Content>,
+    body_size: Option<f64>,
+    #[serde(rename = "_transferSize")]
+    transfer_size: Option<f64>,
+    #[serde(rename = "_error")]
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Content {
+    size: Option<f64>,
+    mime_type: Option<String>,
+}
+
+/// The phases of a request in milliseconds. What did not happen is absent, `null` or -1.
+#[derive(Deserialize, Default)]
+struct Timings<'a> {
+    #[serde(borrow)]
+    blocked: Option<&'a RawValue>,
+    #[serde(borrow)]
+    dns: Option<&'a RawValue>,
+    #[serde(borrow)]
+    connect: Option<&'a RawValue>,
+    /// A part of `connect`, at its end.
+    #[serde(borrow)]
+    ssl: Option<&'a RawValue>,
+    #[serde(borrow)]
+    send: Option<&'a RawValue>,
+    #[serde(borrow)]
+    wait: Option<&'a RawValue>,
+    #[serde(borrow)]
+    receive: Option<&'a RawValue>,
+}
+
+/// The nanoseconds of a number of milliseconds that says that something took time.
+fn taken_ns(millis: Option<&RawValue>) -> Option<i64> {
+    millis.and_then(|millis| TimeUnit::Milliseconds.nanos(millis).ok()).filter(|&ns| ns >= 0)
+}
+
+impl SpanDecoder for Har {
+    fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let [log] = document.pick(document.whole(), ["log"])?;
+        let Some(log) = log else { return Err(document.without("the JSON of a HAR file with its log")) };
+        let [pages, entries] = document.pick(log, ["pages", "entries"])?;
+        // By the id of a page.
+        let mut services = FxHashMap::default();
+        let mut charge = document.table_charge();
+        let mut pages = document.elements(pages);
+        while let Some(element) = pages.next()? {
+            let place = SourcePos::Offset(element.offset);
+            let Some(page) = element.parse::<Page<'_>>(&mut out.batch.batch.losses) else { continue };
+            charge.add(page.id.len() + 3 * size_of::<(String, u32)>(), element.offset)?;
+            let title = if page.title.is_empty() { &page.id } else { &page.title };
+            let service = layout.service(title, out.batch);
+            take_page(&page, title, service, place, layout, out);
+            services.insert(page.id, service);
+        }
+        let mut entries = document.elements(entries);
+        let mut number = 0u64;
+        while let Some(element) = entries.next()? {
+            let place = SourcePos::Offset(element.offset);
+            let Some(entry) = element.parse::<Entry<'_>>(&mut out.batch.batch.losses) else { continue };
+            let service = match services.get(&entry.pageref) {
+                Some(&service) => service,
+                None => layout.service("requests", out.batch),
+            };
+            number += 1;
+            take_entry(&entry, number, service, place, layout, out);
+            if layout.is_full(out.budget()) {
+                layout.flush(out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The time of a page or an entry; `None`, counted, without one.
+fn started_ns(text: Option<&str>, place: SourcePos, out: &mut Output<'_>) -> Option<i64> {
+    let started_ns = text.and_then(epoch_nanos);
+    if started_ns.is_none() {
+        out.batch.lose(Loss::BadTime, place);
+    }
+    started_ns
+}
+
+/// A page is a span up to its load event, with that of its content as an instant.
+fn take_page(page: &Page<'_>, title: &str, service: u32, place: SourcePos, layout: &mut Layout, out: &mut Output<'_>) {
+    let Some(start_ns) = started_ns(page.started_date_time, place, out) else { return };
+    let timings = page.page_timings.as_ref();
+    let Some(load_ns) = timings.and_then(|timings| taken_ns(timings.on_load)) else { return };
+    let content_ns = timings.and_then(|timings| taken_ns(timings.on_content_load));
+    let point = |ns: i64, name: &str| Point {
+        ts_ns: start_ns.saturating_add(ns),
+        name: name.as_bytes().into(),
+        args: "".into(),
+    };
+    let points = content_ns.map(|ns| point(ns, "onContentLoad")).into_iter().chain([point(load_ns, "onLoad")]);
+    layout.push(ServiceSpan {
+        start_ns,
+        end_ns: start_ns.saturating_add(load_ns),
+        id: span_id(b"page", page.id.as_bytes()),
+        parent: None,
+        service,
+        name: title.as_bytes().into(),
+        args: "".into(),
+        points: points.collect(),
+        place,
+    });
+}
+
+fn take_entry(
+    entry: &Entry<'_>,
+    number: u64,
+    service: u32,
+    place: SourcePos,
+    layout: &mut Layout,
+    out: &mut Output<'_>,
+) {
+    let Some(start_ns) = started_ns(entry.started_date_time.as_deref(), place, out) else { return };
+    let id_of = |part: &str| span_id(&number.to_le_bytes(), part.as_bytes());
+    let mut push = |start_ns: i64, end_ns: i64, part: &str, parent: Option<&str>, name: &str, args: &str| {
+        layout.push(ServiceSpan {
+            start_ns,
+            end_ns,
+            id: id_of(part),
+            parent: parent.map(id_of),
+            service,
+            name: name.as_bytes().into(),
+            args: args.into(),
+            points: Vec::new(),
+            place,
+        });
+    };
+    let Timings { blocked, dns, connect, ssl, send, wait, receive } = &entry.timings;
+    let phases = [
+        ("blocked", taken_ns(*blocked)),
+        ("dns", taken_ns(*dns)),
+        ("connect", taken_ns(*connect)),
+        ("send", taken_ns(*send)),
+        ("wait", taken_ns(*wait)),
+        ("receive", taken_ns(*receive)),
+    ];
+    let sum_ns = phases.iter().filter_map(|(_, ns)| *ns).fold(0i64, i64::saturating_add);
+    // The sum of the phases is the time, up to rounding; a request that failed may have only one of the two.
+    let took_ns = taken_ns(entry.time).unwrap_or(0).max(sum_ns);
+    let end_ns = start_ns.saturating_add(took_ns);
+    let (name, args) = (title(entry), args(entry));
+    push(start_ns, end_ns, "", None, &name, &args);
+    let mut now_ns = start_ns;
+    for (phase, ns) in phases {
+        let Some(ns) = ns.filter(|&ns| ns > 0) else { continue };
+        let until_ns = now_ns.saturating_add(ns).min(end_ns);
+        push(now_ns, until_ns, phase, Some(""), phase, "");
+        if phase == "connect"
+            && let Some(ssl_ns) = taken_ns(*ssl).filter(|&ssl_ns| ssl_ns > 0)
+        {
+            push(until_ns.saturating_sub(ssl_ns).max(now_ns), until_ns, "ssl", Some("connect"), "ssl", "");
+        }
+        now_ns = until_ns;
+    }
+}
+
+/// The method and the address without what follows a question mark, which may be very long.
+fn title(entry: &Entry<'_>) -> String {
+    let Some(Request { method, url, .. }) = &entry.request else { return "request".to_owned() };
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    // An address that holds the data itself.
+    let url = if url.starts_with("data:") { url.split(',').next().unwrap_or_default() } else { url };
+    format!("{method} {url}").trim().to_owned()
+}
+
+fn args(entry: &Entry<'_>) -> Box<str> {
+    let mut args = ArgsWriter::default();
+    let text = |args: &mut ArgsWriter, key: &str, text: Option<&str>| {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            args.text(key, text.as_bytes());
+        }
+    };
+    if let Some(request) = &entry.request {
+        text(&mut args, "url", Some(&request.url));
+        text(&mut args, "http_version", request.http_version.as_deref());
+    }
+    if let Some(response) = &entry.response {
+        args.signed("status", response.status);
+        text(&mut args, "status_text", response.status_text.as_deref());
+        let content = response.content.as_ref();
+        text(&mut args, "mime_type", content.and_then(|content| content.mime_type.as_deref()));
+        // Sizes that are not known are -1.
+        for (key, bytes) in [
+            ("content_bytes", content.and_then(|content| content.size)),
+            ("body_bytes", response.body_size),
+            ("transfer_bytes", response.transfer_size),
+        ] {
+            if let Some(bytes) = bytes.filter(|&bytes| (0.0..1e15).contains(&bytes)) {
+                args.number(key, bytes as u64);
+            }
+        }
+        text(&mut args, "error", response.error.as_deref());
+    }
+    text(&mut args, "server", entry.server_address.as_deref());
+    text(&mut args, "connection", entry.connection.as_deref());
+    text(&mut args, "resource_type", entry.resource_type.as_deref());
+    text(&mut args, "priority", entry.priority.as_deref());
+    args.finish().into()
+}

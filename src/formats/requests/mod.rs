@@ -1,0 +1,64 @@
+//! Traces of requests in JSON: spans of services with parents and without threads, as OpenTelemetry has them, and laid
+//! out as those. `zipkin`, `jaeger` and `next_js` read the spans of three tools, `har` the requests that a browser made.
+
+pub(crate) mod har;
+pub(crate) mod jaeger;
+pub(crate) mod next_js;
+pub(crate) mod zipkin;
+
+#[cfg(test)]
+mod tests;
+
+use serde::de::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::json::document::{Document, TimeUnit};
+use super::otlp::layout::Layout;
+use super::output::batch::BatchBuilder;
+use super::{BatchSink, ReadContext, ReadError, StreamReader};
+use crate::formats::input::lines::Output;
+use crate::formats::input::source::Source;
+use crate::model::Loss;
+
+/// Reads the spans of a document into a layout.
+trait SpanDecoder: Send {
+    fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError>;
+}
+
+/// A capture that is one document of spans.
+struct SpanDocument<D> {
+    source: Option<Source>,
+    decoder: D,
+}
+
+impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let document = Document::open(source, context)?;
+        let (mut layout, mut batch) = (Layout::default(), BatchBuilder::new(context.chunk_limits));
+        self.decoder.take(&document, &mut layout, &mut Output::new(&mut batch, &mut *sink, context))?;
+        layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        if batch.batch.losses.count(Loss::Truncated) == 0 {
+            document.count_cut(&mut batch.batch.losses);
+        }
+        batch.flush(sink)
+    }
+}
+
+/// Deserializes `null` as the default, as an absent member.
+fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// The start and the end of a span in nanoseconds; `None` without a usable start. A span without a duration has the end
+/// 0: it has not ended.
+fn times(start: Option<&RawValue>, duration: Option<&RawValue>, unit: TimeUnit) -> Option<(i64, i64)> {
+    let start_ns = unit.nanos(start?).ok()?;
+    let dur_ns = duration.and_then(|duration| unit.nanos(duration).ok());
+    Some((start_ns, dur_ns.map_or(0, |dur_ns| start_ns.saturating_add(dur_ns))))
+}
+
+/// The text of an id that may be a number or text.
+fn id_text(id: &RawValue) -> &str {
+    id.get().trim_matches('"')
+}

@@ -1,0 +1,126 @@
+//! The trace of Next.js (`.next/trace`): lines that are arrays of spans with parents. `timestamp` and `duration` are
+//! microseconds of a clock of the process; `startTime`, in milliseconds since 1970, says when that clock began. The spans
+//! of all lines are laid out as those of one service.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{id_text, or_default, times};
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::lines::{LineParser, Output, TextLine};
+use crate::formats::json::document::TimeUnit;
+use crate::formats::json::outline::Outline;
+use crate::formats::json::scan::Scanner;
+use crate::formats::json::sniff::looks_like_json;
+use crate::formats::otlp::layout::{Layout, ServiceSpan, span_id};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{ReadError, input};
+use crate::model::{Loss, SourcePos};
+
+pub(crate) const FORMAT: Format = Format {
+    name: "Next.js trace",
+    sniff: |head| {
+        looks_like_json(head)
+            && Outline::from_head(head).has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])
+    },
+    shows: &[Shown::Spans, Shown::Flows, Shown::Arguments],
+    opener: Opener::Capture(|source, _| Ok(input::lines::open(source, NextJs::default()))),
+};
+
+#[derive(Default)]
+struct NextJs {
+    layout: Layout,
+    /// From the first span: what its clock lacks to the time since 1970.
+    offset_ns: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NextSpan<'a> {
+    #[serde(default, deserialize_with = "or_default")]
+    trace_id: String,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    parent_id: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "or_default")]
+    name: String,
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
+    #[serde(borrow)]
+    duration: Option<&'a RawValue>,
+    #[serde(borrow)]
+    start_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tags: Option<&'a RawValue>,
+}
+
+impl LineParser for NextJs {
+    /// A long build writes lines of some MiB.
+    const LINE_BYTES_MAX: usize = 64 << 20;
+
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let mut scanner = Scanner::new(line.bytes, 0);
+        // Arrays may follow each other on a line.
+        while let Ok(byte) = scanner.peek() {
+            if matches!(byte, b'[' | b',' | b']') {
+                scanner.pos += 1;
+                continue;
+            }
+            let place = SourcePos::Offset(line.offset.saturating_add(scanner.pos as u64));
+            let Ok(value) = scanner.value(0) else { return batch.lose(line.loss(), place) };
+            match serde_json::from_slice::<NextSpan<'_>>(value.text) {
+                Ok(span) => self.take_span(&span, place, batch),
+                Err(_) => batch.lose(Loss::BadRecord, place),
+            }
+        }
+    }
+
+    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.layout.is_full(out.budget()) { self.layout.flush(out) } else { Ok(()) }
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.layout.flush(out)
+    }
+}
+
+impl NextJs {
+    fn take_span(&mut self, span: &NextSpan<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, TimeUnit::Microseconds) else {
+            return batch.lose(Loss::BadTime, place);
+        };
+        let offset_ns = *self.offset_ns.get_or_insert_with(|| {
+            let epoch_ns = span.start_time.and_then(|start| TimeUnit::Milliseconds.nanos(start).ok());
+            epoch_ns.and_then(|epoch_ns| epoch_ns.checked_sub(start_ns)).unwrap_or(0)
+        });
+        let end_ns = if end_ns == 0 { 0 } else { end_ns.saturating_add(offset_ns) };
+        let Some(start_ns) = start_ns.checked_add(offset_ns) else { return batch.lose(Loss::BadTime, place) };
+        let service = self.layout.service("Next.js", batch);
+        let mut args = ArgsWriter::default();
+        if let Some(tags) = span.tags.filter(|tags| !matches!(tags.get(), "null" | "{}")) {
+            args.key("", b"tags");
+            args.json.push_str(tags.get());
+        }
+        args.text("trace_id", span.trace_id.as_bytes());
+        for (key, id) in [("span_id", span.id), ("parent_span_id", span.parent_id)] {
+            if let Some(id) = id {
+                args.key("", key.as_bytes());
+                args.json.push_str(id.get());
+            }
+        }
+        let id_of = |id: &RawValue| span_id(span.trace_id.as_bytes(), id_text(id).as_bytes());
+        self.layout.push(ServiceSpan {
+            start_ns,
+            end_ns,
+            id: span.id.map_or(0, id_of),
+            parent: span.parent_id.map(id_of),
+            service,
+            name: span.name.as_bytes().into(),
+            args: args.finish().into(),
+            points: Vec::new(),
+            place,
+        });
+    }
+}

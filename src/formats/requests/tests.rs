@@ -1,0 +1,151 @@
+use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
+use crate::model::{EventFlags, EventKind, Loss, Metadata};
+
+/// The captures that damage starts from.
+fn corpus(name: &str) -> String {
+    let path = data("").join("../fuzz/corpus").join(name);
+    std::fs::read_to_string(path).expect("a small capture")
+}
+
+/// Start and duration in microseconds since `from_us`, and the name of each span.
+fn spans(text: &str, from_us: i64) -> Vec<(i64, u64, String)> {
+    let reading = read(text);
+    let spans = reading.events.into_iter().filter(|event| event.kind == EventKind::Complete);
+    spans.map(|span| (span.ts_ns / 1000 - from_us, span.value / 1000, span.name)).collect()
+}
+
+/// The first span or instant of this name; arrows have names of spans, too.
+fn shown<'r>(reading: &'r Reading, name: &str) -> &'r Seen {
+    let mut shown =
+        reading.events.iter().filter(|event| matches!(event.kind, EventKind::Complete | EventKind::Instant));
+    shown.find(|event| event.name == name).expect("an event")
+}
+
+#[test]
+fn zipkins_spans_have_their_services_tags_annotations_and_callers() {
+    let text = corpus("zipkin/spans.json");
+    let reading = read(&text);
+    let epoch_us = 1_500_000_000_000_000;
+    let expected = [(0, 5000, "get /"), (1000, 3000, "q"), (1500, 2000, "q"), (1600, 0, "open")];
+    assert_eq!(spans(&text, epoch_us), expected.map(|(start, dur, name)| (start, dur, name.to_owned())));
+    let names = |reading: &Reading| {
+        let names = reading.metadata.iter().filter_map(|fact| match fact {
+            Metadata::ProcessName { name, .. } => Some(name.to_string()),
+            _ => None,
+        });
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names(&reading), ["fe", "db", "unknown service"]);
+    let open = shown(&reading, "open");
+    assert!(open.flags.has(EventFlags::UNFINISHED), "it has no duration");
+    let first = reading.events.iter().find(|event| event.name == "get /").expect("a span");
+    assert_eq!(first.args, r#"{"kind":"SERVER","trace_id":"1","span_id":"1","tags":{"a":"b"}}"#);
+    let instant = reading.events.iter().find(|event| event.kind == EventKind::Instant).expect("an annotation");
+    assert_eq!((instant.name.as_str(), instant.ts_ns), ("ws", (epoch_us + 100) * 1000));
+    // From the client's half to the server's, and from that to the span of another service.
+    let arrows = reading.events.iter().filter(|event| event.kind == EventKind::FlowEnd);
+    assert_eq!(arrows.map(|end| end.ts_ns / 1000 - epoch_us).collect::<Vec<_>>(), [1500, 1600]);
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1)]);
+    let traces = spans(&corpus("zipkin/traces.json"), 0);
+    assert_eq!(traces, [(10, 4, "a".to_owned()), (20, 4, "b".to_owned())]);
+}
+
+#[test]
+fn jaegers_spans_have_the_processes_that_follow_them() {
+    let text = corpus("jaeger/trace.json");
+    let reading = read(&text);
+    let expected = [(0, 5000, "GET"), (1000, 3000, "q"), (1500, 10, "old")];
+    assert_eq!(spans(&text, 1_500_000_000_000_000), expected.map(|(start, dur, name)| (start, dur, name.to_owned())));
+    let of = |name: &str| shown(&reading, name);
+    assert_eq!(of("GET").track.pid, of("old").track.pid);
+    assert_ne!(of("GET").track.pid, of("q").track.pid);
+    // The child is below its parent, since it fits there.
+    assert_eq!(of("GET").track, of("old").track);
+    assert_eq!(of("GET").args, r#"{"trace_id":"t","span_id":"1","a":"b","n":7,"warning":"clock skew"}"#);
+    assert_eq!((of("retry").kind, of("retry").args.as_str()), (EventKind::Instant, r#"{"event":"retry","x":1}"#));
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1)]);
+}
+
+#[test]
+fn the_spans_of_next_js_are_in_time_since_1970_and_below_their_parents() {
+    let text = corpus("next_js/trace");
+    let found = spans(&text, 1_795_344_951_469_000);
+    let expected = [(-907, 5000, "next-build"), (0, 284, "compile"), (93, 300, "lint"), (1093, 0, "open")];
+    assert_eq!(found, expected.map(|(start, dur, name)| (start, dur, name.to_owned())));
+    let reading = read(&text);
+    let of = |name: &str| shown(&reading, name);
+    assert_eq!(of("next-build").track, of("compile").track);
+    assert_ne!(of("compile").track, of("lint").track, "they overlap");
+    assert_eq!(reading.lost(), []);
+    // A cut costs the span that it is in.
+    let cut = text.find("\"open\"").expect("the last span");
+    let reading = read_bytes(&text.as_bytes()[..cut]).expect("a part");
+    assert_eq!(reading.losses.count(Loss::Truncated), 1);
+    assert_eq!(reading.names().iter().filter(|name| !name.is_empty()).count(), 5, "three spans and an arrow");
+}
+
+#[test]
+fn the_requests_of_a_page_have_their_phases_and_all_of_them_their_times() {
+    let text = corpus("har/pages.har");
+    let reading = read(&text);
+    let mut found = spans(&text, 1_767_225_600_000_000);
+    found.sort_by_key(|&(start, dur, _)| (start, std::cmp::Reverse(dur)));
+    let expected = [
+        (0, 60_000, "home"),
+        (1000, 50_000, "GET http://a/x"),
+        (1000, 1000, "blocked"),
+        (2000, 2000, "dns"),
+        (4000, 10_000, "connect"),
+        (9000, 5000, "ssl"),
+        (10_000, 5250, "POST http://a/y"),
+        (10_000, 250, "send"),
+        (10_250, 5000, "wait"),
+        (14_000, 30_000, "wait"),
+        (44_000, 7000, "receive"),
+    ];
+    assert_eq!(found, expected.map(|(start, dur, name)| (start, dur, name.to_owned())));
+    let request = reading.events.iter().find(|event| event.name == "GET http://a/x").expect("a request");
+    assert_eq!(
+        request.args,
+        "{\"url\":\"http://a/x?q=1\",\"http_version\":\"h2\",\"status\":200,\"status_text\":\"OK\",\
+         \"mime_type\":\"text/html\",\"content_bytes\":10,\"transfer_bytes\":120,\"server\":\"127.0.0.1\",\
+         \"resource_type\":\"document\"}"
+    );
+    let instants = reading.events.iter().filter(|event| event.kind == EventKind::Instant);
+    let instants: Vec<_> = instants.map(|event| event.name.as_str()).collect();
+    assert_eq!(instants, ["onContentLoad", "onLoad"]);
+    // Its phases are on the row of the request.
+    let ssl = reading.events.iter().find(|event| event.name == "ssl").expect("a phase");
+    assert_eq!(ssl.track, request.track);
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1)]);
+}
+
+#[test]
+fn requests_that_playwright_recorded_are_all_there() {
+    let reading = read_path(&data("people/pw.har")).expect("a capture");
+    let text = std::fs::read_to_string(data("people/pw.har")).expect("text");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let entries = json["log"]["entries"].as_array().expect("a list");
+    let requests = reading.events.iter().filter(|event| event.args.contains("\"url\""));
+    assert_eq!(requests.count(), entries.len());
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn each_is_told_from_the_others_by_its_keys() {
+    let rows = [
+        ("zipkin/spans.json", "Zipkin"),
+        ("zipkin/traces.json", "Zipkin"),
+        ("jaeger/trace.json", "Jaeger"),
+        ("next_js/trace", "Next.js trace"),
+        ("har/pages.har", "HAR"),
+        ("har/plain.har", "HAR"),
+    ];
+    for (file, format) in rows {
+        assert_eq!(format_of(corpus(file).as_bytes()), Some(format), "{file}");
+    }
+    // The same keys in the arguments of events are none of the document.
+    let trace =
+        r#"[{"ph":"X","ts":1,"dur":1,"name":"x","args":{"traceId":"1","id":"2","log":{"version":1,"creator":1}}}]"#;
+    assert_eq!(format_of(trace.as_bytes()), Some("Chrome JSON"));
+}
