@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::harness::{data, longspan, text};
 
-/// What is expected of a file.
+/// The expectations of a file.
 enum Expected {
     /// Status 1, and these words in the message.
     Refused(&'static [&'static str]),

@@ -90,7 +90,7 @@ fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What the trace says of the order of a process or a thread, as Perfetto names it; null where it says nothing.
+/// The order of a process or a thread as the trace gives it, with the name that Perfetto has for it; null without one.
 fn sort_hint(name: &str, sort_index: i64) -> Value {
     if sort_index == 0 { Value::Null } else { json!([[name, sort_index]]) }
 }

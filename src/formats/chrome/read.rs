@@ -140,7 +140,7 @@ fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>
     }
 }
 
-/// What a document must hold to be a trace.
+/// The contents that make a document a trace.
 const EVENTS: &str = "the events of a trace, each with a phase (`ph`)";
 
 /// Why the reading ends early.

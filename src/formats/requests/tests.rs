@@ -1,3 +1,5 @@
+//! The small captures of each tool read as their tool shows them, and each is told from the others.
+
 use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Loss, Metadata};
 

@@ -13,7 +13,7 @@ use super::input::source::Source;
 use super::json::outline::Outline;
 use super::json::sniff::looks_like_json;
 use super::{ReadError, Reader};
-use table::{DATABASES, EXTENSIONS, FOLDERS, LATE, UNSUPPORTED};
+use table::{DATABASES, EXTENSIONS, FOLDERS, LATE, Sniff, UNSUPPORTED, UnsupportedFormat};
 
 /// Captures that are recognised for certain and refused.
 pub(super) const FORMAT: Format = Format {
@@ -30,23 +30,6 @@ pub(super) const LATE_FORMAT: Format = Format {
     shows: &[],
     opener: Opener::Capture(|source, _| refuse(source, LATE)),
 };
-
-/// A format that is recognised and refused.
-struct UnsupportedFormat {
-    sniff: Sniff,
-    /// The description in the error.
-    found: &'static str,
-    /// How to get a capture that can be read.
-    advice: &'static str,
-}
-
-/// The evidence for a format.
-enum Sniff {
-    /// The first bytes.
-    Head(fn(head: &[u8]) -> bool),
-    /// Keys of a JSON document, as [`Outline`] names them: all of them.
-    Keys(&'static [&'static str]),
-}
 
 /// Bytes of a database in which the names of tables are looked for. Its first pages may only point to those that list
 /// the tables.

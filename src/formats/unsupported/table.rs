@@ -1,12 +1,29 @@
 //! The kinds of files that people try to open and that this program does not read: how each is recognised, its name, and
 //! what makes a readable trace of it. A row whose tool can only show the file itself says so.
 
-use super::Sniff::{Head, Keys};
-use super::UnsupportedFormat;
+use Sniff::{Head, Keys};
+
 use super::bytes::{
     SQLITE, has_line, is_etl, is_gperftools, is_heaptrack, is_page_with, is_pstats, is_stackprof, is_xplane, is_xray,
 };
 use crate::formats::linux::strace;
+
+/// A format that is recognised and refused.
+pub(super) struct UnsupportedFormat {
+    pub(super) sniff: Sniff,
+    /// The description in the error.
+    pub(super) found: &'static str,
+    /// How to get a capture that can be read.
+    pub(super) advice: &'static str,
+}
+
+/// The evidence for a format.
+pub(super) enum Sniff {
+    /// The first bytes.
+    Head(fn(head: &[u8]) -> bool),
+    /// Keys of a JSON document, as [`Outline`](crate::formats::json::outline::Outline) names them: all of them.
+    Keys(&'static [&'static str]),
+}
 
 /// A database by the tables in it.
 pub(super) struct Database {

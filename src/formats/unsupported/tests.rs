@@ -1,3 +1,5 @@
+//! Beginnings of files of other tools are refused by name, and what only begins alike is not.
+
 use super::*;
 use crate::base::generated_docs::assert_generated;
 use crate::formats::ReadContext;
