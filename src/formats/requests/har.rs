@@ -46,8 +46,8 @@ struct Page<'a> {
     id: String,
     #[serde(default, deserialize_with = "or_default")]
     title: String,
-    #[serde(borrow)]
-    page_timings: Option<PageTimings<'a>>,
+    #[serde(borrow, rename = "pageTimings")]
+    timings: Option<PageTimings<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -185,7 +185,7 @@ fn started_ns(text: Option<&str>, place: SourcePos, out: &mut Output<'_>) -> Opt
 /// A page is a span up to its load event, with that of its content as an instant.
 fn take_page(page: &Page<'_>, title: &str, service: u32, place: SourcePos, layout: &mut Layout, out: &mut Output<'_>) {
     let Some(start_ns) = started_ns(page.started_date_time, place, out) else { return };
-    let timings = page.page_timings.as_ref();
+    let timings = page.timings.as_ref();
     let Some(load_ns) = timings.and_then(|timings| taken_ns(timings.on_load)) else { return };
     let content_ns = timings.and_then(|timings| taken_ns(timings.on_content_load));
     let point = |ns: i64, name: &str| Point {

@@ -232,7 +232,11 @@ pub(super) fn next_js(spans: &[MeantSpan]) -> Vec<u8> {
             )
         })
         .collect();
-    objects.chunks(3).map(|line| format!("[{}]\n", line.join(","))).collect::<String>().into_bytes()
+    let mut text = String::new();
+    for line in objects.chunks(3) {
+        writeln!(text, "[{}]", line.join(",")).expect("into memory");
+    }
+    text.into_bytes()
 }
 
 /// Requests without phases.
