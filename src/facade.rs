@@ -100,6 +100,7 @@ pub mod model {
     pub use crate::model::chunk::{Batch, Chunk};
     pub use crate::model::event::{Event, EventFlags, EventKind};
     pub use crate::model::loss::{Loss, Losses, Lost};
+    pub use crate::model::modules::{BuildId, Module, ModuleKind};
     pub use crate::model::names::{NameIdx, NameRow, Names};
     pub use crate::model::sources::Sources;
     pub use crate::model::stacks::{StackIdx, Stacks};

@@ -15,6 +15,7 @@ pub(crate) mod generated_docs;
 pub(crate) mod mapped;
 pub(crate) mod progress;
 pub(crate) mod replace;
+pub(crate) mod shell;
 pub(crate) mod signals;
 pub(crate) mod sketch;
 pub(crate) mod temporary;

@@ -29,6 +29,8 @@ pub(crate) enum Stage {
     Listing,
     /// Rows are counted and their times added up.
     Counting,
+    /// Names of addresses are looked up.
+    Naming,
     Done,
 }
 
@@ -44,6 +46,7 @@ impl Stage {
         Self::Searching,
         Self::Listing,
         Self::Counting,
+        Self::Naming,
         Self::Done,
     ];
 
@@ -61,6 +64,7 @@ impl Stage {
             Self::Searching => "Searching",
             Self::Listing => "Listing",
             Self::Counting => "Counting",
+            Self::Naming => "Naming",
             Self::Done => "Done",
         }
     }

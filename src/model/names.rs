@@ -161,6 +161,18 @@ impl Names {
         Some(NameRow { text, category })
     }
 
+    /// Gives a row another text, and leaves all others as they are. The row is not found by its text, neither the old
+    /// nor the new one. Nothing changes where every index is taken.
+    pub(crate) fn rename(&mut self, name: NameIdx, text: &str) {
+        if let Some(text) = self.intern_text(text)
+            && let Some(row) = self.rows.get_mut(name.index())
+        {
+            // Rows are looked up by what they were.
+            self.row_index = HashTable::new();
+            row.text = text;
+        }
+    }
+
     /// Names that are missing because every index was taken.
     #[must_use]
     pub(crate) fn over_limit(&self) -> u64 {

@@ -9,6 +9,8 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
+use super::modules::{MODULES_MAX, Module};
+
 /// The index of a row of [`TrackTables::tracks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
@@ -191,6 +193,8 @@ pub enum Metadata {
     TrackSortIndex { key: TrackKey, sort_index: i64 },
     /// The offset from times to nanoseconds of UTC since 1970. Here the first word wins: clocks drift.
     Utc { offset_ns: i64 },
+    /// A file whose code was sampled.
+    Module { module: Box<Module> },
 }
 
 /// The processes and tracks of a whole capture.
@@ -202,6 +206,8 @@ pub struct TrackTables {
     pub tracks: Vec<Track>,
     /// The offset from times to nanoseconds of UTC since 1970, where the capture has one.
     pub(crate) utc_offset_ns: Option<i64>,
+    /// The files whose code was sampled, in order of first appearance.
+    pub(crate) modules: Vec<Module>,
 }
 
 /// The kinds and slots of tracks that take the name and the order of their thread.
@@ -403,6 +409,18 @@ impl Registry {
             Metadata::Utc { offset_ns } => {
                 self.tables.utc_offset_ns.get_or_insert(*offset_ns);
             }
+            Metadata::Module { module } => self.add_module(module),
+        }
+    }
+
+    /// Adds a module, or what another file of the trace says of it. Those beyond the last one are left out: frames
+    /// without a module keep their addresses.
+    fn add_module(&mut self, module: &Module) {
+        let modules = &mut self.tables.modules;
+        if let Some(known) = modules.iter_mut().find(|known| known.category == module.category) {
+            known.merge(module);
+        } else if modules.len() < MODULES_MAX {
+            modules.push(module.clone());
         }
     }
 

@@ -19,6 +19,29 @@ pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::
     file.read_exact_at(buffer, offset)
 }
 
+/// Opens a file for reading, and waits for nobody: not for the writer of a pipe, nor for a device. Follows no link at the
+/// end of the path. Fails with the error of the system.
+pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+/// Whether a file is on a disk of this machine, as far as the system says: others may not answer.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_local(file: &File) -> bool {
+    /// NFS, SMB in three versions, AFS, Ceph, Coda, 9P.
+    const OF_NETWORKS: [u64; 8] =
+        [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6b41_4653, 0x00c3_6400, 0x7375_7245, 0x0102_1997];
+    let system = rustix::fs::fstatfs(file).map(|system| u64::try_from(system.f_type).unwrap_or_default() & 0xffff_ffff);
+    system.is_ok_and(|system| !OF_NETWORKS.contains(&system))
+}
+
+/// Whether a file is on a disk of this machine: the system is not asked here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_local(_file: &File) -> bool {
+    true
+}
+
 /// Writes all of `bytes` at `offset`. Fails with the error of the system, such as a full disk.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)

@@ -31,6 +31,16 @@ pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64)
     Ok(())
 }
 
+/// Opens a file for reading. Fails with the error of the system.
+pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Whether a file is on a disk of this machine: the system is not asked here.
+pub(crate) fn is_local(_file: &File) -> bool {
+    true
+}
+
 /// Writes all of `bytes` at `offset`. Fails with the error of the system, such as a full disk.
 pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {

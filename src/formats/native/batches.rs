@@ -37,6 +37,7 @@ pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
 /// Names and orders of processes and threads, in the form that a stream reports.
 fn described(tables: &TrackTables) -> Vec<Metadata> {
     let mut metadata: Vec<_> = tables.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }).into_iter().collect();
+    metadata.extend(tables.modules.iter().map(|module| Metadata::Module { module: Box::new(module.clone()) }));
     for process in &tables.processes {
         let pid = || process.pid.clone();
         if !process.name.is_empty() {

@@ -16,7 +16,7 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
-use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, SourcePos, StackIdx, Stacks};
+use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Module, SourcePos, StackIdx, Stacks};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Longspan trace",
@@ -77,6 +77,10 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
             }
             Some(ChunkKind::Utc) => match file.patch::<i64>(&entry) {
                 Some(offset_ns) => tables.tracks.utc_offset_ns = Some(offset_ns),
+                None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
+            },
+            Some(ChunkKind::Modules) => match file.patch::<Vec<Module>>(&entry) {
+                Some(modules) => tables.tracks.modules = modules,
                 None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
             },
             Some(ChunkKind::Store) => parts.push(entry),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{
-    Id, Losses, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+    Id, Losses, Module, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };
 
 /// The most rows that may be missing before a patch: far above what one patch holds, far below what memory does.
@@ -43,6 +43,12 @@ impl TablesWritten {
     #[must_use]
     pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
         self.tracks.utc_offset_ns
+    }
+
+    /// The modules that were written.
+    #[must_use]
+    pub(crate) fn modules(&self) -> &[Module] {
+        &self.tracks.modules
     }
 
     /// The patches that extend the tables written so far to these. Counts their rows as written.
@@ -198,7 +204,7 @@ mod tests {
     }
 
     fn tables(tracks: &[Track]) -> TrackTables {
-        TrackTables { processes: vec![Process::default()], tracks: tracks.to_vec(), utc_offset_ns: None }
+        TrackTables { processes: vec![Process::default()], tracks: tracks.to_vec(), ..TrackTables::default() }
     }
 
     fn read(patches: impl IntoIterator<Item = TablesPatch>) -> (Names, TrackTables, Losses) {

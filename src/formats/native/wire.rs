@@ -129,10 +129,13 @@ pub enum ChunkKind {
     Utc,
     /// A part of the store that a reader would make of the capture: see [`crate::formats::StoreParts`].
     Store,
+    /// The modules whose code was sampled, all that are known so far: rows of [`crate::model::Module`], as postcard.
+    Modules,
 }
 
 impl ChunkKind {
-    const ALL: [Self; 6] = [Self::Events, Self::Tables, Self::Directory, Self::Stacks, Self::Utc, Self::Store];
+    const ALL: [Self; 7] =
+        [Self::Events, Self::Tables, Self::Directory, Self::Stacks, Self::Utc, Self::Store, Self::Modules];
 
     /// The byte that encodes the kind in a header.
     #[must_use]
@@ -144,6 +147,7 @@ impl ChunkKind {
             Self::Stacks => 4,
             Self::Utc => 5,
             Self::Store => 6,
+            Self::Modules => 7,
         }
     }
 }

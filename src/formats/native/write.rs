@@ -104,6 +104,9 @@ impl<W: Write> NativeWriter<W> {
         if let Some(offset_ns) = tracks.utc_offset_ns.filter(|_| self.tables.utc_offset_ns() != tracks.utc_offset_ns) {
             self.write_postcard(ChunkKind::Utc, &offset_ns)?;
         }
+        if !tracks.modules.is_empty() && self.tables.modules() != tracks.modules {
+            self.write_postcard(ChunkKind::Modules, &tracks.modules)?;
+        }
         let patches = self.tables.advance(names, tracks);
         patches.iter().try_for_each(|patch| self.write_postcard(ChunkKind::Tables, patch))
     }

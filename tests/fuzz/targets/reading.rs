@@ -218,6 +218,7 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
         Metadata::ThreadSortIndex { pid, tid, .. } => format!("thread order {pid:?} {tid:?}"),
         Metadata::TrackSortIndex { key, .. } => format!("track order {key:?}"),
         Metadata::Utc { .. } => "utc".to_owned(),
+        Metadata::Module { module } => format!("module {module:?}"),
     };
     metadata.iter().map(|said| (of(said), said)).collect()
 }

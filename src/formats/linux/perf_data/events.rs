@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::counts::Counters;
 use super::header::PerfHeader;
 use super::maps::Maps;
+use super::modules::MappedFile;
 use super::rounds::{PerfRecord, lost};
 use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
 use rustc_hash::FxHashMap;
@@ -14,10 +15,15 @@ use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
+use crate::model::{
+    BuildId, Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
+};
 
 /// The flag of a record that the kernel has given a function up.
 const FUNCTION_GONE: u32 = 1;
+
+/// The flag of a mapping that has the build-id of its file.
+const HAS_BUILD_ID: u16 = 1 << 14;
 
 /// The flag of a record that a thread's name came with a new program.
 const EXEC: u16 = 1 << 13;
@@ -44,6 +50,8 @@ impl PerfEventBuilder {
     /// The end of the capture.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, SourcePos::Offset(0));
+        let modules = std::mem::take(&mut self.maps.modules).into_used();
+        batch.batch.metadata.extend(modules.map(|module| Metadata::Module { module: Box::new(module) }));
     }
 
     pub(super) fn add_record(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
@@ -53,9 +61,7 @@ impl PerfEventBuilder {
                 let attr = header.attr(record.body);
                 attr.and_then(|attr| self.sample(header, attr, record, place, batch))
             }
-            kind::MMAP => self.map(record.body, 0, place, batch),
-            // Device, inode, generation, protection and flags come between.
-            kind::MMAP2 => self.map(record.body, 32, place, batch),
+            kind::MMAP | kind::MMAP2 => self.map(record, place, batch),
             kind::COMM => self.name(record, place, batch),
             kind::FORK => self.fork(record.body, place, batch),
             kind::KSYMBOL => self.function(record.body, place, batch),
@@ -71,12 +77,33 @@ impl PerfEventBuilder {
         }
     }
 
-    fn map(&mut self, body: &[u8], between: usize, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = PerfBytes(body);
+    /// Reads entries of the list of build-ids. `None` where they are damaged.
+    pub(super) fn list_build_ids(&mut self, bytes: &[u8]) -> Option<()> {
+        self.maps.modules.list(bytes)
+    }
+
+    /// Reads one entry of the list of build-ids without its header. `None` if it is damaged.
+    pub(super) fn list_build_id(&mut self, misc: u16, body: &[u8]) -> Option<()> {
+        self.maps.modules.list_one(misc, body)
+    }
+
+    fn map(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = PerfBytes(record.body);
         let (pid, _tid) = (front.i32()?, front.i32()?);
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
-        front.bytes(between)?;
-        if !self.maps.add(pid.into(), start, len, offset, front.text()) {
+        let (mut build_id, mut inode) = (None, None);
+        if record.kind == kind::MMAP2 {
+            // Device, inode and generation, or the build-id with its length before it; then protection and flags.
+            let identity = front.bytes(24)?;
+            front.bytes(8)?;
+            if record.misc & HAS_BUILD_ID != 0 {
+                build_id = BuildId::from_field(&identity[4..], Some(identity[0].into()));
+            } else {
+                inode = PerfBytes(&identity[8..]).u64().filter(|&inode| inode != 0);
+            }
+        }
+        let file = MappedFile { path: front.text(), build_id, inode };
+        if !self.maps.add(pid.into(), start, len, offset, &file) {
             batch.lose(Loss::OverLimit, place);
         }
         Some(())
@@ -157,7 +184,8 @@ impl PerfEventBuilder {
         }
         let mut stack = StackIdx::EMPTY;
         for address in sample.addresses().rev() {
-            let name = batch.name(self.maps.name(sample.pid, address).as_bytes(), None, place);
+            let frame = self.maps.frame(sample.pid, address);
+            let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), place);
             stack = batch.batch.stacks.intern(stack, name);
         }
         let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));

@@ -14,6 +14,9 @@ pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
 /// The number of the feature that describes tracepoints.
 const TRACING_DATA: u64 = 1;
 
+/// The number of the feature that lists build-ids.
+const BUILD_ID: u64 = 2;
+
 /// The number of the feature that names the kind of machine.
 pub(super) const ARCH: u64 = 6;
 
@@ -37,6 +40,8 @@ pub(super) struct PerfHeader {
     pub(super) tracepoints: Tracepoints,
     /// The kind of machine, as `uname` names it; empty if unknown.
     pub(super) machine: String,
+    /// The list of build-ids; empty through a pipe, where each is a record.
+    pub(super) build_ids: Vec<u8>,
     /// `None` through a pipe: up to the end.
     pub(super) data_bytes: Option<u64>,
 }
@@ -90,6 +95,9 @@ impl PerfHeader {
         let sections_at = data_at.saturating_add(data_bytes);
         if let Some(bytes) = section(&path, sections_at, &head, TRACING_DATA, context)? {
             header.describe_tracepoints(&bytes);
+        }
+        if let Some(bytes) = section(&path, sections_at, &head, BUILD_ID, context)? {
+            header.build_ids = bytes;
         }
         if let Some(bytes) = section(&path, sections_at, &head, ARCH, context)? {
             header.take_machine(&bytes);

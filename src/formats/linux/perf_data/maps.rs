@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::modules::{KERNEL, MapModules, MappedFile};
+use crate::model::ModuleKind;
+
 /// The mappings of all processes at once; real captures have some thousand.
 const MAPS_MAX: usize = 1 << 20;
-
-/// The process id that mappings of the kernel have here.
-pub(super) const KERNEL: i64 = -1;
 
 /// The process id of functions that the kernel generates at run time, such as BPF programs.
 const KERNEL_FUNCTIONS: i64 = -2;
@@ -19,27 +19,39 @@ const KERNEL_FUNCTIONS: i64 = -2;
 pub(super) struct Maps {
     of: FxHashMap<i64, BTreeMap<u64, CodeMap>>,
     count: usize,
+    pub(super) modules: MapModules,
+}
+
+/// How a frame is shown: its text, and the category of its module.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FrameText {
+    pub(super) text: String,
+    pub(super) category: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone)]
 struct CodeMap {
     end: u64,
     offset: u64,
-    file: Arc<str>,
+    code: Code,
+}
+
+#[derive(Debug, Clone)]
+enum Code {
+    /// Of a file, by its row in the modules.
+    File(usize),
+    /// One function.
+    Function(Arc<str>),
 }
 
 impl Maps {
     /// Maps a file. `false` if there are too many mappings.
-    pub(super) fn add(&mut self, pid: i64, start: u64, len: u64, offset: u64, file: &[u8]) -> bool {
+    pub(super) fn add(&mut self, pid: i64, start: u64, len: u64, offset: u64, file: &MappedFile<'_>) -> bool {
         if self.count >= MAPS_MAX {
             return false;
         }
-        let file = String::from_utf8_lossy(file);
-        let name = file.rsplit('/').next().unwrap_or_default();
-        // The symbol that identified it may follow the name.
-        let is_kernel = |kernel: &&str| name.starts_with(kernel);
-        let name = ["[kernel.kallsyms]", "[guest.kernel.kallsyms]"].into_iter().find(is_kernel).unwrap_or(name);
-        let map = CodeMap { end: start.saturating_add(len), offset, file: name.into() };
+        let Some(module) = self.modules.row(pid, (start, offset), file) else { return false };
+        let map = CodeMap { end: start.saturating_add(len), offset, code: Code::File(module) };
         self.count += usize::from(self.of.entry(pid).or_default().insert(start, map).is_none());
         true
     }
@@ -49,7 +61,8 @@ impl Maps {
         if self.count >= MAPS_MAX {
             return false;
         }
-        let map = CodeMap { end: start.saturating_add(len), offset: 0, file: String::from_utf8_lossy(name).into() };
+        let code = Code::Function(String::from_utf8_lossy(name).into());
+        let map = CodeMap { end: start.saturating_add(len), offset: 0, code };
         self.count += usize::from(self.of.entry(KERNEL_FUNCTIONS).or_default().insert(start, map).is_none());
         true
     }
@@ -80,23 +93,29 @@ impl Maps {
         }
     }
 
-    /// How an address is shown.
-    pub(super) fn name(&self, pid: i64, address: u64) -> String {
+    /// How an address is shown. Its module counts as used.
+    pub(super) fn frame(&mut self, pid: i64, address: u64) -> FrameText {
         let found = |pid: i64| {
             let (start, map) = self.of.get(&pid)?.range(..=address).next_back()?;
-            (address < map.end).then_some((start, map))
+            (address < map.end).then_some((*start, map))
         };
-        if let Some((_, function)) = found(KERNEL_FUNCTIONS) {
-            return function.file.to_string();
-        }
-        match found(pid).or_else(|| found(KERNEL)) {
-            // The kernel is one file and its address says all; its modules are files of their own.
-            Some((_, map)) if map.file.ends_with("[kernel.kallsyms]") => format!("{}+{address:#x}", map.file),
-            Some((start, map)) => {
-                let offset = (address - start).wrapping_add(map.offset);
-                format!("{}+{offset:#x}", map.file)
+        match found(KERNEL_FUNCTIONS).or_else(|| found(pid)).or_else(|| found(KERNEL)) {
+            Some((_, CodeMap { code: Code::Function(name), .. })) => {
+                FrameText { text: name.to_string(), category: None }
             }
-            None => format!("{address:#x}"),
+            Some((start, &CodeMap { offset, code: Code::File(module), .. })) => {
+                let module = self.modules.used(module);
+                // The kernel is one file and its address says all, as does that of code that has no file. Modules of the
+                // kernel are files of their own.
+                let address = match module.kind {
+                    ModuleKind::Kernel | ModuleKind::Jit(_) => address,
+                    ModuleKind::Unknown if module.is_kernel_of_guest() => address,
+                    _ => (address - start).wrapping_add(offset),
+                };
+                let text = format!("{}+{address:#x}", module.name());
+                FrameText { text, category: Some(Arc::clone(&module.category)) }
+            }
+            None => FrameText { text: format!("{address:#x}"), category: None },
         }
     }
 }
@@ -105,25 +124,35 @@ impl Maps {
 mod tests {
     use super::*;
 
+    fn file(path: &[u8]) -> MappedFile<'_> {
+        MappedFile { path, build_id: None, inode: None }
+    }
+
     #[test]
     fn addresses_are_named_by_the_file_that_is_mapped_there_now() {
         let mut maps = Maps::default();
-        maps.add(KERNEL, 0xffff_0000, 0x1000, 0, b"[kernel.kallsyms]_text");
-        maps.add(7, 0x1000, 0x100, 0x40, b"/usr/lib/libc.so.6");
-        assert_eq!(maps.name(7, 0x1010), "libc.so.6+0x50");
-        assert_eq!(maps.name(7, 0x1100), "0x1100");
-        assert_eq!(maps.name(7, 0xffff_0008), "[kernel.kallsyms]+0xffff0008");
-        maps.add(KERNEL, 0xffff_8000, 0x1000, 0, b"/lib/modules/6.1/kernel/fs/ext4.ko");
-        assert_eq!(maps.name(7, 0xffff_8010), "ext4.ko+0x10");
+        let frame = |maps: &mut Maps, pid, address| maps.frame(pid, address).text;
+        maps.add(KERNEL, 0xffff_0000, 0x1000, 0, &file(b"[kernel.kallsyms]_text"));
+        maps.add(7, 0x1000, 0x100, 0x40, &file(b"/usr/lib/libc.so.6"));
+        assert_eq!(frame(&mut maps, 7, 0x1010), "libc.so.6+0x50");
+        assert_eq!(maps.frame(7, 0x1010).category.as_deref(), Some("/usr/lib/libc.so.6"));
+        assert_eq!(maps.frame(7, 0x1100), FrameText { text: "0x1100".to_owned(), category: None });
+        assert_eq!(frame(&mut maps, 7, 0xffff_0008), "[kernel.kallsyms]+0xffff0008");
+        maps.add(KERNEL, 0xffff_8000, 0x1000, 0, &file(b"/lib/modules/6.1/kernel/fs/ext4.ko"));
+        assert_eq!(frame(&mut maps, 7, 0xffff_8010), "ext4.ko+0x10");
         maps.add_function(0xffff_0100, 0x10, b"bpf_prog_0123_count");
-        assert_eq!(maps.name(7, 0xffff_0108), "bpf_prog_0123_count");
-        assert_eq!(maps.name(7, 0xffff_0110), "[kernel.kallsyms]+0xffff0110");
+        assert_eq!(frame(&mut maps, 7, 0xffff_0108), "bpf_prog_0123_count");
+        assert_eq!(frame(&mut maps, 7, 0xffff_0110), "[kernel.kallsyms]+0xffff0110");
         maps.remove_function(0xffff_0100);
-        assert_eq!(maps.name(7, 0xffff_0108), "[kernel.kallsyms]+0xffff0108");
+        assert_eq!(frame(&mut maps, 7, 0xffff_0108), "[kernel.kallsyms]+0xffff0108");
         maps.fork(7, 8);
         maps.forget(7);
-        assert_eq!((maps.name(7, 0x1010), maps.name(8, 0x1010)), ("0x1010".to_owned(), "libc.so.6+0x50".to_owned()));
-        maps.add(8, 0x1000, 0x100, 0, b"/other");
-        assert_eq!(maps.name(8, 0x1010), "other+0x10");
+        let both = (frame(&mut maps, 7, 0x1010), frame(&mut maps, 8, 0x1010));
+        assert_eq!(both, ("0x1010".to_owned(), "libc.so.6+0x50".to_owned()));
+        maps.add(8, 0x1000, 0x100, 0, &file(b"/other"));
+        assert_eq!(frame(&mut maps, 8, 0x1010), "other+0x10");
+        // Code that a program made has no file: its address says all.
+        maps.add(8, 0x9000, 0x100, 0, &file(b"//anon"));
+        assert_eq!(frame(&mut maps, 8, 0x9010), "perf-8.map+0x9010");
     }
 }

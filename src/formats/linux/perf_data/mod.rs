@@ -8,13 +8,14 @@
 //! makes sense with the files that were mapped at its time.
 //!
 //! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints, `maps` the
-//! files of addresses. `rounds` sorts records, `events` makes events, `read` goes through the capture.
+//! files of addresses, `modules` what identifies them. `rounds` sorts records, `events` makes events, `read` goes through the capture.
 
 mod counts;
 mod events;
 mod fields;
 mod header;
 mod maps;
+mod modules;
 pub(crate) mod read;
 mod rounds;
 mod wire;

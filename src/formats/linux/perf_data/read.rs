@@ -75,6 +75,8 @@ impl StreamReader for PerfData {
         if was_killed {
             parser.batch.lose(Loss::Truncated, SourcePos::Offset(input.offset()));
         }
+        // A damaged list has build-ids up to the damage; frames keep their addresses without.
+        let _ = parser.builder.list_build_ids(&std::mem::take(&mut parser.header.build_ids));
         parser.records(&mut input, end)?;
         parser.release(true)?;
         parser.builder.finish(&mut parser.batch);
@@ -180,6 +182,11 @@ impl PerfParser<'_> {
                         self.batch.lose(Loss::BadRecord, place);
                     }
                     _ => {}
+                }
+            }
+            kind::BUILD_ID => {
+                if self.builder.list_build_id(misc, body).is_none() {
+                    self.batch.lose(Loss::BadRecord, place);
                 }
             }
             // Both say how many bytes follow that are no records.

@@ -24,6 +24,7 @@ pub(super) mod kind {
     pub(in super::super) const KSYMBOL: u32 = 17;
     pub(in super::super) const ATTR: u32 = 64;
     pub(in super::super) const TRACING_DATA: u32 = 66;
+    pub(in super::super) const BUILD_ID: u32 = 67;
     pub(in super::super) const FINISHED_ROUND: u32 = 68;
     pub(in super::super) const AUXTRACE: u32 = 71;
     pub(in super::super) const FEATURE: u32 = 80;
