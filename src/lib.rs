@@ -20,6 +20,7 @@ mod query;
 mod render;
 mod scene;
 mod store;
+mod symbols;
 mod synth;
 mod tiles;
 #[cfg(feature = "window")]

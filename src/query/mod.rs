@@ -18,6 +18,7 @@ pub(crate) mod longest;
 pub(crate) mod matcher;
 mod name_set;
 pub(crate) mod over_time;
+pub(crate) mod overlay;
 pub(crate) mod pick;
 pub(crate) mod pixels;
 pub(crate) mod row_filter;

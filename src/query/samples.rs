@@ -171,7 +171,7 @@ impl SampleHistogram {
         let mut path: Vec<(StrIdx, NameIdx)> = Vec::new();
         for (stack, sum) in self.stacks(event) {
             path.clear();
-            path.extend(snapshot.stacks().frames(stack).map(|name| (snapshot.names().text_index(name), name)));
+            path.extend(snapshot.frames(stack).map(|name| (snapshot.names().text_index(name), name)));
             if path.is_empty() {
                 // Shown as a function without a name.
                 path.push((snapshot.names().text_index(NameIdx::EMPTY), NameIdx::EMPTY));

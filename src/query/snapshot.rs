@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{Id, Losses, Names, Stacks, Track, TrackIdx, TrackKind, TrackTables};
+use crate::model::{Id, Losses, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
+use super::overlay::NameOverlay;
 
 /// A store that can be asked from any thread. Clones are cheap and see the same.
 #[derive(Debug, Clone)]
@@ -17,15 +18,30 @@ pub struct Snapshot(Arc<SnapshotParts>);
 #[derive(Debug)]
 struct SnapshotParts {
     store: Arc<Store>,
-    display_order: Vec<TrackIdx>,
+    display_order: Arc<Vec<TrackIdx>>,
+    /// Names that were looked up, instead of those of the store.
+    overlay: Option<Arc<NameOverlay>>,
 }
 
 impl Snapshot {
     /// A view of a store.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
-        let display_order = display_order(&store);
-        Self(Arc::new(SnapshotParts { store, display_order }))
+        let display_order = Arc::new(display_order(&store));
+        Self(Arc::new(SnapshotParts { store, display_order, overlay: None }))
+    }
+
+    /// The same with names that were looked up, or with none.
+    #[must_use]
+    pub(crate) fn with_overlay(&self, overlay: Option<Arc<NameOverlay>>) -> Self {
+        let (store, display_order) = (Arc::clone(&self.0.store), Arc::clone(&self.0.display_order));
+        Self(Arc::new(SnapshotParts { store, display_order, overlay }))
+    }
+
+    /// Names that were looked up, if any were.
+    #[must_use]
+    pub(crate) fn overlay(&self) -> Option<&NameOverlay> {
+        self.0.overlay.as_deref()
     }
 
     /// The store that the snapshot reads.
@@ -55,16 +71,39 @@ impl Snapshot {
         &self.tracks().tracks[track.index()]
     }
 
-    /// Names and categories of all rows.
+    /// Names and categories of all rows, with the names that were looked up.
     #[must_use]
     pub fn names(&self) -> &Names {
+        self.overlay().map_or(self.raw_names(), |overlay| &overlay.names)
+    }
+
+    /// Names and categories of all rows as the store has them.
+    #[must_use]
+    pub(crate) fn raw_names(&self) -> &Names {
         &self.store().meta().names
     }
 
-    /// Call stacks of all samples.
+    /// Call stacks of all samples as the store has them: with addresses for frames whose names are looked up.
+    #[must_use]
+    pub(crate) fn raw_stacks(&self) -> &Stacks {
+        &self.store().meta().stacks
+    }
+
+    /// Call stacks with the names that were looked up; [`Self::stack`] has those of the store.
     #[must_use]
     pub fn stacks(&self) -> &Stacks {
-        &self.store().meta().stacks
+        self.overlay().map_or(self.raw_stacks(), |overlay| &overlay.stacks)
+    }
+
+    /// A stack of the store, as a row of [`Self::stacks`].
+    #[must_use]
+    pub(crate) fn stack(&self, stack: StackIdx) -> StackIdx {
+        self.overlay().map_or(stack, |overlay| overlay.stack(stack))
+    }
+
+    /// The frames of a stack of the store, innermost first, with the names that were looked up.
+    pub(crate) fn frames(&self, stack: StackIdx) -> impl Iterator<Item = NameIdx> + '_ {
+        self.stacks().frames(self.stack(stack))
     }
 
     /// The losses of the load.

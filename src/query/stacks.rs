@@ -226,7 +226,7 @@ pub(crate) fn from_histogram(snapshot: &Snapshot, histogram: &SampleHistogram, e
     stacks.sort_unstable_by_key(|&(stack, _)| stack);
     let mut tree = CallTree::default();
     for (stack, sum) in stacks {
-        let mut names: Vec<NameIdx> = snapshot.stacks().frames(stack).collect();
+        let mut names: Vec<NameIdx> = snapshot.frames(stack).collect();
         names.reverse();
         tree.add(names, sum.weight, sum.samples);
     }

@@ -1,10 +1,9 @@
 //! The command line that gives the same as a panel, quoted for a shell. Refuses a scope whose tracks no option names.
 
-use std::path::Path;
-
 use regex::Regex;
 
 use super::questions::SelectedScope;
+use crate::base::shell::{quoted, quoted_path};
 use crate::model::{Id, Sources, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::scope::TrackChoice;
@@ -112,42 +111,10 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
     })
 }
 
-/// A word as a POSIX shell takes it for one, whatever is in it.
-#[must_use]
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// The path from the root, which no option can be taken for.
-fn quoted_path(path: &Path) -> String {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    path.to_str().map_or_else(|| quoted_bytes(&path), quoted)
-}
-
-/// A path that is no Unicode: each byte as the shell's `$'...'` has it.
-#[cfg(unix)]
-fn quoted_bytes(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = path.as_os_str().as_bytes().iter();
-    let escapes = bytes.map(|byte| match byte {
-        b'\\' | b'\'' => format!("\\{}", char::from(*byte)),
-        b' '..=b'~' => char::from(*byte).to_string(),
-        _ => format!("\\{byte:03o}"),
-    });
-    format!("$'{}'", escapes.collect::<String>())
-}
-
-#[cfg(not(unix))]
-fn quoted_bytes(path: &Path) -> String {
-    quoted(&path.to_string_lossy())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

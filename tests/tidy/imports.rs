@@ -10,32 +10,33 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("store", &["base", "model"]),
     ("ingest", &["base", "model", "formats", "store"]),
     ("query", &["base", "model", "store"]),
-    ("export", &["base", "model", "formats", "store", "query"]),
+    ("symbols", &["base", "model", "query"]),
+    ("export", &["base", "model", "formats", "store", "query", "symbols"]),
     ("synth", &["base", "model", "formats"]),
     ("scene", &["base", "model", "store", "query"]),
     ("tiles", &["base", "model", "store", "query", "scene"]),
     ("frame", &["base", "model", "store", "query", "scene", "tiles"]),
     ("render", &["base", "scene"]),
-    ("ui", &["base", "model", "store", "query", "export", "scene", "tiles", "frame", "render"]),
+    ("ui", &["base", "model", "store", "query", "symbols", "export", "scene", "tiles", "frame", "render"]),
     (
         "app",
         &[
-            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "tiles", "frame",
-            "render", "ui",
+            "base", "model", "formats", "store", "ingest", "query", "symbols", "export", "synth", "scene", "tiles",
+            "frame", "render", "ui",
         ],
     ),
     (
         "cli",
         &[
-            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "tiles", "frame",
-            "render", "ui", "app",
+            "base", "model", "formats", "store", "ingest", "query", "symbols", "export", "synth", "scene", "tiles",
+            "frame", "render", "ui", "app",
         ],
     ),
     (
         "facade",
         &[
-            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "tiles", "frame",
-            "render", "ui", "app", "cli",
+            "base", "model", "formats", "store", "ingest", "query", "symbols", "export", "synth", "scene", "tiles",
+            "frame", "render", "ui", "app", "cli",
         ],
     ),
     ("main", &["run"]),
@@ -57,6 +58,10 @@ pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/"]),
     ("signal_hook", &["src/base/"]),
     ("libc", &["src/base/mapped.rs"]),
+    ("gimli", &["src/symbols/"]),
+    ("addr2line", &["src/symbols/"]),
+    ("cpp_demangle", &["src/symbols/"]),
+    ("rustc_demangle", &["src/symbols/"]),
 ];
 
 /// The top-level module that a file below `src` belongs to.

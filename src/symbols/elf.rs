@@ -1,0 +1,277 @@
+//! The tables of ELF files of little-endian machines: sections, segments, symbols, build-id. Reads what is asked for and
+//! nothing else, by position. Refuses tables beyond the end of the file; text that is no UTF-8 has marks in its place.
+
+use std::io::Read as _;
+
+use super::file::InputFile;
+use crate::model::BuildId;
+
+/// Sections of a file; `-ffunction-sections` makes some hundred thousand in objects, which nobody samples.
+const SECTIONS_MAX: u64 = 1 << 16;
+
+/// Segments of a file; real ones have some ten.
+const SEGMENTS_MAX: u64 = 1024;
+
+/// The bytes of notes that are searched for a build-id.
+const NOTES_BYTES_MAX: u64 = 64 << 10;
+
+const NOTE_SECTION: u32 = 7;
+const NOBITS: u32 = 8;
+const COMPRESSED: u64 = 1 << 11;
+const EXECUTABLE_SECTION: u64 = 4;
+/// Sections of symbols: all, and those for linking.
+pub(super) const SYMBOLS: u32 = 2;
+pub(super) const DYNAMIC_SYMBOLS: u32 = 11;
+const LOAD_SEGMENT: u32 = 1;
+const NOTE_SEGMENT: u32 = 4;
+const EXECUTABLE_SEGMENT: u32 = 1;
+const BUILD_ID_NOTE: u32 = 3;
+const ZLIB: u32 = 1;
+const ZSTD: u32 = 2;
+
+/// The type of a file that is not linked: a module of the kernel.
+const RELOCATABLE: u16 = 1;
+
+/// A file with its tables.
+#[derive(Debug)]
+pub(super) struct ElfFile {
+    pub(super) file: InputFile,
+    is_64: bool,
+    kind: u16,
+    sections: Vec<ElfSection>,
+    names: Vec<u8>,
+    segments: Vec<Segment>,
+}
+
+/// A row of the table of sections.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ElfSection {
+    name: u32,
+    pub(super) kind: u32,
+    flags: u64,
+    offset: u64,
+    bytes: u64,
+    pub(super) link: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    kind: u32,
+    flags: u32,
+    offset: u64,
+    address: u64,
+    file_bytes: u64,
+    memory_bytes: u64,
+}
+
+/// Reads numbers from front to back, those of the size of an address as the file has them.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
+    bytes: &'a [u8],
+    is_64: bool,
+}
+
+impl Fields<'_> {
+    fn u16(&mut self) -> Option<u16> {
+        let (number, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(u16::from_le_bytes(*number))
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        let (number, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(u32::from_le_bytes(*number))
+    }
+
+    fn word(&mut self) -> Option<u64> {
+        if !self.is_64 {
+            return self.u32().map(u64::from);
+        }
+        let (number, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(u64::from_le_bytes(*number))
+    }
+}
+
+impl ElfFile {
+    /// Reads the tables of a file; `None` if it is no ELF file of a little-endian machine, or its tables are damaged.
+    pub(super) fn read(file: InputFile) -> Option<Self> {
+        let head = file.read(0, file.bytes.min(64), 64)?;
+        let is_64 = match head.get(..6)? {
+            [0x7f, b'E', b'L', b'F', 1, 1] => false,
+            [0x7f, b'E', b'L', b'F', 2, 1] => true,
+            _ => return None,
+        };
+        let mut fields = Fields { bytes: head.get(16..)?, is_64 };
+        let (kind, _machine, _version, _entry) = (fields.u16()?, fields.u16()?, fields.u32()?, fields.word()?);
+        let (segments_at, sections_at, _flags) = (fields.word()?, fields.word()?, fields.u32()?);
+        let (_own_bytes, segment_bytes, segment_count) = (fields.u16()?, fields.u16()?, fields.u16()?);
+        let (section_bytes, section_count, names_row) = (fields.u16()?, fields.u16()?, fields.u16()?);
+        let mut elf = Self { file, is_64, kind, sections: Vec::new(), names: Vec::new(), segments: Vec::new() };
+        elf.segments = elf.read_segments(segments_at, segment_bytes.into(), segment_count.into()).unwrap_or_default();
+        elf.sections = elf.read_sections(sections_at, section_bytes.into(), section_count.into()).unwrap_or_default();
+        // The row of the names does not fit where there are very many sections: the first row then has it.
+        let names_row = match (names_row, elf.sections.first()) {
+            (0xffff, Some(first)) => first.link as usize,
+            (row, _) => usize::from(row),
+        };
+        if let Some(names) = elf.sections.get(names_row).copied() {
+            elf.names = elf.bytes_of(&names, 16 << 20).unwrap_or_default();
+        }
+        Some(elf)
+    }
+
+    fn read_segments(&self, at: u64, row_bytes: u64, count: u64) -> Option<Vec<Segment>> {
+        let is_64 = self.is_64;
+        let table = self.file.read(at, count.min(SEGMENTS_MAX) * row_bytes, u64::MAX)?;
+        let rows = table.chunks_exact(usize::try_from(row_bytes).ok().filter(|&bytes| bytes > 0)?);
+        let segment = |row| {
+            let mut fields = Fields { bytes: row, is_64 };
+            let kind = fields.u32()?;
+            let early_flags = if is_64 { fields.u32()? } else { 0 };
+            let (offset, address, _physical) = (fields.word()?, fields.word()?, fields.word()?);
+            let (file_bytes, memory_bytes) = (fields.word()?, fields.word()?);
+            let flags = if is_64 { early_flags } else { fields.u32()? };
+            Some(Segment { kind, flags, offset, address, file_bytes, memory_bytes })
+        };
+        rows.map(segment).collect()
+    }
+
+    fn read_sections(&self, at: u64, row_bytes: u64, count: u64) -> Option<Vec<ElfSection>> {
+        let is_64 = self.is_64;
+        let section = |row: &[u8]| {
+            let mut fields = Fields { bytes: row, is_64 };
+            let (name, kind, flags, _address) = (fields.u32()?, fields.u32()?, fields.word()?, fields.word()?);
+            let (offset, bytes, link) = (fields.word()?, fields.word()?, fields.u32()?);
+            Some(ElfSection { name, kind, flags, offset, bytes, link })
+        };
+        // A count that does not fit is the size of the first row.
+        let count = if count == 0 && at != 0 { section(&self.file.read(at, row_bytes, 1024)?)?.bytes } else { count };
+        let table = self.file.read(at, count.min(SECTIONS_MAX).checked_mul(row_bytes)?, u64::MAX)?;
+        table.chunks_exact(usize::try_from(row_bytes).ok().filter(|&bytes| bytes > 0)?).map(section).collect()
+    }
+
+    /// Whether its bytes are those that were loaded and run: debug files lack them, and files that are not linked are
+    /// loaded piece by piece.
+    pub(super) fn has_code(&self) -> bool {
+        let is_code = |segment: &Segment| {
+            segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0 && segment.file_bytes > 0
+        };
+        self.kind != RELOCATABLE && self.segments.iter().any(is_code)
+    }
+
+    pub(super) fn has_symbols(&self) -> bool {
+        self.sections_of(SYMBOLS).next().is_some()
+    }
+
+    pub(super) fn has_dynamic_symbols(&self) -> bool {
+        self.sections_of(DYNAMIC_SYMBOLS).next().is_some()
+    }
+
+    /// The size of an address in bytes.
+    pub(super) fn address_bytes(&self) -> u8 {
+        if self.is_64 { 8 } else { 4 }
+    }
+
+    pub(super) fn section(&self, row: u32) -> Option<&ElfSection> {
+        self.sections.get(row as usize)
+    }
+
+    /// The rows of sections of a type.
+    pub(super) fn sections_of(&self, kind: u32) -> impl Iterator<Item = &ElfSection> {
+        self.sections.iter().filter(move |section| section.kind == kind)
+    }
+
+    /// Whether a section holds code.
+    pub(super) fn is_code(&self, row: u16) -> bool {
+        self.section(row.into()).is_some_and(|section| section.flags & EXECUTABLE_SECTION != 0)
+    }
+
+    /// The section of a name that has bytes in the file.
+    pub(super) fn named(&self, name: &str) -> Option<&ElfSection> {
+        let is_named = |section: &&ElfSection| {
+            let own = self.names.get(section.name as usize..).and_then(|rest| rest.get(..=name.len()));
+            own.is_some_and(|own| own.strip_prefix(name.as_bytes()) == Some(&[0])) && section.kind != NOBITS
+        };
+        self.sections.iter().find(is_named)
+    }
+
+    /// The bytes of a section, unpacked; `None` if they are more than `max`, or damaged.
+    pub(super) fn bytes_of(&self, section: &ElfSection, max: u64) -> Option<Vec<u8>> {
+        if section.kind == NOBITS {
+            return None;
+        }
+        let stored = self.file.read(section.offset, section.bytes, max)?;
+        if section.flags & COMPRESSED == 0 {
+            return Some(stored);
+        }
+        let mut fields = Fields { bytes: &stored, is_64: self.is_64 };
+        let method = fields.u32()?;
+        if self.is_64 {
+            fields.u32()?;
+        }
+        let (bytes, _alignment) = (fields.word()?, fields.word()?);
+        unpack(method, fields.bytes, bytes, max)
+    }
+
+    /// The identity that the linker gave the file.
+    pub(super) fn build_id(&self) -> Option<BuildId> {
+        let sections = self.sections_of(NOTE_SECTION).map(|section| (section.offset, section.bytes));
+        let segments = self.segments.iter().filter(|segment| segment.kind == NOTE_SEGMENT);
+        let all = sections.chain(segments.map(|segment| (segment.offset, segment.file_bytes)));
+        let mut notes = all.filter_map(|(offset, bytes)| self.file.read(offset, bytes, NOTES_BYTES_MAX));
+        notes.find_map(|notes| build_id_in(&notes))
+    }
+
+    /// The address for which the file was linked of the byte at an offset in it. Debug files have lost the offsets, and
+    /// get `None`.
+    pub(super) fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        let loaded = |segment: &&Segment| {
+            segment.kind == LOAD_SEGMENT
+                && offset.checked_sub(segment.offset).is_some_and(|within| within < segment.file_bytes)
+        };
+        let is_code = |segment: &&Segment| segment.flags & EXECUTABLE_SEGMENT != 0;
+        let code = self.segments.iter().filter(is_code).find(loaded).or_else(|| self.segments.iter().find(loaded))?;
+        code.address.checked_add(offset - code.offset)
+    }
+
+    /// The same for a debug file that stands alone. Linkers usually leave an offset equal to its address; `None` where
+    /// no code is there.
+    pub(super) fn address_of_lost_offset(&self, offset: u64) -> Option<u64> {
+        let holds = |segment: &Segment| {
+            let is_code = segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0;
+            is_code && offset.checked_sub(segment.address).is_some_and(|within| within < segment.memory_bytes)
+        };
+        self.segments.iter().any(holds).then_some(offset)
+    }
+}
+
+/// The build-id among notes: the length of a name, that of the content, a type, and both, at multiples of 4.
+pub(super) fn build_id_in(notes: &[u8]) -> Option<BuildId> {
+    let mut fields = Fields { bytes: notes, is_64: false };
+    loop {
+        let (name_bytes, bytes, kind) = (fields.u32()? as usize, fields.u32()? as usize, fields.u32()?);
+        let (name, rest) = fields.bytes.split_at_checked(name_bytes.checked_next_multiple_of(4)?)?;
+        let content = rest.get(..bytes)?;
+        if kind == BUILD_ID_NOTE && name.starts_with(b"GNU\0") {
+            return BuildId::new(content);
+        }
+        fields.bytes = rest.get(bytes.checked_next_multiple_of(4)?..)?;
+    }
+}
+
+/// Unpacks a section of `bytes`.
+pub(super) fn unpack(method: u32, packed: &[u8], bytes: u64, max: u64) -> Option<Vec<u8>> {
+    // Compression is at most a thousandfold for zlib; zstd of a constant is more, and no debug information.
+    if bytes > max || bytes / 2048 > packed.len() as u64 {
+        return None;
+    }
+    let mut unpacked = Vec::with_capacity(usize::try_from(bytes).ok()?);
+    let read = match method {
+        ZLIB => flate2::read::ZlibDecoder::new(packed).take(bytes).read_to_end(&mut unpacked),
+        ZSTD => zstd::stream::read::Decoder::new(packed).ok()?.take(bytes).read_to_end(&mut unpacked),
+        _ => return None,
+    };
+    (read.ok()? as u64 == bytes).then_some(unpacked)
+}

@@ -1,0 +1,193 @@
+//! Opens files that a capture or a folder names: regular ones on a local disk, below one of the roots. Refuses pipes,
+//! devices, links that lead out of the roots, and file systems of other machines, which might not answer.
+
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::base::files;
+
+/// A debug file of a browser has 4 GiB; nothing has 64.
+const FILE_BYTES_MAX: u64 = 64 << 30;
+
+/// A file that was opened for reading by position.
+#[derive(Debug)]
+pub(crate) struct InputFile {
+    content: Content,
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Debug)]
+enum Content {
+    File(File),
+    Bytes(Vec<u8>),
+}
+
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    #[error("no such file")]
+    Missing,
+    #[error("outside the folders that are searched")]
+    OutsideRoots,
+    #[error("not a file on a local disk")]
+    NotRegular,
+    #[error("{bytes} bytes, and at most {FILE_BYTES_MAX} are read")]
+    TooLarge { bytes: u64 },
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// The folders below which files may be opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Roots {
+    /// As they are given, and as they are without links.
+    folders: Vec<PathBuf>,
+}
+
+impl Roots {
+    /// Adds a folder, if it is one. The root of the file system is none: everything is below it.
+    pub(crate) fn add(&mut self, folder: &Path) {
+        let is_folder = folder.is_absolute() && folder.components().nth(1).is_some();
+        if !is_folder {
+            return;
+        }
+        for folder in [Some(folder.to_path_buf()), folder.canonicalize().ok()].into_iter().flatten() {
+            if folder.components().nth(1).is_some() && !self.folders.contains(&folder) {
+                self.folders.push(folder);
+            }
+        }
+    }
+
+    /// Whether a path without `..` is below one of the folders, by its letters: asks no file system, since the path may
+    /// be one that another machine serves.
+    fn holds(&self, path: &Path) -> bool {
+        let is_plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+        is_plain && self.folders.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// Opens a file below the roots, whose links all lead below them.
+    pub(crate) fn open(&self, path: &Path) -> Result<InputFile, OpenError> {
+        if !self.holds(path) {
+            return Err(OpenError::OutsideRoots);
+        }
+        let missing = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => OpenError::Missing,
+            _ => error.into(),
+        };
+        let target = path.canonicalize().map_err(missing)?;
+        if !self.holds(&target) {
+            return Err(OpenError::OutsideRoots);
+        }
+        let file = files::open_without_waiting(&target).map_err(missing)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || !files::is_local(&file) {
+            return Err(OpenError::NotRegular);
+        }
+        let bytes = metadata.len();
+        if bytes > FILE_BYTES_MAX {
+            return Err(OpenError::TooLarge { bytes });
+        }
+        Ok(InputFile { content: Content::File(file), path: target, bytes })
+    }
+}
+
+impl InputFile {
+    /// Bytes that are at hand, under a name.
+    pub(crate) fn from_bytes(path: PathBuf, bytes: Vec<u8>) -> Self {
+        Self { path, bytes: bytes.len() as u64, content: Content::Bytes(bytes) }
+    }
+
+    /// A file of the system itself, whose path no capture chooses.
+    pub(crate) fn of_system(path: &Path) -> io::Result<Vec<u8>> {
+        /// The symbols of a kernel with many modules take 20 MiB.
+        const BYTES_MAX: u64 = 256 << 20;
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(File::open(path)?, BYTES_MAX), &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The bytes at an offset; `None` if they are not all in the file, or more than `max`.
+    pub(crate) fn read(&self, offset: u64, len: u64, max: u64) -> Option<Vec<u8>> {
+        let is_inside = offset.checked_add(len).is_some_and(|end| end <= self.bytes);
+        if !is_inside || len > max {
+            return None;
+        }
+        let (start, len) = (usize::try_from(offset).ok()?, usize::try_from(len).ok()?);
+        match &self.content {
+            Content::Bytes(all) => all.get(start..start + len).map(<[u8]>::to_vec),
+            Content::File(file) => {
+                let mut bytes = vec![0; len];
+                files::read_exact_at(file, &mut bytes, offset).ok()?;
+                Some(bytes)
+            }
+        }
+    }
+
+    /// All bytes, of a file of at most `max`.
+    pub(crate) fn read_all(&self, max: u64) -> Option<Vec<u8>> {
+        self.read(0, self.bytes, max)
+    }
+
+    /// Its metadata on the disk; `None` of bytes.
+    pub(crate) fn metadata(&self) -> Option<std::fs::Metadata> {
+        match &self.content {
+            Content::File(file) => file.metadata().ok(),
+            Content::Bytes(_) => None,
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_opened_outside_the_roots_nor_what_is_no_file() {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut roots = Roots::default();
+        roots.add(inside.path());
+        roots.add(Path::new("/"));
+        roots.add(Path::new("relative"));
+        let secret = outside.path().join("secret");
+        std::fs::write(&secret, b"secret").unwrap();
+        let at = |name: &str| inside.path().join(name);
+        std::fs::write(at("file"), b"bytes").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        symlink(&secret, at("leads_out")).unwrap();
+        symlink(outside.path(), at("folder_out")).unwrap();
+        symlink(at("circle"), at("circle")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+        assert!(made.success());
+        for name in ["file", "link"] {
+            assert_eq!(roots.open(&at(name)).unwrap().read_all(10).unwrap(), b"bytes");
+        }
+        let up = at("..").join(outside.path().file_name().unwrap()).join("secret");
+        for path in [secret.clone(), at("leads_out"), at("folder_out/secret"), up, "/proc/self/maps".into()] {
+            assert!(matches!(roots.open(&path), Err(OpenError::OutsideRoots)), "{}", path.display());
+        }
+        for name in ["pipe", "folder"] {
+            assert!(matches!(roots.open(&at(name)), Err(OpenError::NotRegular)), "{name}");
+        }
+        assert!(matches!(roots.open(&at("missing")), Err(OpenError::Missing)));
+        assert!(matches!(roots.open(&at("file/below")), Err(OpenError::Missing)));
+        assert!(matches!(roots.open(&at("circle")), Err(OpenError::Io(_))));
+    }
+
+    #[test]
+    fn reads_beyond_the_file_or_the_bound_are_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), b"0123456789").unwrap();
+        let mut roots = Roots::default();
+        roots.add(folder.path());
+        let file = roots.open(&folder.path().join("file")).unwrap();
+        assert_eq!(file.read(2, 3, 3).unwrap(), b"234");
+        for (offset, len, max) in [(0, 4, 3), (8, 3, 9), (u64::MAX, 1, 9), (1, u64::MAX, u64::MAX)] {
+            assert_eq!(file.read(offset, len, max), None);
+        }
+    }
+}

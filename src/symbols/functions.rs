@@ -1,0 +1,96 @@
+//! The symbol table of a file: which function begins where. The slow answer is a scan of all symbols for each address.
+
+use super::elf::{DYNAMIC_SYMBOLS, ElfFile, SYMBOLS};
+
+/// Bytes of a symbol, in files of 64 and of 32 bits.
+const SYMBOL_BYTES: [usize; 2] = [24, 16];
+
+/// Functions by address. Names are bytes of the string table.
+#[derive(Debug, Default)]
+pub(super) struct FunctionTable {
+    /// By address, each once.
+    rows: Vec<FunctionRow>,
+    names: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FunctionRow {
+    pub(super) address: u64,
+    /// 0 where the size is unknown: up to the next.
+    pub(super) bytes: u64,
+    name: u32,
+    /// Of several at one address, the lowest is taken.
+    rank: u8,
+}
+
+impl FunctionTable {
+    /// Reads the functions of a file: of its symbol table, else of the table for linking. `None` if it has neither.
+    pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
+        let read = |kind: u32| {
+            let symbols = elf.sections_of(kind).next()?;
+            let names = elf.bytes_of(elf.section(symbols.link)?, bytes_max)?;
+            let rows = rows(elf, &elf.bytes_of(symbols, bytes_max)?, &names);
+            (!rows.is_empty()).then_some(Self { rows, names })
+        };
+        read(SYMBOLS).or_else(|| read(DYNAMIC_SYMBOLS))
+    }
+
+    /// The function that an address is in.
+    pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
+        let after = self.rows.partition_point(|row| row.address <= address);
+        let row = self.rows.get(after.checked_sub(1)?)?;
+        let is_inside = row.bytes == 0 || address - row.address < row.bytes;
+        is_inside.then(|| self.name(row))
+    }
+
+    /// The address of a function.
+    pub(super) fn address_of(&self, name: &[u8]) -> Option<u64> {
+        self.rows.iter().find(|row| self.name(row) == name).map(|row| row.address)
+    }
+
+    fn name(&self, row: &FunctionRow) -> &[u8] {
+        let rest = self.names.get(row.name as usize..).unwrap_or_default();
+        &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]
+    }
+}
+
+fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<FunctionRow> {
+    const FUNCTION: u8 = 2;
+    const INDIRECT_FUNCTION: u8 = 10;
+    const UNTYPED: u8 = 0;
+    const WEAK: u8 = 2;
+    const GLOBAL: u8 = 1;
+    let is_64 = elf.address_bytes() == 8;
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+    let row = |symbol: &[u8]| {
+        let name = number(&symbol[..4]) as u32;
+        let (info, section, address, bytes) = if is_64 {
+            (symbol[4], number(&symbol[6..8]), number(&symbol[8..16]), number(&symbol[16..24]))
+        } else {
+            (symbol[12], number(&symbol[14..16]), number(&symbol[4..8]), number(&symbol[8..12]))
+        };
+        let first = *names.get(name as usize)?;
+        // Assembly has functions without a type. Labels of compilers begin with a dot, marks of assemblers with `$`.
+        let is_function = match info & 15 {
+            FUNCTION | INDIRECT_FUNCTION => first != 0,
+            UNTYPED => ![0, b'.', b'$'].contains(&first) && elf.is_code(section as u16),
+            _ => false,
+        };
+        if section == 0 || !is_function {
+            return None;
+        }
+        let binding = match info >> 4 {
+            GLOBAL => 0,
+            WEAK => 1,
+            _ => 2,
+        };
+        let rank =
+            u8::from(bytes == 0) << 4 | u8::from(info & 15 == UNTYPED) << 3 | binding << 1 | u8::from(first == b'_');
+        Some(FunctionRow { address, bytes, name, rank })
+    };
+    let mut rows: Vec<_> = symbols.chunks_exact(SYMBOL_BYTES[usize::from(!is_64)]).filter_map(row).collect();
+    rows.sort_by_key(|row| (row.address, row.rank));
+    rows.dedup_by_key(|row| row.address);
+    rows.shrink_to_fit();
+    rows
+}

@@ -1,0 +1,272 @@
+//! Where the file of a module may be: a list of paths in order, the most certain first. A path is never searched for; each
+//! follows from the build-id or from the path that was recorded. Only files below the roots are opened.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::file::{InputFile, OpenError, Roots};
+use crate::model::{BuildId, Module, ModuleKind};
+
+/// The folders of systems that programs and their debug files are installed in.
+const SYSTEM_ROOTS: [&str; 9] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/boot", "/nix/store"];
+
+/// Where systems install debug files.
+const SYSTEM_DEBUG: &str = "/usr/lib/debug";
+
+/// The folders that are searched, and which files may be opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Locator {
+    roots: Roots,
+    /// Folders that the user named.
+    given: Vec<PathBuf>,
+    /// Folders of the traces.
+    beside: Vec<PathBuf>,
+    /// Folders in the layout of `~/.debug` and of `/usr/lib/debug`.
+    stores: Vec<PathBuf>,
+    /// The folder in which debuginfod's client keeps what it fetched.
+    fetched: Option<PathBuf>,
+    /// Whether files of this machine are looked at, such as those at the recorded paths.
+    has_system: bool,
+    /// When the newest of the traces was written.
+    recorded: Option<SystemTime>,
+}
+
+/// A path at which the file of a module may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) path: PathBuf,
+    /// Whether the user named the folder, so that a file without a build-id is taken there.
+    pub(super) is_given: bool,
+}
+
+impl Locator {
+    /// The folders for traces at these paths: those of the system, of the user, of the traces, and the given ones.
+    #[must_use]
+    pub(crate) fn for_traces<'a>(traces: impl IntoIterator<Item = &'a Path>, given: &[PathBuf]) -> Self {
+        let mut locator = Self::without_system(traces, given);
+        locator.has_system = true;
+        SYSTEM_ROOTS.iter().for_each(|root| locator.roots.add(Path::new(root)));
+        if let Some(home) = dirs::home_dir() {
+            locator.roots.add(&home);
+            locator.stores.push(home.join(".debug"));
+        }
+        locator.stores.push(SYSTEM_DEBUG.into());
+        let chosen = std::env::var_os("DEBUGINFOD_CACHE_PATH").map(PathBuf::from);
+        locator.fetched = chosen.or_else(|| Some(dirs::cache_dir()?.join("debuginfod_client")));
+        if let Some(fetched) = &locator.fetched {
+            locator.roots.add(fetched);
+        }
+        locator
+    }
+
+    /// The folders of the traces and the given ones alone.
+    #[must_use]
+    pub(crate) fn without_system<'a>(traces: impl IntoIterator<Item = &'a Path>, given: &[PathBuf]) -> Self {
+        let mut locator = Self::default();
+        for folder in given {
+            let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+            locator.roots.add(&folder);
+            locator.given.push(folder);
+        }
+        for trace in traces {
+            let Ok(trace) = std::path::absolute(trace) else { continue };
+            let written = std::fs::metadata(&trace).and_then(|metadata| metadata.modified()).ok();
+            locator.recorded = locator.recorded.max(written);
+            let Some(folder) = trace.parent() else { continue };
+            locator.roots.add(folder);
+            if !locator.beside.iter().any(|known| known == folder) {
+                locator.beside.push(folder.to_path_buf());
+            }
+        }
+        locator
+    }
+
+    /// Opens a file below the roots.
+    pub(super) fn open(&self, path: &Path) -> Result<InputFile, OpenError> {
+        self.roots.open(path)
+    }
+
+    pub(super) fn has_system(&self) -> bool {
+        self.has_system
+    }
+
+    /// Whether a file that was changed then can be what was recorded, for modules without a build-id.
+    pub(super) fn fits(&self, module: &Module, file: &InputFile) -> bool {
+        let Some(metadata) = file.metadata() else { return false };
+        let is_older = metadata.modified().ok().zip(self.recorded).is_some_and(|(changed, then)| changed <= then);
+        is_older && module.inode.is_none_or(|inode| is_inode(&metadata, inode))
+    }
+
+    /// Paths of the file of a module, in order.
+    pub(super) fn candidates(&self, module: &Module) -> Vec<Candidate> {
+        let mut all = Vec::new();
+        let recorded = Path::new(&*module.path);
+        for folder in self.given.iter().chain(&self.beside) {
+            let is_given = self.given.contains(folder);
+            let mut add = |path: PathBuf| all.push(Candidate { path, is_given });
+            if let Some(id) = &module.build_id {
+                by_build_id(folder, id).for_each(&mut add);
+                by_build_id(&folder.join(".debug"), id).for_each(&mut add);
+            }
+            if module.kind == ModuleKind::Kernel {
+                add(folder.join("vmlinux"));
+            } else if let Some(name) = recorded.file_name().filter(|_| is_plain(recorded)) {
+                let mut debug_name = name.to_owned();
+                debug_name.push(".debug");
+                add(folder.join(name));
+                add(folder.join(&debug_name));
+                // A copy of the other machine's folders.
+                if let Ok(below) = recorded.strip_prefix("/") {
+                    add(folder.join(below));
+                }
+            }
+        }
+        let mut add = |path: PathBuf| all.push(Candidate { path, is_given: false });
+        if let Some(id) = &module.build_id {
+            self.stores.iter().flat_map(|store| by_build_id(store, id)).for_each(&mut add);
+            if let Some(fetched) = &self.fetched {
+                let own = fetched.join(id.to_string());
+                ["debuginfo", "executable"].iter().for_each(|name| add(own.join(name)));
+            }
+        }
+        if self.has_system {
+            if module.kind == ModuleKind::Kernel {
+                kernel_files().for_each(&mut add);
+            } else if recorded.is_absolute() && is_plain(recorded) {
+                add(recorded.to_path_buf());
+                debug_files(recorded).for_each(&mut add);
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        all.retain(|candidate| seen.insert(candidate.path.clone()));
+        all
+    }
+
+    /// Lists of the functions that a process made while it ran: in the folders of the user and of the traces, and where
+    /// the process wrote it, if it was a process of this user.
+    pub(super) fn perf_maps<'a>(&'a self, path: &'a str) -> impl Iterator<Item = InputFile> + 'a {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let beside = self.given.iter().chain(&self.beside).filter_map(move |folder| self.open(&folder.join(name)).ok());
+        let written = || {
+            let mut roots = Roots::default();
+            roots.add(Path::new("/tmp"));
+            roots.open(Path::new(path)).ok().filter(|file| file.metadata().is_some_and(|it| is_of_user(&it)))
+        };
+        beside.chain(std::iter::once_with(move || written().filter(|_| self.has_system)).flatten())
+    }
+}
+
+/// Whether a recorded path goes down only.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, std::path::Component::RootDir | std::path::Component::Normal(_)))
+}
+
+/// Paths of a build-id below a folder: as systems install debug files, as `perf` keeps files, and without `.build-id`.
+fn by_build_id(folder: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
+    let digits = id.to_string();
+    // perf writes 20 bytes for shorter ones, too.
+    let short = digits.trim_end_matches("00").to_owned();
+    let all = if short.len() >= 4 && short != digits { vec![digits, short] } else { vec![digits] };
+    let folder = folder.to_path_buf();
+    all.into_iter().filter(|digits| digits.len() > 2).flat_map(move |digits| {
+        let (first, rest) = digits.split_at(2);
+        let kept = folder.join(".build-id").join(first);
+        let bare = folder.join(first);
+        let in_kept = |name: &str| kept.join(rest).join(name);
+        vec![
+            kept.join(format!("{rest}.debug")),
+            bare.join(format!("{rest}.debug")),
+            in_kept("debug"),
+            in_kept("elf"),
+            in_kept("vdso"),
+            in_kept("kallsyms"),
+            kept.join(rest),
+            bare.join(rest),
+        ]
+    })
+}
+
+/// Where the debug file of a program at a path is without a build-id.
+fn debug_files(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".debug");
+    let below = path.strip_prefix("/").unwrap_or(path).to_path_buf();
+    let installed = Path::new(SYSTEM_DEBUG).join(below);
+    let beside = path.with_file_name(&name);
+    [beside.clone(), beside.with_file_name(".debug").join(&name), installed.with_file_name(&name), installed]
+        .into_iter()
+}
+
+/// Where systems install the running kernel with its symbols.
+fn kernel_files() -> impl Iterator<Item = PathBuf> {
+    let release = InputFile::of_system(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
+    let release = String::from_utf8_lossy(&release).trim().to_owned();
+    let is_name = !release.is_empty() && !release.contains('/');
+    let paths = is_name.then(|| {
+        [
+            format!("{SYSTEM_DEBUG}/boot/vmlinux-{release}"),
+            format!("{SYSTEM_DEBUG}/lib/modules/{release}/vmlinux"),
+            format!("/usr/lib/modules/{release}/build/vmlinux"),
+            format!("/boot/vmlinux-{release}"),
+        ]
+    });
+    paths.into_iter().flatten().map(PathBuf::from)
+}
+
+#[cfg(unix)]
+fn is_inode(metadata: &std::fs::Metadata, inode: u64) -> bool {
+    std::os::unix::fs::MetadataExt::ino(metadata) == inode
+}
+
+/// Whether a file is of the user of this process.
+#[cfg(unix)]
+fn is_of_user(metadata: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::uid(metadata) == crate::base::files::user()
+}
+
+#[cfg(not(unix))]
+fn is_of_user(_metadata: &std::fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_inode(_metadata: &std::fs::Metadata, _inode: u64) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(locator: &Locator, module: &Module) -> Vec<String> {
+        locator.candidates(module).iter().map(|it| it.path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_folders_of_the_user_come_before_those_of_the_system() {
+        let locator = Locator::for_traces([Path::new("/traces/perf.data")], &["/given".into()]);
+        let build_id = BuildId::new(&[0xab, 0xcd, 0xef]);
+        let module = Module { path: "/usr/bin/work".into(), build_id, ..Module::default() };
+        let all = paths(&locator, &module);
+        let at = |path: &str| all.iter().position(|it| it == path).unwrap_or_else(|| panic!("{path} of {all:#?}"));
+        let order = [
+            "/given/.build-id/ab/cdef.debug",
+            "/given/work",
+            "/traces/.build-id/ab/cdef.debug",
+            "/traces/usr/bin/work",
+            "/usr/lib/debug/.build-id/ab/cdef.debug",
+            "/usr/bin/work",
+            "/usr/lib/debug/usr/bin/work.debug",
+        ];
+        assert!(order.map(at).is_sorted(), "{all:#?}");
+    }
+
+    #[test]
+    fn recorded_paths_go_down_only() {
+        let locator = Locator::for_traces([Path::new("/traces/perf.data")], &[]);
+        for path in ["/usr/../etc/shadow", "relative", "[heap]", ""] {
+            let all = paths(&locator, &Module { path: path.into(), ..Module::default() });
+            assert!(!all.iter().any(|it| it.contains("..") || it == path), "{path}: {all:?}");
+        }
+    }
+}

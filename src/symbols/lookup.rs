@@ -1,0 +1,252 @@
+//! The names of all frames of a trace: which addresses of which modules its stacks have, what each module says of them,
+//! and the overlay that shows the functions instead.
+//!
+//! The slow obvious answer asks for each frame of each sample. Here each address is looked up once, with all others of its
+//! module and in their order, however many samples have it.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::locate::Locator;
+use super::names::FunctionName;
+use super::resolve::{ModuleNames, resolve};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::model::modules::address_of;
+use crate::model::{Module, ModuleKind, NameIdx, Names, StackIdx, Stacks};
+use crate::query::Snapshot;
+use crate::query::overlay::{FrameLines, NameOverlay};
+
+/// Between the functions of one frame, from the one that was compiled to the innermost that was inlined.
+const INLINED: &str = " \u{203a} ";
+
+/// The frames of a trace that have an address in a module.
+#[derive(Debug, Default)]
+pub(crate) struct TraceFrames {
+    frames: FxHashMap<NameIdx, Frame>,
+    /// Names of frames that call others, so that their address is that after the call.
+    callers: FxHashSet<NameIdx>,
+    /// How many modules the trace has.
+    modules: usize,
+}
+
+/// A module and an address in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame {
+    /// The row of the module in the tables of the trace.
+    pub(crate) module: u32,
+    pub(crate) address: u64,
+}
+
+/// The names of the modules of a trace, in their order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TraceNames {
+    pub(crate) modules: Vec<Arc<ModuleNames>>,
+}
+
+impl TraceFrames {
+    /// The frames of all stacks of a trace.
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let mut frames = Self { modules: snapshot.tracks().modules.len(), ..Self::default() };
+        let (names, stacks) = (snapshot.raw_names(), snapshot.raw_stacks());
+        let modules = &snapshot.tracks().modules;
+        let rows: FxHashMap<&str, u32> = modules.iter().map(|module| &*module.category).zip(0..).collect();
+        if rows.is_empty() {
+            return frames;
+        }
+        for row in stacks.rows() {
+            let name = names.get(row.name);
+            let module = name.category.and_then(|category| rows.get(category).copied());
+            let frame = module.zip(address_of(name.text)).map(|(module, address)| Frame { module, address });
+            if let Some(frame) = frame {
+                frames.frames.entry(row.name).or_insert(frame);
+            }
+        }
+        // Which frames call others: those that are a parent.
+        for row in stacks.rows() {
+            let parent = stacks.get(row.parent).name;
+            if frames.frames.contains_key(&parent) {
+                frames.callers.insert(parent);
+            }
+        }
+        frames
+    }
+
+    /// Whether no frame has an address.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    pub(crate) fn get(&self, name: NameIdx) -> Option<Frame> {
+        self.frames.get(&name).copied()
+    }
+
+    /// All frames by their names.
+    fn sorted(&self) -> Vec<(NameIdx, Frame)> {
+        let mut frames: Vec<_> = self.frames.iter().map(|(&name, &frame)| (name, frame)).collect();
+        frames.sort_unstable_by_key(|&(name, _)| name);
+        frames
+    }
+
+    /// For each module, how many frames there are, and how many of them have a name.
+    pub(crate) fn counts(&self, found: &TraceNames) -> Vec<(u64, u64)> {
+        let mut counts = vec![(0, 0); self.modules];
+        for frame in self.sorted().into_iter().map(|(_, frame)| frame) {
+            let names = found.modules.get(frame.module as usize).map(|module| &module.names);
+            let count = &mut counts[frame.module as usize];
+            count.0 += 1;
+            count.1 += u64::from(names.is_some_and(|names| names.has_name(frame.address)));
+        }
+        counts
+    }
+
+    /// The addresses of each module that are to be looked up, in order. Those of callers are looked up at the call, too,
+    /// which is before the address that it returns to.
+    fn addresses(&self) -> Vec<Vec<u64>> {
+        let mut addresses = vec![Vec::new(); self.modules];
+        for (name, frame) in self.sorted() {
+            let of_module = &mut addresses[frame.module as usize];
+            of_module.push(frame.address);
+            if self.callers.contains(&name) {
+                of_module.push(frame.address.saturating_sub(1));
+            }
+        }
+        for of_module in &mut addresses {
+            of_module.sort_unstable();
+            of_module.dedup();
+        }
+        addresses
+    }
+}
+
+/// Looks up the names of all frames. `progress` counts addresses. No file beyond `bytes_max` of debug information is read.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn look_up(
+    snapshot: &Snapshot,
+    frames: &TraceFrames,
+    locator: &Locator,
+    bytes_max: u64,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<TraceNames, Cancelled> {
+    let modules = &snapshot.tracks().modules;
+    let addresses = frames.addresses();
+    progress.begin(Stage::Naming, addresses.iter().map(|of_module| of_module.len() as u64).sum());
+    let name = |(module, addresses): (&Module, &Vec<u64>)| {
+        let names = resolve(module, addresses, locator, bytes_max, cancel)?;
+        progress.advance(addresses.len() as u64);
+        Ok(Arc::new(names))
+    };
+    // One after the other: several files at once would need the memory of all of them. Threads share the addresses of one.
+    let modules = modules.iter().zip(&addresses).map(name).collect::<Result<Vec<_>, _>>()?;
+    Ok(TraceNames { modules })
+}
+
+/// Makes what is shown instead of the names and stacks of the store; `None` if no frame has a name.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn overlay(
+    snapshot: &Snapshot,
+    frames: &TraceFrames,
+    found: &TraceNames,
+    cancel: &Cancel,
+) -> Result<Option<NameOverlay>, Cancelled> {
+    if found.modules.iter().all(|module| module.names.named() == 0) {
+        return Ok(None);
+    }
+    let mut shown = ShownNames::new(snapshot, frames, found);
+    let (stacks, modules) = (snapshot.raw_stacks(), &snapshot.tracks().modules);
+    let is_kernel = |name: NameIdx| {
+        let module = frames.get(name).and_then(|frame| modules.get(frame.module as usize));
+        module.is_some_and(|module| matches!(module.kind, ModuleKind::Kernel | ModuleKind::KernelModule))
+    };
+    let mut overlay = NameOverlay::default();
+    // Of each stack, what is shown where it ends, and where it goes on to a function that it called.
+    let mut ends = vec![StackIdx::EMPTY];
+    let mut calls = vec![StackIdx::EMPTY];
+    for (number, row) in stacks.rows().iter().enumerate() {
+        if number.is_multiple_of(64 * 1024) {
+            cancel.check()?;
+        }
+        let parent = row.parent.index();
+        // The kernel interrupts a program anywhere, not at a call.
+        let is_interrupt = is_kernel(row.name) && !is_kernel(stacks.get(row.parent).name);
+        let below = if is_interrupt { ends[parent] } else { calls[parent] };
+        ends.push(shown.push(&mut overlay.stacks, below, row.name, false));
+        let is_caller = frames.callers.contains(&row.name);
+        calls.push(if is_caller { shown.push(&mut overlay.stacks, below, row.name, true) } else { StackIdx::EMPTY });
+        if frames.get(row.name).is_none() {
+            calls[number + 1] = ends[number + 1];
+        }
+    }
+    overlay.stack_of = ends;
+    (overlay.names, overlay.lines) = shown.finish();
+    Ok(Some(overlay))
+}
+
+/// The names that are shown, made as they are needed.
+struct ShownNames<'a> {
+    frames: &'a TraceFrames,
+    found: &'a TraceNames,
+    categories: Vec<&'a str>,
+    names: Names,
+    /// Functions of a frame, outermost first, by its name and whether it is a caller.
+    known: FxHashMap<(NameIdx, bool), Box<[NameIdx]>>,
+    lines: FrameLines,
+}
+
+impl<'a> ShownNames<'a> {
+    fn new(snapshot: &'a Snapshot, frames: &'a TraceFrames, found: &'a TraceNames) -> Self {
+        let categories = snapshot.tracks().modules.iter().map(|module| &*module.category).collect();
+        let names = snapshot.raw_names().clone();
+        Self { frames, found, categories, names, known: FxHashMap::default(), lines: FrameLines::default() }
+    }
+
+    /// Adds the functions of a frame to a stack.
+    fn push(&mut self, stacks: &mut Stacks, below: StackIdx, frame: NameIdx, is_call: bool) -> StackIdx {
+        let key = (frame, is_call);
+        if !self.known.contains_key(&key) {
+            let functions = self.functions(frame, is_call);
+            self.known.insert(key, functions);
+        }
+        self.known[&key].iter().fold(below, |below, &function| stacks.intern(below, function))
+    }
+
+    /// The functions of a frame, outermost first; the frame itself if it has no name.
+    fn functions(&mut self, name: NameIdx, is_call: bool) -> Box<[NameIdx]> {
+        let Some(frame) = self.frames.get(name) else { return Box::new([name]) };
+        let module = self.found.modules.get(frame.module as usize);
+        let address = if is_call { frame.address.saturating_sub(1) } else { frame.address };
+        let functions = module.and_then(|module| module.names.get(address));
+        let functions: Vec<FunctionName<'_>> = functions.into_iter().flatten().collect();
+        if functions.is_empty() {
+            return Box::new([name]);
+        }
+        let category = self.categories.get(frame.module as usize).copied();
+        let rows: Box<[NameIdx]> = functions.iter().map(|it| self.names.intern(it.name, category)).collect();
+        // A frame that calls and is sampled, too, has the names of the call: it is so more often.
+        if is_call || !self.frames.callers.contains(&name) {
+            let lines = functions.iter().zip(&rows).map(|(it, &row)| self.lines.line(row, it.file, it.line));
+            let lines = lines.collect();
+            self.lines.insert(name, lines);
+        }
+        rows.into_iter().rev().collect()
+    }
+
+    fn finish(mut self) -> (Arc<Names>, FrameLines) {
+        let frames: Vec<NameIdx> = self.frames.frames.keys().copied().collect();
+        for frame in frames {
+            let lines = self.lines.of(frame).iter().rev();
+            let texts: Vec<&str> = lines.map(|line| self.names.get(line.function).text).collect();
+            if !texts.is_empty() {
+                let text = texts.join(INLINED);
+                self.names.rename(frame, &text);
+            }
+        }
+        (Arc::new(self.names), self.lines)
+    }
+}

@@ -1,0 +1,137 @@
+//! The names of the addresses of one module: for each address the functions that were inlined there, innermost first,
+//! and the function that has them. An address without a name has none of them, and is known to have none.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// A function at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct FunctionName<'a> {
+    pub(crate) name: &'a str,
+    /// The file of its source; empty if unknown.
+    pub(crate) file: &'a str,
+    /// 0 if unknown.
+    pub(crate) line: u32,
+}
+
+/// Names by address.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AddressNames {
+    /// In order, each once.
+    addresses: Vec<u64>,
+    /// Where the functions of each address end in `functions`.
+    ends: Vec<u32>,
+    functions: Vec<FunctionRow>,
+    texts: Vec<Box<str>>,
+}
+
+/// A function, its file by rows of texts, and its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct FunctionRow {
+    name: u32,
+    /// One more than the row; 0 without a file.
+    file: u32,
+    line: u32,
+}
+
+/// Makes [`AddressNames`] from addresses in order.
+#[derive(Debug, Default)]
+pub(super) struct AddressNamesBuilder {
+    names: AddressNames,
+    rows: FxHashMap<Box<str>, u32>,
+}
+
+impl AddressNames {
+    /// The functions at an address, innermost first; `None` for an address that was not looked up.
+    pub(crate) fn get(&self, address: u64) -> Option<impl Iterator<Item = FunctionName<'_>>> {
+        let row = self.addresses.binary_search(&address).ok()?;
+        Some(self.functions_of(row))
+    }
+
+    fn functions_of(&self, row: usize) -> impl Iterator<Item = FunctionName<'_>> {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let functions = self.functions.get(start as usize..self.ends[row] as usize).unwrap_or_default();
+        let text = |row: u32| self.texts.get(row as usize).map_or("", |text| text);
+        functions.iter().map(move |function| FunctionName {
+            name: text(function.name),
+            file: function.file.checked_sub(1).map_or("", text),
+            line: function.line,
+        })
+    }
+
+    /// Whether an address has a name.
+    pub(crate) fn has_name(&self, address: u64) -> bool {
+        self.get(address).is_some_and(|mut functions| functions.next().is_some())
+    }
+
+    /// All addresses that were looked up, in order.
+    #[cfg(test)]
+    pub(crate) fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
+    /// How many addresses have a name.
+    pub(crate) fn named(&self) -> usize {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).filter(|(start, end)| start < end).count()
+    }
+
+    /// Both, where all addresses of `later` come after those here.
+    pub(super) fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut builder = AddressNamesBuilder::default();
+        for part in parts {
+            for (row, &address) in part.addresses.iter().enumerate() {
+                builder.push(address, part.functions_of(row));
+            }
+        }
+        builder.finish()
+    }
+}
+
+impl AddressNamesBuilder {
+    /// Adds an address after the last one.
+    pub(super) fn push<'a>(&mut self, address: u64, functions: impl IntoIterator<Item = FunctionName<'a>>) {
+        for FunctionName { name, file, line } in functions {
+            let name = self.text(name);
+            let file = if file.is_empty() { 0 } else { self.text(file) + 1 };
+            self.names.functions.push(FunctionRow { name, file, line });
+        }
+        self.names.addresses.push(address);
+        self.names.ends.push(self.names.functions.len() as u32);
+    }
+
+    fn text(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.rows.get(text) {
+            return known;
+        }
+        let row = self.names.texts.len() as u32;
+        self.names.texts.push(text.into());
+        self.rows.insert(text.into(), row);
+        row
+    }
+
+    pub(super) fn finish(self) -> AddressNames {
+        self.names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_their_functions_or_are_known_to_have_none() {
+        let function = |name, file, line| FunctionName { name, file, line };
+        let mut first = AddressNamesBuilder::default();
+        first.push(3, [function("inner", "a.c", 7), function("outer", "a.c", 9)]);
+        first.push(5, []);
+        let mut second = AddressNamesBuilder::default();
+        second.push(8, [function("outer", "", 0)]);
+        let names = AddressNames::joined([first.finish(), second.finish()]);
+        let at = |address| names.get(address).map(Iterator::collect::<Vec<_>>);
+        assert_eq!(at(3), Some(vec![function("inner", "a.c", 7), function("outer", "a.c", 9)]));
+        assert_eq!((at(5), at(6)), (Some(vec![]), None));
+        assert_eq!(at(8), Some(vec![function("outer", "", 0)]));
+        assert_eq!((names.named(), names.addresses()), (2, &[3, 5, 8][..]));
+    }
+}

@@ -1,0 +1,133 @@
+//! Which modules have names, how many samples that concerns, and the command that brings missing names. Commands are
+//! shown and never run.
+
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use super::lookup::{TraceFrames, TraceNames};
+use super::resolve::NameState;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::base::shell;
+use crate::model::{Module, ModuleKind, StackIdx};
+use crate::query::Snapshot;
+use crate::query::samples::each_sample;
+use crate::query::scope::Scope;
+
+/// The names of a module in numbers, or why it has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModuleReport {
+    /// The row of the module in the tables of the trace.
+    pub(crate) module: usize,
+    /// Samples with a frame in the module, each once.
+    pub(crate) samples: u64,
+    /// Different frames, and how many of them have a name.
+    pub(crate) frames: u64,
+    pub(crate) named: u64,
+    pub(crate) state: NameState,
+    /// Whether the file is known to be what was recorded; `None` without names.
+    pub(crate) is_verified: Option<bool>,
+    /// The file that the names are from, or that is another build.
+    pub(crate) file: Option<String>,
+    /// A command of a shell that brings the names that are missing.
+    pub(crate) command: Option<String>,
+}
+
+/// The modules of a trace, those with the most samples first. `trace` is the path for commands.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn report(
+    snapshot: &Snapshot,
+    frames: &TraceFrames,
+    found: &TraceNames,
+    trace: &Path,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Vec<ModuleReport>, Cancelled> {
+    let modules = &snapshot.tracks().modules;
+    let samples = samples_by_module(snapshot, frames, cancel, progress)?;
+    let counts = frames.counts(found);
+    let row = |(place, module): (usize, &Module)| {
+        let names = found.modules.get(place);
+        let state = names.map_or(NameState::NoFile, |names| names.state.clone());
+        let (frames, named) = counts[place];
+        ModuleReport {
+            module: place,
+            samples: samples[place],
+            frames,
+            named,
+            is_verified: names.filter(|_| named > 0).map(|names| names.is_verified),
+            file: names.and_then(|names| Some(names.path.as_ref()?.display().to_string())),
+            command: command(module, &state, trace),
+            state,
+        }
+    };
+    let mut rows: Vec<_> = modules.iter().enumerate().map(row).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
+    Ok(rows)
+}
+
+/// How many samples have a frame in each module.
+fn samples_by_module(
+    snapshot: &Snapshot,
+    frames: &TraceFrames,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Vec<u64>, Cancelled> {
+    progress.begin(Stage::Counting, snapshot.summary().samples);
+    let mut by_stack: FxHashMap<StackIdx, u64> = FxHashMap::default();
+    each_sample(snapshot, &Scope::default(), cancel, |_, stack, _| *by_stack.entry(stack).or_default() += 1)?;
+    let mut samples = vec![0; snapshot.tracks().modules.len()];
+    let mut by_stack: Vec<_> = by_stack.into_iter().collect();
+    by_stack.sort_unstable();
+    let mut seen = Vec::new();
+    for (stack, count) in by_stack {
+        seen.clear();
+        seen.extend(snapshot.raw_stacks().frames(stack).filter_map(|name| Some(frames.get(name)?.module as usize)));
+        seen.sort_unstable();
+        seen.dedup();
+        seen.iter().for_each(|&module| samples[module] += count);
+    }
+    Ok(samples)
+}
+
+/// The command that brings names that are missing, where one is known.
+fn command(module: &Module, state: &NameState, trace: &Path) -> Option<String> {
+    let fetched = || Some(format!("debuginfod-find debuginfo {}", module.build_id.as_ref()?));
+    match state {
+        NameState::Complete | NameState::Ambiguous | NameState::Nameless => None,
+        NameState::Hidden => Some("sudo sysctl kernel.kptr_restrict=0".to_owned()),
+        NameState::OutsideRoots => {
+            let folder = Path::new(&*module.path).parent().filter(|folder| folder.parent().is_some())?;
+            let (trace, folder) = (shell::quoted_path(trace), shell::quoted_path(folder));
+            Some(format!("longspan symbols {trace} --symbols {folder}"))
+        }
+        // Where a process lists its own functions, there is nothing to fetch.
+        _ if matches!(module.kind, ModuleKind::Jit(_)) => None,
+        NameState::FunctionsOnly
+        | NameState::Stripped
+        | NameState::NoFile
+        | NameState::OtherBuild
+        | NameState::Unreadable => fetched(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::BuildId;
+
+    #[test]
+    fn commands_name_the_build_or_the_folder_and_cannot_be_more_than_one() {
+        let trace = Path::new("/t/perf.data");
+        let module = Module { path: "/a b;reboot/c'd/work".into(), ..Module::default() };
+        let outside = command(&module, &NameState::OutsideRoots, trace);
+        assert_eq!(outside.unwrap(), r"longspan symbols /t/perf.data --symbols '/a b;reboot/c'\''d'");
+        assert_eq!(command(&module, &NameState::NoFile, trace), None);
+        let known = Module { build_id: BuildId::new(&[0xab, 0xcd]), ..module };
+        assert_eq!(command(&known, &NameState::OtherBuild, trace).unwrap(), "debuginfod-find debuginfo abcd");
+        assert_eq!(command(&known, &NameState::Complete, trace), None);
+    }
+}

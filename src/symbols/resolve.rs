@@ -1,0 +1,356 @@
+//! The names of the addresses of one module: finds its file, checks that it is the build that was recorded, and reads the
+//! names from the best that is there. A module whose file is missing or another build has no names, and a reason.
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::demangle::demangle;
+use super::dwarf::{DebugInfo, names_of_functions};
+use super::elf::{ElfFile, build_id_in};
+use super::file::{InputFile, OpenError};
+use super::functions::FunctionTable;
+use super::kallsyms::KernelFunctions;
+use super::locate::Locator;
+use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
+use super::perf_map::JitFunctions;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{Module, ModuleKind};
+
+/// Addresses for which another thread is worth its own tables of the debug information.
+const ADDRESSES_PER_THREAD: usize = 16 * 1024;
+
+/// The longest list of functions of a process or a kernel.
+const LIST_BYTES_MAX: u64 = 256 << 20;
+
+/// The kind of names that a module has, or why it has none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum NameState {
+    /// All that there is: of files, functions, inlined functions and lines; of a kernel and of code made at run time,
+    /// functions.
+    Complete,
+    /// Functions: the file has no debug information.
+    FunctionsOnly,
+    /// Functions that other files link to: the file is stripped.
+    Stripped,
+    /// No file is there.
+    #[default]
+    NoFile,
+    /// A file is there, of another build.
+    OtherBuild,
+    /// The recorded path is outside the folders that are searched.
+    OutsideRoots,
+    /// A file is there and cannot be read: it is damaged, beyond the memory limit, or not a regular one.
+    Unreadable,
+    /// Files of one trace have different builds at this path.
+    Ambiguous,
+    /// The kernel does not show its addresses to this user.
+    Hidden,
+    /// It has no names anywhere, such as a heap.
+    Nameless,
+}
+
+impl NameState {
+    /// A few words, for a table.
+    #[must_use]
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::Complete => "named",
+            Self::FunctionsOnly => "no debug info",
+            Self::Stripped => "stripped",
+            Self::NoFile => "no file",
+            Self::OtherBuild => "other build",
+            Self::OutsideRoots => "not searched",
+            Self::Unreadable => "unreadable",
+            Self::Ambiguous => "several builds",
+            Self::Hidden => "hidden",
+            Self::Nameless => "no names",
+        }
+    }
+}
+
+/// The names of a module.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ModuleNames {
+    pub(crate) names: AddressNames,
+    pub(crate) state: NameState,
+    /// The file that the names come from, or that is another build.
+    pub(crate) path: Option<PathBuf>,
+    /// Whether the file is known to be what was recorded.
+    pub(crate) is_verified: bool,
+}
+
+/// The names of addresses of a module, which are in order. Debug information beyond `bytes_max` is not read.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn resolve(
+    module: &Module,
+    addresses: &[u64],
+    locator: &Locator,
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<ModuleNames, Cancelled> {
+    if module.is_ambiguous {
+        return Ok(ModuleNames { state: NameState::Ambiguous, ..ModuleNames::default() });
+    }
+    match module.kind {
+        ModuleKind::Unknown => Ok(ModuleNames { state: NameState::Nameless, ..ModuleNames::default() }),
+        ModuleKind::Jit(_) => Ok(of_jit(module, addresses, locator)),
+        ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel),
+        ModuleKind::File | ModuleKind::Vdso => of_file(module, addresses, locator, bytes_max, cancel),
+    }
+}
+
+/// A file that is the module.
+struct MatchingFile {
+    elf: ElfFile,
+    is_verified: bool,
+    quality: Quality,
+}
+
+/// The tables of a file that name addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Quality {
+    Nothing,
+    DynamicSymbols,
+    Symbols,
+    DebugInfo,
+}
+
+impl Quality {
+    fn of(elf: &ElfFile) -> Self {
+        if elf.named(".debug_info").is_some() {
+            Self::DebugInfo
+        } else if elf.has_symbols() {
+            Self::Symbols
+        } else if elf.has_dynamic_symbols() {
+            Self::DynamicSymbols
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// The files of a module that were found, or why there is none.
+#[derive(Default)]
+struct Search {
+    /// In the order of the search: a program and its debug file are two.
+    files: Vec<MatchingFile>,
+    /// A list of the functions of a kernel.
+    kernel: Option<(KernelFunctions, PathBuf)>,
+    /// Why there is none.
+    state: NameState,
+    path: Option<PathBuf>,
+}
+
+impl Search {
+    fn of(module: &Module, locator: &Locator) -> Self {
+        let mut search = Self::default();
+        for candidate in locator.candidates(module) {
+            match locator.open(&candidate.path) {
+                // perf keeps the list of a kernel under its build-id.
+                Ok(file) if candidate.path.ends_with("kallsyms") => {
+                    let list = file.read_all(LIST_BYTES_MAX).and_then(|list| KernelFunctions::read(&list));
+                    search.kernel = search.kernel.or_else(|| Some((list?, file.path)));
+                }
+                Ok(file) => search.take(module, locator, file, candidate.is_given),
+                Err(OpenError::Missing) => {}
+                Err(OpenError::OutsideRoots) => search.fail(NameState::OutsideRoots, candidate.path),
+                Err(OpenError::NotRegular | OpenError::TooLarge { .. } | OpenError::Io(_)) => {
+                    search.fail(NameState::Unreadable, candidate.path);
+                }
+            }
+            let has_all = search.files.iter().any(|file| file.quality == Quality::DebugInfo)
+                && search.files.iter().any(|file| file.elf.has_code());
+            if has_all {
+                break;
+            }
+        }
+        if search.files.is_empty()
+            && module.kind == ModuleKind::Vdso
+            && let Some(own) = locator.has_system().then(own_vdso).flatten()
+        {
+            search.take(module, locator, own, false);
+        }
+        search
+    }
+
+    fn take(&mut self, module: &Module, locator: &Locator, file: InputFile, is_given: bool) {
+        let path = file.path.clone();
+        let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
+        let is_verified = match (&module.build_id, elf.build_id()) {
+            (Some(recorded), Some(own)) if recorded.is_same(&own) => true,
+            (None, _) if is_given || locator.fits(module, &elf.file) => false,
+            _ => return self.fail(NameState::OtherBuild, path),
+        };
+        let quality = Quality::of(&elf);
+        self.files.push(MatchingFile { elf, is_verified, quality });
+    }
+
+    /// Remembers why a file is not taken: another build says more than a file that is not searched.
+    fn fail(&mut self, state: NameState, path: PathBuf) {
+        let weight = |state: &NameState| match state {
+            NameState::OtherBuild => 3,
+            NameState::Unreadable => 2,
+            NameState::OutsideRoots => 1,
+            _ => 0,
+        };
+        if weight(&state) > weight(&self.state) {
+            (self.state, self.path) = (state, Some(path));
+        }
+    }
+
+    /// The file with the most names, the first of several.
+    fn best(&self) -> Option<&MatchingFile> {
+        self.files.iter().rev().max_by_key(|file| file.quality)
+    }
+
+    /// No names, and why.
+    fn failed(self) -> ModuleNames {
+        ModuleNames { state: self.state, path: self.path, ..ModuleNames::default() }
+    }
+}
+
+fn of_file(
+    module: &Module,
+    addresses: &[u64],
+    locator: &Locator,
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<ModuleNames, Cancelled> {
+    let search = Search::of(module, locator);
+    let Some(best) = search.best() else { return Ok(search.failed()) };
+    let to_address = |offset: u64| {
+        let loaded = search.files.iter().find_map(|file| file.elf.address_of_offset(offset));
+        loaded.or_else(|| best.elf.address_of_lost_offset(offset))
+    };
+    let pairs: Vec<_> = addresses.iter().filter_map(|&offset| Some((offset, to_address(offset)?))).collect();
+    let functions = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
+    let functions = functions.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
+    names_of(best, &pairs, &functions, bytes_max, cancel)
+}
+
+/// The names of pairs of the address that is asked for and that in the file.
+fn names_of(
+    best: &MatchingFile,
+    pairs: &[(u64, u64)],
+    functions: &FunctionTable,
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<ModuleNames, Cancelled> {
+    let (path, is_verified) = (Some(best.elf.file.path.clone()), best.is_verified);
+    let (names, state) = match DebugInfo::read(&best.elf, bytes_max) {
+        Ok(Some(info)) => {
+            let pieces = pairs.par_chunks(ADDRESSES_PER_THREAD);
+            let parts = pieces.map(|piece| info.names(piece, functions, cancel)).collect::<Result<Vec<_>, _>>()?;
+            (AddressNames::joined(parts), NameState::Complete)
+        }
+        Ok(None) => {
+            let state = match best.quality {
+                Quality::Nothing | Quality::DynamicSymbols => NameState::Stripped,
+                Quality::Symbols | Quality::DebugInfo => NameState::FunctionsOnly,
+            };
+            (names_of_functions(pairs, functions), state)
+        }
+        Err(_) => (names_of_functions(pairs, functions), NameState::Unreadable),
+    };
+    Ok(ModuleNames { names, state, path, is_verified })
+}
+
+/// The names of a kernel: of its file with symbols, else of the list that it or perf keeps.
+fn of_kernel(
+    module: &Module,
+    addresses: &[u64],
+    locator: &Locator,
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<ModuleNames, Cancelled> {
+    let Some((symbol, anchor)) = &module.anchor else { return Ok(ModuleNames::default()) };
+    let mut search = Search::of(module, locator);
+    if module.kind == ModuleKind::Kernel
+        && let Some(best) = search.best().filter(|best| best.quality >= Quality::Symbols)
+        && let Some(functions) = FunctionTable::read(&best.elf, bytes_max / 2)
+        && let Some(linked) = functions.address_of(symbol.as_bytes())
+    {
+        // The kernel ran at another address than it was linked for.
+        let pairs: Vec<_> =
+            addresses.iter().map(|&address| (address, address.wrapping_sub(*anchor).wrapping_add(linked))).collect();
+        return names_of(best, &pairs, &functions, bytes_max, cancel);
+    }
+    let kept = search.kernel.take();
+    let is_kept = kept.is_some();
+    let (functions, path) = match kept {
+        Some(kept) => kept,
+        None if !locator.has_system() => return Ok(search.failed()),
+        None => match running_kernel(module) {
+            Ok(functions) => (functions, PathBuf::from("/proc/kallsyms")),
+            Err(state) => {
+                search.state = if search.state == NameState::NoFile { state } else { search.state };
+                return Ok(search.failed());
+            }
+        },
+    };
+    let to_listed = |address: u64| match module.kind {
+        // Another start of the same kernel is elsewhere in memory.
+        ModuleKind::Kernel => {
+            let listed = functions.address_of(symbol.as_bytes())?;
+            Some(address.wrapping_sub(*anchor).wrapping_add(listed))
+        }
+        _ => anchor.checked_add(address),
+    };
+    // The offset is the same for all.
+    let by = to_listed(0);
+    let mut builder = AddressNamesBuilder::default();
+    for &address in addresses {
+        let name = by.and_then(|by| functions.find(address.wrapping_add(by))).map(demangle);
+        builder.push(address, name.iter().map(|name| FunctionName { name, ..FunctionName::default() }));
+    }
+    let is_verified = is_kept || module.build_id.is_some();
+    Ok(ModuleNames { names: builder.finish(), state: NameState::Complete, path: Some(path), is_verified })
+}
+
+/// The functions of the running kernel, if it is the one that was recorded.
+fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
+    let notes = InputFile::of_system(Path::new("/sys/kernel/notes")).map_err(|_| NameState::NoFile)?;
+    let own = build_id_in(&notes).ok_or(NameState::NoFile)?;
+    // Modules of the kernel have build-ids of their own, and are listed with the kernel that they are loaded in.
+    let is_recorded = module.build_id.as_ref().is_some_and(|recorded| recorded.is_same(&own));
+    if !is_recorded {
+        return Err(if module.build_id.is_some() { NameState::OtherBuild } else { NameState::NoFile });
+    }
+    let list = InputFile::of_system(Path::new("/proc/kallsyms")).map_err(|_| NameState::Hidden)?;
+    KernelFunctions::read(&list).ok_or(NameState::Hidden)
+}
+
+/// The page of functions that the kernel gave this process, which has a build-id as a file has.
+fn own_vdso() -> Option<InputFile> {
+    const BYTES_MAX: u64 = 64 << 10;
+    let maps = InputFile::of_system(Path::new("/proc/self/maps")).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let range = maps.lines().find(|line| line.ends_with("[vdso]"))?.split_whitespace().next()?;
+    let (start, end) = range.split_once('-')?;
+    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    let len = end.checked_sub(start).filter(|&len| len <= BYTES_MAX)?;
+    let mut bytes = vec![0; usize::try_from(len).ok()?];
+    let memory = std::fs::File::open("/proc/self/mem").ok()?;
+    crate::base::files::read_exact_at(&memory, &mut bytes, start).ok()?;
+    Some(InputFile::from_bytes("[vdso]".into(), bytes))
+}
+
+/// The names of code that a process made, from the list that it wrote.
+fn of_jit(module: &Module, addresses: &[u64], locator: &Locator) -> ModuleNames {
+    let mut lists = locator.perf_maps(&module.path);
+    let Some((file, list)) = lists.find_map(|file| Some((file.path.clone(), file.read_all(LIST_BYTES_MAX)?))) else {
+        return ModuleNames::default();
+    };
+    let functions = JitFunctions::read(list);
+    let mut builder = AddressNamesBuilder::default();
+    for &address in addresses {
+        let name = functions.find(address).map(demangle);
+        builder.push(address, name.iter().map(|name| FunctionName { name, ..FunctionName::default() }));
+    }
+    // Process ids come again, so the list may be of another process.
+    let (names, state) = (builder.finish(), NameState::Complete);
+    ModuleNames { names, state, path: Some(file), is_verified: false }
+}
