@@ -35,7 +35,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Opening,
         Self::Receiving,
         Self::Parsing,

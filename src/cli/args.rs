@@ -11,7 +11,7 @@ use super::error::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFlame,
     LowFlameFormat, LowFormat, LowHues, LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope,
-    LowSearch, LowSpans, LowStats, LowSynth, LowTheme, LowWindow,
+    LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowTheme, LowWindow,
 };
 use super::scope::{ScopeArgs, TimeBounds};
 use super::units::SizeArg;
@@ -40,6 +40,7 @@ pub(super) enum CliCommand {
     Stats { stats: Stats, load: Load },
     Flame { flame: Flame, load: Load },
     Search { search: Search, load: Load },
+    Symbols { symbols: Symbols, load: Load },
     Export { export: Export, load: Load },
     Render { render: Render, load: Load },
     Synth(SynthArgs),
@@ -65,6 +66,10 @@ pub(super) struct Load {
     /// The folder of the cache of sorted captures; `None`: no cache.
     pub(crate) cache: Option<PathBuf>,
     pub(crate) progress: ShowProgress,
+    /// Folders to look for the names of functions in, before those of the system.
+    pub(crate) symbols: Vec<PathBuf>,
+    /// Whether names of functions are looked up.
+    pub(crate) has_names: bool,
     /// Whether the sources were loaded before in this process: their losses are printed once.
     pub(crate) is_again: bool,
 }
@@ -149,6 +154,13 @@ pub(super) struct Search {
     pub(crate) scope: ScopeArgs,
 }
 
+/// The arguments of `longspan symbols`.
+#[derive(Debug)]
+pub(super) struct Symbols {
+    pub(crate) sources: Sources,
+    pub(crate) format: RowFormat,
+}
+
 /// The arguments of `longspan export`.
 #[derive(Debug)]
 pub(super) struct Export {
@@ -156,6 +168,8 @@ pub(super) struct Export {
     pub(crate) output: PathBuf,
     pub(crate) format: ExportFormat,
     pub(crate) scope: ScopeArgs,
+    /// Whether functions have their names instead of their addresses.
+    pub(crate) is_symbolized: bool,
 }
 
 /// The arguments of `longspan render`.
@@ -239,15 +253,19 @@ impl CliCommand {
                 scope.filter.terms.extend(filter("QUERY", &query)?.terms);
                 Self::Search { search: Search { sources: capture(files)?, scope }, load: load(common)? }
             }
+            Some(LowCommand::Symbols(LowSymbols { capture: files, format, cells, common })) => {
+                let symbols = Symbols { sources: capture(files)?, format: row_format(format, cells)? };
+                Self::Symbols { symbols, load: load(common)? }
+            }
             Some(LowCommand::Export(low)) => {
                 let format = export_format(&low)?;
-                let LowExport { capture: files, output, scope, common, .. } = low;
+                let LowExport { capture: files, output, scope, symbolized: is_symbolized, common, .. } = low;
                 let scope = scope_args(scope)?;
                 let (sources, output) = (capture(files)?, to_write(output));
                 if !matches!(format, ExportFormat::Csv { .. }) {
                     refuse_terminal(&output)?;
                 }
-                Self::Export { export: Export { sources, output, format, scope }, load: load(common)? }
+                Self::Export { export: Export { sources, output, format, scope, is_symbolized }, load: load(common)? }
             }
             Some(LowCommand::Render(low)) => {
                 let LowRender { capture: files, output, size, scale, theme, color, palette, scope, common } = low;
@@ -379,13 +397,20 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         let least = MEMORY_BYTES_MIN >> 20;
         return Err(CliError::Usage(format!("--memory {given}: a load needs at least {least} MiB")));
     }
-    let is_usual = common.memory.is_none() && common.threads.is_none() && common.cache.is_none() && !common.no_cache;
+    let is_usual = common.memory.is_none()
+        && common.threads.is_none()
+        && common.cache.is_none()
+        && !common.no_cache
+        && common.symbols.is_empty()
+        && !common.no_symbols;
     Ok(Load {
         is_usual,
         memory_bytes: common.memory,
         threads: common.threads.map_or_else(cores, usize::from),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,
+        symbols: common.symbols,
+        has_names: !common.no_symbols,
         is_again: false,
     })
 }

@@ -5,6 +5,7 @@ use super::error::CliError;
 use super::load::{load, starting_over};
 use super::messages::say;
 use super::progress_line::ProgressLine;
+use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
@@ -16,7 +17,11 @@ pub(super) fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
 }
 
 fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&wanted.sources, how)?.store);
+    let snapshot = if wanted.is_symbolized {
+        load_with_names(&wanted.sources, how)?
+    } else {
+        Snapshot::new(load(&wanted.sources, how)?.store)
+    };
     let options = ExportOptions { format: wanted.format, scope: wanted.scope.on(&snapshot)? };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);

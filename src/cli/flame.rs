@@ -3,10 +3,11 @@
 
 use super::args::{Flame, FlameFormat, Load};
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::starting_over;
 use super::messages::say;
 use super::progress_line::ProgressLine;
 use super::stdout::to_stdout;
+use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::check;
@@ -23,7 +24,7 @@ pub(super) fn print(flame: &Flame, how: &Load) -> Result<(), CliError> {
 }
 
 fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&flame.sources, how)?.store);
+    let snapshot = load_with_names(&flame.sources, how)?;
     let scope = flame.scope.on(&snapshot)?;
     let summary = snapshot.summary();
     if summary.spans == 0 && summary.samples == 0 {

@@ -91,6 +91,12 @@ pub(super) struct LowCommon {
     /// Neither use nor keep a sorted trace
     #[arg(long, conflicts_with = "cache")]
     pub(crate) no_cache: bool,
+    /// Look for the names of functions in this folder first; may be given more than once
+    #[arg(long, value_name = "DIR", conflicts_with = "no_symbols")]
+    pub(crate) symbols: Vec<PathBuf>,
+    /// Show functions by their addresses, as they were recorded
+    #[arg(long)]
+    pub(crate) no_symbols: bool,
     /// When to show progress on stderr; auto: when it is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: LowProgress,
@@ -158,6 +164,8 @@ pub(super) enum LowCommand {
     Flame(LowFlame),
     /// Count the spans, instants and samples of a trace that pass a filter
     Search(LowSearch),
+    /// List the files that sampled code was in, whether its functions have names, and how to get those that are missing
+    Symbols(LowSymbols),
     /// Write a trace back, sorted
     Export(LowExport),
     /// Draw a trace into a PNG file, the same picture as the window's
@@ -292,6 +300,19 @@ pub(super) struct LowSearch {
     pub(crate) common: LowCommon,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct LowSymbols {
+    #[command(flatten)]
+    pub(crate) capture: LowCapture,
+    /// How to write them
+    #[arg(long, default_value = "csv")]
+    pub(crate) format: LowRowFormat,
+    #[command(flatten)]
+    pub(crate) cells: LowCells,
+    #[command(flatten)]
+    pub(crate) common: LowCommon,
+}
+
 /// How the cells of comma-separated text are written.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct LowCells {
@@ -306,6 +327,7 @@ pub(super) enum LowRowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line
     Csv,
     /// One JSON object a line
+    #[value(alias = "json")]
     Jsonl,
 }
 
@@ -339,6 +361,9 @@ pub(super) struct LowExport {
     pub(crate) format: Option<LowFormat>,
     #[command(flatten)]
     pub(crate) scope: LowScope,
+    /// Write the names of functions that are found instead of their addresses
+    #[arg(long, conflicts_with = "no_symbols")]
+    pub(crate) symbolized: bool,
     /// Of Parquet: files of its own for each process
     #[arg(long)]
     pub(crate) by_process: bool,

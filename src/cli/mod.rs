@@ -26,6 +26,7 @@ mod search;
 mod spans;
 mod stats;
 mod stdout;
+mod symbols;
 mod synth;
 mod units;
 #[cfg_attr(not(feature = "window"), path = "no_window.rs")]
@@ -105,6 +106,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Stats { stats, load } => stats::print(&stats, &load),
         CliCommand::Flame { flame, load } => flame::print(&flame, &load),
         CliCommand::Search { search, load } => search::print(&search, &load),
+        CliCommand::Symbols { symbols, load } => symbols::print(&symbols, &load),
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),
         CliCommand::CacheClear { folder } => cache::clear(&folder),

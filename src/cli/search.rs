@@ -2,13 +2,13 @@
 
 use super::args::{Load, Search};
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::starting_over;
 use super::progress_line::ProgressLine;
 use super::stdout::to_stdout;
+use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::check;
-use crate::query::Snapshot;
 use crate::query::hit_count::count;
 
 /// Prints the number of hits.
@@ -17,7 +17,7 @@ pub(super) fn print(wanted: &Search, how: &Load) -> Result<(), CliError> {
 }
 
 fn print_once(wanted: &Search, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&wanted.sources, how)?.store);
+    let snapshot = load_with_names(&wanted.sources, how)?;
     let scope = wanted.scope.on(&snapshot)?;
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);

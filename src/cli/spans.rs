@@ -3,9 +3,10 @@
 
 use super::args::{Load, SpanChoice, Spans};
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::starting_over;
 use super::messages::say;
 use super::stdout::rows_to_stdout;
+use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::csv::span_row;
@@ -28,7 +29,7 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 }
 
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&spans.sources, how)?.store);
+    let snapshot = load_with_names(&spans.sources, how)?;
     let samples = snapshot.summary().samples;
     if snapshot.summary().spans == 0 && samples > 0 {
         say(format_args!(

@@ -6,17 +6,17 @@ use std::io::{self, Write};
 use super::args::{Load, Stats};
 use super::counter_stats;
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::starting_over;
 use super::progress_line::ProgressLine;
 use super::sample_stats;
 use super::stdout::to_stdout;
+use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::table::{RowFormat, json_id, json_text};
 use crate::model::Id;
-use crate::query::Snapshot;
 use crate::query::groups::GroupBy;
 use crate::query::samples::SampleHistogram;
 use crate::query::totals::{
@@ -32,7 +32,7 @@ pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
 }
 
 fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&stats.sources, how)?.store);
+    let snapshot = load_with_names(&stats.sources, how)?;
     if stats.counters {
         return counter_stats::print(&snapshot, &stats.scope.on(&snapshot)?, stats.format, how);
     }

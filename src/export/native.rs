@@ -36,7 +36,8 @@ pub(super) fn write(
         Ok(())
     })?;
     writer.write_chunk(&chunk)?;
-    if with_store {
+    // The store has the names that were recorded.
+    if with_store && snapshot.overlay().is_none() {
         // Damaged parts of the store are missing from the events as well, so a reader of the file loses nothing more.
         for part in snapshot.store().carried_parts().map_while(|part| part) {
             task.cancel.check()?;

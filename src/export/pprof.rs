@@ -141,7 +141,7 @@ impl ProfileRows {
         let mut writer = PprofWriter::new(kinds);
         let mut values = Vec::new();
         for (key, found) in &self.keys {
-            let frames = snapshot.stacks().frames(key.stack).map(|name| snapshot.names().get(name).text);
+            let frames = snapshot.frames(key.stack).map(|name| snapshot.names().get(name).text);
             values.clear();
             values.extend_from_slice(found);
             values.resize(self.events.len(), 0);

@@ -108,6 +108,9 @@ impl<'a> ExportRows<'a> {
     fn event(&mut self, (row, is_outside): &Marked) -> (Event, &[u8]) {
         let lane = self.snapshot.lane(row.index.lane);
         let mut event = event_of(row, lane.track, lane.depth);
+        if event.kind == EventKind::Sample {
+            event.value = self.snapshot.stack(StackIdx::from_value(event.value)).0.into();
+        }
         if *is_outside {
             event.flags = event.flags.with(EventFlags::OUTSIDE);
         }

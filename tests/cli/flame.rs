@@ -116,7 +116,7 @@ type Sums = BTreeMap<(String, String), BTreeMap<String, [u64; 4]>>;
 
 fn sums(file: &Path) -> Sums {
     let mut sums = Sums::new();
-    for record in records(&longspan(&["stats", "--no-cache", "--samples", text(file)]).done()) {
+    for record in records(&longspan(&["stats", "--no-cache", "--no-symbols", "--samples", text(file)]).done()) {
         let numbers: Vec<u64> = record[3..].iter().map(|cell| cell.parse().expect("a number")).collect();
         let event = sums.entry((record[0].clone(), record[1].clone())).or_default();
         event.insert(record[2].clone(), numbers.try_into().expect("four numbers"));

@@ -18,6 +18,8 @@ mod samples;
 mod scheduling;
 mod scope;
 mod stats;
+#[cfg(target_os = "linux")] // ELF files
+mod symbols;
 #[cfg(target_os = "linux")] // `script` of util-linux
 mod terminal;
 mod time_of_day;

@@ -54,6 +54,8 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["flame", capture, "--cache", &cache, "--format", "json"], true),
         (vec!["flame", capture, "--cache", &cache, "--format", "pprof"], true),
         (vec!["search", capture, "a", "--cache", &cache], true),
+        (vec!["symbols", capture, "--cache", &cache], true),
+        (vec!["symbols", capture, "--cache", &cache, "--format", "jsonl"], true),
         (vec!["dump", capture, "--cache", &cache], true),
         (vec!["export", capture, "--cache", &cache, "--format", "native", "-o", "-"], true),
         (vec!["export", capture, "--cache", &cache, "--format", "csv", "-o", "/dev/stdout"], true),

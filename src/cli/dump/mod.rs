@@ -17,8 +17,9 @@ use self::flows::FlowTracker;
 use self::latest::Latest;
 use super::args::Load;
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::starting_over;
 use super::stdout::rows_to_stdout;
+use super::symbols::load_with_names;
 use crate::base::escape::write_json;
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, Sources, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
@@ -35,7 +36,7 @@ pub(super) fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
 }
 
 fn print_once(sources: &Sources, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(sources, how)?.store);
+    let snapshot = load_with_names(sources, how)?;
     rows_to_stdout(snapshot.store(), |out| {
         tables(&snapshot, out)?;
         let mut dump = Dump::new(&snapshot, out);
@@ -220,8 +221,8 @@ impl<'a> Dump<'a> {
 
     /// Writes a sample, its stack innermost frame first.
     fn sample(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
-        let (stacks, names) = (self.snapshot.stacks(), self.snapshot.names());
-        let stack = stacks.frames(StackIdx::from_value(row.row.value)).map(|name| names.get(name).text);
+        let names = self.snapshot.names();
+        let stack = self.snapshot.frames(StackIdx::from_value(row.row.value)).map(|name| names.get(name).text);
         let stack: Vec<&str> = stack.collect();
         let mut object = json!({"t": "sample", "ts": row.row.start_ns, "utid": track.0 + 1, "stack": stack});
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);

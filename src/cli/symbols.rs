@@ -1,0 +1,84 @@
+//! `longspan symbols`: the modules of a trace, whether their functions have names, and the command that brings those that
+//! are missing. And the names themselves, for the commands that show functions.
+
+use super::args::{Load, Symbols};
+use super::error::CliError;
+use super::load::{load, starting_over};
+use super::messages::say;
+use super::progress_line::ProgressLine;
+use super::stdout::to_stdout;
+use crate::base::budget::Memory;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::check;
+use crate::export::symbol_table::{SYMBOL_COLUMNS, symbol_values};
+use crate::export::table::RowFormat;
+use crate::export::values::{TableValueWriter, ValueFormat};
+use crate::model::{SourceFile, Sources};
+use crate::query::Snapshot;
+use crate::symbols::locate::Locator;
+use crate::symbols::lookup::{TraceFrames, TraceNames, look_up, overlay};
+use crate::symbols::report::report;
+
+/// Prints a row for each module, those with the most samples first.
+pub(super) fn print(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
+    starting_over(&symbols.sources, how, |how| print_once(symbols, how))
+}
+
+fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(&symbols.sources, how)?.store);
+    if snapshot.tracks().modules.is_empty() {
+        say(format_args!("{}: no frame has an address in a module", symbols.sources));
+    }
+    let frames = TraceFrames::of(&snapshot);
+    let found = if how.has_names { names(&snapshot, &frames, &symbols.sources, how) } else { TraceNames::default() };
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let trace = symbols.sources.files().first().map(|file| file.path().to_owned()).unwrap_or_default();
+    let rows = report(&snapshot, &frames, &found, &trace, &Cancel::default(), &progress);
+    drop(line);
+    check(snapshot.store())?;
+    let Ok(rows) = rows else { return Ok(()) }; // nobody stops it
+    let format = match symbols.format {
+        RowFormat::Csv(cells) => ValueFormat::Csv(cells),
+        RowFormat::JsonLines => ValueFormat::JsonLines,
+    };
+    to_stdout(|out| {
+        let mut table = TableValueWriter::begin(out, format, &SYMBOL_COLUMNS)?;
+        for row in &rows {
+            table.row(&symbol_values(&snapshot, row))?;
+        }
+        table.end()?;
+        Ok(())
+    })
+}
+
+/// Loads a trace, and looks the names of its functions up unless the command line says not to.
+pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
+    let snapshot = Snapshot::new(load(sources, how)?.store);
+    if !how.has_names {
+        return Ok(snapshot);
+    }
+    let frames = TraceFrames::of(&snapshot);
+    if frames.is_empty() {
+        return Ok(snapshot);
+    }
+    let found = names(&snapshot, &frames, sources, how);
+    let shown = overlay(&snapshot, &frames, &found, &Cancel::default()).unwrap_or_default(); // nobody stops it
+    let (all, named) = frames.counts(&found).into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    if named < all && !how.is_again {
+        say(format_args!(
+            "{sources}: {named} of {all} functions have names; `longspan symbols` says which modules lack them"
+        ));
+    }
+    Ok(snapshot.with_overlay(shown.map(Into::into)))
+}
+
+fn names(snapshot: &Snapshot, frames: &TraceFrames, sources: &Sources, how: &Load) -> TraceNames {
+    let progress = Progress::default();
+    let _line = ProgressLine::start(&progress, how.progress);
+    let locator = Locator::for_traces(sources.files().iter().map(SourceFile::path), &how.symbols);
+    let memory = how.memory_bytes.map_or_else(Memory::default, Memory::new);
+    let bytes_max = memory.limit_bytes() / 2;
+    look_up(snapshot, frames, &locator, bytes_max, &Cancel::default(), &progress).unwrap_or_default() // nobody stops it
+}
