@@ -29,6 +29,7 @@ mod tabs;
 pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
+mod timeline_keeper;
 pub(crate) mod window;
 #[cfg(test)]
 mod written_tests;

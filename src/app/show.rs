@@ -119,6 +119,11 @@ impl App {
             self.set_note(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
         }
         self.keep_preferences();
+        let now_s = ui.input(|input| input.time);
+        let (folders, tab) = (self.options.folders.as_ref(), &mut self.tabs[self.shown_tab]);
+        if let Some(wait_s) = tab.keep_changes(folders, now_s) {
+            ui.ctx().request_repaint_after_secs(wait_s as f32);
+        }
         effects
     }
 

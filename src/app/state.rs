@@ -293,7 +293,7 @@ impl App {
     /// Keeps what is to be kept of the captures that are open, and the preferences, before both are gone.
     pub(crate) fn keep(&mut self) {
         self.keep_preferences();
-        self.tabs.iter().for_each(|tab| tab.keep(self.options.folders.as_ref()));
+        self.tabs.iter_mut().for_each(|tab| tab.keep(self.options.folders.as_ref()));
     }
 
     /// The place that the window had.
@@ -425,6 +425,7 @@ impl App {
 
     pub(super) fn act_on_timeline(&mut self, at: usize, command: TimelineCommand) {
         let tab = &mut self.tabs[at];
+        tab.keeper.note_change();
         if let Some(job) = tab.timeline_mut().and_then(|timeline| timeline.act(command)) {
             tasks::arrange(job, &tab.wake);
         }
@@ -432,7 +433,7 @@ impl App {
 
     /// Loads a capture into the tab that is shown.
     pub(super) fn load(&mut self, source: LoadSource) {
-        self.tab().keep(self.options.folders.as_ref());
+        self.tabs[self.shown_tab].keep(self.options.folders.as_ref());
         if let LoadSource::Files(sources) = &source {
             // The input of a pipe cannot be opened again.
             if !sources.files().iter().any(|file| is_unseekable(&file.input)) {

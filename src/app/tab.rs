@@ -8,6 +8,7 @@ use super::capture::OpenCapture;
 use super::panels::Panels;
 use super::preferences::Folders;
 use super::tasks::FileTask;
+use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
@@ -31,6 +32,7 @@ pub(super) struct Tab {
     /// Brings what background work says to this tab.
     pub(crate) wake: TabWake,
     pub(crate) capture: Option<OpenCapture>,
+    pub(crate) keeper: TimelineKeeper,
     /// Whether a capture is about to open, so that the welcome page would only flash.
     pub(crate) awaits_capture: bool,
     pub(crate) running: Option<FileTask>,
@@ -58,6 +60,7 @@ impl Tab {
             id,
             wake,
             capture: None,
+            keeper: TimelineKeeper::default(),
             awaits_capture: false,
             running: None,
             short_tables: Vec::new(),
@@ -108,13 +111,16 @@ impl Tab {
         }
     }
 
-    /// Keeps what is to be kept of the capture.
-    pub(super) fn keep(&self, folders: Option<&Folders>) {
-        let capture = self.capture.as_ref().filter(|capture| capture.is_whole());
-        if let (Some(capture), Some(folders)) = (capture, folders) {
-            // The capture may have been removed; what is not kept is not missed.
-            folders.keep_timeline(&capture.sources, &capture.timeline.to_keep()).ok();
+    /// Saves the timeline of the capture before it is gone.
+    pub(super) fn keep(&mut self, folders: Option<&Folders>) {
+        if let (Some(capture), Some(folders)) = (&self.capture, folders) {
+            self.keeper.finish(capture, folders);
         }
+    }
+
+    /// Saves the timeline soon after a change. Returns the seconds until this must be called again, if ever.
+    pub(super) fn keep_changes(&mut self, folders: Option<&Folders>, now_s: f64) -> Option<f64> {
+        self.keeper.attend(self.capture.as_ref()?, folders?, now_s)
     }
 
     /// Whether it shows that capture.

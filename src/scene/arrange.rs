@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::rows::{Folded, RowHeights, RowLayout, TrackRows};
-use super::titles::{process_title, track_title};
-use crate::model::{ProcessIdx, TrackIdx};
+use super::titles::{command_line, process_title, track_title};
+use crate::model::{Process, ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::store::lane::LaneIdx;
 
@@ -83,7 +83,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Ve
         if !words.is_empty() {
             let process = process_texts
                 .entry(track.process)
-                .or_insert_with(|| process_title(&tables.processes[track.process.index()]).to_lowercase());
+                .or_insert_with(|| searched_text(&tables.processes[track.process.index()]));
             let (title, beside) = (title.to_lowercase(), beside.to_lowercase());
             let holds = |word: &String| title.contains(word) || beside.contains(word) || process.contains(word);
             if !words.iter().all(holds) {
@@ -172,6 +172,11 @@ fn pieces(name: &str) -> Vec<Piece> {
         rest = tail;
     }
     pieces
+}
+
+/// The title of a process and its whole command line, in small letters.
+fn searched_text(process: &Process) -> String {
+    format!("{} {}", process_title(process), command_line(process).unwrap_or_default()).to_lowercase()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The names of processes and tracks as they are shown, searched and sorted: never empty, safe on one line.
 
+use std::borrow::Cow;
+
 use super::labels::shown;
 use crate::model::{Process, Track, TrackKind};
 
@@ -7,13 +9,37 @@ use crate::model::{Process, Track, TrackKind};
 #[must_use]
 pub(crate) fn process_title(process: &Process) -> String {
     let pid = process.pid.to_string();
-    let text = match (process.name.is_empty(), pid.is_empty()) {
-        (false, false) => format!("{} {pid}", process.name),
-        (false, true) => process.name.to_string(),
+    let name = short_name(&process.name);
+    let text = match (name.is_empty(), pid.is_empty()) {
+        (false, false) => format!("{name} {pid}"),
+        (false, true) => name.into_owned(),
         (true, false) => format!("Process {pid}"),
         (true, true) => "Global tracks".to_owned(),
     };
     shown(&text).into_owned()
+}
+
+/// The short name of a process that is named by its command line: what Chromium's `--type=` says, or else the program
+/// without its folders. Any other name stays.
+fn short_name(name: &str) -> Cow<'_, str> {
+    let mut words = name.split_ascii_whitespace();
+    let Some(program) = words.next() else { return Cow::Borrowed(name) };
+    let kind = words.clone().find_map(|word| word.strip_prefix("--type=")).filter(|kind| !kind.is_empty());
+    let is_command_line = program.starts_with('/') || words.next().is_some_and(|word| word.starts_with("--"));
+    match (is_command_line, kind) {
+        (false, _) => Cow::Borrowed(name),
+        (true, Some(kind)) => {
+            let (first, rest) = kind.split_at(kind.chars().next().map_or(0, char::len_utf8));
+            Cow::Owned(format!("{}{rest}", first.to_uppercase()))
+        }
+        (true, None) => Cow::Borrowed(program.rsplit('/').next().filter(|base| !base.is_empty()).unwrap_or(program)),
+    }
+}
+
+/// The whole name of a process where its title has only a part of it.
+#[must_use]
+pub(crate) fn command_line(process: &Process) -> Option<&str> {
+    (*short_name(&process.name) != *process.name).then_some(&*process.name)
 }
 
 /// The name of a track, and its id where the name does not hold it.
@@ -28,4 +54,30 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
         (true, true) => ("Events".to_owned(), String::new()),
     };
     (shown(&text).into_owned(), shown(&beside).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_named_by_its_command_line_gets_a_short_name() {
+        for (name, short) in [
+            ("/opt/chrome/chrome --type=renderer --lang=en", "Renderer"),
+            ("/opt/chrome/chrome --type=gpu-process", "Gpu-process"),
+            ("/opt/chrome/chrome --no-sandbox", "chrome"),
+            ("chrome --type=utility", "Utility"),
+            ("/usr/bin/python3 /home/me/run.py", "python3"),
+            ("/", "/"),
+            ("/usr/lib/", "/usr/lib/"),
+            ("./server --type=", "server"),
+            ("GPU Process", "GPU Process"),
+            ("my server -v", "my server -v"),
+            ("kworker/0:1", "kworker/0:1"),
+            ("", ""),
+            ("  ", "  "),
+        ] {
+            assert_eq!(short_name(name), short, "{name:?}");
+        }
+    }
 }

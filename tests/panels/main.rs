@@ -10,6 +10,7 @@ mod finding;
 mod frame;
 mod groups;
 mod hand;
+mod kept;
 mod menus;
 mod names;
 mod scope;

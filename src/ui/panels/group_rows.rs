@@ -101,6 +101,9 @@ impl GroupColumn {
 /// The width of a column of numbers: no number may lose its first digits.
 const NUMBER_POINTS: f32 = 76.0;
 
+/// The width of a label of two names.
+const PAIR_POINTS: f32 = 260.0;
+
 /// The columns of the table of spans by name. The labels have room for some twenty letters.
 const COLUMNS: [TableColumn; GroupColumn::ALL.len()] = [
     TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: true },
@@ -216,7 +219,11 @@ impl GroupRows {
     #[must_use]
     pub(super) fn columns(&self) -> [TableColumn; COLUMNS.len()] {
         let mut columns = COLUMNS;
-        columns[GroupColumn::Label as usize].title = group_word(&self.by).title;
+        let label = &mut columns[GroupColumn::Label as usize];
+        label.title = group_word(&self.by).title;
+        if self.by.is_pair() {
+            label.width = PAIR_POINTS;
+        }
         if self.has_sketched {
             columns[GroupColumn::Median as usize].title = "~p50";
             columns[GroupColumn::P99 as usize].title = "~p99";

@@ -280,6 +280,8 @@ impl DockPanel for SearchPanel {
 /// The words of a search, each with what it finds. A click takes the word.
 fn show_examples(ui: &mut Ui, theme: &Theme) -> Option<Command> {
     let mut chosen = None;
+    // Lines of text and not of buttons.
+    ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
     ui.label("Type above what to look for. All of the words must hold.");
     egui::Grid::new("examples").num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
         for (word, meaning) in EXAMPLES {

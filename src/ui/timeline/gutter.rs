@@ -5,8 +5,9 @@ use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Strok
 use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
-use crate::scene::labels::shorten_middle;
+use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
+use crate::scene::titles::command_line;
 use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, ScopeCommand, TimelineCommand};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
@@ -109,6 +110,10 @@ fn show_group(
 fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> String {
     let mut lines = vec![on_screen(title).into_owned()];
     lines.extend((!beside.is_empty()).then(|| beside.to_owned()));
+    if let GroupKind::Process(process) = kind {
+        let process = timeline.snapshot.tracks().processes.get(process.index());
+        lines.extend(process.and_then(command_line).map(cut_line));
+    }
     if let GroupKind::Track(track) = kind {
         let process = timeline.process_text(timeline.snapshot.track(track).process);
         lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
@@ -116,6 +121,14 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
     lines.push(if timeline.tracks.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
     lines.push("Ctrl + click: into the scope, or out of it".to_owned());
     lines.join("\n")
+}
+
+/// A command line as a tooltip has room for it.
+fn cut_line(line: &str) -> String {
+    const LETTERS_MAX: f32 = 400.0;
+    let shown = shown(line);
+    let cut = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
+    on_screen(&cut).into_owned()
 }
 
 /// The commands for the rows of a process or a track.

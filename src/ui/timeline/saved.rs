@@ -32,7 +32,7 @@ pub struct SavedTimeline {
 }
 
 impl Timeline {
-    /// The state to save when the capture closes.
+    /// The state to save for the next time.
     #[must_use]
     pub fn to_keep(&self) -> SavedTimeline {
         let view = self.view.target();
@@ -48,6 +48,13 @@ impl Timeline {
             color_by: Some(self.colors().by),
             scopes: self.selection.saved().to_vec(),
         }
+    }
+
+    /// The first nanosecond in view, the first that is not, and how far the rows are scrolled, in pixels.
+    #[must_use]
+    pub(crate) fn place_in_view(&self) -> (i64, i64, f64) {
+        let view = self.view.target();
+        (view.start_ns(), view.end_ns(), self.view.now().scroll_px())
     }
 
     /// Whether the user has neither moved it nor arranged anything yet.

@@ -1,0 +1,63 @@
+//! The state of a timeline is saved soon after it changes, so that it outlives the window however that ends.
+
+use egui::{Key, Modifiers, vec2};
+use egui_kittest::kittest::Queryable;
+
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+fn open_again(session: Session) -> Session {
+    // The window is gone without a word, as after a crash.
+    let mut again = session.started_again(SCREEN);
+    let capture = again.capture.clone();
+    again.harness.state_mut().open_files(&[capture]);
+    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    again.harness.run_steps(3);
+    again
+}
+
+/// Lets a second of the window's clock pass, and the write after it.
+fn wait_for_the_write(session: &mut Session) {
+    session.harness.run_steps(8);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+}
+
+#[test]
+fn markers_and_the_view_outlive_a_window_that_dies() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::M);
+    session.press(Modifiers::NONE, Key::Plus);
+    session.harness.run_steps(5);
+    // The end of the view is off by a nanosecond: it follows from the width of a pixel.
+    let view = |session: &Session| session.summary().split(" to ").next().map(str::to_owned);
+    let zoomed = view(&session);
+    wait_for_the_write(&mut session);
+    let again = open_again(session);
+    assert!(again.says("Button: Marker Marker 1"), "{}", again.node_texts().join("\n"));
+    assert_eq!(view(&again), zoomed);
+}
+
+#[test]
+fn a_change_while_another_is_written_is_not_lost_and_a_window_that_is_left_alone_writes_nothing() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    for _ in 0..3 {
+        session.press(Modifiers::NONE, Key::M);
+        session.harness.run_steps(5);
+    }
+    wait_for_the_write(&mut session);
+    let folder = session.capture.parent().expect("a folder").join("state/captures");
+    let files = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).expect("states").map(|entry| entry.expect("an entry"));
+        entries.map(|entry| entry.metadata().and_then(|it| it.modified()).expect("a time")).collect::<Vec<_>>()
+    };
+    let before = files(&folder);
+    assert_eq!(before.len(), 1);
+    session.harness.run_steps(20);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(files(&folder), before);
+    let again = open_again(session);
+    assert!(again.says("Button: Marker Marker 3"), "{}", again.node_texts().join("\n"));
+}
