@@ -8,6 +8,7 @@ pub(crate) mod describe;
 pub(crate) mod family;
 pub(crate) mod filter;
 pub(crate) mod filtered;
+pub(crate) mod flame;
 pub(crate) mod flow_chain;
 pub(crate) mod group_choice;
 pub(crate) mod groups;

@@ -62,9 +62,20 @@ pub(crate) struct SampleHistogram {
 }
 
 impl SampleSum {
+    #[must_use]
+    pub(crate) fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.samples += other.samples;
         self.weight = self.weight.saturating_add(other.weight);
+    }
+
+    /// Takes away a part of the sum.
+    pub(crate) fn subtract(&mut self, part: Self) {
+        self.samples = self.samples.saturating_sub(part.samples);
+        self.weight = self.weight.saturating_sub(part.weight);
     }
 }
 

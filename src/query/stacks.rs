@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::rows::SortedRows;
-use super::samples::{SampleEvent, SampleHistogram};
+use super::samples::{SampleEvent, SampleHistogram, SampleSum};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -75,17 +75,10 @@ impl CallTree {
         &self.nodes
     }
 
-    /// For each node, its children from the heaviest.
+    /// The weight of all paths, and how many spans or samples have it.
     #[must_use]
-    pub(crate) fn children(&self) -> Vec<Vec<NodeIdx>> {
-        let mut children = vec![Vec::new(); self.nodes.len()];
-        for (node, index) in self.nodes.iter().zip(0..).skip(1) {
-            children[node.parent.index()].push(NodeIdx(index));
-        }
-        for of_node in &mut children {
-            of_node.sort_by_key(|child| (u64::MAX - self.nodes[child.index()].total, self.nodes[child.index()].name));
-        }
-        children
+    pub(crate) fn whole(&self) -> SampleSum {
+        SampleSum { samples: self.nodes.iter().map(|node| node.count).sum(), weight: self.nodes[0].total }
     }
 
     /// The node of a name below another, new or known; the other itself if there are too many.
@@ -117,29 +110,20 @@ impl CallTree {
     }
 
     /// The names of a path, innermost first.
+    #[cfg(test)]
     pub(crate) fn path(&self, node: NodeIdx) -> impl Iterator<Item = NameIdx> + '_ {
         let below_root = |node: NodeIdx| (node != NodeIdx::ROOT).then_some(node);
         let nodes = std::iter::successors(below_root(node), move |at| below_root(self.nodes[at.index()].parent));
         nodes.map(|node| self.nodes[node.index()].name)
     }
 
-    /// The same weights by callers: each path begins with the innermost name, and goes on to its caller.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
-    pub(crate) fn inverted(&self, cancel: &Cancel) -> Result<Self, Cancelled> {
-        let mut inverted = Self { folded: self.folded, ..Self::default() };
-        for (number, node) in self.nodes.iter().enumerate() {
-            if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-                cancel.check()?;
-            }
-            if node.own > 0 || node.count > 0 {
-                let path = self.path(NodeIdx(number as u32));
-                inverted.add(path, node.own, node.count);
-            }
-        }
-        inverted.add_up();
-        Ok(inverted)
+    /// A tree of paths, whose outermost name comes first.
+    #[cfg(test)]
+    pub(crate) fn from_paths<P: IntoIterator<Item = NameIdx>>(paths: impl Iterator<Item = (P, SampleSum)>) -> Self {
+        let mut tree = Self::default();
+        paths.for_each(|(path, sum)| tree.add(path, sum.weight, sum.samples));
+        tree.add_up();
+        tree
     }
 
     /// Adds what ends with a path, whose outermost name comes first.
@@ -193,7 +177,7 @@ pub fn from_spans(
 
 /// The call paths of spans or of the samples of one event, and the events that there are.
 #[derive(Debug, Default)]
-pub struct CallPaths {
+pub(crate) struct CallPaths {
     pub(crate) tree: CallTree,
     /// The events of the samples in order of first appearance; none of spans.
     pub(crate) events: Vec<SampleEvent>,

@@ -10,6 +10,7 @@ pub(crate) mod clock_ruler;
 pub(crate) mod color;
 pub(crate) mod counters;
 pub(crate) mod fenwick_heights;
+pub(crate) mod flame;
 pub(crate) mod instant_shapes;
 pub(crate) mod labels;
 pub(crate) mod minimap;

@@ -1,0 +1,191 @@
+//! The paths above and below functions. Callers are the same weights from the innermost function out. The heaviest
+//! are worked out first, so that a tree that would have too many nodes lacks only what is narrow; each of its sums is
+//! exact.
+//!
+//! The slow answer: for each path, its functions in the opposite order, added up by prefix.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use super::functions::FunctionIdx;
+use super::tree::{FlameNode, FlameNodeIdx, FlameTree, Measure, TreeBuilder};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::query::samples::SampleSum;
+
+/// Nodes of a tree of callers, beyond which none gets callers of its own any more. All functions are in its first level.
+const NODES_MAX: usize = 1 << 20;
+
+/// Nodes between two looks at the request to stop: some milliseconds.
+const NODES_BETWEEN_CHECKS: usize = 64 * 1024;
+
+/// A weight on its way out: the next function to take is that of `at`.
+#[derive(Debug, Clone, Copy)]
+struct OutwardPath {
+    at: FlameNodeIdx,
+    sum: SampleSum,
+}
+
+/// All paths from their innermost function to the outermost.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn inverted(tree: &FlameTree, measure: Measure, cancel: &Cancel) -> Result<FlameTree, Cancelled> {
+    let numbered = (0..).map(FlameNodeIdx).zip(tree.nodes());
+    let paths = numbered.map(|(at, node)| OutwardPath { at, sum: node.own }).filter(|path| !path.sum.is_empty());
+    expand(tree, paths.collect(), measure, NODES_MAX, cancel)
+}
+
+/// The callers of a function, from the nearest out. A path that has it several times counts once, at the outermost.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn callers_of(
+    tree: &FlameTree,
+    is_wanted: impl Fn(FunctionIdx) -> bool,
+    measure: Measure,
+    cancel: &Cancel,
+) -> Result<FlameTree, Cancelled> {
+    let starts = outermost(tree, is_wanted);
+    let paths = starts.into_iter().map(|at| OutwardPath { at, sum: tree.node(at).total });
+    expand(tree, paths.collect(), measure, NODES_MAX, cancel)
+}
+
+/// The paths with a function, from its outermost call on. The children are not sorted yet.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn paths_below(
+    tree: &FlameTree,
+    is_wanted: impl Fn(FunctionIdx) -> bool,
+    cancel: &Cancel,
+) -> Result<FlameTree, Cancelled> {
+    let mut below = TreeBuilder::default();
+    let mut targets: Vec<Option<FlameNodeIdx>> = Vec::with_capacity(tree.nodes().len());
+    for node in tree.nodes() {
+        if targets.len().is_multiple_of(NODES_BETWEEN_CHECKS) {
+            cancel.check()?;
+        }
+        let inside = targets.get(node.parent.index()).copied().flatten();
+        let above = inside.or_else(|| is_wanted(node.function).then_some(FlameNodeIdx::ROOT));
+        let target = above.map(|above| below.node(above, node.function));
+        if let Some(target) = target {
+            below.tree.own_mut(target).add(node.own);
+        }
+        targets.push(target);
+    }
+    Ok(below.finish())
+}
+
+/// The nodes of functions that are in none of their kind.
+fn outermost(tree: &FlameTree, is_wanted: impl Fn(FunctionIdx) -> bool) -> Vec<FlameNodeIdx> {
+    let mut is_below = vec![false; tree.nodes().len()];
+    let mut starts = Vec::new();
+    for (number, node) in (0..).zip(tree.nodes()).skip(1) {
+        let is_inside = is_below[node.parent.index()];
+        let is_wanted = is_wanted(node.function);
+        is_below[number as usize] = is_inside || is_wanted;
+        if is_wanted && !is_inside {
+            starts.push(FlameNodeIdx(number));
+        }
+    }
+    starts
+}
+
+/// A node whose callers are still to be found: its weight, and where its paths begin and end.
+type WaitingNode = (u64, Reverse<FlameNodeIdx>, Reverse<(usize, usize)>);
+
+/// Takes the paths apart by their next function, the heaviest first, until the tree has `nodes_max` nodes.
+fn expand(
+    tree: &FlameTree,
+    mut paths: Vec<OutwardPath>,
+    measure: Measure,
+    nodes_max: usize,
+    cancel: &Cancel,
+) -> Result<FlameTree, Cancelled> {
+    let mut outward = FlameTree::default();
+    paths.iter().for_each(|path| outward.root_total_mut().add(path.sum));
+    let mut waiting: BinaryHeap<WaitingNode> = BinaryHeap::new();
+    waiting.push((u64::MAX, Reverse(FlameNodeIdx::ROOT), Reverse((0, paths.len()))));
+    while let Some((_, Reverse(node), Reverse((first, end)))) = waiting.pop() {
+        cancel.check()?;
+        if outward.nodes().len() >= nodes_max {
+            let paths = &paths[first..end];
+            let ends = paths.iter().filter(|path| path.at == FlameNodeIdx::ROOT);
+            ends.for_each(|path| outward.own_mut(node).add(path.sum));
+            outward.folded += u64::from(paths.iter().any(|path| path.at != FlameNodeIdx::ROOT));
+            continue;
+        }
+        for Range { start, end } in take_apart(tree, &mut paths[first..end], outward.own_mut(node)) {
+            let group = &mut paths[first + start..first + end];
+            let function = tree.node(group[0].at).function;
+            let mut total = SampleSum::default();
+            for path in &mut *group {
+                total.add(path.sum);
+                path.at = tree.node(path.at).parent;
+            }
+            let child = outward.push(node, function, total);
+            waiting.push((measure.of(total), Reverse(child), Reverse((first + start, first + end))));
+        }
+    }
+    Ok(outward)
+}
+
+/// Sorts paths by their next function, and returns where each begins and ends. Those without one are added to `own`,
+/// and those at the same node become one.
+fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own: &mut SampleSum) -> Vec<Range<usize>> {
+    let function = |path: &OutwardPath| {
+        let FlameNode { function, .. } = *tree.node(path.at);
+        function
+    };
+    paths.sort_unstable_by_key(|path| (function(path), path.at));
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut kept = 0;
+    for place in 0..paths.len() {
+        let path = paths[place];
+        if path.at == FlameNodeIdx::ROOT {
+            own.add(path.sum);
+            continue;
+        }
+        let is_same = |group: &Range<usize>| function(&paths[group.end - 1]) == function(&path);
+        match groups.last_mut().filter(|group| is_same(group)) {
+            Some(group) if paths[group.end - 1].at == path.at => {
+                paths[group.end - 1].sum.add(path.sum);
+                continue;
+            }
+            Some(group) => group.end += 1,
+            None => groups.push(kept..kept + 1),
+        }
+        paths[kept] = path;
+        kept += 1;
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_would_be_too_large_has_its_heaviest_nodes_with_their_exact_sums() {
+        let mut tree = FlameTree::default();
+        for function in 1..=20_u32 {
+            let caller = tree.push(FlameNodeIdx::ROOT, FunctionIdx(100 + function), SampleSum::default());
+            let node = tree.push(caller, FunctionIdx(function), SampleSum::default());
+            tree.own_mut(node).add(SampleSum { samples: 1, weight: u64::from(function) });
+        }
+        tree.add_up();
+        let paths = |tree: &FlameTree| {
+            let numbered = (0..).map(FlameNodeIdx).zip(tree.nodes());
+            numbered.map(|(at, node)| OutwardPath { at, sum: node.own }).filter(|path| !path.sum.is_empty()).collect()
+        };
+        let cancel = Cancel::default();
+        let whole = expand(&tree, paths(&tree), Measure::Weight, 1000, &cancel).unwrap();
+        assert_eq!((whole.nodes().len(), whole.folded), (41, 0));
+        let part = expand(&tree, paths(&tree), Measure::Weight, 25, &cancel).unwrap();
+        assert_eq!((part.nodes().len(), part.folded), (25, 16));
+        assert_eq!(part.nodes()[0].total, SampleSum { samples: 20, weight: 210 });
+        let callers: Vec<_> = part.nodes()[21..].iter().map(|node| (node.function.0, node.total.weight)).collect();
+        assert_eq!(callers, [(120, 20), (119, 19), (118, 18), (117, 17)]);
+    }
+}

@@ -1,0 +1,296 @@
+//! Functions as a view shows them: a name and a module. Frames whose name is an address are unnamed; their module is in
+//! the text, as readers write it: `libc.so.6+0x3fbca`, `0x1ab77 (libc.so.6)`, `[libc.so.6]`.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::{NameIdx, StrIdx};
+use crate::query::Snapshot;
+
+/// The longest name of a module: no file system has longer ones.
+const MODULE_BYTES_MAX: usize = 255;
+
+/// The most modules that are told apart. Real captures have some hundred.
+const MODULES_MAX: usize = 1 << 16;
+
+/// The module of unnamed frames that have none.
+const UNKNOWN: &str = "unknown";
+
+/// Functions in which a processor or a program waits for work.
+const IDLE: [&str; 14] = [
+    "(idle)",
+    "acpi_idle_do_entry",
+    "arch_cpu_idle",
+    "cpu_idle_poll",
+    "cpuidle_enter_state",
+    "default_idle",
+    "default_idle_call",
+    "intel_idle",
+    "intel_idle_irq",
+    "mwait_idle",
+    "native_safe_halt",
+    "poll_idle",
+    "pv_native_safe_halt",
+    "xen_safe_halt",
+];
+
+/// A row of [`Functions`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FunctionIdx(pub u32);
+
+impl FunctionIdx {
+    /// The root of all paths.
+    pub(crate) const ROOT: Self = Self(0);
+
+    #[must_use]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A function by what is shown of it, which holds for every answer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FunctionKey {
+    pub(crate) name: Box<str>,
+    /// `None`: of any module.
+    pub(crate) module: Option<Box<str>>,
+}
+
+/// The functions of a view.
+#[derive(Debug)]
+pub(crate) struct Functions {
+    rows: Vec<Function>,
+    /// In brackets, as a frame without a name is shown.
+    modules: Vec<Box<str>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Function {
+    text: FunctionText,
+    module: Option<ModuleIdx>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum FunctionText {
+    Name(NameIdx),
+    /// All frames of a module.
+    Module(ModuleIdx),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct ModuleIdx(u32);
+
+/// The meaning of the name of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FrameText<'a> {
+    module: Option<&'a str>,
+    is_unnamed: bool,
+}
+
+impl Functions {
+    /// The name that is shown; empty for the root and for a frame without a name.
+    #[must_use]
+    pub(crate) fn text<'a>(&'a self, snapshot: &'a Snapshot, function: FunctionIdx) -> &'a str {
+        match self.rows[function.index()].text {
+            FunctionText::Name(name) => snapshot.names().get(name).text,
+            FunctionText::Module(module) => &self.modules[module.0 as usize],
+        }
+    }
+
+    /// The module, or the category of a span; empty where it is not known.
+    #[must_use]
+    pub(crate) fn module(&self, function: FunctionIdx) -> &str {
+        let module = self.rows[function.index()].module;
+        module.map_or("", |module| inside(&self.modules[module.0 as usize]))
+    }
+
+    /// A name of the trace that the function has; `None` of a module.
+    #[must_use]
+    pub(crate) fn name(&self, function: FunctionIdx) -> Option<NameIdx> {
+        match self.rows[function.index()].text {
+            FunctionText::Name(name) => Some(name),
+            FunctionText::Module(_) => None,
+        }
+    }
+
+    /// The function by its texts.
+    #[must_use]
+    pub(crate) fn key(&self, snapshot: &Snapshot, function: FunctionIdx) -> FunctionKey {
+        let module = Some(self.module(function).into());
+        FunctionKey { name: self.text(snapshot, function).into(), module }
+    }
+
+    /// All functions after the root.
+    pub(crate) fn all(&self) -> impl Iterator<Item = FunctionIdx> + use<> {
+        (1..self.rows.len() as u32).map(FunctionIdx)
+    }
+
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+/// Gives frames their functions.
+#[derive(Debug)]
+pub(super) struct FunctionBuilder<'s> {
+    snapshot: &'s Snapshot,
+    functions: Functions,
+    by_name: FxHashMap<(NameIdx, bool), FunctionIdx>,
+    by_text: FxHashMap<(StrIdx, Option<ModuleIdx>), FunctionIdx>,
+    by_module: FxHashMap<ModuleIdx, FunctionIdx>,
+    modules: FxHashMap<Box<str>, ModuleIdx>,
+}
+
+impl<'s> FunctionBuilder<'s> {
+    pub(super) fn new(snapshot: &'s Snapshot) -> Self {
+        let root = Function { text: FunctionText::Name(NameIdx::EMPTY), module: None };
+        Self {
+            snapshot,
+            functions: Functions { rows: vec![root], modules: Vec::new() },
+            by_name: FxHashMap::default(),
+            by_text: FxHashMap::default(),
+            by_module: FxHashMap::default(),
+            modules: FxHashMap::default(),
+        }
+    }
+
+    /// The function of a frame. `by_module`: the one of its module if the name is an address.
+    pub(super) fn function(&mut self, name: NameIdx, by_module: bool) -> FunctionIdx {
+        if let Some(&known) = self.by_name.get(&(name, by_module)) {
+            return known;
+        }
+        let row = self.snapshot.names().get(name);
+        let frame = FrameText::parse(row.text, row.category);
+        let module = frame.module.and_then(|module| self.module(module));
+        let unnamed = frame.is_unnamed && by_module;
+        let of_module = if unnamed { module.or_else(|| self.module(UNKNOWN)) } else { None };
+        let text = self.snapshot.names().text_index(name);
+        let function = match (of_module, self.by_text.get(&(text, module))) {
+            (Some(module), _) => self.all_of(module),
+            (None, Some(&known)) => known,
+            (None, None) => {
+                let new = self.push(FunctionText::Name(name), module);
+                self.by_text.insert((text, module), new);
+                new
+            }
+        };
+        self.by_name.insert((name, by_module), function);
+        function
+    }
+
+    /// The function that stands for all of a function's module; itself where that is not known.
+    pub(super) fn collapsed(&mut self, function: FunctionIdx) -> FunctionIdx {
+        self.functions.rows[function.index()].module.map_or(function, |module| self.all_of(module))
+    }
+
+    fn all_of(&mut self, module: ModuleIdx) -> FunctionIdx {
+        if let Some(&known) = self.by_module.get(&module) {
+            return known;
+        }
+        let new = self.push(FunctionText::Module(module), Some(module));
+        self.by_module.insert(module, new);
+        new
+    }
+
+    fn push(&mut self, text: FunctionText, module: Option<ModuleIdx>) -> FunctionIdx {
+        // There are no more than names and modules together.
+        let new = FunctionIdx(u32::try_from(self.functions.rows.len()).unwrap_or(u32::MAX));
+        self.functions.rows.push(Function { text, module });
+        new
+    }
+
+    fn module(&mut self, text: &str) -> Option<ModuleIdx> {
+        if let Some(&known) = self.modules.get(text) {
+            return Some(known);
+        }
+        let rows = &mut self.functions.modules;
+        if text.len() > MODULE_BYTES_MAX || rows.len() >= MODULES_MAX {
+            return None;
+        }
+        let new = ModuleIdx(rows.len() as u32);
+        rows.push(format!("[{text}]").into());
+        self.modules.insert(text.into(), new);
+        Some(new)
+    }
+
+    #[must_use]
+    pub(super) fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    /// Whether a function is the one that is meant.
+    #[must_use]
+    pub(super) fn is(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
+        *self.functions.text(self.snapshot, function) == *key.name
+            && key.module.as_ref().is_none_or(|module| **module == *self.functions.module(function))
+    }
+
+    /// Whether a function is of the kernel, as far as its module says.
+    #[must_use]
+    pub(super) fn is_kernel(&self, function: FunctionIdx) -> bool {
+        let module = self.functions.module(function);
+        let is_image = ["kernel", "guest.kernel", "vmlinux"].iter().any(|image| {
+            module.strip_prefix(image).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+        });
+        let is_file = |end: &str| module.strip_suffix(end).is_some_and(|name| !name.is_empty());
+        is_image || [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].into_iter().any(is_file)
+    }
+
+    /// Whether a processor or a program waits for work in a function.
+    #[must_use]
+    pub(super) fn is_idle(&self, function: FunctionIdx) -> bool {
+        IDLE.contains(&self.functions.text(self.snapshot, function))
+    }
+
+    pub(super) fn finish(self) -> Functions {
+        self.functions
+    }
+}
+
+impl<'a> FrameText<'a> {
+    fn parse(text: &'a str, category: Option<&'a str>) -> Self {
+        let is_hex = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let is_address = |text: &str| text.strip_prefix("0x").is_some_and(is_hex);
+        let in_text = if let Some((module, _)) = text.rsplit_once("+0x").filter(|(_, offset)| is_hex(offset)) {
+            Some(module)
+        } else if let Some((address, module)) = text.split_once(" (") {
+            module.strip_suffix(')').filter(|_| is_address(address))
+        } else if text.len() > 2 && text.starts_with('[') && text.ends_with(']') {
+            Some(text)
+        } else {
+            None
+        };
+        let module = in_text.or(category).map(inside).filter(|module| !module.is_empty());
+        Self { module, is_unnamed: in_text.is_some() || is_address(text) }
+    }
+}
+
+/// A text without the brackets around it.
+fn inside(text: &str) -> &str {
+    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_their_module_in_their_text() {
+        for (text, category, module, is_unnamed) in [
+            ("libc.so.6+0x3fbca", None, Some("libc.so.6"), true),
+            ("[kernel.kallsyms]+0xffffffff81000130", None, Some("kernel.kallsyms"), true),
+            ("0x1ab77 (ld-linux-x86-64.so.2)", None, Some("ld-linux-x86-64.so.2"), true),
+            ("[libc.so.6]", None, Some("libc.so.6"), true),
+            ("0x7f8fc56148a8", None, None, true),
+            ("main.srt", None, None, false),
+            ("operator+", Some("a.out"), Some("a.out"), false),
+            ("a+0xzz", Some(""), None, false),
+            ("f (int)", None, None, false),
+            ("[]", None, None, false),
+            ("+0x5", None, None, true),
+        ] {
+            let parsed = FrameText::parse(text, category);
+            assert_eq!(parsed, FrameText { module, is_unnamed }, "{text}");
+        }
+    }
+}

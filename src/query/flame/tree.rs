@@ -1,0 +1,178 @@
+//! A tree of functions with the sums of what is below them. Children come from the heaviest, so that a picture looks
+//! at those that it draws, and at none of the others.
+
+use rustc_hash::FxHashMap;
+
+use super::functions::FunctionIdx;
+use crate::query::samples::SampleSum;
+
+/// A row of a [`FlameTree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FlameNodeIdx(pub u32);
+
+impl FlameNodeIdx {
+    /// The root, which has no function.
+    pub(crate) const ROOT: Self = Self(0);
+
+    #[must_use]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The number that widths are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Measure {
+    /// The time of spans, or the weight of samples in the unit of their event.
+    #[default]
+    Weight,
+    /// How many spans or samples there are.
+    Count,
+}
+
+impl Measure {
+    #[must_use]
+    pub(crate) fn of(self, sum: SampleSum) -> u64 {
+        match self {
+            Self::Weight => sum.weight,
+            Self::Count => sum.samples,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlameNode {
+    /// Always an earlier node; of the root, itself.
+    pub(crate) parent: FlameNodeIdx,
+    pub(crate) function: FunctionIdx,
+    /// Of this path and of all that go on from it.
+    pub(crate) total: SampleSum,
+    /// Of this path alone.
+    pub(crate) own: SampleSum,
+}
+
+/// A tree of functions.
+#[derive(Debug)]
+pub(crate) struct FlameTree {
+    nodes: Vec<FlameNode>,
+    /// The children of all nodes, those of one node side by side.
+    children: Vec<FlameNodeIdx>,
+    /// Where the children of each node begin, and the end of all.
+    first_child: Vec<u32>,
+    /// Nodes whose children are not in the tree, since it would have too many.
+    pub(super) folded: u64,
+}
+
+impl Default for FlameTree {
+    fn default() -> Self {
+        let none = SampleSum::default();
+        let root = FlameNode { parent: FlameNodeIdx::ROOT, function: FunctionIdx::ROOT, total: none, own: none };
+        Self { nodes: vec![root], children: Vec::new(), first_child: vec![0, 0], folded: 0 }
+    }
+}
+
+impl FlameTree {
+    /// All nodes, the root first, parents before their children.
+    #[must_use]
+    pub(crate) fn nodes(&self) -> &[FlameNode] {
+        &self.nodes
+    }
+
+    #[must_use]
+    pub(crate) fn node(&self, node: FlameNodeIdx) -> &FlameNode {
+        &self.nodes[node.index()]
+    }
+
+    /// The children of a node, from the heaviest.
+    #[must_use]
+    pub(crate) fn children(&self, node: FlameNodeIdx) -> &[FlameNodeIdx] {
+        let [first, end] = [node.index(), node.index() + 1].map(|at| self.first_child[at] as usize);
+        &self.children[first..end]
+    }
+
+    /// The nodes from the root's child down to a node; none for the root.
+    #[must_use]
+    pub(crate) fn path(&self, node: FlameNodeIdx) -> Vec<FlameNodeIdx> {
+        let below_root = |node: FlameNodeIdx| (node != FlameNodeIdx::ROOT).then_some(node);
+        let nodes = std::iter::successors(below_root(node), |node| below_root(self.node(*node).parent));
+        let mut path: Vec<_> = nodes.collect();
+        path.reverse();
+        path
+    }
+
+    pub(super) fn push(&mut self, parent: FlameNodeIdx, function: FunctionIdx, total: SampleSum) -> FlameNodeIdx {
+        let new = FlameNodeIdx(self.nodes.len() as u32);
+        self.nodes.push(FlameNode { parent, function, total, own: SampleSum::default() });
+        new
+    }
+
+    pub(super) fn own_mut(&mut self, node: FlameNodeIdx) -> &mut SampleSum {
+        &mut self.nodes[node.index()].own
+    }
+
+    pub(super) fn root_total_mut(&mut self) -> &mut SampleSum {
+        &mut self.nodes[0].total
+    }
+
+    /// Adds up the sums of all nodes from their own.
+    pub(super) fn add_up(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.total = node.own);
+        for place in (1..self.nodes.len()).rev() {
+            let FlameNode { parent, total, .. } = self.nodes[place];
+            self.nodes[parent.index()].total.add(total);
+        }
+    }
+
+    /// Finds the children of all nodes.
+    pub(super) fn sort_children(&mut self, measure: Measure) {
+        let mut order: Vec<_> = (1..self.nodes.len() as u32).map(FlameNodeIdx).collect();
+        let key = |node: &FlameNodeIdx| {
+            let FlameNode { parent, function, total, .. } = self.nodes[node.index()];
+            (parent, std::cmp::Reverse(measure.of(total)), function, *node)
+        };
+        order.sort_unstable_by_key(key);
+        let mut first_child = vec![0_u32; self.nodes.len() + 1];
+        for node in self.nodes.iter().skip(1) {
+            first_child[node.parent.index() + 1] += 1;
+        }
+        let mut sum = 0;
+        for first in &mut first_child {
+            sum += *first;
+            *first = sum;
+        }
+        (self.children, self.first_child) = (order, first_child);
+    }
+}
+
+/// A tree to which paths are added.
+#[derive(Debug, Default)]
+pub(super) struct TreeBuilder {
+    pub(super) tree: FlameTree,
+    index: FxHashMap<(FlameNodeIdx, FunctionIdx), FlameNodeIdx>,
+}
+
+impl TreeBuilder {
+    /// The node of a function below another, new or known.
+    pub(super) fn node(&mut self, parent: FlameNodeIdx, function: FunctionIdx) -> FlameNodeIdx {
+        let tree = &mut self.tree;
+        *self.index.entry((parent, function)).or_insert_with(|| tree.push(parent, function, SampleSum::default()))
+    }
+
+    pub(super) fn finish(mut self) -> FlameTree {
+        self.tree.add_up();
+        self.tree
+    }
+}
+
+/// A tree whose nodes have functions of their own, by the parents and the own sums of all nodes after the root.
+#[cfg(test)]
+pub(crate) fn test_tree(nodes: impl Iterator<Item = (u32, SampleSum)>) -> FlameTree {
+    let mut tree = FlameTree::default();
+    for (function, (parent, own)) in (1..).zip(nodes) {
+        let node = tree.push(FlameNodeIdx(parent), FunctionIdx(function), own);
+        *tree.own_mut(node) = own;
+    }
+    tree.add_up();
+    tree.sort_children(Measure::Weight);
+    tree
+}

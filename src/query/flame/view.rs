@@ -1,0 +1,198 @@
+//! The edits of a view, applied to each path: frames get the functions that are shown, paths are left out, functions
+//! are merged into their callers, and recursion is collapsed, in this order whatever the order of the edits. Focus and
+//! shape come after all of them.
+
+use super::functions::{FunctionBuilder, FunctionIdx, FunctionKey, Functions};
+use super::tree::{FlameNodeIdx, FlameTree, Measure, TreeBuilder};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::query::samples::SampleSum;
+use crate::query::stacks::CallTree;
+
+/// Nodes between two looks at the request to stop: some milliseconds.
+const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
+
+/// The direction of paths.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum FlameShape {
+    /// From the outermost function to those that it calls.
+    #[default]
+    TopDown,
+    /// From the innermost function to its callers.
+    Inverted,
+    /// One function between its callers and those that it calls. Each path counts once, at the outermost call.
+    Sandwich(FunctionKey),
+}
+
+/// A change of all paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FlameEdit {
+    /// Leaves out the paths with a function, from it on.
+    Hide(FunctionKey),
+    /// Counts a function as a part of its callers.
+    Merge(FunctionKey),
+    /// Shows neighbouring frames of a module as one.
+    CollapseModule(Box<str>),
+    /// Shows a function that calls itself, directly or through others, as one call.
+    CollapseRecursionOf(FunctionKey),
+    /// Shows each function that calls itself directly as one call.
+    CollapseRecursion,
+    /// Counts functions of the kernel as a part of their callers.
+    MergeKernel,
+    /// Leaves out the paths in which a processor or a program waits for work.
+    HideIdle,
+    /// Shows frames whose name is an address as their module.
+    UnnamedByModule,
+}
+
+/// How a call tree is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct FlameView {
+    pub(crate) shape: FlameShape,
+    pub(crate) measure: Measure,
+    /// Only the paths with this function, from its outermost call on.
+    pub(crate) focus: Option<FunctionKey>,
+    pub(crate) edits: Vec<FlameEdit>,
+}
+
+/// The part that a function has in the edits.
+#[expect(clippy::struct_excessive_bools, reason = "each is an edit of its own")]
+#[derive(Debug, Clone, Copy, Default)]
+struct Role {
+    is_hidden: bool,
+    is_merged: bool,
+    /// Whether it stands for neighbouring frames of its module.
+    is_module: bool,
+    has_recursion: bool,
+}
+
+/// Work that looks at the request to stop now and then.
+struct Steps<'c> {
+    cancel: &'c Cancel,
+    taken: u64,
+}
+
+impl Steps<'_> {
+    fn take(&mut self) -> Result<(), Cancelled> {
+        self.taken += 1;
+        if self.taken.is_multiple_of(STEPS_BETWEEN_CHECKS) { self.cancel.check() } else { Ok(()) }
+    }
+}
+
+/// Builds the tree of a view.
+pub(super) struct ViewBuilder<'s, 'v> {
+    functions: FunctionBuilder<'s>,
+    view: &'v FlameView,
+    /// By function, as far as they are worked out.
+    roles: Vec<Option<Role>>,
+}
+
+impl<'s, 'v> ViewBuilder<'s, 'v> {
+    pub(super) fn new(functions: FunctionBuilder<'s>, view: &'v FlameView) -> Self {
+        Self { functions, view, roles: Vec::new() }
+    }
+
+    /// The tree of all paths from the outermost function down. Its children are not sorted yet.
+    pub(super) fn build(&mut self, calls: &CallTree, cancel: &Cancel) -> Result<FlameTree, Cancelled> {
+        let by_module = self.has(&FlameEdit::UnnamedByModule);
+        let is_direct = self.has(&FlameEdit::CollapseRecursion);
+        // The node of each call; `None` for those that are left out.
+        let mut targets: Vec<Option<FlameNodeIdx>> = Vec::with_capacity(calls.nodes().len());
+        let mut builder = TreeBuilder::default();
+        let mut steps = Steps { cancel, taken: 0 };
+        for (number, call) in calls.nodes().iter().enumerate() {
+            steps.take()?;
+            let target = match targets.get(call.parent.index()).filter(|_| number > 0) {
+                None => Some(FlameNodeIdx::ROOT),
+                Some(None) => None,
+                Some(&Some(above)) => {
+                    let function = self.functions.function(call.name, by_module);
+                    let function = self.shown(function);
+                    let role = self.role(function);
+                    let same = |node: FlameNodeIdx| builder.tree.node(node).function == function;
+                    if role.is_hidden {
+                        None
+                    } else if role.is_merged || (is_direct || role.is_module) && same(above) {
+                        Some(above)
+                    } else if let Some(known) = find_above(&builder.tree, above, role, function, &mut steps)? {
+                        Some(known)
+                    } else {
+                        Some(builder.node(above, function))
+                    }
+                }
+            };
+            if let Some(node) = target {
+                builder.tree.own_mut(node).add(SampleSum { samples: call.count, weight: call.own });
+            }
+            targets.push(target);
+        }
+        Ok(builder.finish())
+    }
+
+    /// The function that stands for another in the picture.
+    fn shown(&mut self, function: FunctionIdx) -> FunctionIdx {
+        let module = self.functions.functions().module(function);
+        let is_collapsed = |edit: &FlameEdit| matches!(edit, FlameEdit::CollapseModule(name) if **name == *module);
+        if !module.is_empty() && self.view.edits.iter().any(is_collapsed) {
+            return self.functions.collapsed(function);
+        }
+        function
+    }
+
+    fn role(&mut self, function: FunctionIdx) -> Role {
+        if self.roles.len() <= function.index() {
+            self.roles.resize(function.index() + 1, None);
+        }
+        if let Some(role) = self.roles[function.index()] {
+            return role;
+        }
+        let mut role = Role::default();
+        let functions = &self.functions;
+        for edit in &self.view.edits {
+            match edit {
+                FlameEdit::Hide(key) => role.is_hidden |= functions.is(function, key),
+                FlameEdit::HideIdle => role.is_hidden |= functions.is_idle(function),
+                FlameEdit::Merge(key) => role.is_merged |= functions.is(function, key),
+                FlameEdit::MergeKernel => role.is_merged |= functions.is_kernel(function),
+                FlameEdit::CollapseModule(module) => {
+                    role.is_module |= **module == *functions.functions().module(function);
+                }
+                FlameEdit::CollapseRecursionOf(key) => role.has_recursion |= functions.is(function, key),
+                FlameEdit::CollapseRecursion | FlameEdit::UnnamedByModule => {}
+            }
+        }
+        self.roles[function.index()] = Some(role);
+        role
+    }
+
+    fn has(&self, edit: &FlameEdit) -> bool {
+        self.view.edits.contains(edit)
+    }
+
+    /// Whether a function is the one that is meant.
+    pub(super) fn is(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
+        function != FunctionIdx::ROOT && self.functions.is(function, key)
+    }
+
+    pub(super) fn finish(self) -> Functions {
+        self.functions.finish()
+    }
+}
+
+/// The node of the function on the path above, where its recursion is one call.
+fn find_above(
+    tree: &FlameTree,
+    above: FlameNodeIdx,
+    role: Role,
+    function: FunctionIdx,
+    steps: &mut Steps<'_>,
+) -> Result<Option<FlameNodeIdx>, Cancelled> {
+    let mut node = above;
+    while role.has_recursion && node != FlameNodeIdx::ROOT {
+        steps.take()?;
+        if tree.node(node).function == function {
+            return Ok(Some(node));
+        }
+        node = tree.node(node).parent;
+    }
+    Ok(None)
+}

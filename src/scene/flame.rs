@@ -1,0 +1,214 @@
+//! The bars of a flame graph: as wide as their part, each below its caller. Children too narrow to be seen are one bar
+//! with their exact sum. The work grows with the bars, not with the tree.
+
+use crate::query::flame::{FlameNodeIdx, FlameTree, FunctionIdx, Measure};
+use crate::query::samples::SampleSum;
+
+/// Bars narrower than this are drawn as one.
+const WIDTH_MIN: f64 = 1.5;
+
+/// The most bars of a picture: some ten for each row of pixels of a large screen. Deeper levels need a focus.
+const BARS_MAX: usize = 200_000;
+
+/// A bar of a [`FlameLayout`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FlameBar {
+    pub(crate) content: BarContent,
+    /// Its left and right end, in points from the left end of the picture.
+    pub(crate) left: f32,
+    pub(crate) right: f32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BarContent {
+    Node(FlameNodeIdx),
+    /// The children of a node that are too narrow.
+    Others {
+        parent: FlameNodeIdx,
+        count: usize,
+        sum: SampleSum,
+    },
+}
+
+/// The bars below a node, level by level.
+#[derive(Debug, Default)]
+pub(crate) struct FlameLayout {
+    bars: Vec<FlameBar>,
+    /// Where each level begins, and the end of all.
+    levels: Vec<usize>,
+    /// Whether the picture has no room for deeper levels.
+    pub(crate) is_cut: bool,
+}
+
+/// Gives functions their names.
+pub(crate) type NamesOf<'f, 't> = &'f dyn Fn(FunctionIdx) -> &'t str;
+
+/// The order of bars beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum BarOrder {
+    #[default]
+    HeaviestFirst,
+    /// By the names of functions, so that two pictures compare.
+    ByName,
+}
+
+impl FlameLayout {
+    /// Lays out a node and what is below it. `texts` gives functions their names where these set the order.
+    #[must_use]
+    pub(crate) fn new(
+        tree: &FlameTree,
+        root: FlameNodeIdx,
+        measure: Measure,
+        width: f32,
+        texts: Option<NamesOf<'_, '_>>,
+    ) -> Self {
+        Self::with_limit(tree, root, measure, width, texts, BARS_MAX)
+    }
+
+    fn with_limit(
+        tree: &FlameTree,
+        root: FlameNodeIdx,
+        measure: Measure,
+        width: f32,
+        texts: Option<NamesOf<'_, '_>>,
+        bars_max: usize,
+    ) -> Self {
+        let weight = |node: FlameNodeIdx| measure.of(tree.node(node).total);
+        let whole = weight(root);
+        let mut layout = Self { bars: Vec::new(), levels: vec![0], is_cut: false };
+        if whole == 0 {
+            return layout;
+        }
+        let per_weight = f64::from(width) / whole as f64;
+        layout.bars.push(FlameBar { content: BarContent::Node(root), left: 0.0, right: width });
+        let mut first = 0;
+        while first < layout.bars.len() {
+            let end = layout.bars.len();
+            layout.levels.push(end);
+            if end >= bars_max {
+                layout.is_cut = true;
+                break;
+            }
+            for place in first..end {
+                let BarContent::Node(node) = layout.bars[place].content else { continue };
+                let children = tree.children(node);
+                let is_wide = |child: &FlameNodeIdx| weight(*child) as f64 * per_weight >= WIDTH_MIN;
+                // From the heaviest: those that are wide enough come first.
+                let wide = children.partition_point(is_wide);
+                let mut drawn = children[..wide].to_vec();
+                if let Some(text) = texts {
+                    drawn.sort_by_key(|&child| text(tree.node(child).function));
+                }
+                let mut others = tree.node(node).total;
+                others.subtract(tree.node(node).own);
+                let mut left = f64::from(layout.bars[place].left);
+                let mut push = |content: BarContent, weight: u64| {
+                    let right = left + weight as f64 * per_weight;
+                    layout.bars.push(FlameBar { content, left: left as f32, right: right as f32 });
+                    left = right;
+                };
+                for child in drawn {
+                    others.subtract(tree.node(child).total);
+                    push(BarContent::Node(child), weight(child));
+                }
+                let count = children.len() - wide;
+                if count > 0 && measure.of(others) as f64 * per_weight >= WIDTH_MIN {
+                    push(BarContent::Others { parent: node, count, sum: others }, measure.of(others));
+                }
+            }
+            first = end;
+        }
+        layout
+    }
+
+    /// How many levels there are, that of the root among them.
+    #[must_use]
+    pub(crate) fn levels(&self) -> usize {
+        self.levels.len().saturating_sub(1)
+    }
+
+    /// The bars of a level from the left.
+    #[must_use]
+    pub(crate) fn level(&self, level: usize) -> &[FlameBar] {
+        &self.bars[self.levels[level]..self.levels[level + 1]]
+    }
+
+    /// All bars, level by level.
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn bars(&self) -> &[FlameBar] {
+        &self.bars
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::flame::test_tree;
+
+    /// Nodes with their parents and own weights.
+    fn tree(nodes: &[(u32, u64)]) -> FlameTree {
+        test_tree(nodes.iter().map(|&(parent, weight)| (parent, SampleSum { samples: 1, weight })))
+    }
+
+    fn texts(layout: &FlameLayout) -> Vec<String> {
+        let text = |bar: &FlameBar| {
+            let range = format!("{}..{}", bar.left, bar.right);
+            match bar.content {
+                BarContent::Node(node) => format!("{} {range}", node.0),
+                BarContent::Others { parent, count, sum } => {
+                    format!("{count} others of {} with {} in {} {range}", parent.0, sum.weight, sum.samples)
+                }
+            }
+        };
+        layout.bars().iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_is_too_narrow_is_one_bar_with_its_exact_sum() {
+        // Of 100 points: 60 and 39 ones below the root, and 5 below the first.
+        let mut nodes = vec![(0, 55), (1, 5)];
+        nodes.extend(vec![(0, 1); 39]);
+        nodes.push((0, 1));
+        let tree = tree(&nodes);
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 100.0, None);
+        let expected = ["0 0..100", "1 0..60", "40 others of 0 with 40 in 40 60..100", "2 0..5"];
+        assert_eq!(texts(&layout), expected);
+        assert_eq!((layout.levels(), layout.level(1).len()), (3, 2));
+        // A wide picture has room for each.
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 1000.0, None);
+        assert_eq!(layout.bars().len(), 43);
+        // In focus, the bar has all of the width.
+        let layout = FlameLayout::new(&tree, FlameNodeIdx(1), Measure::Weight, 120.0, None);
+        assert_eq!(texts(&layout), ["1 0..120", "2 0..10"]);
+    }
+
+    #[test]
+    fn bars_are_in_the_order_of_their_names_or_weights() {
+        let tree = tree(&[(0, 1), (0, 3), (0, 2)]);
+        // Functions have the numbers of their nodes.
+        let names = ["", "c", "b", "a"];
+        let text = |function: FunctionIdx| names[function.index()];
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 60.0, Some(&text));
+        assert_eq!(texts(&layout)[1..], ["3 0..20", "2 20..50", "1 50..60"]);
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 60.0, None);
+        assert_eq!(texts(&layout)[1..], ["2 0..30", "3 30..50", "1 50..60"]);
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Count, 60.0, None);
+        assert_eq!(layout.bars().len(), 4);
+    }
+
+    #[test]
+    fn work_is_bounded_by_the_pixels() {
+        // A million children of the root: one bar of others.
+        let many = tree(&vec![(0, 1); 1 << 20]);
+        let layout = FlameLayout::new(&many, FlameNodeIdx::ROOT, Measure::Weight, 1000.0, None);
+        assert_eq!(layout.bars().len(), 2);
+        // A stack of 65,536 frames is cut where the picture is full.
+        let deep = tree(&(0..1 << 16).map(|parent| (parent, 1)).collect::<Vec<_>>());
+        let layout = FlameLayout::with_limit(&deep, FlameNodeIdx::ROOT, Measure::Weight, 1e6, None, 500);
+        assert!(layout.is_cut);
+        assert_eq!(layout.bars().len(), 500);
+        let none = FlameTree::default();
+        assert_eq!(FlameLayout::new(&none, FlameNodeIdx::ROOT, Measure::Weight, 100.0, None).levels(), 0);
+    }
+}
