@@ -11,6 +11,7 @@ use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::query::Snapshot;
 use crate::query::counters::counters;
+use crate::query::flame::FlamePicture;
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
@@ -18,7 +19,7 @@ use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, Totals, add_up};
-use crate::ui::questions::{Answer, GroupFacts, PathsOf, Question, QuestionKind};
+use crate::ui::questions::{Answer, FlameAnswer, GroupFacts, PathsOf, PathsQuestion, Question, QuestionKind};
 
 /// The longest spans of a group that are listed.
 const LONGEST_COUNT: usize = 100;
@@ -198,15 +199,28 @@ fn answer(
                 over_time: over_time(snapshot, &scope, range, TIME_PARTS, cancel)?,
             })))
         }
-        Question::Paths(scope, PathsOf::Samples(event)) => {
-            let scope = scope.with_filter(snapshot, "");
-            let paths = stacks::from_samples(snapshot, &scope, event.as_ref(), cancel, progress)?;
-            Some(Answer::Paths(Arc::new(paths)))
-        }
-        Question::Paths(scope, PathsOf::Spans) => {
-            let scope = scope.with_filter(snapshot, "");
-            let tree = stacks::from_spans(snapshot, &scope, cancel, progress)?;
-            Some(Answer::Paths(Arc::new(CallPaths { tree, ..CallPaths::default() })))
-        }
+        Question::Paths(question) => Some(Answer::Paths(Arc::new(flame(&question, snapshot, cancel, progress)?))),
     })
+}
+
+/// Counts the paths unless they are known, and makes their view.
+fn flame(
+    question: &PathsQuestion,
+    snapshot: &Snapshot,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<FlameAnswer, Cancelled> {
+    let scope = || question.scope.with_filter(snapshot, "");
+    let paths = match (&question.known, &question.of) {
+        (Some(known), _) => Arc::clone(&known.0),
+        (None, PathsOf::Samples(event)) => {
+            Arc::new(stacks::from_samples(snapshot, &scope(), event.as_ref(), cancel, progress)?)
+        }
+        (None, PathsOf::Spans) => {
+            let tree = stacks::from_spans(snapshot, &scope(), cancel, progress)?;
+            Arc::new(CallPaths { tree, ..CallPaths::default() })
+        }
+    };
+    let picture = Arc::new(FlamePicture::new(snapshot, &paths.tree, &question.view, cancel)?);
+    Ok(FlameAnswer { paths, picture })
 }

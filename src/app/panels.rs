@@ -163,6 +163,10 @@ impl Panels {
                 self.analysis.stop(QuestionKind::Totals);
                 self.set.statistics.stopped();
             }
+            PanelCommand::StopPaths => {
+                self.analysis.stop(QuestionKind::Paths);
+                self.set.flame.stopped();
+            }
             PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
             PanelCommand::Show(panel) => self.dock.open(panel),
             PanelCommand::StatisticsOf(name) => {
@@ -247,7 +251,7 @@ impl Panels {
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(totals) => set.statistics.take_totals(&totals, timeline.snapshot()),
             Answer::Group(facts) => set.statistics.take_facts(facts),
-            Answer::Paths(paths) => set.flame.set_paths(&paths),
+            Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),
         }
         None
     }

@@ -22,6 +22,7 @@ use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::Filter;
+use crate::query::flame::FlameView;
 use crate::query::groups::GroupBy;
 use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
@@ -134,7 +135,7 @@ pub(super) struct Flame {
     pub(crate) of_samples: bool,
     /// The name of an event, or its title with the unit.
     pub(crate) event: Option<String>,
-    pub(crate) is_inverted: bool,
+    pub(crate) view: FlameView,
     pub(crate) format: FlameFormat,
 }
 
@@ -230,7 +231,8 @@ impl CliCommand {
                 Self::Stats { stats: Stats { sources, scope, by, name, of_samples: samples, format, counters }, load }
             }
             Some(LowCommand::Flame(low)) => {
-                let LowFlame { capture: files, scope, samples, event, inverted, format, common } = low;
+                let LowFlame { capture: files, scope, samples, event, edits, format, common } = low;
+                let inverted = edits.inverted;
                 let format = match format {
                     LowFlameFormat::Folded => FlameFormat::Folded,
                     LowFlameFormat::Svg => FlameFormat::Svg,
@@ -245,7 +247,8 @@ impl CliCommand {
                     }
                 };
                 let (sources, scope) = (capture(files)?, scope_args(scope)?);
-                let flame = Flame { sources, scope, of_samples: samples, event, is_inverted: inverted, format };
+                let view = FlameView::from(edits);
+                let flame = Flame { sources, scope, of_samples: samples, event, view, format };
                 Self::Flame { flame, load: load(common)? }
             }
             Some(LowCommand::Search(LowSearch { capture: files, query, scope, common })) => {

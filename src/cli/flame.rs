@@ -14,6 +14,7 @@ use crate::export::check;
 use crate::export::flame::{FlameGraph, write_folded, write_json, write_pprof, write_svg};
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
+use crate::query::flame::{FlamePicture, FlameShape, Measure};
 use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
 use crate::query::stacks::{CallTree, from_histogram, from_spans};
@@ -40,16 +41,19 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     };
     drop(line);
     check(snapshot.store())?;
-    let Paths { mut tree, event, unit, things } = paths?;
-    if flame.is_inverted {
-        let Ok(inverted) = tree.inverted(&Cancel::default()) else { return Ok(()) }; // nobody stops it
-        tree = inverted;
+    let Paths { tree, event, unit, things } = paths?;
+    let Ok(picture) = FlamePicture::new(&snapshot, &tree, &flame.view, &Cancel::default()) else {
+        return Ok(()); // nobody stops it
+    };
+    drop(tree);
+    if picture.folded > 0 {
+        say(format_args!("{} paths count for their callers: there are too many", picture.folded));
     }
-    if tree.folded > 0 {
-        say(format_args!("{} paths count for their callers: there are too many", tree.folded));
-    }
-    let (event, unit, is_inverted) = (&*event, &*unit, flame.is_inverted);
-    let graph = FlameGraph { snapshot: &snapshot, tree: &tree, event, unit, things, is_inverted };
+    let is_inverted = flame.view.shape == FlameShape::Inverted;
+    let measure = flame.view.measure;
+    let unit = if measure == Measure::Count { things } else { &*unit };
+    let graph =
+        FlameGraph { snapshot: &snapshot, picture: &picture, measure, event: &event, unit, things, is_inverted };
     to_stdout(|out| {
         Ok(match flame.format {
             FlameFormat::Folded => write_folded(&graph, out),

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::flame_view::LowFlameEdits;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::formats::sniff::names;
@@ -261,9 +262,8 @@ pub(super) struct LowFlame {
     /// Of the samples of this event [default: the one with the most samples; of pprof, its default]
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub(crate) event: Option<String>,
-    /// Begin each path with the innermost frame, and go on to its callers
-    #[arg(long)]
-    pub(crate) inverted: bool,
+    #[command(flatten)]
+    pub(crate) edits: LowFlameEdits,
     /// How to write it
     #[arg(long, default_value = "folded")]
     pub(crate) format: LowFlameFormat,

@@ -14,6 +14,7 @@ mod dump;
 mod error;
 mod export;
 mod flame;
+mod flame_view;
 mod info;
 mod load;
 mod low_args;

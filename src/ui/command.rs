@@ -241,6 +241,8 @@ pub(crate) enum PanelCommand {
     ToggleFull,
     /// Stops the count for the statistics and keeps the totals so far.
     StopCounting,
+    /// Stops the count of call paths.
+    StopPaths,
 }
 
 /// A window over the timeline that shows state and asks no questions.

@@ -9,6 +9,7 @@ use crate::model::TrackSet;
 use crate::query::Snapshot;
 use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
+use crate::query::flame::{FlamePicture, FlameView};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::matcher::Matcher;
@@ -87,9 +88,31 @@ pub(crate) enum Question {
     Totals(SelectedScope, GroupBy),
     /// More about the spans of one group.
     Group(GroupChoice, SelectedScope),
-    /// The call tree of a scope, whatever the filter asks of single rows.
-    Paths(SelectedScope, PathsOf),
+    /// A view of the call tree of a scope, whatever the filter asks of single spans.
+    Paths(Box<PathsQuestion>),
 }
+
+/// A question for a flame graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PathsQuestion {
+    pub(crate) scope: SelectedScope,
+    pub(crate) of: PathsOf,
+    pub(crate) view: FlameView,
+    /// The paths of the scope where they are known from another view: then nothing is counted.
+    pub(crate) known: Option<KnownPaths>,
+}
+
+/// Call paths that are counted.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownPaths(pub(crate) Arc<CallPaths>);
+
+impl PartialEq for KnownPaths {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for KnownPaths {}
 
 /// The events whose call paths are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,8 +163,15 @@ pub enum Answer {
     Neighbour(Option<(u64, Hit)>),
     Totals(Arc<Totals>),
     Group(Arc<GroupFacts>),
-    Paths(Arc<CallPaths>),
+    Paths(Arc<FlameAnswer>),
     Pixels(Arc<Filtered>),
+}
+
+/// Call paths and one view of them.
+#[derive(Debug)]
+pub struct FlameAnswer {
+    pub(crate) paths: Arc<CallPaths>,
+    pub(crate) picture: Arc<FlamePicture>,
 }
 
 /// More about the spans of one group.

@@ -302,3 +302,33 @@ fn samples_of_perfetto_become_a_profile_with_their_threads_as_labels() {
     let weights: Vec<[u64; 2]> = sums(&profile)[&cycles].values().map(|sums| [sums[0], sums[1]]).collect();
     assert_eq!(weights, [[3000, 3000], [2000, 5000]]);
 }
+
+#[test]
+fn views_of_the_command_line_are_those_of_a_plain_fold() {
+    let folder = folder();
+    let file = spans(folder.path());
+    let file = text(&file);
+    assert_eq!(folded(&[file, "--merge", "b;x"]), paths([("a", 135_000), ("a;<c> & \"d\"", 5_000)]));
+    assert_eq!(folded(&[file, "--hide", "b;x"]), paths([("a", 85_000), ("a;<c> & \"d\"", 5_000)]));
+    assert_eq!(folded(&[file, "--focus", "b;x"]), paths([("b,x", 50_000)]));
+    assert_eq!(folded(&[file, "--focus", "b;x", "--inverted", "--count"]), paths([("b,x", 2)]));
+    assert_eq!(folded(&[file, "--count"]), paths([("a", 2), ("a;b,x", 2), ("a;<c> & \"d\"", 1)]));
+    // Addresses of a real capture: with their modules each path has the sum of its addresses.
+    let perf = data("perf_events.data.gz");
+    let by_module = folded(&[text(&perf), "--by-module", "--collapse-recursion"]);
+    let mut expected = BTreeMap::<String, u64>::new();
+    for (path, weight) in folded(&[text(&perf)]) {
+        let module = |frame: &str| match frame.rsplit_once("+0x") {
+            Some((module, _)) => format!("[{}]", module.trim_start_matches('[').trim_end_matches(']')),
+            None if frame.starts_with("0x") => "[unknown]".to_owned(),
+            None => frame.to_owned(),
+        };
+        let mut frames: Vec<_> = path.split(';').map(module).collect();
+        frames.dedup();
+        *expected.entry(frames.join(";")).or_default() += weight;
+    }
+    assert_eq!(by_module, expected);
+    let kernel = folded(&[text(&perf), "--by-module", "--merge-kernel"]);
+    assert!(kernel.keys().all(|path| !path.contains("kernel")), "{kernel:?}");
+    assert_eq!(kernel.values().sum::<u64>(), by_module.values().sum::<u64>());
+}

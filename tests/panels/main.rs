@@ -7,6 +7,7 @@ mod counters;
 mod dock;
 mod files;
 mod finding;
+mod flame;
 mod frame;
 mod groups;
 mod hand;

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 
 use super::FlameGraph;
 use crate::base::escape::escaped;
-use crate::model::NameIdx;
-use crate::query::stacks::NodeIdx;
+use crate::query::flame::FlameNodeIdx;
 
 /// The name of a stack without frames, as the reader of folded stacks shows it.
 const NO_FRAMES: &str = "[no frames]";
@@ -17,22 +16,25 @@ const NO_NAME: &str = "[no name]";
 /// Writes the paths that have a weight of their own, in the order of their first appearance. Fails with the I/O error
 /// of `out`.
 pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut path: Vec<NameIdx> = Vec::new();
-    for (row, node) in graph.tree.nodes().iter().enumerate().filter(|(_, node)| node.own > 0) {
+    let mut path: Vec<&str> = Vec::new();
+    for (row, node) in (0..).zip(graph.nodes()) {
+        let (_, own) = graph.weights(node);
+        if own == 0 {
+            continue;
+        }
         path.clear();
-        path.extend(graph.tree.path(NodeIdx(row as u32)));
-        for (position, &name) in path.iter().rev().enumerate() {
+        path.extend(graph.path(FlameNodeIdx(row)));
+        for (position, &text) in path.iter().rev().enumerate() {
             if position > 0 {
                 out.write_all(b";")?;
             }
-            let text = graph.snapshot.names().get(name).text;
             let text = if text.is_empty() { NO_NAME } else { text };
             out.write_all(escaped(text).replace(';', ",").as_bytes())?;
         }
         if path.is_empty() {
             out.write_all(NO_FRAMES.as_bytes())?;
         }
-        writeln!(out, " {}", node.own)?;
+        writeln!(out, " {own}")?;
     }
     Ok(())
 }

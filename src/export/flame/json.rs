@@ -8,19 +8,20 @@ use crate::export::table::json_text;
 
 /// Writes the nodes, each after its parent; the first is the root. Fails with the I/O error of `out`.
 pub(crate) fn write_json(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let FlameGraph { snapshot, tree, event, unit, things, is_inverted } = *graph;
+    let FlameGraph { event, unit, things, is_inverted, .. } = *graph;
     out.write_all(b"{\"event\":")?;
     json_text(out, event)?;
     out.write_all(b",\"unit\":")?;
     json_text(out, unit)?;
-    write!(out, ",\"of\":\"{things}\",\"inverted\":{is_inverted},\"folded\":{},\"nodes\":[", tree.folded)?;
-    for (row, node) in tree.nodes().iter().enumerate() {
+    write!(out, ",\"of\":\"{things}\",\"inverted\":{is_inverted},\"folded\":{},\"nodes\":[", graph.picture.folded)?;
+    for (row, node) in graph.nodes().iter().enumerate() {
         out.write_all(if row == 0 { b"\n{\"parent\":null,\"name\":" } else { b",\n{\"parent\":" })?;
         if row > 0 {
             write!(out, "{},\"name\":", node.parent.index())?;
         }
-        json_text(out, snapshot.names().get(node.name).text)?;
-        write!(out, ",\"total\":{},\"self\":{},\"count\":{}}}", node.total, node.own, node.count)?;
+        json_text(out, graph.text(node))?;
+        let (total, own) = graph.weights(node);
+        write!(out, ",\"total\":{total},\"self\":{own},\"count\":{}}}", node.own.samples)?;
     }
     out.write_all(b"\n]}\n")
 }

@@ -5,20 +5,19 @@ use std::io::{self, Write};
 use super::FlameGraph;
 use crate::export::pprof::{pprof_unit, write_packed};
 use crate::formats::profiles::pprof::write::PprofWriter;
-use crate::query::stacks::NodeIdx;
+use crate::query::flame::FlameNodeIdx;
 
 /// Writes a tree that is not inverted. Fails with the I/O error of `out`.
 pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let FlameGraph { snapshot, tree, event, unit, things, .. } = *graph;
+    let FlameGraph { event, unit, things, .. } = *graph;
     let kind = if event.is_empty() { "time" } else { event };
     // A weight that is the count again is left out.
     let has_weight = unit != things;
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
     let mut writer = PprofWriter::new(types.into_iter().take(if has_weight { 2 } else { 1 }));
-    for (row, node) in tree.nodes().iter().enumerate().filter(|(_, node)| node.own > 0 || node.count > 0) {
-        let frames = tree.path(NodeIdx(row as u32)).map(|name| snapshot.names().get(name).text);
-        let values = [node.count, node.own];
-        writer.add(frames, if has_weight { &values } else { &values[..1] }, &[]);
+    for (row, node) in (0..).zip(graph.nodes()).filter(|(_, node)| !node.own.is_empty()) {
+        let values = [node.own.samples, graph.weights(node).1];
+        writer.add(graph.path(FlameNodeIdx(row)), if has_weight { &values } else { &values[..1] }, &[]);
     }
     write_packed(&writer.finish(0, 0), out)
 }

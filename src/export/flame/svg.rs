@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::FlameGraph;
 use crate::base::escape::escaped;
-use crate::query::stacks::NodeIdx;
+use crate::query::flame::FlameNodeIdx;
 
 /// The width of the picture in pixels.
 const WIDTH: f64 = 1200.0;
@@ -27,23 +27,22 @@ const LETTER: f64 = 7.0;
 
 /// A bar to draw.
 struct SvgBar {
-    node: NodeIdx,
+    node: FlameNodeIdx,
     level: usize,
     left: f64,
 }
 
 /// Writes the picture. Fails with the I/O error of `out`.
 pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let nodes = graph.tree.nodes();
-    let children = graph.tree.children();
-    let whole = nodes[0].total;
+    let nodes = graph.nodes();
+    let whole = graph.weights(&nodes[0]).0;
     let scale = if whole == 0 { 0.0 } else { (WIDTH - 2.0 * MARGIN) / whole as f64 };
-    let width = |node: NodeIdx| nodes[node.index()].total as f64 * scale;
+    let width = |node: FlameNodeIdx| graph.weights(&nodes[node.index()]).0 as f64 * scale;
     let (mut bars, mut narrow, mut deep) = (Vec::new(), 0_u64, 0_u64);
-    let mut waiting = vec![SvgBar { node: NodeIdx::ROOT, level: 0, left: MARGIN }];
+    let mut waiting = vec![SvgBar { node: FlameNodeIdx::ROOT, level: 0, left: MARGIN }];
     while let Some(bar) = waiting.pop() {
         let mut left = bar.left;
-        for &child in &children[bar.node.index()] {
+        for &child in graph.picture.tree.children(bar.node) {
             if width(child) < BAR_MIN {
                 narrow += 1;
             } else if bar.level + 1 >= LEVELS_MAX {
@@ -64,28 +63,29 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
          <style>g:hover rect{{stroke:#000}}text{{pointer-events:none}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#f8f8f4\"/>"
     )?;
-    let (title, note) = (title(graph), left_out(narrow, deep, graph.tree.folded));
+    let (title, note) = (title(graph), left_out(narrow, deep, graph.picture.folded));
     let middle = WIDTH / 2.0;
     writeln!(out, "<text x=\"{middle}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{}</text>", xml(&title))?;
     writeln!(out, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\" fill=\"#666\">{}</text>", xml(&note))?;
     for bar in &bars {
         let top = HEADER + (levels - 1 - bar.level) as f64 * LEVEL;
-        let bar_width = if bar.node == NodeIdx::ROOT { WIDTH - 2.0 * MARGIN } else { width(bar.node) };
+        let bar_width = if bar.node == FlameNodeIdx::ROOT { WIDTH - 2.0 * MARGIN } else { width(bar.node) };
         write_bar(graph, bar, (top, bar_width), out)?;
     }
     writeln!(out, "</svg>")
 }
 
 fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out: &mut dyn Write) -> io::Result<()> {
-    let nodes = graph.tree.nodes();
+    let nodes = graph.nodes();
     let node = &nodes[bar.node.index()];
-    let name = match graph.snapshot.names().get(node.name).text {
-        _ if bar.node == NodeIdx::ROOT => "all",
+    let name = match graph.text(node) {
+        _ if bar.node == FlameNodeIdx::ROOT => "all",
         "" => "[no name]",
         name => name,
     };
-    let percent = if nodes[0].total == 0 { 0.0 } else { 100.0 * node.total as f64 / nodes[0].total as f64 };
-    let (total, own) = (graph.weight_text(node.total), graph.weight_text(node.own));
+    let (whole, (total, own)) = (graph.weights(&nodes[0]).0, graph.weights(node));
+    let percent = if whole == 0 { 0.0 } else { 100.0 * total as f64 / whole as f64 };
+    let (total, own) = (graph.weight_text(total), graph.weight_text(own));
     let tooltip = format!("{name}: {total}, {percent:.2} %, self {own}");
     let (left, color) = (bar.left, color(name, bar.node));
     write!(
@@ -107,8 +107,8 @@ fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out
 }
 
 /// A warm colour by name, the same in every picture.
-fn color(name: &str, node: NodeIdx) -> String {
-    if node == NodeIdx::ROOT {
+fn color(name: &str, node: FlameNodeIdx) -> String {
+    if node == FlameNodeIdx::ROOT {
         return "#d8d8d0".to_owned();
     }
     let hash = FxBuildHasher.hash_one(name);
@@ -117,11 +117,12 @@ fn color(name: &str, node: NodeIdx) -> String {
 }
 
 fn title(graph: &FlameGraph<'_>) -> String {
-    let FlameGraph { tree, event, things, is_inverted, .. } = *graph;
-    let root = &tree.nodes()[0];
-    let count = crate::base::time::grouped_digits(tree.nodes().iter().map(|node| node.count).sum());
+    let FlameGraph { event, things, is_inverted, .. } = *graph;
+    let root = &graph.nodes()[0];
+    let count = crate::base::time::grouped_digits(root.total.samples);
     let event = if event.is_empty() { String::new() } else { format!(" of {event}") };
-    let total = if graph.unit == things { String::new() } else { format!(", {}", graph.weight_text(root.total)) };
+    let total =
+        if graph.unit == things { String::new() } else { format!(", {}", graph.weight_text(graph.weights(root).0)) };
     let callers = if is_inverted { ", by callers" } else { "" };
     format!("{count} {things}{event}{total}{callers}")
 }

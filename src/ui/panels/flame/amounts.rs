@@ -1,0 +1,98 @@
+//! Weights of spans and samples in words, and the tooltip of a bar.
+
+use super::state::{Part, tree_of};
+use crate::base::time::{duration_text, grouped_digits};
+use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
+use crate::query::Snapshot;
+use crate::query::flame::{FlamePicture, Measure};
+use crate::query::samples::SampleSum;
+use crate::query::stacks::CallPaths;
+use crate::scene::flame::BarContent;
+use crate::scene::labels::shown;
+use crate::ui::panels::elided::tip;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The meaning of the sums of a call tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Amounts {
+    /// The unit of weights.
+    unit: String,
+    things: &'static str,
+}
+
+impl Amounts {
+    pub(crate) fn new(paths: &CallPaths) -> Self {
+        let event = paths.event.and_then(|event| paths.events.get(event));
+        match event {
+            None => Self { unit: NANOSECONDS.to_owned(), things: "spans" },
+            Some(event) => Self { unit: event.unit.to_string(), things: SAMPLES },
+        }
+    }
+
+    /// Whether weights are durations.
+    pub(crate) fn is_time(&self) -> bool {
+        self.unit == NANOSECONDS
+    }
+
+    /// Whether a weight says more than the count.
+    pub(super) fn has_weight(&self) -> bool {
+        self.unit != self.things
+    }
+
+    /// The name of weights for a choice.
+    pub(super) fn weight_title(&self) -> String {
+        if self.is_time() { "Time".to_owned() } else { on_screen(&shown(&self.unit)).into_owned() }
+    }
+
+    pub(super) fn weight(&self, weight: u64) -> String {
+        if self.is_time() {
+            return duration_text(weight);
+        }
+        format!("{} {}", grouped_digits(weight), on_screen(&shown(&self.unit)))
+    }
+
+    /// A sum with its count.
+    pub(super) fn text(&self, sum: SampleSum) -> String {
+        let count = format!("{} {}", grouped_digits(sum.samples), self.things);
+        if self.has_weight() { format!("{}, {count}", self.weight(sum.weight)) } else { count }
+    }
+
+    /// The tooltip of a bar.
+    pub(super) fn describe(
+        &self,
+        snapshot: &Snapshot,
+        picture: &FlamePicture,
+        measure: Measure,
+        (part, content): (Part, BarContent),
+    ) -> String {
+        let whole = measure.of(picture.whole);
+        let share = |sum: SampleSum| share_text(measure.of(sum), whole);
+        match content {
+            BarContent::Others { count, sum, .. } => {
+                let others = others_text(count);
+                format!("{others}, too narrow to be drawn\n{} ({})\nZoom in to see them", self.text(sum), share(sum))
+            }
+            BarContent::Node(node) => {
+                let Some(tree) = tree_of(picture, part) else { return String::new() };
+                let node = tree.node(node);
+                let name = tip(picture.functions.text(snapshot, node.function));
+                let module = tip(picture.functions.module(node.function));
+                let module = if module.is_empty() { module } else { format!("\n{module}") };
+                let (total, own) = (self.text(node.total), self.text(node.own));
+                let ends = if part == Part::Callers { "outermost" } else { "by itself" };
+                format!("{name}{module}\n{total} ({})\n{ends}: {own} ({})", share(node.total), share(node.own))
+            }
+        }
+    }
+}
+
+/// A part of the whole in percent.
+pub(super) fn share_text(part: u64, whole: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
+}
+
+/// The name of the bar for children that are too narrow.
+pub(super) fn others_text(count: usize) -> String {
+    let count = grouped_digits(count as u64);
+    if count == "1" { "1 other".to_owned() } else { format!("{count} others") }
+}

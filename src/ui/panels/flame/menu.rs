@@ -1,0 +1,158 @@
+//! The menus of the flame graph: what can be done with a bar, and how the picture is made.
+
+use egui::Ui;
+
+use super::picture::BarColor;
+use super::state::{FlameHistory, Part, keys_of, tree_of};
+use crate::query::Snapshot;
+use crate::query::flame::{FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FunctionKey, Measure};
+use crate::scene::flame::BarOrder;
+use crate::scene::labels::shown;
+use crate::ui::command::Command;
+use crate::ui::panels::value_menu::{self, PanelValue};
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The longest name in a menu, in letters.
+const LETTERS_MAX: usize = 40;
+
+/// How the bars of a picture are drawn.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BarLook {
+    pub(super) order: BarOrder,
+    pub(super) color: BarColor,
+}
+
+/// Edits that are switched on and off.
+const SWITCHES: [(FlameEdit, &str, &str); 4] = [
+    (FlameEdit::CollapseRecursion, "Collapse recursion", "A function that calls itself is one bar"),
+    (FlameEdit::UnnamedByModule, "Addresses by module", "Frames without a name are shown as their module"),
+    (FlameEdit::MergeKernel, "Merge kernel into callers", "Functions of the kernel count for those that call it"),
+    (FlameEdit::HideIdle, "Hide idle", "Leaves out the paths in which a processor or a program waits for work"),
+];
+
+/// The entries for a bar. Returns a command for the window.
+pub(super) fn of_bar(
+    ui: &mut Ui,
+    snapshot: &Snapshot,
+    picture: &FlamePicture,
+    (part, node): (Part, FlameNodeIdx),
+    history: &mut FlameHistory,
+) -> Option<Command> {
+    let tree = tree_of(picture, part).filter(|tree| node.index() < tree.nodes().len());
+    let Some(tree) = tree.filter(|_| node != FlameNodeIdx::ROOT) else {
+        ui.close();
+        return None;
+    };
+    let function = tree.node(node).function;
+    let key = picture.functions.key(snapshot, function);
+    let value = match picture.functions.name(function) {
+        Some(name) => PanelValue::from_name(&key.name, name),
+        None => PanelValue::new("Module", &*key.name),
+    };
+    let command = value_menu::show(ui, &value);
+    ui.separator();
+    let is_chosen = |ui: &mut Ui, text: &str, hint: &str| {
+        let is_clicked = ui.button(text).on_hover_text(hint).clicked();
+        if is_clicked {
+            ui.close();
+        }
+        is_clicked
+    };
+    if is_chosen(ui, "Zoom to this bar", "The bar gets all of the width") {
+        history.zoom(part, keys_of(snapshot, picture, tree, node));
+    }
+    if is_chosen(ui, "Focus on function", "Only the paths with this function, from it on") {
+        history.set_focus(Some(key.clone()));
+    }
+    if is_chosen(ui, "Callers and callees", "A sandwich: this function between its callers and those it calls") {
+        history.set_shape(FlameShape::Sandwich(key.clone()));
+    }
+    if is_chosen(ui, "Merge into callers", "The function counts as a part of those that call it") {
+        history.add_edit(FlameEdit::Merge(key.clone()));
+    }
+    if is_chosen(ui, "Hide function", "Leaves out the paths with this function, from it on") {
+        history.add_edit(FlameEdit::Hide(key.clone()));
+    }
+    if is_chosen(ui, "Collapse its recursion", "Calls of itself, through others too, are one bar") {
+        history.add_edit(FlameEdit::CollapseRecursionOf(key.clone()));
+    }
+    if let Some(module) = key.module.filter(|module| !module.is_empty()) {
+        let text = format!("Collapse {}", short(&module));
+        if is_chosen(ui, &text, "Neighbouring frames of this module are one bar") {
+            history.add_edit(FlameEdit::CollapseModule(module));
+        }
+    }
+    command
+}
+
+/// The entries of how the picture is made.
+pub(super) fn of_options(ui: &mut Ui, weight: Option<String>, look: &mut BarLook, history: &mut FlameHistory) {
+    let mut view = history.current.view.clone();
+    if let Some(title) = weight {
+        ui.radio_value(&mut view.measure, Measure::Weight, format!("Widths: {title}"));
+        ui.radio_value(&mut view.measure, Measure::Count, "Widths: count");
+        ui.separator();
+    }
+    ui.radio_value(&mut look.order, BarOrder::HeaviestFirst, "Heaviest first");
+    ui.radio_value(&mut look.order, BarOrder::ByName, "In order of names");
+    ui.separator();
+    ui.radio_value(&mut look.color, BarColor::Name, "Colour by name");
+    ui.radio_value(&mut look.color, BarColor::Module, "Colour by module");
+    ui.radio_value(&mut look.color, BarColor::Share, "Colour by share");
+    ui.separator();
+    for (edit, title, hint) in SWITCHES {
+        let mut is_on = view.edits.contains(&edit);
+        if ui.checkbox(&mut is_on, title).on_hover_text(hint).changed() {
+            view.edits.retain(|other| *other != edit);
+            view.edits.extend(is_on.then_some(edit));
+        }
+    }
+    let mut state = history.current.clone();
+    state.view = view;
+    history.go(state);
+}
+
+/// The edits that are on, each as a button that takes it back.
+pub(super) fn of_edits(ui: &mut Ui, history: &mut FlameHistory) {
+    let key = |key: &FunctionKey| short(&key.name);
+    let mut removed = None;
+    if let Some(focus) = &history.current.view.focus {
+        let text = format!("only {} \u{d7}", key(focus));
+        if ui.small_button(text).on_hover_text("Shows all paths again").clicked() {
+            history.set_focus(None);
+            return;
+        }
+    }
+    for edit in &history.current.view.edits {
+        let text = match edit {
+            FlameEdit::Hide(function) => format!("without {}", key(function)),
+            FlameEdit::Merge(function) => format!("merged {}", key(function)),
+            FlameEdit::CollapseModule(module) => format!("collapsed {}", short(module)),
+            FlameEdit::CollapseRecursionOf(function) => format!("recursion of {}", key(function)),
+            FlameEdit::CollapseRecursion => "recursion collapsed".to_owned(),
+            FlameEdit::MergeKernel => "kernel merged".to_owned(),
+            FlameEdit::HideIdle => "without idle".to_owned(),
+            FlameEdit::UnnamedByModule => continue,
+        };
+        if ui.available_width() < 140.0 {
+            ui.label("\u{2026}").on_hover_text("More is edited; Back leads to the picture before");
+            break;
+        }
+        if ui.small_button(text + " \u{d7}").on_hover_text("Takes this back").clicked() {
+            removed = Some(edit.clone());
+        }
+    }
+    if let Some(edit) = removed {
+        history.remove_edit(&edit);
+    }
+}
+
+/// A name of the trace in a menu.
+fn short(text: &str) -> String {
+    let text = shown(text);
+    let text = match text.char_indices().nth(LETTERS_MAX) {
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]),
+        None => text.into_owned(),
+    };
+    on_screen(&text).into_owned()
+}

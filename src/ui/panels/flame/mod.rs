@@ -1,0 +1,391 @@
+//! The flame graph of the selected time, or of all: call paths as bars on each other, as wide as their part of the
+//! whole. From the outermost function down, from the innermost up, or one function between its callers and those that
+//! it calls; searched, edited, and led back.
+
+mod amounts;
+mod menu;
+mod picture;
+mod state;
+
+use std::sync::Arc;
+
+use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
+
+use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::elided::{elided, tip};
+use crate::base::progress::Progress;
+use crate::base::time::grouped_digits;
+use crate::query::Snapshot;
+use crate::query::flame::{FlameNodeIdx, FlameShape, FoundFunctions, FunctionIdx, FunctionKey};
+use crate::query::samples::SampleEvent;
+use crate::scene::flame::BarContent;
+use crate::scene::labels::shown;
+use crate::ui::chrome::menu_bar;
+use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{FlameAnswer, KnownPaths, PathsOf, PathsQuestion, Question, QuestionKind, SelectedScope};
+use crate::ui::theme::Theme;
+use crate::ui::widgets::field;
+use crate::ui::widgets::reading_order::on_screen;
+pub(crate) use amounts::Amounts;
+use amounts::share_text;
+use menu::BarLook;
+use picture::{FlameCanvas, LaidOut};
+use state::{FlameHistory, Part, keys_of, node_of, tree_of};
+
+/// The widest name on the way back, in points.
+const STEP_POINTS: f32 = 160.0;
+
+/// Below this width the lines above the bars say and offer less.
+const NARROW_POINTS: f32 = 760.0;
+
+/// A flame graph of the spans or the samples of a slice of time.
+#[derive(Debug, Default)]
+pub(crate) struct FlamePanel {
+    samples: bool,
+    /// The event that the user has chosen; `None`: the default one.
+    event: Option<SampleEvent>,
+    history: FlameHistory,
+    look: BarLook,
+    /// The question that the answer is to, or will be.
+    asked: Option<PathsQuestion>,
+    is_stopped: bool,
+    answer: Option<Arc<FlameAnswer>>,
+    /// The scope and the events of the paths of the answer.
+    counted: Option<(SelectedScope, PathsOf)>,
+    words: String,
+    found: Option<FoundFunctions>,
+    laid_out: LaidOut,
+    /// The bar whose menu is open.
+    menu: Option<(Part, FlameNodeIdx)>,
+    /// Whether the function of a sandwich is to be scrolled into view.
+    reveals: bool,
+}
+
+impl FlamePanel {
+    pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
+        self.counted = self.asked.as_ref().map(|asked| (asked.scope.clone(), asked.of.clone()));
+        self.answer = Some(Arc::clone(answer));
+        self.menu = None;
+        self.reveals = answer.picture.callers.is_some();
+        self.search(snapshot);
+    }
+
+    /// Takes note that the paths will not be counted.
+    pub(crate) fn stopped(&mut self) {
+        self.is_stopped = true;
+    }
+
+    fn search(&mut self, snapshot: &Snapshot) {
+        let picture = self.answer.as_ref().map(|answer| &answer.picture);
+        self.found = picture.and_then(|it| FoundFunctions::new(snapshot, &it.functions, &it.tree, &self.words));
+    }
+
+    /// Asks for the paths and their view where they are not those of the answer.
+    fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
+        let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
+        let view = &self.history.current.view;
+        let is_asked = |asked: &PathsQuestion| (&asked.scope, &asked.of, &asked.view) == (scope, &of, view);
+        if self.asked.as_ref().is_some_and(is_asked) {
+            return None;
+        }
+        let is_counted = self.counted.as_ref().is_some_and(|(known, known_of)| (known, known_of) == (scope, &of));
+        let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| KnownPaths(Arc::clone(&answer.paths)));
+        let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known };
+        (self.asked, self.is_stopped) = (Some(question.clone()), false);
+        Some(Command::Panel(PanelCommand::Ask(Question::Paths(Box::new(question)))))
+    }
+
+    /// Shows the graph of the selected time.
+    fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let snapshot = view.snapshot();
+        let has_samples = snapshot.summary().samples > 0;
+        let mut commands = Vec::new();
+        if self.asked.is_none() {
+            // Who sampled wants to see that.
+            self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
+        }
+        commands.extend(self.ask(view.scope()));
+        ui.horizontal(|ui| self.show_head(ui, view, has_samples, &mut commands));
+        ui.horizontal(|ui| self.show_tools(ui, snapshot, view.context.theme));
+        ScrollArea::vertical().id_salt("flame").auto_shrink(false).show(ui, |ui| {
+            self.show_bars(ui, view, &mut commands);
+        });
+        commands
+    }
+
+    /// The line that says what is counted, and how far it is.
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, has_samples: bool, commands: &mut Vec<Command>) {
+        let (snapshot, scope, theme) = (view.snapshot(), view.scope(), view.context.theme);
+        let progress = (view.progress)(QuestionKind::Paths);
+        ui.label(RichText::new("Flame graph").strong());
+        if ui.available_width() >= NARROW_POINTS {
+            let filter = if scope.filter.is_empty() || self.samples { "" } else { ", its filter aside" };
+            ui.label(RichText::new(scope.title() + filter).color(theme.weak_text));
+        }
+        if has_samples {
+            ui.selectable_value(&mut self.samples, false, "Spans");
+            ui.selectable_value(&mut self.samples, true, "Samples");
+            self.show_events(ui);
+        }
+        self.show_progress(ui, progress, theme, commands);
+        let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded);
+        if folded > 0 {
+            let text = format!("{} paths are too many", grouped_digits(folded));
+            let hint = "The heaviest are shown with their exact sums; the others count for their callers";
+            ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
+        }
+        if self.laid_out.is_cut() {
+            let text = RichText::new("deeper levels need a zoom").color(theme.warning);
+            ui.label(text).on_hover_text("The picture is full: zoom to a bar to see all that is below it");
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if ui.button("Close").clicked() {
+                commands.push(Command::Panel(PanelCommand::Toggle(Panel::Flame)));
+            }
+            if progress.is_none() && folded == 0 && self.answer.is_some() && !self.is_stopped {
+                show_exactness(ui, Exactness::Exact, snapshot, theme);
+            }
+        });
+    }
+
+    /// How far the count is, which can be stopped.
+    fn show_progress(&mut self, ui: &mut Ui, progress: Option<&Progress>, theme: &Theme, commands: &mut Vec<Command>) {
+        if let Some(progress) = progress {
+            show_counting(ui, progress, theme);
+            if ui.button("Stop").clicked() {
+                commands.push(Command::Panel(PanelCommand::StopPaths));
+            }
+        } else if self.is_stopped {
+            ui.label(RichText::new("stopped: this is not counted").color(theme.warning));
+            if ui.button("Count").clicked() {
+                self.asked = None;
+            }
+        }
+    }
+
+    /// The choice of an event, where the samples have several: two of them are never added up.
+    fn show_events(&mut self, ui: &mut Ui) {
+        let answer = self.answer.as_ref().filter(|answer| self.samples && answer.paths.events.len() > 1);
+        let Some(paths) = answer.map(|answer| &answer.paths) else { return };
+        let title = |event: &SampleEvent| on_screen(&shown(&event.title())).into_owned();
+        let current = paths.event.and_then(|event| paths.events.get(event));
+        let chosen = ComboBox::from_id_salt("event").selected_text(current.map(title).unwrap_or_default());
+        chosen.show_ui(ui, |ui| {
+            for event in &paths.events {
+                if ui.selectable_label(Some(event) == current, title(event)).clicked() {
+                    self.event = Some(event.clone());
+                }
+            }
+        });
+    }
+
+    /// The line of what can be done with the picture.
+    fn show_tools(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
+        for (is_back, text, hint) in
+            [(true, "Back", "The picture before this one"), (false, "Forward", "The picture after this one")]
+        {
+            let button = ui.add_enabled(self.history.can_step(is_back), Button::new(text).small());
+            if button.on_hover_text(hint).clicked() {
+                self.history.step(is_back);
+            }
+        }
+        self.show_shapes(ui, snapshot);
+        let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
+        let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
+        ui.menu_button("Options", |ui| {
+            menu_bar::scrolled(ui, |ui| menu::of_options(ui, weight, &mut self.look, &mut self.history));
+        });
+        self.show_search(ui, snapshot, theme);
+        menu::of_edits(ui, &mut self.history);
+        self.show_way(ui);
+    }
+
+    fn show_shapes(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
+        let shape = self.history.current.view.shape.clone();
+        let is_sandwich = matches!(shape, FlameShape::Sandwich(_));
+        let mut wanted = None;
+        for (is_on, text, hint) in [
+            (shape == FlameShape::TopDown, "Top-down", "From the outermost function to those that it calls"),
+            (shape == FlameShape::Inverted, "Inverted", "From the innermost function to its callers"),
+            (is_sandwich, "Sandwich", "One function between its callers and those that it calls"),
+        ] {
+            if ui.selectable_label(is_on, text).on_hover_text(hint).clicked() && !is_on {
+                wanted = Some(text);
+            }
+        }
+        match wanted {
+            Some("Top-down") => self.history.set_shape(FlameShape::TopDown),
+            Some("Inverted") => self.history.set_shape(FlameShape::Inverted),
+            Some(_) => {
+                if let Some(function) = self.hottest(snapshot) {
+                    self.history.set_shape(FlameShape::Sandwich(function));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The function of the bar that fills the width, or else the one with the largest weight of its own.
+    fn hottest(&self, snapshot: &Snapshot) -> Option<FunctionKey> {
+        if let Some(key) = self.history.current.roots[Part::Tree as usize].last() {
+            return Some(key.clone());
+        }
+        let picture = &self.answer.as_ref()?.picture;
+        let measure = self.history.current.view.measure;
+        let function = if self.history.current.view.shape == FlameShape::Inverted {
+            picture.tree.node(*picture.tree.children(FlameNodeIdx::ROOT).first()?).function
+        } else {
+            let sums = picture.tree.sums_by(picture.functions.len(), FunctionIdx::index);
+            picture.functions.all().max_by_key(|function| measure.of(sums[function.index()].own))?
+        };
+        Some(picture.functions.key(snapshot, function))
+    }
+
+    /// The field for words, and the share of the paths that have one of the functions with them.
+    fn show_search(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
+        // Escape is for the words first, and only then for the scope.
+        let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
+        let width = if ui.available_width() < 400.0 { 90.0 } else { 140.0 };
+        let response = field::add(ui, &mut self.words, |field| {
+            field.hint_text("Find functions").desired_width(width).background_color(theme.canvas).event_filter(keys)
+        });
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find functions"));
+        let leaves =
+            response.has_focus() && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
+        if leaves {
+            self.words.clear();
+            response.surrender_focus();
+        }
+        if response.changed() || leaves {
+            self.search(snapshot);
+        }
+        let (Some(answer), Some(found)) = (&self.answer, &self.found) else {
+            if !self.words.trim().is_empty() && self.answer.is_some() {
+                ui.label(RichText::new("no expression").color(theme.error));
+            }
+            return;
+        };
+        let measure = self.history.current.view.measure;
+        let whole = measure.of(answer.picture.whole);
+        let functions = if found.functions == 1 { "function" } else { "functions" };
+        let share = share_text(measure.of(found.sum), whole);
+        let text = format!("{share} in {} {functions}", grouped_digits(found.functions as u64));
+        let hint = format!("{}: each path once", Amounts::new(&answer.paths).text(found.sum));
+        ui.label(text).on_hover_text(hint);
+    }
+
+    /// The bars that hold the one that fills the width: the way back.
+    fn show_way(&mut self, ui: &mut Ui) {
+        for part in [Part::Tree, Part::Callers] {
+            let path = self.history.current.roots[part as usize].clone();
+            if path.is_empty() {
+                continue;
+            }
+            let first = path.len().saturating_sub(5);
+            let steps = std::iter::once(0).chain(first.max(1)..path.len());
+            for len in steps {
+                if ui.available_width() < STEP_POINTS {
+                    break;
+                }
+                let text = if len == 0 { "All".to_owned() } else { shown(&path[len - 1].name).into_owned() };
+                let font = egui::TextStyle::Small.resolve(ui.style());
+                let short = elided(ui.painter(), &text, STEP_POINTS, &font).into_owned();
+                if ui.small_button(on_screen(&short)).on_hover_text(tip(&text)).clicked() {
+                    self.history.zoom(part, path[..len].to_vec());
+                }
+            }
+        }
+    }
+
+    fn show_bars(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
+        let Some(answer) = self.answer.clone() else { return };
+        let (snapshot, theme, picture) = (view.snapshot(), view.context.theme, &answer.picture);
+        let measure = self.history.current.view.measure;
+        if measure.of(picture.tree.node(FlameNodeIdx::ROOT).total) == 0 {
+            ui.label(RichText::new(self.absence(picture.counted.is_empty())).color(theme.weak_text));
+            return;
+        }
+        let roots = [Part::Tree, Part::Callers].map(|part| {
+            let path = &self.history.current.roots[part as usize];
+            tree_of(picture, part).map_or(FlameNodeIdx::ROOT, |tree| node_of(snapshot, picture, tree, path))
+        });
+        let amounts = Amounts::new(&answer.paths);
+        let canvas = FlameCanvas {
+            snapshot,
+            picture,
+            roots,
+            measure,
+            order: self.look.order,
+            color: self.look.color,
+            found: self.found.as_ref(),
+            amounts: &amounts,
+            theme,
+            palette: view.timeline.palette(),
+        };
+        let reveals = std::mem::take(&mut self.reveals);
+        let shown = self.laid_out.show(ui, &canvas, reveals);
+        let node_at = |(part, content): (Part, BarContent)| match content {
+            BarContent::Node(node) => (part, node),
+            BarContent::Others { parent, .. } => (part, parent),
+        };
+        let pointed = shown.pointed.map(node_at);
+        if let Some((part, node)) = pointed.filter(|_| shown.response.clicked()) {
+            let tree = tree_of(picture, part);
+            self.history.zoom(part, tree.map(|tree| keys_of(snapshot, picture, tree, node)).unwrap_or_default());
+        }
+        if shown.response.secondary_clicked() {
+            self.menu = pointed.filter(|(_, node)| *node != FlameNodeIdx::ROOT);
+        }
+        if let Some(bar) = self.menu {
+            shown.response.context_menu(|ui| {
+                let history = &mut self.history;
+                menu_bar::scrolled(ui, |ui| commands.extend(menu::of_bar(ui, snapshot, picture, bar, history)));
+            });
+        }
+        if let Some(pointed) = shown.pointed {
+            shown.response.on_hover_text_at_pointer(amounts.describe(snapshot, picture, measure, pointed));
+        }
+    }
+
+    /// Why there is no bar.
+    fn absence(&self, is_empty: bool) -> &'static str {
+        match (&self.history.current.view.shape, is_empty) {
+            (_, true) if self.samples => "No samples here: take more time or other tracks into the scope.",
+            (_, true) => "Nothing runs here: take more time or other tracks into the scope.",
+            (FlameShape::Sandwich(_), _) => "The function is in no path here. Back leads to the picture before.",
+            _ => "All paths are left out. Back leads to the picture before.",
+        }
+    }
+}
+
+impl DockPanel for FlamePanel {
+    /// Drops the answer, so that the next frame asks for another.
+    fn forget(&mut self) -> Option<Question> {
+        let (event, history) = (self.event.take(), std::mem::take(&mut self.history));
+        let words = std::mem::take(&mut self.words);
+        *self = Self { samples: self.samples, event, history, look: self.look, words, ..Self::default() };
+        None
+    }
+
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        self.show_all(ui, view)
+    }
+
+    fn tools(&self) -> PanelTools {
+        let has_command = !matches!(self.history.current.view.shape, FlameShape::Sandwich(_));
+        PanelTools { has_command, ..PanelTools::default() }
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        let mut options = state::options(&self.history.current.view)?;
+        if self.samples {
+            options.push("--samples".to_owned());
+            let event = self.answer.as_ref().and_then(|answer| answer.paths.events.get(answer.paths.event?));
+            options.extend(event.into_iter().flat_map(|event| ["--event".to_owned(), event.title()]));
+        }
+        Some(PanelCommandLine { options, ..PanelCommandLine::new("flame") })
+    }
+}

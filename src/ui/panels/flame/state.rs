@@ -1,0 +1,199 @@
+//! The state of the flame graph that a user goes back and forward through: the view, and the bars that fill the width.
+
+use crate::query::Snapshot;
+use crate::query::flame::{
+    FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FlameTree, FlameView, FunctionKey, Measure,
+};
+
+/// The most states that are kept.
+const STATES_MAX: usize = 100;
+
+/// A part of the picture: a sandwich has two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The paths, or what the function of a sandwich calls.
+    Tree = 0,
+    /// The callers of the function of a sandwich.
+    Callers = 1,
+}
+
+/// A view and the paths of the bars that fill the width of each part, from the root's child; empty for the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FlameState {
+    pub(super) view: FlameView,
+    pub(super) roots: [Vec<FunctionKey>; 2],
+}
+
+impl Default for FlameState {
+    /// Addresses say nothing in a picture, so they are shown by module.
+    fn default() -> Self {
+        let view = FlameView { edits: vec![FlameEdit::UnnamedByModule], ..FlameView::default() };
+        Self { view, roots: [Vec::new(), Vec::new()] }
+    }
+}
+
+/// The states before the current one and those after it.
+#[derive(Debug, Default)]
+pub(super) struct FlameHistory {
+    pub(super) current: FlameState,
+    back: Vec<FlameState>,
+    forward: Vec<FlameState>,
+}
+
+impl FlameHistory {
+    /// Goes to another state, from which a step leads back.
+    pub(super) fn go(&mut self, state: FlameState) {
+        if state == self.current {
+            return;
+        }
+        if self.back.len() >= STATES_MAX {
+            self.back.remove(0);
+        }
+        self.back.push(std::mem::replace(&mut self.current, state));
+        self.forward.clear();
+    }
+
+    pub(super) fn step(&mut self, is_back: bool) {
+        let (from, to) =
+            if is_back { (&mut self.back, &mut self.forward) } else { (&mut self.forward, &mut self.back) };
+        if let Some(state) = from.pop() {
+            to.push(std::mem::replace(&mut self.current, state));
+        }
+    }
+
+    pub(super) fn can_step(&self, is_back: bool) -> bool {
+        !(if is_back { &self.back } else { &self.forward }).is_empty()
+    }
+
+    /// Goes to another shape, whose bars are others.
+    pub(super) fn set_shape(&mut self, shape: FlameShape) {
+        let view = FlameView { shape, ..self.current.view.clone() };
+        self.go(FlameState { view, roots: [Vec::new(), Vec::new()] });
+    }
+
+    /// Goes to a view with one edit more.
+    pub(super) fn add_edit(&mut self, edit: FlameEdit) {
+        let mut state = self.current.clone();
+        state.view.edits.retain(|other| *other != edit);
+        state.view.edits.push(edit);
+        self.go(state);
+    }
+
+    pub(super) fn remove_edit(&mut self, edit: &FlameEdit) {
+        let mut state = self.current.clone();
+        state.view.edits.retain(|other| other != edit);
+        self.go(state);
+    }
+
+    pub(super) fn set_focus(&mut self, focus: Option<FunctionKey>) {
+        let mut state = self.current.clone();
+        state.view.focus = focus;
+        state.roots = [Vec::new(), Vec::new()];
+        self.go(state);
+    }
+
+    /// Fills the width of a part with the bar of a path.
+    pub(super) fn zoom(&mut self, part: Part, path: Vec<FunctionKey>) {
+        let mut state = self.current.clone();
+        state.roots[part as usize] = path;
+        self.go(state);
+    }
+}
+
+/// The options of the command line that make a view; `None` for a sandwich, which is two trees.
+pub(super) fn options(view: &FlameView) -> Option<Vec<String>> {
+    let mut options = Vec::new();
+    match view.shape {
+        FlameShape::TopDown => {}
+        FlameShape::Inverted => options.push("--inverted".to_owned()),
+        FlameShape::Sandwich(_) => return None,
+    }
+    options.extend((view.measure == Measure::Count).then(|| "--count".to_owned()));
+    let mut option = |name: &str, value: Option<&str>| {
+        options.push(name.to_owned());
+        options.extend(value.map(str::to_owned));
+    };
+    if let Some(key) = &view.focus {
+        option("--focus", Some(&key.name));
+    }
+    for edit in &view.edits {
+        match edit {
+            FlameEdit::Hide(key) => option("--hide", Some(&key.name)),
+            FlameEdit::Merge(key) => option("--merge", Some(&key.name)),
+            FlameEdit::CollapseModule(module) => option("--collapse-module", Some(module)),
+            FlameEdit::CollapseRecursionOf(key) => option("--collapse-recursion-of", Some(&key.name)),
+            FlameEdit::CollapseRecursion => option("--collapse-recursion", None),
+            FlameEdit::MergeKernel => option("--merge-kernel", None),
+            FlameEdit::HideIdle => option("--hide-idle", None),
+            FlameEdit::UnnamedByModule => option("--by-module", None),
+        }
+    }
+    Some(options)
+}
+
+/// The tree of a part; `None` where the picture has no such part.
+pub(super) fn tree_of(picture: &FlamePicture, part: Part) -> Option<&FlameTree> {
+    match part {
+        Part::Tree => Some(&picture.tree),
+        Part::Callers => picture.callers.as_ref(),
+    }
+}
+
+/// The path of a node by what is shown.
+pub(super) fn keys_of(
+    snapshot: &Snapshot,
+    picture: &FlamePicture,
+    tree: &FlameTree,
+    node: FlameNodeIdx,
+) -> Vec<FunctionKey> {
+    let key = |node: FlameNodeIdx| picture.functions.key(snapshot, tree.node(node).function);
+    tree.path(node).into_iter().map(key).collect()
+}
+
+/// The node of a path, or the last that there is of it.
+pub(super) fn node_of(
+    snapshot: &Snapshot,
+    picture: &FlamePicture,
+    tree: &FlameTree,
+    path: &[FunctionKey],
+) -> FlameNodeIdx {
+    path.iter().fold(FlameNodeIdx::ROOT, |node, key| {
+        let mut children = tree.children(node).iter().copied();
+        let functions = &picture.functions;
+        let is_meant = |child: &FlameNodeIdx| {
+            let function = tree.node(*child).function;
+            functions.text(snapshot, function) == &*key.name
+                && key.module.as_deref().is_none_or(|module| functions.module(function) == module)
+        };
+        children.find(is_meant).unwrap_or(node)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_back_leads_to_the_state_before_and_forward_again() {
+        let mut history = FlameHistory::default();
+        let key = FunctionKey { name: "f".into(), module: None };
+        history.zoom(Part::Tree, vec![key.clone()]);
+        history.set_shape(FlameShape::Inverted);
+        history.add_edit(FlameEdit::HideIdle);
+        history.add_edit(FlameEdit::HideIdle);
+        history.step(true);
+        history.step(true);
+        assert_eq!(history.current.roots[0], std::slice::from_ref(&key));
+        assert_eq!(history.current.view.shape, FlameShape::TopDown);
+        history.step(false);
+        assert_eq!(history.current.view.shape, FlameShape::Inverted);
+        assert!(history.current.roots[0].is_empty());
+        // Another way from here: what was forward is gone.
+        history.set_focus(Some(key));
+        assert!(!history.can_step(false) && history.can_step(true));
+        for number in 0..2 * STATES_MAX {
+            history.zoom(Part::Callers, vec![FunctionKey { name: number.to_string().into(), module: None }]);
+        }
+        assert_eq!(history.back.len(), STATES_MAX);
+    }
+}

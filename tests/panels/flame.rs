@@ -1,0 +1,138 @@
+//! The flame graph as a hand works it: its views, its search, the menu of a bar, and the way back.
+
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
+use egui_kittest::kittest::Queryable;
+
+use crate::copied::copied;
+use crate::frame::run_by_shell;
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// The height of a bar.
+const BAR: f32 = 18.0;
+
+/// A request with two reads, and writes: 1,000 us with 300 us, and 700 us.
+fn with_graph() -> Session {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::G);
+    bars(&mut session, 3);
+    session
+}
+
+#[track_caller]
+fn bars(session: &mut Session, count: usize) {
+    let label = format!("Image: Flame graph of {count} bars");
+    session.until(&label, |session| session.says(&label));
+    session.harness.run_steps(2);
+}
+
+/// The place of a bar: its row from the top, and how far to the right it is.
+fn place(session: &Session, row: usize, part: f32) -> Pos2 {
+    let nodes = session.harness.query_all_by_role(egui::Role::Image);
+    let image = nodes.map(|node| node.rect()).next_back().expect("the graph");
+    pos2(image.left() + image.width() * part, image.top() + (row as f32 + 0.5) * BAR)
+}
+
+fn click(session: &mut Session, at: Pos2, button: PointerButton) {
+    session.harness.event(Event::PointerMoved(at));
+    session.harness.step();
+    for pressed in [true, false] {
+        session.harness.event(Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE });
+        session.harness.step();
+    }
+    session.harness.run_steps(3);
+}
+
+#[test]
+fn a_graph_is_top_down_or_inverted_and_back_leads_to_the_view_before() {
+    let mut session = with_graph();
+    assert!(session.says("Label: exact"));
+    // Reads with their caller, the request by itself, and the writes.
+    session.click("Inverted");
+    bars(&mut session, 4);
+    session.click("Back");
+    bars(&mut session, 3);
+    session.click("Forward");
+    bars(&mut session, 4);
+    session.click("Top-down");
+    bars(&mut session, 3);
+    // A click on a bar gives it all of the width, and a click on the way leads back.
+    let request = place(&session, 1, 0.1);
+    click(&mut session, request, PointerButton::Primary);
+    bars(&mut session, 2);
+    session.click("All");
+    bars(&mut session, 3);
+}
+
+#[test]
+fn a_search_says_the_share_of_the_paths_that_have_it() {
+    let mut session = with_graph();
+    session.click("Find functions");
+    session.type_text("read");
+    session.until("the share", |session| session.says("Label: 17.6 % in 1 function"));
+    session.type_text("|");
+    session.until("no hit", |session| session.says("0.0 % in 0 functions"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("no words", |session| !session.says(" % in "));
+    session.click("Find functions");
+    session.type_text("/read|request/");
+    session.until("each path once", |session| session.says("58.8 % in 2 functions"));
+    session.type_text("(");
+    session.until("no hit", |session| session.says("0.0 % in 0 functions"));
+}
+
+#[test]
+fn the_menu_of_a_bar_edits_the_paths_and_the_command_line_says_the_same() {
+    let mut session = with_graph();
+    let read = place(&session, 2, 0.1);
+    click(&mut session, read, PointerButton::Secondary);
+    session.click("Callers and callees");
+    // The request above the reads.
+    bars(&mut session, 2);
+    assert!(!session.says("Copy as command"), "two trees");
+    session.click("Back");
+    bars(&mut session, 3);
+    let read = place(&session, 2, 0.1);
+    click(&mut session, read, PointerButton::Secondary);
+    session.click("Merge into callers");
+    bars(&mut session, 2);
+    session.click("Copy as command");
+    let line = copied(&session).expect("a command");
+    let printed = run_by_shell(&line);
+    let mut lines: Vec<_> = printed.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["request 1000000", "write 700000"], "{line}");
+    // The edit is a button that takes it back.
+    session.click("merged read ×");
+    bars(&mut session, 3);
+    let request = place(&session, 1, 0.1);
+    click(&mut session, request, PointerButton::Secondary);
+    session.click("Hide function");
+    bars(&mut session, 1);
+    let write = place(&session, 1, 0.1);
+    click(&mut session, write, PointerButton::Secondary);
+    session.click("Hide function");
+    session.until("no path", |session| session.says("All paths are left out. Back leads to the picture before."));
+    session.click("Back");
+    bars(&mut session, 1);
+    session.click("without request ×");
+    bars(&mut session, 3);
+}
+
+#[test]
+fn widths_are_counts_and_neighbours_of_a_module_are_one() {
+    let mut session = with_graph();
+    session.click("Options");
+    session.harness.run_steps(2);
+    session.click("Widths: count");
+    session.click("Find functions");
+    session.type_text("read");
+    // Two of five.
+    session.until("the share", |session| session.says("40.0 % in 1 function"));
+    let read = place(&session, 2, 0.1);
+    click(&mut session, read, PointerButton::Secondary);
+    session.click("Collapse io");
+    // The reads and the writes are both of this category, and their names are found no more.
+    session.until("one edit", |session| session.says("collapsed io ×") && session.says("0.0 % in 0 functions"));
+}
