@@ -2,6 +2,7 @@
 //! question that is not asked any more is stopped.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::background::{guarded, spawn};
@@ -9,6 +10,7 @@ use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
+use crate::model::SourceFile;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
 use crate::query::flame::FlamePicture;
@@ -19,7 +21,12 @@ use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, Totals, add_up};
-use crate::ui::questions::{Answer, FlameAnswer, GroupFacts, PathsOf, PathsQuestion, Question, QuestionKind};
+use crate::symbols::locate::Locator;
+use crate::symbols::lookup::{TraceFrames, look_up, overlay};
+use crate::symbols::report::report;
+use crate::ui::questions::{
+    Answer, FlameAnswer, GroupFacts, NameQuery, NamedTrace, PathsOf, PathsQuestion, Question, QuestionKind,
+};
 
 /// The longest spans of a group that are listed.
 const LONGEST_COUNT: usize = 100;
@@ -141,6 +148,24 @@ impl Analysis {
     }
 }
 
+/// Looks up the names of all addresses of a trace.
+fn find_names(
+    query: &NameQuery,
+    snapshot: &Snapshot,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<NamedTrace, Cancelled> {
+    let paths = || query.sources.files().iter().map(SourceFile::path);
+    let locator = Locator::for_traces(paths(), &query.folders);
+    let frames = TraceFrames::of(snapshot);
+    let found = look_up(snapshot, &frames, &locator, query.bytes_max, cancel, progress)?;
+    let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);
+    let trace = paths().next().unwrap_or(Path::new(""));
+    let modules = report(snapshot, &frames, &found, trace, cancel, progress)?;
+    let missing_folder = query.folders.iter().find(|folder| !folder.is_dir()).cloned();
+    Ok(NamedTrace { overlay, modules: Arc::new(modules), missing_folder })
+}
+
 fn answer(
     question: Question,
     snapshot: &Snapshot,
@@ -199,6 +224,7 @@ fn answer(
                 over_time: over_time(snapshot, &scope, range, TIME_PARTS, cancel)?,
             })))
         }
+        Question::Names(query) => Some(Answer::Names(Arc::new(find_names(&query, snapshot, cancel, progress)?))),
         Question::Paths(question) => Some(Answer::Paths(Arc::new(flame(&question, snapshot, cancel, progress)?))),
     })
 }

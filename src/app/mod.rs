@@ -34,12 +34,16 @@ pub(crate) mod window;
 #[cfg(test)]
 mod written_tests;
 
+use std::path::PathBuf;
+
 use crate::export::ExportError;
 use crate::ingest::LoadOptions;
+use crate::model::Sources;
 use crate::render::GpuError;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 
+use crate::ui::questions::NameQuery;
 use crate::ui::settings::Navigation;
 use preferences::Folders;
 pub(crate) use window::run;
@@ -63,6 +67,25 @@ pub struct AppOptions {
     pub navigation: Option<Navigation>,
     /// Where preferences are kept, and what was in view of each capture; `None`: nothing is kept.
     pub folders: Option<Folders>,
+    /// Where names for addresses are looked for.
+    pub symbols: SymbolOptions,
+}
+
+/// Where names for addresses are looked for, as the command line says.
+#[derive(Debug, Clone, Default)]
+pub struct SymbolOptions {
+    /// Whether functions keep their addresses.
+    pub is_off: bool,
+    /// Folders that are searched before those of the system.
+    pub folders: Vec<PathBuf>,
+}
+
+impl SymbolOptions {
+    /// The look-up of names for a trace.
+    pub(crate) fn query(&self, sources: &Sources, memory_bytes: u64) -> NameQuery {
+        let (sources, folders) = (sources.clone(), self.folders.clone());
+        NameQuery { is_wanted: !self.is_off, sources, folders, bytes_max: memory_bytes / 2 }
+    }
 }
 
 /// Why there is no window, or no picture.

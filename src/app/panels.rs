@@ -3,6 +3,9 @@
 
 mod set;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use egui::Ui;
 
 use super::analysis::Analysis;
@@ -19,7 +22,7 @@ use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::{Dock, DockHead};
 use crate::ui::panels::dock_panel::PanelView;
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
-use crate::ui::questions::{Answer, HitsOf, Question, QuestionKind};
+use crate::ui::questions::{Answer, HitsOf, NameQuery, NamedTrace, Question, QuestionKind};
 use crate::ui::timeline::state::Timeline;
 use set::PanelSet;
 
@@ -33,12 +36,17 @@ pub(super) struct Panels {
     dock: Dock,
     /// The tabs of the last frame.
     open_tabs: Vec<Panel>,
+    /// Names that have come, until they are shown.
+    named: Option<Arc<NamedTrace>>,
+    /// How the names of the trace are looked up.
+    name_query: Option<NameQuery>,
 }
 
 impl Panels {
     /// Forgets all answers: another capture, or more of it, is open.
     pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
         self.analysis = Analysis::default();
+        self.named = None;
         self.scope_bar.forget();
         for panel in Panel::ALL {
             let question = self.set.get_mut(panel).forget();
@@ -167,6 +175,11 @@ impl Panels {
                 self.analysis.stop(QuestionKind::Paths);
                 self.set.flame.stopped();
             }
+            PanelCommand::LocateSymbols(folder) => self.locate(folder, timeline.snapshot(), wake),
+            PanelCommand::StopNaming => {
+                self.analysis.stop(QuestionKind::Names);
+                self.set.symbols.stopped();
+            }
             PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
             PanelCommand::Show(panel) => self.dock.open(panel),
             PanelCommand::StatisticsOf(name) => {
@@ -252,8 +265,40 @@ impl Panels {
             Answer::Totals(totals) => set.statistics.take_totals(&totals, timeline.snapshot()),
             Answer::Group(facts) => set.statistics.take_facts(facts),
             Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),
+            Answer::Names(named) => self.named = Some(named),
         }
         None
+    }
+
+    /// Looks up the names of the addresses of a trace, if it has any.
+    pub(super) fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
+        self.name_query = Some(query.clone());
+        if query.is_wanted && !snapshot.tracks().modules.is_empty() {
+            self.ask(Question::Names(query), snapshot, wake);
+        }
+    }
+
+    /// Looks names up again, in a folder first.
+    fn locate(&mut self, folder: PathBuf, snapshot: &Snapshot, wake: &TabWake) {
+        let Some(mut query) = self.name_query.clone() else { return };
+        query.folders.retain(|known| *known != folder);
+        query.folders.insert(0, folder);
+        query.is_wanted = true;
+        self.find_names(query, snapshot, wake);
+    }
+
+    /// Names that have come since this was asked last.
+    pub(super) fn take_named(&mut self) -> Option<Arc<NamedTrace>> {
+        self.named.take()
+    }
+
+    /// Shows the modules of a trace whose names were looked up.
+    pub(super) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
+        self.set.symbols.set_modules(named, snapshot);
+        // A folder that is not there is not searched again.
+        if let (Some(query), Some(missing)) = (&mut self.name_query, &named.missing_folder) {
+            query.folders.retain(|folder| folder != missing);
+        }
     }
 
     fn stop_search(&mut self, timeline: &mut Timeline) {

@@ -107,6 +107,8 @@ pub(crate) fn export(
     let write = {
         let sources = sources.clone();
         move |path: &Path, cancel: &Cancel, progress: &Progress| {
+            // As the trace was recorded: a reader looks names up by itself.
+            let snapshot = snapshot.with_overlay(None);
             let options = ExportOptions { format, scope: scope.with_filter(&snapshot, "") };
             export::export(&snapshot, &sources, path, &options, cancel, progress)
         }

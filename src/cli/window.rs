@@ -11,7 +11,7 @@ use crate::app::demo::demo_capture;
 use crate::app::desktop;
 use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
-use crate::app::{self, AppError, AppOptions};
+use crate::app::{self, AppError, AppOptions, SymbolOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::ingest::spool::is_unseekable;
@@ -29,7 +29,8 @@ pub(super) fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliEr
     // No other window can read what comes to this process.
     let hand_over = how.is_usual && !sources.files().iter().any(|file| is_unseekable(&file.input));
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
-    let options = AppOptions { load, memory_bytes, demo, hand_over, folders, ..AppOptions::default() };
+    let symbols = SymbolOptions { is_off: !how.has_names, folders: how.symbols.clone() };
+    let options = AppOptions { load, memory_bytes, demo, hand_over, folders, symbols, ..AppOptions::default() };
     Ok(app::run(sources, options)?)
 }
 

@@ -1,12 +1,42 @@
 //! The modules of a trace as a table in a file. The columns are a contract with scripts.
 
-use super::values::TableValue;
+use std::sync::Arc;
+
+use super::error::SinkError;
+use super::values::{TableSource, TableValue, TableValueWriter};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
 use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
 
 /// The columns of modules.
 pub(crate) const SYMBOL_COLUMNS: [&str; 9] =
     ["module", "build_id", "samples", "frames", "named", "state", "verified", "file", "command"];
+
+/// The modules to write, and the trace that they are of.
+pub(crate) struct SymbolTable {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) modules: Arc<Vec<ModuleReport>>,
+}
+
+impl TableSource for SymbolTable {
+    fn columns(&self) -> Vec<&'static str> {
+        SYMBOL_COLUMNS.to_vec()
+    }
+
+    fn rows(&self) -> u64 {
+        self.modules.len() as u64
+    }
+
+    fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+        for module in self.modules.iter() {
+            cancel.check()?;
+            table.row(&symbol_values(&self.snapshot, module))?;
+            progress.advance(1);
+        }
+        Ok(())
+    }
+}
 
 /// The cells of a module, in the order of the columns.
 pub(crate) fn symbol_values<'s>(

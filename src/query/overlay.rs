@@ -60,6 +60,11 @@ impl FrameLines {
         self.frames.insert(frame, lines);
     }
 
+    /// The file of a line; empty if unknown.
+    pub(crate) fn file(&self, line: FrameLine) -> &str {
+        self.files.get(line.file as usize).map_or("", |file| file)
+    }
+
     /// The functions at the address of a frame, innermost first; none for a frame without a name.
     pub(crate) fn of(&self, frame: NameIdx) -> &[FrameLine] {
         self.frames.get(&frame).map_or(&[], |lines| lines)

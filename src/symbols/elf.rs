@@ -49,6 +49,7 @@ pub(super) struct ElfSection {
     name: u32,
     pub(super) kind: u32,
     flags: u64,
+    address: u64,
     offset: u64,
     bytes: u64,
     pub(super) link: u32,
@@ -142,9 +143,9 @@ impl ElfFile {
         let is_64 = self.is_64;
         let section = |row: &[u8]| {
             let mut fields = Fields { bytes: row, is_64 };
-            let (name, kind, flags, _address) = (fields.u32()?, fields.u32()?, fields.word()?, fields.word()?);
+            let (name, kind, flags, address) = (fields.u32()?, fields.u32()?, fields.word()?, fields.word()?);
             let (offset, bytes, link) = (fields.word()?, fields.word()?, fields.u32()?);
-            Some(ElfSection { name, kind, flags, offset, bytes, link })
+            Some(ElfSection { name, kind, flags, address, offset, bytes, link })
         };
         // A count that does not fit is the size of the first row.
         let count = if count == 0 && at != 0 { section(&self.file.read(at, row_bytes, 1024)?)?.bytes } else { count };
@@ -181,6 +182,11 @@ impl ElfFile {
     /// The rows of sections of a type.
     pub(super) fn sections_of(&self, kind: u32) -> impl Iterator<Item = &ElfSection> {
         self.sections.iter().filter(move |section| section.kind == kind)
+    }
+
+    /// The address after the last byte of a section.
+    pub(super) fn end_of(&self, row: u16) -> Option<u64> {
+        self.section(row.into()).and_then(|section| section.address.checked_add(section.bytes))
     }
 
     /// Whether a section holds code.

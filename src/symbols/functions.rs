@@ -16,7 +16,7 @@ pub(super) struct FunctionTable {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FunctionRow {
     pub(super) address: u64,
-    /// 0 where the size is unknown: up to the next.
+    /// Up to the end of its section where the size is unknown; the next function comes first.
     pub(super) bytes: u64,
     name: u32,
     /// Of several at one address, the lowest is taken.
@@ -39,8 +39,7 @@ impl FunctionTable {
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
         let after = self.rows.partition_point(|row| row.address <= address);
         let row = self.rows.get(after.checked_sub(1)?)?;
-        let is_inside = row.bytes == 0 || address - row.address < row.bytes;
-        is_inside.then(|| self.name(row))
+        (address - row.address < row.bytes).then(|| self.name(row))
     }
 
     /// The address of a function.
@@ -86,6 +85,8 @@ fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<FunctionRow> {
         };
         let rank =
             u8::from(bytes == 0) << 4 | u8::from(info & 15 == UNTYPED) << 3 | binding << 1 | u8::from(first == b'_');
+        let rest = || elf.end_of(section as u16).map_or(0, |end| end.saturating_sub(address));
+        let bytes = if bytes == 0 { rest() } else { bytes };
         Some(FunctionRow { address, bytes, name, rank })
     };
     let mut rows: Vec<_> = symbols.chunks_exact(SYMBOL_BYTES[usize::from(!is_64)]).filter_map(row).collect();

@@ -335,6 +335,13 @@ fn a_program_without_debug_information_has_its_functions() {
     let (ours, module) = named(&path, &addresses, &locator_of(folder.path()));
     assert_eq!(module.state, NameState::FunctionsOnly);
     assert_eq!(outermost(&ours), outermost(&addr2line(&path, &addresses)));
+    // Entries of tables of calls follow `_init`, which has no size, and are no part of it.
+    let main = self::addresses(&path, |name| name == "main")[0];
+    let text = String::from_utf8(run(Command::new("readelf").arg("-SW").arg(&path))).unwrap();
+    let plt = text.lines().find_map(|line| line.split_once(" .plt ")).unwrap().1;
+    let plt = u64::from_str_radix(plt.split_whitespace().nth(1).unwrap(), 16).unwrap();
+    let (ours, _) = named(&path, &[plt, main], &locator_of(folder.path()));
+    assert_eq!(outermost(&ours), ["", "main"]);
 }
 
 #[test]

@@ -243,6 +243,10 @@ pub(crate) enum PanelCommand {
     StopCounting,
     /// Stops the count of call paths.
     StopPaths,
+    /// Looks names of functions up again, in this folder first.
+    LocateSymbols(PathBuf),
+    /// Stops the look-up of names: functions keep their addresses.
+    StopNaming,
 }
 
 /// A window over the timeline that shows state and asks no questions.

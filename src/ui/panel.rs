@@ -8,13 +8,14 @@ pub enum Panel {
     Spans,
     Counters,
     Flame,
+    Symbols,
     Search,
 }
 
 impl Panel {
     /// All panels in the order of their tabs. The length is that of the enum as long as `Search` is its last variant.
     pub(crate) const ALL: [Self; Self::Search as usize + 1] =
-        [Self::Details, Self::Statistics, Self::Spans, Self::Counters, Self::Flame, Self::Search];
+        [Self::Details, Self::Statistics, Self::Spans, Self::Counters, Self::Flame, Self::Symbols, Self::Search];
 
     /// The title of the tab.
     #[must_use]
@@ -25,6 +26,7 @@ impl Panel {
             Self::Spans => "Spans",
             Self::Counters => "Counters",
             Self::Flame => "Flame graph",
+            Self::Symbols => "Symbols",
             Self::Search => "Search",
         }
     }
@@ -38,6 +40,7 @@ impl Panel {
             Self::Spans => "spans",
             Self::Counters => "counters",
             Self::Flame => "flame-graph",
+            Self::Symbols => "symbols",
             Self::Search => "hits",
         }
     }

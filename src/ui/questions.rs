@@ -1,11 +1,12 @@
 //! The questions of panels that take longer than a frame, and the answers. The application asks them in the background
 //! and hands each answer to its panel.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
-use crate::model::TrackSet;
+use crate::model::{Sources, TrackSet};
 use crate::query::Snapshot;
 use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
@@ -13,12 +14,14 @@ use crate::query::flame::{FlamePicture, FlameView};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::matcher::Matcher;
+use crate::query::overlay::NameOverlay;
 use crate::query::samples::SampleEvent;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits};
 use crate::query::stacks::CallPaths;
 use crate::query::totals::Totals;
 use crate::store::lane::RowIdx;
+use crate::symbols::report::ModuleReport;
 
 /// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.
 pub(crate) type TimeRange = Option<(i64, i64)>;
@@ -90,6 +93,20 @@ pub(crate) enum Question {
     Group(GroupChoice, SelectedScope),
     /// A view of the call tree of a scope, whatever the filter asks of single spans.
     Paths(Box<PathsQuestion>),
+    /// Names for the addresses of the trace, which the application looks up by itself.
+    Names(NameQuery),
+}
+
+/// Where names for addresses are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NameQuery {
+    /// `false`: functions keep their addresses until the user asks for names.
+    pub(crate) is_wanted: bool,
+    pub(crate) sources: Sources,
+    /// Folders that are searched before those of the system.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The most bytes of debug information that are read of a file.
+    pub(crate) bytes_max: u64,
 }
 
 /// A question for a flame graph.
@@ -136,6 +153,7 @@ pub enum QuestionKind {
     Totals,
     Group,
     Paths,
+    Names,
     /// The matches in view, which the application looks up by itself.
     Pixels,
 }
@@ -164,6 +182,7 @@ pub enum Answer {
     Totals(Arc<Totals>),
     Group(Arc<GroupFacts>),
     Paths(Arc<FlameAnswer>),
+    Names(Arc<NamedTrace>),
     Pixels(Arc<Filtered>),
 }
 
@@ -172,6 +191,17 @@ pub enum Answer {
 pub struct FlameAnswer {
     pub(crate) paths: Arc<CallPaths>,
     pub(crate) picture: Arc<FlamePicture>,
+}
+
+/// The names that were found for the addresses of a trace.
+#[derive(Debug)]
+pub struct NamedTrace {
+    /// Shows the functions; `None` if no address has a name.
+    pub(crate) overlay: Option<Arc<NameOverlay>>,
+    /// In the order of their samples.
+    pub(crate) modules: Arc<Vec<ModuleReport>>,
+    /// A folder that was to be searched and is not there.
+    pub(crate) missing_folder: Option<PathBuf>,
 }
 
 /// More about the spans of one group.
@@ -201,6 +231,7 @@ impl Question {
             Self::Totals(..) => QuestionKind::Totals,
             Self::Group(..) => QuestionKind::Group,
             Self::Paths(..) => QuestionKind::Paths,
+            Self::Names(_) => QuestionKind::Names,
         }
     }
 }

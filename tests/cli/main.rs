@@ -13,6 +13,9 @@ mod perfetto;
 mod pictures;
 #[cfg(unix)]
 mod pipes;
+#[cfg(target_os = "linux")]
+#[path = "../recording/mod.rs"]
+mod recording;
 mod round_trip;
 mod samples;
 mod scheduling;

@@ -14,7 +14,12 @@ mod hand;
 mod kept;
 mod menus;
 mod names;
+#[cfg(target_os = "linux")]
+#[path = "../recording/mod.rs"]
+mod recording;
 mod scope;
 mod session;
 mod spans;
+#[cfg(target_os = "linux")] // ELF files
+mod symbols;
 mod tables;

@@ -7,6 +7,7 @@ use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::spans::SpansPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
+use crate::ui::panels::symbols::SymbolsPanel;
 
 /// The panels of a tab.
 #[derive(Default)]
@@ -16,6 +17,7 @@ pub(super) struct PanelSet {
     pub(super) spans: SpansPanel,
     pub(super) counters: CountersPanel,
     pub(super) flame: FlamePanel,
+    pub(super) symbols: SymbolsPanel,
     pub(super) search: SearchPanel,
 }
 
@@ -27,6 +29,7 @@ impl PanelSet {
             Panel::Spans => &mut self.spans,
             Panel::Counters => &mut self.counters,
             Panel::Flame => &mut self.flame,
+            Panel::Symbols => &mut self.symbols,
             Panel::Search => &mut self.search,
         }
     }

@@ -3,14 +3,36 @@
 use crate::app::capture::OpenCapture;
 use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
 use crate::app::state::App;
+use crate::app::tab::Tab;
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::model::Sources;
 use crate::query::Snapshot;
+use crate::symbols::report::ModuleReport;
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::purpose::Purpose;
+use crate::ui::questions::NamedTrace;
 use crate::ui::timeline::state::Timeline;
+
+/// Shows the names that were found: the same view of the same rows, with the same selection.
+fn show_names(tab: &mut Tab, named: &NamedTrace) {
+    let Some(mut capture) = tab.capture.take() else { return };
+    let snapshot = capture.timeline.snapshot().with_overlay(named.overlay.clone());
+    if named.overlay.is_some() || capture.timeline.snapshot().overlay().is_some() {
+        capture.timeline = capture.timeline.with_snapshot(snapshot.clone());
+        // Looked up again with the names.
+        capture.details = None;
+        tab.panels.forget(&snapshot, &tab.wake);
+    }
+    tab.panels.set_modules(named, &snapshot);
+    let sum = |number: fn(&ModuleReport) -> u64| named.modules.iter().map(number).sum::<u64>();
+    let (found, all) = (sum(|module| module.named), sum(|module| module.frames));
+    if found < all {
+        tab.note = format!("{found} of {all} functions have names: View, Symbols says which files lack them");
+    }
+    tab.capture = Some(capture);
+}
 
 impl App {
     /// Handles an event of background work or of a dialog.
@@ -116,7 +138,10 @@ impl App {
             TabEvent::Answered(id, kind, answer) => {
                 let Some(capture) = &mut tab.capture else { return };
                 let answer = answer.map(|answer| *answer);
-                if let Some(row) = tab.panels.take_answer((id, kind), answer, &mut capture.timeline, &tab.wake) {
+                let row = tab.panels.take_answer((id, kind), answer, &mut capture.timeline, &tab.wake);
+                if let Some(named) = tab.panels.take_named() {
+                    show_names(tab, &named);
+                } else if let Some(row) = row {
                     self.act_on_timeline(at, TimelineCommand::Reveal(row));
                 }
             }
@@ -167,6 +192,10 @@ impl App {
         tab.add_note(&note.unwrap_or_default());
         if let Some(job) = saved.and_then(|saved| capture.timeline.restore(saved)) {
             tasks::arrange(job, &tab.wake);
+        }
+        if !grows {
+            let query = self.options.symbols.query(&capture.sources, self.options.load.memory.limit_bytes());
+            tab.panels.find_names(query, capture.timeline.snapshot(), &tab.wake);
         }
         tab.capture = Some(capture);
     }

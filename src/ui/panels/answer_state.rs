@@ -19,10 +19,14 @@ pub(super) const SKETCH_ERROR: &str = "to within 1/32";
 
 /// How far a question is, with a bar.
 pub(super) fn show_counting(ui: &mut Ui, progress: &Progress, theme: &Theme) {
+    show_progress(ui, progress, "counting", theme).on_hover_text("Not all is counted yet; the numbers are so far");
+}
+
+/// How far work in the background is, with a bar and a word for what it does.
+pub(super) fn show_progress(ui: &mut Ui, progress: &Progress, word: &str, theme: &Theme) -> egui::Response {
     let part = progress.view().fraction().unwrap_or(0.0);
     ui.add(ProgressBar::new(part).desired_width(60.0).desired_height(6.0));
-    let text = format!("counting: {:.0} %", part * 100.0);
-    ui.label(RichText::new(text).color(theme.warning)).on_hover_text("Not all is counted yet; the numbers are so far");
+    ui.label(RichText::new(format!("{word}: {:.0} %", part * 100.0)).color(theme.warning))
 }
 
 /// The exactness of a whole answer, in the room that is left.

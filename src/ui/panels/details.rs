@@ -10,6 +10,7 @@ use crate::model::NameIdx;
 use crate::query::filter::quoted;
 use crate::query::flow_chain::FlowChain;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey};
+use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
@@ -44,6 +45,8 @@ pub(crate) struct DetailsPanel {
     /// The longest spans in it with their durations, longest first.
     children: Vec<(String, RowIdx, u64)>,
     flows: Option<SpanFlows>,
+    /// Of a frame: the functions at its address with their source lines, innermost first.
+    lines: Vec<String>,
     origin_ns: i64,
     utc_offset_ns: Option<i64>,
 }
@@ -90,6 +93,7 @@ impl DetailsPanel {
             parent,
             children,
             flows: None,
+            lines: source_lines(snapshot, row),
             origin_ns,
             utc_offset_ns,
         })
@@ -211,6 +215,9 @@ impl DetailsPanel {
         fact("Depth", description.depth.to_string(), None);
         fact("Clock", format!("{} ns", description.start_ns), None);
         fact("UTC", self.utc_text().unwrap_or_default(), None);
+        for (place, line) in self.lines.iter().enumerate() {
+            fact(if place == 0 { "Source" } else { "Inlined in" }, line.clone(), None);
+        }
     }
 
     /// When it starts, by day and time of day.
@@ -287,11 +294,29 @@ impl DetailsPanel {
         ];
         lines.extend(self.utc_text().map(|utc| format!("utc: {utc}")));
         lines.extend(description.category.as_ref().map(|category| format!("category: {category}")));
+        lines.extend(self.lines.iter().map(|line| format!("source: {line}")));
         if !description.args_json.is_empty() {
             lines.push(format!("arguments: {}", description.args_json));
         }
         lines.join("\n")
     }
+}
+
+/// The functions at the address of a frame, with the lines that ran or called, where names were looked up.
+fn source_lines(snapshot: &Snapshot, row: RowIdx) -> Vec<String> {
+    let Some(overlay) = snapshot.overlay() else { return Vec::new() };
+    let name = snapshot.row(row).name;
+    let line = |line: &FrameLine| {
+        let function = snapshot.names().get(line.function).text;
+        let file = overlay.lines.file(*line);
+        let place = match (file, line.line) {
+            ("", _) => String::new(),
+            (file, 0) => format!(" at {file}"),
+            (file, line) => format!(" at {file}:{line}"),
+        };
+        format!("{function}{place}")
+    };
+    overlay.lines.of(name).iter().map(line).collect()
 }
 
 /// One argument with the path of its filter; objects and arrays unfold. Shows at most some hundred members of each: a

@@ -24,6 +24,7 @@ pub(crate) mod search;
 pub(crate) mod sources;
 pub(crate) mod spans;
 pub(crate) mod statistics;
+pub(crate) mod symbols;
 mod table;
 pub(crate) mod table_keys;
 mod value_menu;

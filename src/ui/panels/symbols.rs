@@ -1,0 +1,315 @@
+//! The files that sampled code was in: how many samples each concerns, whether its functions have names, and the command
+//! that brings those that are missing, to be copied. Runs nothing.
+
+use std::sync::Arc;
+
+use egui::{RichText, Role, Ui, WidgetInfo};
+
+use super::answer_state::show_progress;
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::number::TableNumber;
+use super::table::{Rows, TableCell, TableColumn, TableView};
+use super::value_menu::PanelValue;
+use crate::base::csv::Cells;
+use crate::export::symbol_table::SymbolTable;
+use crate::export::values::TableSource;
+use crate::query::Snapshot;
+use crate::scene::labels::shown;
+use crate::symbols::report::ModuleReport;
+use crate::symbols::resolve::NameState;
+use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{NamedTrace, Question, QuestionKind};
+use crate::ui::widgets::field;
+
+/// The name of the table among the layouts that are kept.
+const TABLE: &str = "symbols";
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 19.0;
+
+const MODULE: usize = 0;
+const STATE: usize = 1;
+const SAMPLES: usize = 2;
+const FRAMES: usize = 3;
+const NAMED: usize = 4;
+const COMMAND: usize = 5;
+const FILE: usize = 6;
+const BUILD_ID: usize = 7;
+
+const COLUMNS: [TableColumn; 8] = [
+    text("File", 230.0),
+    text("Names", 96.0),
+    number("Samples"),
+    number("Frames"),
+    number("Named"),
+    text("Command", 260.0),
+    text("Names from", 230.0),
+    text("Build-id", 120.0),
+];
+
+const fn text(title: &'static str, width: f32) -> TableColumn {
+    TableColumn { title, width, is_number: false, is_sortable: true }
+}
+
+const fn number(title: &'static str) -> TableColumn {
+    TableColumn { title, width: 76.0, is_number: true, is_sortable: true }
+}
+
+/// The modules of the trace, once their names were looked up.
+#[derive(Debug)]
+pub(crate) struct SymbolsPanel {
+    modules: Option<Arc<Vec<ModuleReport>>>,
+    rows: ModuleRows,
+    table: TableView,
+    error: Option<String>,
+    is_stopped: bool,
+    /// The folder that the user types.
+    folder: String,
+}
+
+impl Default for SymbolsPanel {
+    fn default() -> Self {
+        let table = TableView::new(TABLE, ROW_POINTS, None);
+        Self {
+            modules: None,
+            rows: ModuleRows::default(),
+            table,
+            error: None,
+            is_stopped: false,
+            folder: String::new(),
+        }
+    }
+}
+
+impl SymbolsPanel {
+    /// Shows the modules of a trace.
+    pub(crate) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
+        self.rows.set_modules(&named.modules, snapshot);
+        let missing = named.missing_folder.as_ref();
+        self.error = missing.map(|folder| format!("{}: no such folder", shown(&folder.display().to_string())));
+        (self.modules, self.is_stopped) = (Some(Arc::clone(&named.modules)), false);
+    }
+
+    /// The look-up of names was stopped by the user.
+    pub(crate) fn stopped(&mut self) {
+        self.is_stopped = true;
+    }
+
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let theme = view.context.theme;
+        let mut commands = Vec::new();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Symbols").strong());
+            if let Some(progress) = (view.progress)(QuestionKind::Names) {
+                show_progress(ui, progress, "looking up names", theme);
+                if ui.button("Stop").clicked() {
+                    commands.push(Command::Panel(PanelCommand::StopNaming));
+                }
+            }
+            let response = field::add(ui, &mut self.folder, |field| {
+                field.hint_text("Folder with symbols").desired_width(200.0).background_color(theme.canvas)
+            });
+            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Folder with symbols"));
+            let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+            let hint =
+                "Looks for names there first: debug files by build-id, copies of the recorded paths, plain files";
+            let is_clicked = ui.button("Locate").on_hover_text(hint).clicked();
+            let folder = self.folder.trim();
+            if (is_entered || is_clicked) && !folder.is_empty() {
+                commands.push(Command::Panel(PanelCommand::LocateSymbols(folder.into())));
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Close").clicked() {
+                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Symbols)));
+                }
+                let (text, color) = match &self.error {
+                    Some(error) => (error.clone(), theme.error),
+                    None => (self.rows.summary(), theme.weak_text),
+                };
+                ui.add(egui::Label::new(RichText::new(text).color(color)).truncate());
+            });
+        });
+        commands
+    }
+
+    /// Why there is no row.
+    fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
+        if snapshot.tracks().modules.is_empty() {
+            return Some("No frame of this trace is an address whose name could be looked up.");
+        }
+        match self.modules {
+            Some(_) => None,
+            None if self.is_stopped => Some("The look-up was stopped: functions are shown by their addresses."),
+            None => Some("Names are not looked up: --no-symbols was given, or the trace is still loading."),
+        }
+    }
+}
+
+impl DockPanel for SymbolsPanel {
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let mut commands = self.show_head(ui, view);
+        let is_running = (view.progress)(QuestionKind::Names).is_some();
+        let absence = self.absence(view.snapshot()).filter(|_| !is_running);
+        let look = view.context.table(TABLE, absence);
+        let response = self.table.show(ui, &COLUMNS, &mut self.rows, &look);
+        commands.extend(response.commands);
+        if let Some(row) = response.clicked {
+            self.rows.chosen = Some(self.rows.line(row).report.module);
+        }
+        commands
+    }
+
+    fn tools(&self) -> PanelTools {
+        PanelTools { copies: true, exports: true, has_command: true }
+    }
+
+    fn copied(&self, cells: Cells) -> Option<String> {
+        Some(self.table.copied(&COLUMNS, &self.rows, cells))
+    }
+
+    fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        let modules = self.rows.lines.iter().map(|line| line.report.clone()).collect();
+        Some(Box::new(SymbolTable { snapshot: snapshot.clone(), modules: Arc::new(modules) }))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        Some(PanelCommandLine::new("symbols"))
+    }
+
+    fn forget(&mut self) -> Option<Question> {
+        (self.modules, self.error, self.is_stopped) = (None, None, false);
+        self.rows = ModuleRows { sorted_by: self.rows.sorted_by, ..ModuleRows::default() };
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Names && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+}
+
+/// A module with its texts, which are made once.
+#[derive(Debug)]
+struct ModuleLine {
+    report: ModuleReport,
+    name: String,
+    state: String,
+    build_id: String,
+}
+
+impl ModuleLine {
+    fn new(report: &ModuleReport, snapshot: &Snapshot) -> Self {
+        let module = &snapshot.tracks().modules[report.module];
+        let unverified = if report.is_verified == Some(false) { ", unverified" } else { "" };
+        Self {
+            name: module.category.to_string(),
+            state: format!("{}{unverified}", report.state.label()),
+            build_id: module.build_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+            report: report.clone(),
+        }
+    }
+
+    fn text(&self, column: usize) -> &str {
+        let report = &self.report;
+        match column {
+            MODULE => &self.name,
+            STATE => &self.state,
+            COMMAND => report.command.as_deref().unwrap_or_default(),
+            FILE => report.file.as_deref().unwrap_or_default(),
+            BUILD_ID => &self.build_id,
+            _ => "",
+        }
+    }
+
+    fn number(&self, column: usize) -> Option<u64> {
+        match column {
+            SAMPLES => Some(self.report.samples),
+            FRAMES => Some(self.report.frames),
+            NAMED => Some(self.report.named),
+            _ => None,
+        }
+    }
+}
+
+/// The rows of the table.
+#[derive(Debug, Default)]
+struct ModuleRows {
+    lines: Vec<ModuleLine>,
+    sorted_by: Option<(usize, bool)>,
+    /// The module of the row that was clicked.
+    chosen: Option<usize>,
+}
+
+impl ModuleRows {
+    fn set_modules(&mut self, modules: &[ModuleReport], snapshot: &Snapshot) {
+        self.lines = modules.iter().map(|report| ModuleLine::new(report, snapshot)).collect();
+        if let Some((column, ascending)) = self.sorted_by {
+            self.sort(column, ascending);
+        }
+    }
+
+    fn line(&self, row: u64) -> &ModuleLine {
+        &self.lines[row as usize]
+    }
+
+    /// How many functions have names, in a sentence.
+    fn summary(&self) -> String {
+        let sum = |number: fn(&ModuleReport) -> u64| self.lines.iter().map(|line| number(&line.report)).sum::<u64>();
+        let (named, frames) = (sum(|report| report.named), sum(|report| report.frames));
+        let lacking = self.lines.iter().filter(|line| line.report.state != NameState::Complete).count();
+        match self.lines.len() {
+            0 => String::new(),
+            _ => format!("{named} of {frames} functions have names; {lacking} files lack some"),
+        }
+    }
+}
+
+impl Rows for ModuleRows {
+    fn count(&self) -> u64 {
+        self.lines.len() as u64
+    }
+
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
+        let line = self.line(row);
+        match line.number(column) {
+            Some(count) => TableCell::Number(TableNumber::Count(count)),
+            None if line.text(column).is_empty() => TableCell::Empty,
+            None => TableCell::Text(shown(line.text(column))),
+        }
+    }
+
+    fn spoken(&self, row: u64) -> String {
+        let line = self.line(row);
+        let command = line.report.command.as_ref().map(|command| format!(", {command}")).unwrap_or_default();
+        format!("{}, {}, {} samples{command}", shown(&line.name), line.state, line.report.samples)
+    }
+
+    fn value(&self, row: u64, column: usize) -> PanelValue {
+        let text = match self.cell(row, column) {
+            TableCell::Empty => String::new(),
+            TableCell::Text(text) => text.into_owned(),
+            TableCell::Number(number) => number.copied(),
+        };
+        PanelValue::new(COLUMNS[column].title, text)
+    }
+
+    fn is_chosen(&self, row: u64) -> bool {
+        self.chosen == Some(self.line(row).report.module)
+    }
+
+    fn sort(&mut self, column: usize, ascending: bool) {
+        self.sorted_by = Some((column, ascending));
+        self.lines.sort_by(|a, b| {
+            let order = (a.number(column), a.text(column)).cmp(&(b.number(column), b.text(column)));
+            let order = if ascending { order } else { order.reverse() };
+            order.then(a.report.module.cmp(&b.report.module))
+        });
+    }
+
+    fn copies_all(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,85 @@
+//! Names for the addresses of a recording: they come after the trace is shown, and the panel says which are missing.
+
+use egui::vec2;
+use egui_kittest::kittest::Queryable;
+
+use crate::copied::copied;
+use crate::frame::run_by_shell;
+use crate::recording::{build_id, program, recording};
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// Opens a recording of a program that is compiled, and lists its modules.
+fn opened(session: &mut Session) -> String {
+    let folder = session.capture.parent().expect("a folder").to_path_buf();
+    let program = program(&folder, "");
+    let path = recording(&folder, &program);
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.give("Symbols");
+    session.until("the rows", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 2);
+    build_id(&program)
+}
+
+#[test]
+fn modules_have_their_samples_the_reason_why_names_are_missing_and_the_command_that_brings_them() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let digits = opened(&mut session);
+    let missing = "ab".repeat(20);
+    let texts = session.node_texts().join("\n");
+    assert!(session.says("/work, named, 3 samples"), "{texts}");
+    let row = format!("libmissing.so, no file, 1 samples, debuginfod-find debuginfo {missing}");
+    assert!(session.says(&row), "{texts}");
+    assert!(session.says("2 of 3 functions have names; 1 files lack some"), "{texts}");
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert!(table.contains(&digits) && table.contains(&missing), "{table}");
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.starts_with("module,build_id,samples,frames,named,state,"), "{printed}");
+    assert!(printed.contains(&format!("/work,{digits},3,2,2,named,yes,")), "{printed}");
+}
+
+#[test]
+fn symbols_that_are_located_later_name_the_open_trace() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = session.capture.parent().expect("a folder").to_path_buf();
+    let program = program(&folder, "");
+    let path = recording(&folder, &program);
+    let kept = folder.join("kept");
+    std::fs::create_dir_all(&kept).expect("made");
+    std::fs::rename(&program, kept.join("work")).expect("moved");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.give("Symbols");
+    session.until("the rows", |session| session.says("/work, no file, 3 samples, debuginfod-find"));
+    session.click("Folder with symbols");
+    session.type_text("/nowhere/at all");
+    session.click("Locate");
+    session.until("an error", |session| session.says("/nowhere/at all: no such folder"));
+    session.click("Folder with symbols");
+    session.press(egui::Modifiers::COMMAND, egui::Key::A);
+    session.type_text(kept.to_str().expect("text"));
+    session.press(egui::Modifiers::NONE, egui::Key::Enter);
+    session.until("names", |session| session.says("/work, named, 3 samples"));
+    assert!(!session.says("no such folder"), "{}", session.node_texts().join("\n"));
+}
+
+#[test]
+fn functions_are_found_by_their_names_and_have_their_source_lines() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    opened(&mut session);
+    session.give("Flame graph");
+    // main, outer, inner within it, and the file without names; three without the inlined one.
+    session.until("named paths", |session| session.says("Flame graph of 4 bars"));
+    // The function that was inlined, in the bar of the one that has it.
+    session.give("Search");
+    session.type_text("inner");
+    session.until("its hits", |session| session.says(" hit"));
+    session.press(egui::Modifiers::NONE, egui::Key::Enter);
+    session.until("the details", |session| session.says("work.c:2"));
+    let texts = session.node_texts().join("\n");
+    assert!(session.says("outer \u{203a} inner") && session.says("Inlined in"), "{texts}");
+    assert!(session.says("outer at ") && session.says("work.c:3"), "{texts}");
+}
