@@ -126,6 +126,17 @@ pub fn longest(snapshot: &Snapshot, scope: &Scope, count: usize, cancel: &Cancel
     LongestSpans::new(snapshot, scope).page(count, cancel)
 }
 
+/// The duration of the longest span of a lane: 0 for a lane of anything else. Reads no rows.
+#[must_use]
+pub(crate) fn longest_of_lane(snapshot: &Snapshot, index: LaneIdx) -> u64 {
+    if snapshot.lane(index).kind != LaneKind::Spans {
+        return 0;
+    }
+    let lane = snapshot.store().lane(index);
+    let forest = lane.forest::<LongestNs>();
+    iforest::cover(0..lane.extents().len()).map(|(position, _)| bound_at(forest, position)).max().unwrap_or(0)
+}
+
 impl LongestSpans {
     /// Begins with the lanes of a scope. Reads no rows.
     #[must_use]

@@ -10,6 +10,7 @@ use super::rows::{Folded, RowHeights, RowLayout, TrackRows};
 use super::titles::{command_line, process_title, track_title};
 use crate::model::{Process, ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
+use crate::query::longest::longest_of_lane;
 use crate::store::lane::LaneIdx;
 
 /// The order of processes, and of tracks within each.
@@ -24,10 +25,12 @@ pub(crate) enum TrackOrder {
     FirstEvent,
     /// Those with the most events first.
     Activity,
+    /// Those with the longest span first.
+    Longest,
 }
 
 impl TrackOrder {
-    pub(crate) const ALL: [Self; 4] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity];
+    pub(crate) const ALL: [Self; 5] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity, Self::Longest];
 }
 
 /// How rows are arranged: what an order, a filter, folding and pinning make of the tracks of a capture.
@@ -48,6 +51,7 @@ struct Candidate {
     title: String,
     first_ns: i64,
     events: u64,
+    longest_ns: u64,
 }
 
 /// Lays out the tracks of a capture as `arrangement` says.
@@ -102,14 +106,18 @@ fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
 
 fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOrder) -> Candidate {
     let rows = rows_of(snapshot, track);
-    let (mut first_ns, mut events) = (i64::MAX, 0);
+    let (mut first_ns, mut events, mut longest_ns) = (i64::MAX, 0, 0);
     if matches!(order, TrackOrder::FirstEvent | TrackOrder::Activity) {
         for lane in rows.lanes.clone().map(|lane| snapshot.lane(LaneIdx(lane))).filter(|lane| lane.rows > 0) {
             first_ns = first_ns.min(lane.start_ns);
             events += lane.rows;
         }
     }
-    Candidate { rows, title, first_ns, events }
+    if order == TrackOrder::Longest {
+        let longest = rows.lanes.clone().map(|lane| longest_of_lane(snapshot, LaneIdx(lane)));
+        longest_ns = longest.max().unwrap_or(0);
+    }
+    Candidate { rows, title, first_ns, events, longest_ns }
 }
 
 /// Stable, so that what is alike stays as the capture wants it.
@@ -135,6 +143,12 @@ fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
             let events = by_process(tracks, |track| track.events, |a, b| a + b);
             tracks
                 .sort_by_key(|track| (Reverse(events[&track.rows.process]), track.rows.process, Reverse(track.events)));
+        }
+        TrackOrder::Longest => {
+            let longest = by_process(tracks, |track| track.longest_ns, u64::max);
+            tracks.sort_by_key(|track| {
+                (Reverse(longest[&track.rows.process]), track.rows.process, Reverse(track.longest_ns))
+            });
         }
     }
 }

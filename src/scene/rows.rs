@@ -96,6 +96,7 @@ pub(crate) struct LaneRow {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowLayout {
     heights: Option<RowHeights>,
+    has_headers: bool,
     processes: Vec<ProcessRows>,
     tracks: Vec<LanesOfTrack>,
     /// By place in `processes`: the header and, unless they are folded, the tracks.
@@ -116,6 +117,7 @@ struct ProcessRows {
     process: ProcessIdx,
     /// Its tracks, as places in the list of tracks.
     tracks: Range<u32>,
+    /// 0 while all of its tracks are hidden.
     header_px: u32,
     folded: bool,
 }
@@ -172,11 +174,9 @@ impl RowLayout {
         folded: &Folded,
         heights: &RowHeights,
     ) -> Self {
-        let mut layout = Self { heights: Some(*heights), ..Self::default() };
+        let mut layout = Self { heights: Some(*heights), has_headers: true, ..Self::default() };
         layout.push_tracks(tracks, kind_of, folded);
-        for place in 0..layout.processes.len() {
-            let process = &mut layout.processes[place];
-            process.header_px = heights.header_px;
+        for process in &mut layout.processes {
             process.folded = folded.processes.contains(&process.process);
         }
         layout.add_up();
@@ -380,7 +380,7 @@ impl RowLayout {
     fn add_up(&mut self) {
         let heights = self.heights_px();
         self.track_sums = FenwickHeights::new(self.tracks.iter().map(|lanes| lanes.height_px(&heights)).collect());
-        let processes = (0..self.processes.len()).map(|place| self.process_height_px(place)).collect();
+        let processes = (0..self.processes.len()).map(|place| self.measure_process(place)).collect();
         self.process_sums = FenwickHeights::new(processes);
     }
 
@@ -391,16 +391,20 @@ impl RowLayout {
     }
 
     fn update_process(&mut self, place: usize) {
-        self.process_sums.set(place, self.process_height_px(place));
+        let height_px = self.measure_process(place);
+        self.process_sums.set(place, height_px);
     }
 
-    fn process_height_px(&self, place: usize) -> u32 {
-        let process = &self.processes[place];
-        let tracks = process.tracks.start as usize..process.tracks.end as usize;
-        let tracks_px = self.track_sums.before(tracks.end) - self.track_sums.before(tracks.start);
+    /// The height of a process with its header, which it has while one of its tracks is shown.
+    fn measure_process(&mut self, place: usize) -> u32 {
+        let tracks = self.processes[place].tracks.clone();
+        let tracks_px = self.track_sums.before(tracks.end as usize) - self.track_sums.before(tracks.start as usize);
+        let header_px = if tracks_px > 0 && self.has_headers { self.heights_px().header_px } else { 0 };
+        let process = &mut self.processes[place];
+        process.header_px = header_px;
         let shown_px = if process.folded { 0 } else { tracks_px };
         // Beyond 4 billion pixels, some 200 million lanes of one process, the last ones cannot be scrolled to.
-        u32::try_from(shown_px + u64::from(process.header_px)).unwrap_or(u32::MAX)
+        u32::try_from(shown_px + u64::from(header_px)).unwrap_or(u32::MAX)
     }
 
     fn header_group(&self, place: usize, top_px: u64) -> Group {

@@ -55,6 +55,35 @@ fn tracks_stand_in_the_order_that_is_asked_for_and_those_of_a_process_together()
 }
 
 #[test]
+fn tracks_in_order_of_their_longest_span_are_those_of_a_loop_over_all_spans() {
+    let span = |pid: u32, tid: u32, ts: u32, dur: u32| {
+        format!(r#"{{"ph":"X","name":"x","pid":{pid},"tid":{tid},"ts":{ts},"dur":{dur}}}"#)
+    };
+    let spans: Vec<(u32, u32, u32, u32)> =
+        (0..400).map(|k: u32| (k % 2, k % 7, k * 100, k.wrapping_mul(2_654_435_761) % 97)).collect();
+    let texts: Vec<_> = spans.iter().map(|&(pid, tid, ts, dur)| span(pid, tid, ts, dur)).collect();
+    let counter = r#"{"ph":"C","name":"n","pid":1,"ts":5,"args":{"v":999999999}}"#;
+    let snapshot = snapshot(&format!("[{},{counter}]", texts.join(",")));
+    let tracks = arrange::tracks(&snapshot, TrackOrder::Longest, "");
+    let longest = |pid: &str, tid: &str| {
+        let of_track =
+            spans.iter().filter(|(p, t, ..)| p.to_string() == pid && (tid.is_empty() || t.to_string() == tid));
+        of_track.map(|span| span.3).max().unwrap_or(0)
+    };
+    let found: Vec<_> = tracks
+        .iter()
+        .map(|rows| {
+            let key = &snapshot.track(rows.track).key;
+            let (pid, tid) = (key.pid.to_string(), key.tid.to_string());
+            let own = if tid.is_empty() { 0 } else { longest(&pid, &tid) };
+            (longest(&pid, ""), own)
+        })
+        .collect();
+    assert_eq!(found.len(), 15);
+    assert!(found.is_sorted_by(|one, other| one >= other), "{found:?}");
+}
+
+#[test]
 fn a_filter_finds_every_word_in_the_names_of_tracks_and_processes() {
     let snapshot = threads(&[("Alpha", "Main", 1), ("Alpha", "worker", 2), ("beta", "main", 3)]);
     assert_eq!(shown(&snapshot, TrackOrder::Captured, "main"), ["Main", "main"]);

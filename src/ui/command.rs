@@ -204,6 +204,8 @@ pub(crate) enum RowCommand {
     /// Pins or unpins the track of the selected span.
     TogglePinOfSelected,
     Hide(GroupKind),
+    /// Hides all tracks but those of the scope.
+    ShowOnlyScope,
     ShowHidden,
     Order(TrackOrder),
     /// Shows only rows whose names hold these words.

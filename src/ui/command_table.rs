@@ -41,6 +41,8 @@ pub(crate) struct UiState {
     pub(crate) has_table: bool,
     /// Whether a slice of time is selected.
     pub(crate) has_scope: bool,
+    /// Whether the scope is of some tracks and not of all.
+    pub(crate) has_scope_tracks: bool,
     pub(crate) is_searching: bool,
     pub(crate) has_hidden: bool,
     /// Dark or light; `None`: as the desktop.
@@ -117,6 +119,7 @@ enum When {
     Utc,
     Export,
     ExportScope,
+    ScopeTracks,
 }
 
 /// A command in the table.
@@ -155,6 +158,7 @@ impl CommandEntry {
             When::Utc => state.has_utc,
             When::Export => state.can_export,
             When::ExportScope => state.can_export && state.has_scope,
+            When::ScopeTracks => state.has_scope_tracks,
         }
     }
 
@@ -409,6 +413,9 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Unfold all", &[ctrl(Key::CloseBracket)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(false)))
     }),
+    entry(Menu::Rows, "Show only the tracks of the scope", &[], When::ScopeTracks, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::ShowOnlyScope))
+    }),
     entry(Menu::Rows, "Show hidden tracks", &[], When::Hidden, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
     }),
@@ -425,10 +432,14 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::FirstEvent)))
     })
     .checked(|state| state.order == TrackOrder::FirstEvent),
-    entry(Menu::Rows, "Order by activity", &[], When::Capture, |_| {
+    entry(Menu::Rows, "Order by number of events", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Activity)))
     })
     .checked(|state| state.order == TrackOrder::Activity),
+    entry(Menu::Rows, "Order by longest span", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Longest)))
+    })
+    .checked(|state| state.order == TrackOrder::Longest),
     entry(Menu::Rows, "Compact tracks", &[], When::Always, |_| {
         Command::App(AppCommand::SetDensity(TrackDensity::Compact))
     })

@@ -296,3 +296,19 @@ fn a_scope_is_saved_under_a_name_kept_with_the_trace_and_forgotten() {
     again.harness.run_steps(2);
     assert!(!again.says("the main thread"));
 }
+
+#[test]
+fn only_the_tracks_of_the_scope_are_shown_and_the_others_are_one_click_away() {
+    let mut session = Session::with_two_files(SCREEN);
+    session.harness.run_steps(3);
+    let name = session.harness.get_by_label("main 1, unfolded").rect().center();
+    session.right_click(name);
+    session.click("Statistics of the track");
+    session.until("the scope", |session| session.says("Show only these"));
+    session.click("Show only these");
+    session.until("one track", |session| session.says("3 hidden tracks: show"));
+    assert!(session.says("main 1, in the scope") && !session.says("Thread 2"), "{}", session.node_texts().join("\n"));
+    assert!(!session.says("Process 9"), "a process without a shown track has no header");
+    session.click("3 hidden tracks: show");
+    session.until("all of them", |session| session.says("Thread 2") && session.says("Process 9"));
+}

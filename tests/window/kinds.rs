@@ -114,7 +114,7 @@ fn rows_are_ordered_and_sized_as_chosen_and_stay_so() {
     is_ordered(&window, ["alpha", "bravo", "charlie", "delta"]);
     window.give("Order by first event");
     is_ordered(&window, ["bravo", "alpha", "charlie", "delta"]);
-    window.give("Order by activity");
+    window.give("Order by number of events");
     is_ordered(&window, ["charlie", "delta", "alpha", "bravo"]);
     window.give("Trace order");
     is_ordered(&window, ["delta", "alpha", "bravo", "charlie"]);

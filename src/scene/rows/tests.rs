@@ -52,8 +52,14 @@ impl TrackFixture {
                 let tracks = self.rows.iter().filter(|other| other.process == process);
                 tracks.filter(|other| other.lanes.clone().any(|lane| kind_of(lane) != LaneKind::Flows)).count() as u32
             };
+            let is_in_process = |other: &&TrackRows| other.process == track.process;
+            let mut of_process = self.rows.iter().filter(is_in_process);
+            let has_header = of_process.any(|other| {
+                !folded.hidden.contains(&other.track)
+                    && other.lanes.clone().any(|lane| kind_of(lane) != LaneKind::Flows)
+            });
             let process_folded = folded.processes.contains(&track.process);
-            if process != Some(track.process) {
+            if process != Some(track.process) && has_header {
                 process = Some(track.process);
                 let folded_lanes = if process_folded { shown_of(track.process) } else { 0 };
                 let (kind, height_px) = (GroupKind::Process(track.process), heights.header_px);

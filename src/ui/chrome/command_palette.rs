@@ -137,6 +137,7 @@ mod tests {
             is_busy: false,
             has_span: false,
             has_table: false,
+            has_scope_tracks: false,
             has_scope: false,
             is_searching: false,
             has_hidden: false,

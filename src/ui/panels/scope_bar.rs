@@ -14,7 +14,7 @@ use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::{process_title, track_title};
-use crate::ui::command::{Command, ScopeCommand, TimelineCommand};
+use crate::ui::command::{Command, RowCommand, ScopeCommand, TimelineCommand};
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::named_scopes::NamedScope;
@@ -63,7 +63,7 @@ impl ScopeBar {
     pub(crate) fn show(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let scope = timeline.scope();
         self.update(timeline.snapshot(), scope);
-        let mut commands = Vec::new();
+        let (mut commands, mut shows_only) = (Vec::new(), false);
         let mut change = |command| commands.push(Command::Timeline(TimelineCommand::Scope(command)));
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
@@ -75,6 +75,9 @@ impl ScopeBar {
             }
             if !scope.tracks.is_all() && part(ui, &self.tracks, "Remove the tracks from the scope", theme) {
                 change(ScopeCommand::ClearTracks);
+            }
+            if !scope.tracks.is_all() && ui.small_button("Show only these").clicked() {
+                shows_only = true;
             }
             if let Some(filter) = self.show_filter(ui, theme) {
                 change(ScopeCommand::Filter(filter));
@@ -91,6 +94,9 @@ impl ScopeBar {
                 }
             });
         });
+        if shows_only {
+            commands.push(Command::Timeline(TimelineCommand::Rows(RowCommand::ShowOnlyScope)));
+        }
         commands
     }
 

@@ -30,7 +30,10 @@ impl Timeline {
             RowCommand::Hide(GroupKind::Process(process)) => {
                 let tracks: Vec<_> = self.rows.layout.tracks_of(process).collect();
                 self.hide(&tracks);
-                self.set_folded(GroupKind::Process(process), true);
+            }
+            RowCommand::ShowOnlyScope => {
+                self.hide_others(&self.scope().tracks.clone());
+                return self.arrange();
             }
             RowCommand::ShowHidden => {
                 for track in self.tracks.unhide_all() {
@@ -60,13 +63,16 @@ impl Timeline {
 
     /// Hides all tracks but these.
     pub(crate) fn show_only(&mut self, tracks: &TrackSet) {
-        let snapshot = self.snapshot.clone();
-        for &track in snapshot.display_order().iter().filter(|&&track| !tracks.contains(track)) {
-            self.tracks.hide(track);
-        }
+        self.hide_others(tracks);
         if let Some(job) = self.arrange() {
             self.set_arranged(job.run());
         }
+    }
+
+    fn hide_others(&mut self, tracks: &TrackSet) {
+        let snapshot = self.snapshot.clone();
+        let others = snapshot.display_order().iter().filter(|&&track| !tracks.contains(track));
+        others.for_each(|&track| self.tracks.hide(track));
     }
 
     /// Takes rows that were laid out in the background, unless others were asked for since.

@@ -16,7 +16,8 @@ pub(crate) fn order_title(order: TrackOrder) -> &'static str {
         TrackOrder::Captured => "As captured",
         TrackOrder::Name => "By name",
         TrackOrder::FirstEvent => "By first event",
-        TrackOrder::Activity => "By activity",
+        TrackOrder::Activity => "By number of events",
+        TrackOrder::Longest => "By longest span",
     }
 }
 
