@@ -33,7 +33,11 @@ pub const FORMATS: &[Format] = &[
     super::profiles::firefox::FORMAT,
     super::profiles::speedscope::FORMAT,
     super::profiles::cpuprofile::FORMAT,
+    super::profiles::heap_profile::FORMAT,
     super::chrome::FORMAT,
+    super::profiles::austin::FORMAT,
+    super::profiles::xdebug::FORMAT,
+    super::profiles::callgrind::FORMAT,
     super::profiles::collapsed::FORMAT,
     super::unsupported::LATE_FORMAT,
 ];

@@ -159,6 +159,12 @@ pub(super) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
+/// The text of a file of the test data that is inside of gzip.
+pub(super) fn unpacked(name: &str) -> String {
+    let file = std::fs::File::open(data(name)).expect("a file");
+    std::io::read_to_string(flate2::read::GzDecoder::new(file)).expect("text")
+}
+
 /// The name of the format that [`sniff`](super::sniff) recognises.
 pub(super) fn format_of(bytes: &[u8]) -> Option<&'static str> {
     let file = file_of(bytes);

@@ -143,6 +143,11 @@ impl LineReader {
         Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max, block_bytes }
     }
 
+    /// Where compressed data are cut or damaged; known at their end.
+    pub(crate) fn cut_at(&self) -> Option<u64> {
+        self.source.cut_at()
+    }
+
     /// The next line; counts those that are too long to be one.
     pub(crate) fn next(&mut self, batch: &mut BatchBuilder) -> Result<Option<TextLine<'_>>, ReadError> {
         let mut searched = 0;

@@ -1,8 +1,13 @@
 //! Profiles: stacks with weights or times, over one table of frames.
 
+pub(crate) mod austin;
+pub(crate) mod callgrind;
 pub(crate) mod collapsed;
 pub(crate) mod cpuprofile;
 pub(crate) mod firefox;
 pub(crate) mod frames;
+pub(crate) mod heap_profile;
 pub(crate) mod pprof;
 pub(crate) mod speedscope;
+mod weighed;
+pub(crate) mod xdebug;

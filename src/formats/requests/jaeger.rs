@@ -137,7 +137,7 @@ fn take_trace(
 
 fn take_span(span: &JaegerSpan<'_>, service: &str, place: SourcePos, layout: &mut Layout, out: &mut Output<'_>) {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
-    let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT) else {
+    let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0) else {
         return out.batch.lose(Loss::BadTime, place);
     };
     let service = layout.service(service, out.batch);

@@ -50,10 +50,10 @@ fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserial
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// The start and the end of a span in nanoseconds; `None` without a usable start. A span without a duration has the end
-/// 0: it has not ended.
-fn times(start: Option<&RawValue>, duration: Option<&RawValue>, unit: TimeUnit) -> Option<(i64, i64)> {
-    let start_ns = unit.nanos(start?).ok()?;
+/// The start and the end of a span in nanoseconds, on a clock that began `offset_ns` after 1970; `None` without a usable
+/// start. A span without a duration has the end 0: it has not ended.
+fn times(start: Option<&RawValue>, duration: Option<&RawValue>, unit: TimeUnit, offset_ns: i64) -> Option<(i64, i64)> {
+    let start_ns = unit.nanos(start?).ok()?.checked_add(offset_ns)?;
     let dur_ns = duration.and_then(|duration| unit.nanos(duration).ok());
     Some((start_ns, dur_ns.map_or(0, |dur_ns| start_ns.saturating_add(dur_ns))))
 }

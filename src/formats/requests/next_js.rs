@@ -88,15 +88,15 @@ impl LineParser for NextJs {
 
 impl NextJs {
     fn take_span(&mut self, span: &NextSpan<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, TimeUnit::Microseconds) else {
-            return batch.lose(Loss::BadTime, place);
-        };
+        const UNIT: TimeUnit = TimeUnit::Microseconds;
         let offset_ns = *self.offset_ns.get_or_insert_with(|| {
             let epoch_ns = span.start_time.and_then(|start| TimeUnit::Milliseconds.nanos(start).ok());
-            epoch_ns.and_then(|epoch_ns| epoch_ns.checked_sub(start_ns)).unwrap_or(0)
+            let clock_ns = span.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok());
+            epoch_ns.zip(clock_ns).and_then(|(epoch_ns, clock_ns)| epoch_ns.checked_sub(clock_ns)).unwrap_or(0)
         });
-        let end_ns = if end_ns == 0 { 0 } else { end_ns.saturating_add(offset_ns) };
-        let Some(start_ns) = start_ns.checked_add(offset_ns) else { return batch.lose(Loss::BadTime, place) };
+        let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, offset_ns) else {
+            return batch.lose(Loss::BadTime, place);
+        };
         let service = self.layout.service("Next.js", batch);
         let mut args = ArgsWriter::default();
         if let Some(tags) = span.tags.filter(|tags| !matches!(tags.get(), "null" | "{}")) {

@@ -127,7 +127,7 @@ fn take_spans(
 
 fn take_span(span: &ZipkinSpan<'_>, place: SourcePos, layout: &mut Layout, out: &mut Output<'_>) {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
-    let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT) else {
+    let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0) else {
         return out.batch.lose(Loss::BadTime, place);
     };
     let service = span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name).filter(|name| !name.is_empty());

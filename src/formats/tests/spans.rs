@@ -50,6 +50,7 @@ const ALL: &[FormatWriter] = &[
     FormatWriter { format: "Zipkin", unit_ns: 1000, epoch_s: 0, write: writers::zipkin },
     FormatWriter { format: "Jaeger", unit_ns: 1000, epoch_s: 0, write: writers::jaeger },
     FormatWriter { format: "Next.js trace", unit_ns: 1000, epoch_s: NEXT_JS_EPOCH_S, write: writers::next_js },
+    FormatWriter { format: "Xdebug trace", unit_ns: 1000, epoch_s: 0, write: writers::xdebug },
     FormatWriter { format: "HAR", unit_ns: 1000, epoch_s: 0, write: writers::har },
 ];
 

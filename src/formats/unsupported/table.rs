@@ -92,6 +92,11 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         advice: "memray converts it to no format that Longspan reads; `memray flamegraph CAPTURE` makes a page",
     },
     UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"MOJ") && head.get(3).is_some_and(|version| *version < 8)),
+        found: "samples of austin in its binary form (MOJO)",
+        advice: "convert them with `mojo2austin CAPTURE samples.austin` of austin-python",
+    },
+    UnsupportedFormat {
         sniff: Head(is_heaptrack),
         found: "a recording of heaptrack",
         advice: "convert it with `heaptrack_print -F stacks.txt -f CAPTURE` and open stacks.txt",

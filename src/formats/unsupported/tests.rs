@@ -17,6 +17,7 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"16955 execve(\"/bin/ls\", [\"ls\"], 0x7ff /* 1 var */) = 0\n", "strace -f -ttt -T"),
     (b"16949      0.000206 brk(NULL) = 0x5\n", "strace -f -ttt -T"),
     (b"memray\0\x0c\0\0\0", "memray"),
+    (b"MOJ\x03\x01", "mojo2austin"),
     (b"v 10500 3\nX /usr/bin/ls\nI 1000 5f5e\n", "heaptrack_print -F"),
     (b"\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", "gperftools"),
     (b"heap profile:      1:      100 [     1:      100] @ heapprofile\n", "jeprof"),

@@ -43,12 +43,15 @@ macro_rules! with_targets {
                 timeline: timeline::check;
             }
             readers {
+                austin: "Austin samples";
+                callgrind: "Callgrind profile";
                 collapsed: "Collapsed stacks";
                 cpuprofile: "V8 CPU profile";
                 firefox: "Firefox profile";
                 ftrace: "ftrace";
                 fxt: "Fuchsia trace";
                 har: "HAR";
+                heap_profile: "V8 heap profile";
                 jaeger: "Jaeger";
                 next_js: "Next.js trace";
                 ninja: "Ninja log";
@@ -63,6 +66,7 @@ macro_rules! with_targets {
                 strace: "strace";
                 tar: "tar archive";
                 tracy: "Tracy zones";
+                xdebug: "Xdebug trace";
                 zip: "zip archive";
                 zipkin: "Zipkin";
             }

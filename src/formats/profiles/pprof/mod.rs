@@ -4,7 +4,7 @@
 
 pub(crate) mod fields;
 pub(crate) mod read;
-mod tables;
+pub(super) mod tables;
 pub(crate) mod write;
 
 pub(crate) use read::FORMAT;

@@ -23,7 +23,7 @@ const CHARGE_BYTES: u64 = 1 << 20;
 const TYPES_MAX: usize = 64;
 
 /// The memory of a profile: bounded, and charged to the budget of the load.
-pub(super) struct ProfileMemory<'c> {
+pub(crate) struct ProfileMemory<'c> {
     context: &'c ReadContext,
     path: &'c Path,
     bytes: u64,
@@ -31,12 +31,12 @@ pub(super) struct ProfileMemory<'c> {
 }
 
 impl<'c> ProfileMemory<'c> {
-    pub(super) fn new(path: &'c Path, context: &'c ReadContext) -> Self {
+    pub(crate) fn new(path: &'c Path, context: &'c ReadContext) -> Self {
         Self { context, path, bytes: 0, charges: Vec::new() }
     }
 
     /// Charges more. Fails with [`ReadError::Malformed`] once all takes more than its share.
-    pub(super) fn add(&mut self, bytes: usize, offset: u64) -> Result<(), ReadError> {
+    pub(crate) fn add(&mut self, bytes: usize, offset: u64) -> Result<(), ReadError> {
         self.bytes += bytes as u64;
         while self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
             self.charges.push(self.context.budget.charge(CHARGE_BYTES));
@@ -53,7 +53,7 @@ impl<'c> ProfileMemory<'c> {
 }
 
 /// The message of a profile, and where it is cut.
-pub(super) fn read_message(
+pub(crate) fn read_message(
     source: &mut Source,
     memory: &mut ProfileMemory<'_>,
 ) -> Result<(Vec<u8>, Option<u64>), ReadError> {

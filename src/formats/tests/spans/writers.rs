@@ -251,3 +251,18 @@ pub(super) fn har(spans: &[MeantSpan]) -> Vec<u8> {
     });
     format!(r#"{{"log":{{"version":"1.2","creator":{{}},"entries":{}}}}}"#, in_array(objects)).into_bytes()
 }
+
+/// A line for each call and for its end, by time; the number of a call is that of its span.
+pub(super) fn xdebug(spans: &[MeantSpan]) -> Vec<u8> {
+    let mut text = "Version: 3.2.0\nFile format: 4\nTRACE START [2026-11-22 10:51:11.903167]\n".to_owned();
+    for (us, is_begin, number) in begins_and_ends(spans) {
+        let time = seconds(0, us);
+        if is_begin {
+            let name = &spans[number].name;
+            writeln!(text, "1\t{number}\t0\t{time}\t4096\t{name}\t1\t\t/w.php\t7\t0").expect("into memory");
+        } else {
+            writeln!(text, "1\t{number}\t1\t{time}\t4096").expect("into memory");
+        }
+    }
+    text.into_bytes()
+}

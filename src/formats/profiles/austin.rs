@@ -1,0 +1,218 @@
+//! Samples of Python programs as `austin` prints them: a line for each, `P<process>;T<interpreter>:<thread>;frame;frame
+//! metric`, where a frame is `file:function:line`. The metric is the time since the thread's sample before, in
+//! microseconds, or the bytes that it took. There are no times: the samples of a thread follow each other from zero.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::lines::{LineParser, TextLine, head_lines};
+use crate::formats::input::source::Source;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, text};
+use crate::formats::{Reader, input};
+use crate::model::args::Detail;
+use crate::model::sample_measure::{BYTES, NANOSECONDS};
+use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey, TrackKind};
+
+/// What austin prints or writes with `-o`.
+pub(crate) const FORMAT: Format = Format {
+    name: "Austin samples",
+    sniff: looks_like_austin,
+    shows: &[Shown::Arguments, Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
+/// Threads whose clocks are kept; the samples of more are counted and not shown.
+const THREADS_MAX: usize = 1 << 16;
+
+/// Frames of a stack. Python itself stops at a thousand unless it is told otherwise.
+const FRAMES_MAX: usize = 1 << 16;
+
+/// Whether the text begins with austin's heading, or with a sample.
+fn looks_like_austin(head: &[u8]) -> bool {
+    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty());
+    head.starts_with(b"# austin") || lines.next().is_some_and(|line| Sample::from_line(line).is_some())
+}
+
+/// Makes a reader of samples.
+fn open(source: Source) -> Reader {
+    input::lines::open(source, Austin::default())
+}
+
+#[derive(Debug, Default)]
+struct Austin {
+    /// By process and thread: the time of the next sample.
+    now_ns: FxHashMap<(i64, Id), i64>,
+    /// The kind of time or memory that is measured, as the heading says.
+    mode: Option<Box<str>>,
+    args: ArgsWriter,
+}
+
+/// The parts of a line.
+#[derive(Debug)]
+struct Sample<'a> {
+    pid: i64,
+    tid: Id,
+    frames: &'a [u8],
+    metric: i64,
+}
+
+impl<'a> Sample<'a> {
+    fn from_line(line: &'a [u8]) -> Option<Self> {
+        let line = line.trim_ascii_end();
+        let (stack, metric) = line.split_at(memchr::memrchr(b' ', line)?);
+        // Of full metrics, `time,idle,memory`, the time counts.
+        let metric = metric[1..].split(|&byte| byte == b',').next().and_then(number)?;
+        let (process, rest) = split(stack, b';');
+        let (thread, frames) = split(rest, b';');
+        let pid = number(process.strip_prefix(b"P")?)?;
+        let thread = thread.strip_prefix(b"T")?;
+        // The interpreter stands before the thread in newer versions.
+        let thread = memchr::memrchr(b':', thread).map_or(thread, |colon| &thread[colon + 1..]);
+        let tid = match number(thread) {
+            Some(tid) => Id::Number(tid),
+            None if thread.is_empty() => return None,
+            None => Id::Text(String::from_utf8_lossy(thread).into()),
+        };
+        Some(Self { pid, tid, frames, metric })
+    }
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The parts before and after the first byte of this kind.
+fn split(text: &[u8], at: u8) -> (&[u8], &[u8]) {
+    let position = memchr::memchr(at, text).unwrap_or(text.len());
+    (&text[..position], text.get(position + 1..).unwrap_or_default())
+}
+
+/// `function (file.py:12)` of `path/file.py:function:12`; anything else as it is.
+fn title(frame: &[u8]) -> Box<[u8]> {
+    let parts = memchr::memrchr(b':', frame).and_then(|last| {
+        let (before, line) = (&frame[..last], &frame[last + 1..]);
+        let colon = memchr::memrchr(b':', before)?;
+        let (path, function) = (&before[..colon], &before[colon + 1..]);
+        (number(line).is_some() && !function.is_empty()).then_some((path, function, line))
+    });
+    let Some((path, function, line)) = parts else { return frame.into() };
+    let file = path.rsplit(|&byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path);
+    [function, b" (", file, b":", line, b")"].concat().into()
+}
+
+impl LineParser for Austin {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let bytes = line.bytes.trim_ascii();
+        if let Some(heading) = bytes.strip_prefix(b"# ") {
+            if let Some(mode) = heading.strip_prefix(b"mode: ") {
+                self.mode = Some(text(mode, line.place(), &mut batch.batch.losses));
+            }
+            return;
+        }
+        if bytes.is_empty() || bytes.starts_with(b"#") {
+            return;
+        }
+        // The end of the capture may cut the metric.
+        let sample = Sample::from_line(bytes).filter(|_| line.has_end);
+        let Some(Sample { pid, tid, frames, metric }) = sample else { return batch.lose(line.loss(), line.place()) };
+        let is_memory = self.mode.as_deref() == Some("memory");
+        let weight = u64::try_from(metric).ok().and_then(|metric| metric.checked_mul(if is_memory { 1 } else { 1000 }));
+        let Some(weight) = weight else { return batch.lose(Loss::BadNumber, line.place()) };
+        if !self.now_ns.contains_key(&(pid, tid.clone())) {
+            if self.now_ns.len() >= THREADS_MAX {
+                return batch.lose(Loss::OverLimit, line.place());
+            }
+            let name = format!("Thread {tid}").into();
+            let (pid, tid) = (Id::Number(pid), tid.clone());
+            batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+        }
+        let now_ns = self.now_ns.entry((pid, tid.clone())).or_insert(0);
+        let ts_ns = *now_ns;
+        let Some(next_ns) = ts_ns.checked_add_unsigned(weight) else { return batch.lose(Loss::BadTime, line.place()) };
+        *now_ns = next_ns;
+        let mut stack = StackIdx::EMPTY;
+        let mut frames = frames.split(|&byte| byte == b';').filter(|frame| !frame.is_empty());
+        for frame in frames.by_ref().take(FRAMES_MAX) {
+            let name = batch.name(&title(frame), None, line.place());
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        if frames.next().is_some() {
+            batch.lose(Loss::DeepNesting, line.place());
+        }
+        self.args.clear();
+        self.args.text("event", self.mode.as_deref().unwrap_or("time").as_bytes());
+        self.args.text("unit", if is_memory { BYTES } else { NANOSECONDS }.as_bytes());
+        self.args.number("period", weight);
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid, name: Arc::default(), slot: 0 };
+        let track = batch.track_with(&key);
+        batch.push_sample(ts_ns, track, stack, detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{data, format_of, read, read_path, unpacked};
+    use crate::model::SampleMeasure;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn samples_of_a_thread_follow_each_other(
+            samples in prop::collection::vec((0..3i64, "[a-z]{1,4}(;[a-z]{1,4}){0,3}", 0..5000u64), 1..20),
+        ) {
+            let mut lines = "# austin: 3.7.0\n# mode: wall\n\n".to_owned();
+            let (mut now, mut expected) = ([0u64; 3], Vec::new());
+            for (thread, stack, micros) in &samples {
+                let frames: Vec<String> = stack.split(';').map(|name| format!("/a/b.py:{name}:7")).collect();
+                lines.push_str(&format!("P5;T0:{thread};{} {micros}\n", frames.join(";")));
+                let titles: Vec<String> = stack.split(';').map(|name| format!("{name} (b.py:7)")).collect();
+                let at = &mut now[*thread as usize];
+                expected.push((*at as i64 * 1000, *thread, titles, micros * 1000));
+                *at += micros;
+            }
+            let reading = read(&lines);
+            let mut found: Vec<_> = reading.events.iter().map(|event| {
+                let Id::Number(tid) = event.track.tid else { panic!("{event:?}") };
+                (event.ts_ns, tid, event.stack.clone(), SampleMeasure::from_args(&event.args).weight)
+            }).collect();
+            found.sort();
+            expected.sort();
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(reading.losses.total(), 0);
+        }
+    }
+
+    #[test]
+    fn older_threads_odd_frames_and_memory_are_read_and_the_rest_is_counted() {
+        let reading = read(
+            "# austin: 3.0\n# mode: memory\nP1;T0x7f12;a.py:f:3;:GC: 10\nP1;T9 5\nP1;T9;C:\\x\\y.py:<module>:1 7,0,3\n\
+             P1;T9;x -5\nno sample\n# duration: 5\nP1;T9;cut 1",
+        );
+        let found: Vec<_> =
+            reading.events.iter().map(|event| (event.ts_ns, event.stack.join(" > "), event.args.as_str())).collect();
+        let args = |bytes: u64| format!(r#"{{"event":"memory","unit":"bytes","period":{bytes}}}"#);
+        let [ten, five, seven] = [10, 5, 7].map(args);
+        let expected = [(0, "f (a.py:3) > :GC:", &*ten), (0, "", &*five), (5, "<module> (y.py:1)", &*seven)];
+        assert_eq!(found, expected.map(|(ts_ns, stack, args)| (ts_ns, stack.to_owned(), args)));
+        assert_eq!(reading.lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 1), (Loss::Truncated, 1)]);
+        assert_eq!(format_of(b"P1;T0:1;a.py:f:3 10\nP1;T0:1;a.py:f:3 10\n"), Some("Austin samples"));
+        assert_eq!(format_of(b"main;f 10\n"), Some("Collapsed stacks"));
+    }
+
+    #[test]
+    fn a_real_capture_takes_as_long_as_its_lines_say() {
+        let reading = read_path(&data("people/austin.txt.gz")).expect("a capture");
+        let text = unpacked("people/austin.txt.gz");
+        let lines = text.lines().filter(|line| line.starts_with('P'));
+        let sum: u64 = lines.clone().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+        assert_eq!(reading.events.len(), lines.count());
+        let found: u64 = reading.events.iter().map(|event| SampleMeasure::from_args(&event.args).weight).sum();
+        assert_eq!((found, reading.lost()), (sum * 1000, vec![]));
+    }
+}

@@ -1,0 +1,309 @@
+//! The text of a profile -> its functions with their own costs, and its calls with theirs.
+
+use rustc_hash::FxHashMap;
+
+use super::paths::{CallGraph, emit};
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::lines::{LineReader, TextLine, head_lines};
+use crate::formats::input::source::Source;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::profiles::pprof::tables::ProfileMemory;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
+use crate::model::{Loss, SourcePos};
+
+/// Profiles of callgrind, and all that are written in its format.
+pub(crate) const FORMAT: Format = Format {
+    name: "Callgrind profile",
+    sniff: looks_like_callgrind,
+    shows: &[Shown::Arguments, Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),
+};
+
+/// More kinds of cost are those of no tool: the simulation of all caches counts thirteen.
+const EVENTS_MAX: usize = 32;
+
+/// The longest line of a profile: names of C++ have some thousand letters.
+const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// Lines between two looks at whether to stop.
+const LINES_PER_CHECK: u64 = 4096;
+
+/// Whether the heading names the kinds of cost, or says whose format it is.
+fn looks_like_callgrind(head: &[u8]) -> bool {
+    let mut lines = head_lines(head).map(<[u8]>::trim_ascii_end).peekable();
+    if lines.peek().is_some_and(|line| *line == b"# callgrind format") {
+        return true;
+    }
+    let is_heading = |line: &[u8]| {
+        [&b"version:"[..], b"creator:", b"desc:", b"cmd:", b"positions:"].iter().any(|key| line.starts_with(key))
+    };
+    let mut headings = 0;
+    for line in lines.take(60) {
+        if line.starts_with(b"events:") {
+            return headings > 0;
+        }
+        if is_heading(line) {
+            headings += 1;
+        } else if headings == 0 {
+            return false;
+        }
+    }
+    false
+}
+
+struct Callgrind {
+    source: Option<Source>,
+}
+
+impl StreamReader for Callgrind {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let mut batch = BatchBuilder::new(context.chunk_limits);
+        let mut parser = CallgrindParser::new(ProfileMemory::new(&path, context));
+        let mut lines = LineReader::new(source, LINE_BYTES_MAX);
+        let mut count = 0u64;
+        while let Some(line) = lines.next(&mut batch)? {
+            parser.line(line, &mut batch)?;
+            count += 1;
+            if count.is_multiple_of(LINES_PER_CHECK) {
+                context.cancel.check()?;
+            }
+        }
+        if let Some(offset) = lines.cut_at()
+            && batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
+        }
+        let CallgrindParser { graph, events, .. } = parser;
+        for (row, event) in events.iter().enumerate() {
+            emit(&graph, row, event, &mut batch, sink, context)?;
+        }
+        batch.flush(sink)
+    }
+}
+
+/// A kind of cost, with the unit that its name tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CostEvent {
+    pub(super) name: Box<str>,
+    pub(super) unit: &'static str,
+    /// One of the cost is so many of the unit.
+    pub(super) factor: u64,
+}
+
+impl CostEvent {
+    fn from_name(name: &str) -> Self {
+        let lower = name.to_ascii_lowercase();
+        let (unit, factor) = match () {
+            () if lower.contains("10ns") => (NANOSECONDS, 10),
+            () if lower.contains("100ns") => (NANOSECONDS, 100),
+            () if lower.contains("nanosec") || lower.ends_with("_(ns)") || lower == "ns" => (NANOSECONDS, 1),
+            () if lower.contains("microsec") || lower.ends_with("_(us)") || lower == "us" => (NANOSECONDS, 1000),
+            () if lower.contains("bytes") || lower.contains("memory") => (BYTES, 1),
+            () => (COUNT, 1),
+        };
+        Self { name: name.into(), unit, factor }
+    }
+}
+
+/// Names that the text abbreviates by numbers.
+#[derive(Debug, Default)]
+struct NumberedNames {
+    numbered: FxHashMap<u64, Box<[u8]>>,
+}
+
+impl NumberedNames {
+    /// The name of `(3) name`, `(3)` or `name`; `None` for a number that stands for nothing.
+    fn resolve(
+        &mut self,
+        text: &[u8],
+        memory: &mut ProfileMemory<'_>,
+        offset: u64,
+    ) -> Result<Option<Box<[u8]>>, ReadError> {
+        let text = text.trim_ascii();
+        let numbered = text.strip_prefix(b"(").and_then(|rest| {
+            let close = memchr::memchr(b')', rest)?;
+            let number = std::str::from_utf8(&rest[..close]).ok()?.parse::<u64>().ok()?;
+            Some((number, rest[close + 1..].trim_ascii()))
+        });
+        Ok(match numbered {
+            Some((number, b"")) => self.numbered.get(&number).cloned(),
+            Some((number, name)) => {
+                memory.add(name.len() + 4 * size_of::<(u64, Box<[u8]>)>(), offset)?;
+                self.numbered.insert(number, name.into());
+                Some(name.into())
+            }
+            None => Some(text.into()),
+        })
+    }
+}
+
+/// The position in the text.
+struct CallgrindParser<'c> {
+    memory: ProfileMemory<'c>,
+    graph: CallGraph,
+    events: Vec<CostEvent>,
+    /// How many numbers at the beginning of a line of costs are positions.
+    positions: usize,
+    files: NumberedNames,
+    functions: NumberedNames,
+    /// The file in which the current function begins.
+    file: Box<[u8]>,
+    current: Option<u32>,
+    called_file: Option<Box<[u8]>>,
+    called: Option<u32>,
+    next: Next,
+}
+
+/// The meaning of the next line of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    OwnCost,
+    CallCost,
+    /// The position of a jump, which costs nothing.
+    Jump,
+}
+
+impl<'c> CallgrindParser<'c> {
+    fn new(memory: ProfileMemory<'c>) -> Self {
+        Self {
+            memory,
+            graph: CallGraph::default(),
+            events: Vec::new(),
+            positions: 1,
+            files: NumberedNames::default(),
+            functions: NumberedNames::default(),
+            file: Box::default(),
+            current: None,
+            called_file: None,
+            called: None,
+            next: Next::OwnCost,
+        }
+    }
+
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) -> Result<(), ReadError> {
+        let text = line.bytes.trim_ascii();
+        let Some(&first) = text.first() else { return Ok(()) };
+        match first {
+            b'#' => Ok(()),
+            b'0'..=b'9' | b'+' | b'-' | b'*' => {
+                self.costs(text, line, batch);
+                Ok(())
+            }
+            _ => match text.iter().position(|byte| matches!(byte, b'=' | b':')) {
+                Some(at) if text[at] == b'=' => self.assign(&text[..at], &text[at + 1..], line, batch),
+                Some(at) => {
+                    self.heading(&text[..at], text[at + 1..].trim_ascii());
+                    Ok(())
+                }
+                None => {
+                    batch.lose(line.loss(), line.place());
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn heading(&mut self, key: &[u8], value: &[u8]) {
+        let words = || value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        match key {
+            // A file of several parts repeats it.
+            b"events" if self.events.is_empty() => {
+                let names = words().take(EVENTS_MAX).map(|word| CostEvent::from_name(&String::from_utf8_lossy(word)));
+                self.events = names.collect();
+                self.graph.set_events(self.events.len());
+            }
+            b"positions" => self.positions = words().count().clamp(1, 4),
+            _ => {}
+        }
+    }
+
+    /// `fn=(3) name` and the like.
+    fn assign(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        line: TextLine<'_>,
+        batch: &mut BatchBuilder,
+    ) -> Result<(), ReadError> {
+        // A name that the end cuts is another name.
+        if !line.has_end {
+            batch.lose(Loss::Truncated, line.place());
+            return Ok(());
+        }
+        let offset = line.offset;
+        match key {
+            b"fl" => self.file = self.files.resolve(value, &mut self.memory, offset)?.unwrap_or_default(),
+            // Code of another file that was inlined into the function: its cost is the function's.
+            b"fi" | b"fe" => _ = self.files.resolve(value, &mut self.memory, offset)?,
+            b"fn" => {
+                let name = self.functions.resolve(value, &mut self.memory, offset)?;
+                self.current = self.function(name, None, line, batch)?;
+                (self.called, self.called_file) = (None, None);
+            }
+            b"cfi" | b"cfl" => self.called_file = self.files.resolve(value, &mut self.memory, offset)?,
+            b"cfn" => {
+                let name = self.functions.resolve(value, &mut self.memory, offset)?;
+                let file = self.called_file.take();
+                self.called = self.function(name, file, line, batch)?;
+            }
+            b"calls" => self.next = Next::CallCost,
+            b"jump" | b"jcnd" => self.next = Next::Jump,
+            // `ob`, `cob`: a function has the same name in each object.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The row of a function in a file, or in the current one.
+    fn function(
+        &mut self,
+        name: Option<Box<[u8]>>,
+        file: Option<Box<[u8]>>,
+        line: TextLine<'_>,
+        batch: &mut BatchBuilder,
+    ) -> Result<Option<u32>, ReadError> {
+        let Some(name) = name else {
+            batch.lose(Loss::MissingText, line.place());
+            return Ok(None);
+        };
+        let file = file.as_ref().unwrap_or(&self.file);
+        let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let title =
+            if base.is_empty() || base == b"???" { name.to_vec() } else { [&name, &b" ("[..], base, b")"].concat() };
+        let (row, bytes) = self.graph.function(&title);
+        self.memory.add(bytes, line.offset)?;
+        Ok(row)
+    }
+
+    fn costs(&mut self, text: &[u8], line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let next = std::mem::replace(&mut self.next, Next::OwnCost);
+        if next == Next::Jump {
+            return;
+        }
+        // The last number may be cut.
+        if !line.has_end {
+            return batch.lose(Loss::Truncated, line.place());
+        }
+        let Some(current) = self.current else { return batch.lose(Loss::BadRecord, line.place()) };
+        let costs = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(self.positions);
+        for (event, cost) in costs.take(self.events.len()).enumerate() {
+            let Some(cost) = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok()) else {
+                batch.lose(Loss::BadNumber, line.place());
+                continue;
+            };
+            let is_added = match next {
+                Next::CallCost => self.called.is_none_or(|called| self.graph.add_call(current, called, event, cost)),
+                _ => self.graph.add_own(current, event, cost),
+            };
+            if !is_added {
+                batch.lose(Loss::BadNumber, line.place());
+            }
+        }
+        if next == Next::CallCost {
+            self.called = None;
+        }
+    }
+}

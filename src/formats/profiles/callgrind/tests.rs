@@ -1,0 +1,136 @@
+//! What each function costs itself is exact, and paths are those that the calls allow.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::paths::OTHER_PATHS;
+use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_path, unpacked};
+use crate::model::{Loss, SampleMeasure};
+
+/// Stacks with their weights, in the order of the row of this event.
+fn stacks(reading: &Reading, event: &str) -> Vec<(String, u64)> {
+    let samples = reading.events.iter().filter_map(|sample| {
+        let measure = SampleMeasure::from_args(&sample.args);
+        (measure.event == event).then(|| (sample.stack.join(";"), measure.weight))
+    });
+    samples.collect()
+}
+
+/// The own cost of each function.
+fn own(reading: &Reading, event: &str) -> BTreeMap<String, u64> {
+    let mut own = BTreeMap::new();
+    for (stack, weight) in stacks(reading, event) {
+        *own.entry(stack.rsplit(';').next().unwrap_or_default().to_owned()).or_default() += weight;
+    }
+    own
+}
+
+const SMALL: &str = "# callgrind format\nversion: 1\ncreator: x\ncmd: ./x\npositions: line\nevents: Ir Time_(10ns) Memory_(bytes)\n\
+    summary: 120 12 7\n\nob=(1) /bin/x\nfl=(1) /src/a.c\nfn=(1) main\n3 10 1 7\ncfn=(2) f\ncalls=2 20\n4 60 6\n\
+    cfi=(2) /src/b.c\ncfn=(3) g\ncalls=1 +7\n+1 20 2\n\nfn=(2)\n20 30 3\njump=3 22\n21\ncfi=(2)\ncfn=(3)\ncalls=1 1\n* 30 3\n\n\
+    fl=(2)\nfn=(3)\n1 40 4\nfi=(1)\n-1 10 1\nfe=(2)\ntotals: 120 12 7\n";
+
+#[test]
+fn the_cost_of_a_function_is_divided_among_its_callers() {
+    let reading = read(SMALL);
+    let expected = [
+        ("main (a.c)", 10),
+        ("main (a.c);f (a.c)", 30),
+        ("main (a.c);f (a.c);g (b.c)", 30),
+        ("main (a.c);g (b.c)", 20),
+    ];
+    assert_eq!(stacks(&reading, "Ir"), expected.map(|(stack, cost)| (stack.to_owned(), cost)));
+    let times: Vec<u64> = stacks(&reading, "Time_(10ns)").into_iter().map(|(_, ns)| ns).collect();
+    assert_eq!(times, [10, 30, 30, 20], "nanoseconds");
+    assert_eq!(stacks(&reading, "Memory_(bytes)"), [("main (a.c)".to_owned(), 7)]);
+    let unit = |event: &str| {
+        let mut samples = reading.events.iter().map(|sample| SampleMeasure::from_args(&sample.args));
+        samples.find(|measure| measure.event == event).map(|measure| measure.unit.into_owned())
+    };
+    let units = ["Ir", "Time_(10ns)", "Memory_(bytes)"].map(unit);
+    assert_eq!(units.map(Option::unwrap), ["count", "ns", "bytes"]);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn recursion_and_small_shares_keep_the_sums_and_damage_costs_its_line() {
+    let recursive = "events: Ir\ncreator: y\nfn=main\n1 5\ncfn=f\ncalls=1 1\n1 100\nfn=f\n1 60\ncfn=f\ncalls=9 1\n1 90\n\
+        cfn=h\ncalls=1 1\n1 40\nfn=h\n1 30\ncfn=f\ncalls=1 1\n1 10\n";
+    let text = format!("version: 1\n{recursive}");
+    let reading = read(&text);
+    let expected: BTreeMap<_, _> =
+        [("main", 5), ("f", 60), ("h", 30)].map(|(name, cost)| (name.to_owned(), cost)).into();
+    assert_eq!(own(&reading, "Ir"), expected);
+    let other = String::from_utf8_lossy(OTHER_PATHS);
+    let of_others: u64 =
+        stacks(&reading, "Ir").iter().filter(|(stack, _)| stack.starts_with(&*other)).map(|(_, cost)| cost).sum();
+    assert!(of_others < 10, "{of_others} of 95: f is called by h as well, which it calls");
+    let damaged = text.replace("1 60\n", "1 60\n1 x\nnonsense\nfn=(9)\n2 7\n").replace("fn=f\n1 60", "fn=f\n1 60");
+    let reading = read(&damaged);
+    assert_eq!(own(&reading, "Ir")["f"], 60);
+    assert_eq!(reading.losses.count(Loss::BadNumber), 1);
+    assert_eq!(reading.losses.count(Loss::MissingText), 1);
+    assert!(reading.losses.count(Loss::BadRecord) >= 2, "{:?}", reading.lost());
+}
+
+#[test]
+fn cachegrind_has_functions_without_calls_and_other_text_is_none_of_both() {
+    let text =
+        "desc: I1 cache: 32768 B\ncmd: ls\nevents: Ir I1mr\nfl=/a/b.c\nfn=main\n7 100 2\n8 20 .\nsummary: 120 2\n";
+    let reading = read(text);
+    assert_eq!(stacks(&reading, "Ir"), [("main (b.c)".to_owned(), 120)]);
+    assert_eq!(format_of(text.as_bytes()), Some("Callgrind profile"));
+    assert_eq!(format_of(b"version: 1\nname: x\n"), None);
+    assert_eq!(format_of(b"events: none\n"), None);
+}
+
+#[test]
+fn a_real_profile_costs_what_its_summary_says() {
+    let text = unpacked("people/callgrind.out.gz");
+    let summary = text.lines().find_map(|line| line.strip_prefix("summary: ")).expect("a sum");
+    let reading = read_path(&data("people/callgrind.out.gz")).expect("a profile");
+    let own = own(&reading, "Ir");
+    assert_eq!(own.values().sum::<u64>().to_string(), summary);
+    assert_eq!(reading.lost(), []);
+    let other = String::from_utf8_lossy(OTHER_PATHS);
+    let of_others = stacks(&reading, "Ir").into_iter().filter(|(stack, _)| stack.starts_with(&*other));
+    let of_others: u64 = of_others.map(|(_, cost)| cost).sum();
+    assert!(of_others * 20 < own.values().sum::<u64>(), "{of_others} of {summary}");
+}
+
+/// A function with its own cost, and the functions that it calls with their costs.
+type MeantFunction = (u64, Vec<(usize, u64)>);
+
+fn written(functions: &[MeantFunction]) -> String {
+    let mut text = "version: 1\ncreator: z\nevents: Ir\n".to_owned();
+    for (row, (own, calls)) in functions.iter().enumerate() {
+        text.push_str(&format!("fn=({row}) f{row}\n1 {own}\n"));
+        for (called, cost) in calls {
+            let called = called % functions.len();
+            text.push_str(&format!("cfn=({called}) f{called}\ncalls=1 1\n1 {cost}\n"));
+        }
+    }
+    text
+}
+
+proptest! {
+    #[test]
+    fn any_graph_keeps_the_own_cost_of_each_function(
+        functions in prop::collection::vec((1..1000u64, prop::collection::vec((0..12usize, 0..2000u64), 0..5)), 1..12),
+    ) {
+        let text = written(&functions);
+        let reading = read(&text);
+        let expected: BTreeMap<_, _> =
+            functions.iter().enumerate().map(|(row, (own, _))| (format!("f{row}"), *own)).collect();
+        prop_assert_eq!(own(&reading, "Ir"), expected);
+        prop_assert_eq!(reading.losses.total(), 0);
+        for len in 40..text.len() {
+            let Ok(part) = read_bytes(&text.as_bytes()[..len]) else { continue };
+            let whole = own(&reading, "Ir");
+            for (name, cost) in own(&part, "Ir") {
+                prop_assert!(cost <= whole[&name], "{} of {}", name, len);
+            }
+        }
+    }
+}

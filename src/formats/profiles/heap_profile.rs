@@ -1,0 +1,295 @@
+//! V8's sampled heap profiles (`.heapprofile`): a tree of calls, each with the bytes that it allocated itself and that are
+//! still in use. Node's `(root)` is left out of stacks. Holds the whole document, since a tree has no parts; refuses one
+//! that does not fit a share of the memory budget.
+
+use super::cpuprofile::CallFrame;
+use super::frames::FrameTable;
+use super::pprof::tables::{ProfileMemory, read_message};
+use super::weighed::WeighedRow;
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::source::Source;
+use crate::formats::json::outline::Outline;
+use crate::formats::json::scan::{Broken, Scanner};
+use crate::formats::json::sniff::looks_like_json;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::sample_measure::BYTES;
+use crate::model::{Loss, SourcePos};
+
+/// Heap profiles of V8, as Chrome and Node.js save them.
+pub(crate) const FORMAT: Format = Format {
+    name: "V8 heap profile",
+    sniff: |head| looks_like_json(head) && Outline::from_head(head).has_all(&["head.callFrame"]),
+    shows: &[Shown::Arguments, Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),
+};
+
+struct HeapProfile {
+    source: Option<Source>,
+}
+
+/// A node of the tree, after its caller.
+#[derive(Debug, Default)]
+struct HeapNode {
+    caller: Option<u32>,
+    /// The name that stacks show; `None` for the root.
+    title: Option<Box<str>>,
+    self_bytes: u64,
+}
+
+impl StreamReader for HeapProfile {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(mut source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let mut memory = ProfileMemory::new(&path, context);
+        let (text, cut_at) = read_message(&mut source, &mut memory)?;
+        let mut batch = BatchBuilder::new(context.chunk_limits);
+        let mut tree = CallTree { nodes: Vec::new(), memory };
+        let mut scanner = Scanner::new(&text, 0);
+        match tree.document(&mut scanner, &mut batch) {
+            Ok(()) => {}
+            Err(Stop::Read(error)) => return Err(error),
+            Err(Stop::Broken(Broken::Incomplete)) => {
+                batch.lose(Loss::Truncated, SourcePos::Offset(cut_at.unwrap_or(text.len() as u64)));
+            }
+            Err(Stop::Broken(_)) => batch.lose(Loss::BadRecord, SourcePos::Offset(scanner.pos as u64)),
+        }
+        tree.emit(&mut batch, sink, context)?;
+        batch.flush(sink)
+    }
+}
+
+/// Why the tree ends early.
+enum Stop {
+    Broken(Broken),
+    Read(ReadError),
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// The nodes so far, callers before what they call.
+struct CallTree<'c> {
+    nodes: Vec<HeapNode>,
+    memory: ProfileMemory<'c>,
+}
+
+impl CallTree<'_> {
+    /// Finds the tree in the document.
+    fn document(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), Stop> {
+        scanner.expect(b'{')?;
+        loop {
+            match scanner.peek()? {
+                b'}' => return Ok(()),
+                b',' => scanner.pos += 1,
+                _ if scanner.key()?.text == b"head" => self.tree(scanner, batch)?,
+                _ => _ = scanner.value(0)?,
+            }
+        }
+    }
+
+    /// Reads a node with all below it, without recursion: the tree may be as deep as the text allows.
+    fn tree(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), Stop> {
+        let mut open = Vec::new();
+        self.open(scanner, &mut open)?;
+        while let Some(&node) = open.last() {
+            match scanner.peek()? {
+                b',' => scanner.pos += 1,
+                b'}' => {
+                    scanner.pos += 1;
+                    open.pop();
+                    if open.is_empty() {
+                        return Ok(());
+                    }
+                    // Inside of the children of the caller: the next of them, or their end.
+                    match scanner.peek()? {
+                        b',' => {
+                            scanner.pos += 1;
+                            self.open(scanner, &mut open)?;
+                        }
+                        _ => scanner.expect(b']')?,
+                    }
+                }
+                _ => {
+                    let place = SourcePos::Offset(scanner.pos as u64);
+                    match scanner.key()?.text {
+                        b"children" => {
+                            scanner.expect(b'[')?;
+                            if scanner.peek()? == b']' {
+                                scanner.pos += 1;
+                            } else {
+                                self.open(scanner, &mut open)?;
+                            }
+                        }
+                        b"callFrame" => {
+                            let value = scanner.value(0)?;
+                            let Ok(frame) = serde_json::from_slice::<CallFrame>(value.text) else {
+                                batch.lose(Loss::BadRecord, place);
+                                continue;
+                            };
+                            let is_root = frame.function_name == "(root)" && open.len() == 1;
+                            let title = (!is_root).then(|| frame.title());
+                            self.memory.add(title.as_ref().map_or(0, String::len), scanner.pos as u64)?;
+                            self.nodes[node as usize].title = title.map(Into::into);
+                        }
+                        b"selfSize" => {
+                            let value = scanner.value(0)?;
+                            let bytes = std::str::from_utf8(value.text).ok().and_then(|text| text.parse::<f64>().ok());
+                            match bytes.filter(|bytes| (0.0..9e15).contains(bytes)) {
+                                Some(bytes) => self.nodes[node as usize].self_bytes = bytes as u64,
+                                None => batch.lose(Loss::BadNumber, place),
+                            }
+                        }
+                        _ => _ = scanner.value(0)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the node at the scanner, below the innermost open one.
+    fn open(&mut self, scanner: &mut Scanner<'_>, open: &mut Vec<u32>) -> Result<(), Stop> {
+        scanner.expect(b'{')?;
+        // Memory bounds the text, and a node takes at least two bytes of it.
+        let node = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.memory.add(size_of::<HeapNode>() + FrameTable::ROW_BYTES + FrameTable::TITLE_BYTES, scanner.pos as u64)?;
+        self.nodes.push(HeapNode { caller: open.last().copied(), ..HeapNode::default() });
+        open.push(node);
+        Ok(())
+    }
+
+    /// Hands on a sample for each node with bytes of its own, in the order of the tree.
+    fn emit(self, batch: &mut BatchBuilder, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut frames = FrameTable::default();
+        // By node: its row, or that of the nearest caller that has one.
+        let mut rows: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
+        let mut row = WeighedRow::new("allocated", BYTES, -1, batch);
+        for node in &self.nodes {
+            let caller = node.caller.and_then(|caller| rows.get(caller as usize).copied().flatten());
+            let is_root = node.title.is_none() && node.caller.is_none();
+            if is_root {
+                rows.push(None);
+            } else {
+                let title = frames.push_title(node.title.as_deref().unwrap_or("(anonymous)").as_bytes());
+                if !frames.push_titled(caller, title) {
+                    batch.lose(Loss::DeepNesting, row.place());
+                }
+                rows.push(u32::try_from(frames.len() - 1).ok());
+            }
+            if node.self_bytes > 0 {
+                let own = rows.last().copied().flatten();
+                let stack = own.map_or_else(Default::default, |own| frames.stack(own, batch, row.place()));
+                row.push(node.self_bytes, stack, batch);
+                batch.flush_if_full(sink, context)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{Reading, data, read, read_bytes, read_path, unpacked};
+    use crate::model::SampleMeasure;
+    use proptest::prelude::*;
+
+    fn found(reading: &Reading) -> Vec<(Vec<String>, u64)> {
+        let weight = |args: &str| SampleMeasure::from_args(args).weight;
+        reading.events.iter().map(|event| (event.stack.clone(), weight(&event.args))).collect()
+    }
+
+    /// A tree as nested lists, and what it should read as: in the order of the tree, each node with bytes.
+    fn written(node: &Tree, path: &mut Vec<String>, expected: &mut Vec<(Vec<String>, u64)>) -> String {
+        path.push(node.name.clone());
+        if node.bytes > 0 {
+            expected.push((path.clone(), node.bytes));
+        }
+        let children: Vec<String> = node.children.iter().map(|child| written(child, path, expected)).collect();
+        path.pop();
+        format!(
+            r#"{{"callFrame":{{"functionName":"{}","url":"","lineNumber":1}},"selfSize":{},"id":1,"children":[{}]}}"#,
+            node.name,
+            node.bytes,
+            children.join(",")
+        )
+    }
+
+    #[derive(Debug, Clone)]
+    struct Tree {
+        name: String,
+        bytes: u64,
+        children: Vec<Tree>,
+    }
+
+    fn trees() -> impl Strategy<Value = Tree> {
+        let leaf = ("[a-z]{1,5}", 0..1000u64).prop_map(|(name, bytes)| Tree { name, bytes, children: Vec::new() });
+        leaf.prop_recursive(6, 40, 4, |inner| {
+            ("[a-z]{1,5}", 0..1000u64, prop::collection::vec(inner, 0..4)).prop_map(|(name, bytes, children)| Tree {
+                name,
+                bytes,
+                children,
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_tree_reads_as_its_nodes_and_any_cut_of_it_as_the_first_of_them(tree in trees(), cut in 0.0..1.0f64) {
+            let mut expected = Vec::new();
+            let text = format!(r#"{{"head":{},"samples":[]}}"#, written(&tree, &mut Vec::new(), &mut expected));
+            let reading = read(&text);
+            prop_assert_eq!(found(&reading), expected.clone());
+            prop_assert_eq!(reading.losses.total(), 0);
+            let len = 40 + ((text.len() - 40) as f64 * cut) as usize;
+            let part = read_bytes(&text.as_bytes()[..len]).expect("a part");
+            prop_assert!(expected.starts_with(&found(&part)) || found(&part).len() <= expected.len());
+            prop_assert_eq!(part.losses.count(Loss::Truncated), 1);
+        }
+    }
+
+    #[test]
+    fn a_tree_of_any_depth_is_read_and_its_root_is_no_frame() {
+        let node = |name: &str, bytes: u64| {
+            format!(r#"{{"callFrame":{{"functionName":"{name}"}},"selfSize":{bytes},"children":["#)
+        };
+        let depth = 3000;
+        let text = format!(
+            r#"{{"head":{}{}{}}}"#,
+            node("(root)", 5),
+            node("f", 0).repeat(depth - 1) + &node("g", 7),
+            "]}".repeat(depth + 1)
+        );
+        let reading = read(&text);
+        let found = found(&reading);
+        assert_eq!(found.iter().map(|(stack, bytes)| (stack.len(), *bytes)).collect::<Vec<_>>(), [(0, 5), (depth, 7)]);
+        assert_eq!(reading.lost(), []);
+        let bad = r#"{"head":{"callFrame":7,"selfSize":"x","children":[{"selfSize":3},{]}}"#;
+        assert_eq!(read(bad).lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 2)]);
+    }
+
+    #[test]
+    fn a_real_profile_weighs_what_its_nodes_weigh() {
+        let reading = read_path(&data("people/node-heap-prof.heapprofile.gz")).expect("a capture");
+        let text = unpacked("people/node-heap-prof.heapprofile.gz");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("the document");
+        let mut waiting = vec![&json["head"]];
+        let mut sum = 0;
+        while let Some(node) = waiting.pop() {
+            sum += node["selfSize"].as_u64().expect("bytes");
+            waiting.extend(node["children"].as_array().into_iter().flatten());
+        }
+        assert_eq!(found(&reading).iter().map(|(_, bytes)| bytes).sum::<u64>(), sum);
+        assert!(sum > 0 && reading.losses.is_empty());
+    }
+}

@@ -1,0 +1,58 @@
+//! Samples without times: a row for each measure, on which a sample is as wide as it weighs. For profiles that are sums.
+
+use std::sync::Arc;
+
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::BatchBuilder;
+use crate::model::args::Detail;
+use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, StackIdx, TrackKey, TrackKind};
+
+/// The row of a measure.
+pub(super) struct WeighedRow {
+    key: TrackKey,
+    event: Box<str>,
+    unit: Box<str>,
+    now_ns: i64,
+    args: ArgsWriter,
+}
+
+impl WeighedRow {
+    /// Names the row. The one with the smallest `sort_index`, which is below 0, is the default of the profile.
+    pub(super) fn new(event: &str, unit: &str, sort_index: i64, batch: &mut BatchBuilder) -> Self {
+        let title = format!("{event} ({unit})");
+        let tid = Id::Text(title.as_str().into());
+        let key = TrackKey {
+            kind: TrackKind::Thread,
+            pid: Id::None,
+            tid: tid.clone(),
+            name: Arc::default(),
+            slot: TrackKey::SLOT_UNTIMED,
+        };
+        let named = Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name: title.into() };
+        batch.batch.metadata.extend([named, Metadata::ThreadSortIndex { pid: Id::None, tid, sort_index }]);
+        Self { key, event: event.into(), unit: unit.into(), now_ns: 0, args: ArgsWriter::default() }
+    }
+
+    /// The time at which the next sample is drawn, for what is wrong with it.
+    pub(super) fn place(&self) -> SourcePos {
+        SourcePos::Time(self.now_ns)
+    }
+
+    /// Adds a sample of a stack, which is a row of the batch's.
+    pub(super) fn push(&mut self, weight: u64, stack: StackIdx, batch: &mut BatchBuilder) {
+        self.args.clear();
+        self.args.text("event", self.event.as_bytes());
+        self.args.text("unit", self.unit.as_bytes());
+        self.args.number("period", weight);
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let track = batch.track_with(&self.key);
+        batch.push_sample(self.now_ns, track, stack, detail);
+        let measure = SampleMeasure { event: "".into(), unit: (&*self.unit).into(), weight };
+        match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
+            Some(end_ns) => self.now_ns = end_ns,
+            // Its weight stays; later samples are drawn over it.
+            None => batch.lose(Loss::BadNumber, self.place()),
+        }
+    }
+}

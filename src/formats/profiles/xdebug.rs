@@ -1,0 +1,236 @@
+//! Function traces of PHP as Xdebug writes them for programs (`.xt`, `xdebug.trace_format=1`): fields between tabs, a line
+//! for each call and one for its end, in seconds since the start. Calls are spans of one thread with their file, line
+//! and arguments; the memory in use is a counter. The format for people and that of HTML are not read.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::decimal::nanos_from_seconds;
+use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
+use crate::formats::input::source::Source;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::{ReadError, Reader, input};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
+
+/// Traces of Xdebug.
+pub(crate) const FORMAT: Format = Format {
+    name: "Xdebug trace",
+    sniff: looks_like_xdebug,
+    shows: &[Shown::Spans, Shown::Counters, Shown::Arguments],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
+/// The memory of calls that have not ended, in bytes. PHP nests some thousand deep.
+const OPEN_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes of such a call beside its texts, about.
+const CALL_BYTES: usize = 128;
+
+/// Whether the heading is that of a trace for programs.
+fn looks_like_xdebug(head: &[u8]) -> bool {
+    head_lines(head).take(3).any(|line| line.starts_with(b"File format: ")) && head.starts_with(b"Version: ")
+        || head.starts_with(b"TRACE START [") && head_lines(head).nth(1).is_some_and(|line| line.contains(&b'\t'))
+}
+
+/// Makes a reader of a trace.
+fn open(source: Source) -> Reader {
+    input::lines::open(source, Xdebug::default())
+}
+
+#[derive(Debug, Default)]
+struct Xdebug {
+    /// Calls without their ends, by number.
+    open: FxHashMap<u64, OpenCall>,
+    open_bytes: usize,
+    args: ArgsWriter,
+    is_named: bool,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    start_ns: i64,
+    name: Box<[u8]>,
+    args: Box<str>,
+    place: SourcePos,
+}
+
+impl OpenCall {
+    fn bytes(&self) -> usize {
+        CALL_BYTES + self.name.len() + self.args.len()
+    }
+}
+
+fn number(text: Option<&[u8]>) -> Option<u64> {
+    std::str::from_utf8(text?).ok()?.parse().ok()
+}
+
+impl LineParser for Xdebug {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let is_heading = [&b"Version: "[..], b"File format: ", b"TRACE START", b"TRACE END"];
+        if line.bytes.trim_ascii().is_empty() || is_heading.iter().any(|begin| line.bytes.starts_with(begin)) {
+            return;
+        }
+        if !self.is_named {
+            self.is_named = true;
+            let (pid, tid, name) = (Id::None, Id::Number(1), "PHP".into());
+            batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+        }
+        let mut fields = line.bytes.split(|&byte| byte == b'\t');
+        let (level, call, kind) = (fields.next(), number(fields.next()), fields.next().unwrap_or_default());
+        let (time, memory) = (fields.next().unwrap_or_default(), fields.next());
+        // The last line has the time and the memory at the end, and no call.
+        let is_last = level == Some(b"") && call.is_none() && kind.is_empty();
+        // The value that a call returned has neither a time nor memory.
+        if kind == b"R" && call.is_some() {
+            return;
+        }
+        // A line that is cut may lack digits of its time.
+        let time = nanos_from_seconds(time).ok().filter(|_| memory.is_some());
+        let Some(ts_ns) = time else { return batch.lose(line.loss(), line.place()) };
+        match (kind, call) {
+            (b"0", Some(call)) => self.begin(call, ts_ns, fields, line, batch),
+            (b"1", Some(call)) => self.end(call, ts_ns, line, batch),
+            _ if is_last => {}
+            _ => return batch.lose(line.loss(), line.place()),
+        }
+        match number(memory) {
+            Some(bytes) if line.has_end || kind == b"0" => memory_in_use(ts_ns, bytes, batch),
+            // It may be cut.
+            Some(_) => {}
+            None => batch.lose(if line.has_end { Loss::BadCounter } else { Loss::Truncated }, line.place()),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        open.sort_by_key(|call| (call.start_ns, call.place));
+        for call in open {
+            let mut event = span(&call, out.batch);
+            event.flags = EventFlags::UNFINISHED;
+            out.batch.push(event);
+            out.flush_if_full()?;
+        }
+        Ok(())
+    }
+}
+
+impl Xdebug {
+    /// `name user-defined include file line count argument..`, after the memory.
+    fn begin<'f>(
+        &mut self,
+        number: u64,
+        start_ns: i64,
+        mut fields: impl Iterator<Item = &'f [u8]>,
+        line: TextLine<'_>,
+        batch: &mut BatchBuilder,
+    ) {
+        let place = line.place();
+        let Some(name) = fields.next().filter(|name| !name.is_empty()) else { return batch.lose(line.loss(), place) };
+        let (is_user, include) = (fields.next(), fields.next());
+        let (file, at) = (fields.next(), fields.next());
+        // The last field may be cut.
+        if !line.has_end && at.is_none() {
+            return batch.lose(Loss::Truncated, place);
+        }
+        self.args.clear();
+        let mut text = |key: &str, value: Option<&[u8]>| {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                self.args.text(key, value);
+            }
+        };
+        text("file", file);
+        text("include", include);
+        if let Some(at) = self::number(at) {
+            self.args.number("line", at);
+        }
+        if is_user == Some(b"0") {
+            self.args.key("", b"internal");
+            self.args.json.push_str("true");
+        }
+        let count = self::number(fields.next()).unwrap_or(0);
+        for (position, argument) in (0..count).zip(fields) {
+            self.args.text(&format!("argument {position}"), argument);
+        }
+        let call = OpenCall { start_ns, name: name.into(), args: self.args.finish().into(), place };
+        self.open_bytes += call.bytes();
+        if self.open_bytes > OPEN_BYTES_MAX {
+            self.open_bytes -= call.bytes();
+            return batch.lose(Loss::OverLimit, place);
+        }
+        if let Some(former) = self.open.insert(number, call) {
+            // Numbers are those of one run each.
+            self.open_bytes -= former.bytes();
+            let mut event = span(&former, batch);
+            event.flags = EventFlags::UNFINISHED;
+            batch.push(event);
+        }
+    }
+
+    fn end(&mut self, call: u64, end_ns: i64, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let Some(call) = self.open.remove(&call) else { return batch.lose(Loss::UnmatchedEnd, line.place()) };
+        self.open_bytes -= call.bytes();
+        let mut event = span(&call, batch);
+        match end_ns.checked_sub(call.start_ns).map(u64::try_from) {
+            Some(Ok(dur_ns)) => event.value = dur_ns,
+            _ => batch.lose(Loss::NegativeDuration, line.place()),
+        }
+        batch.push(event);
+    }
+}
+
+fn span(call: &OpenCall, batch: &mut BatchBuilder) -> Event {
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(1), name: Arc::default(), slot: 0 };
+    let (track, name) = (batch.track_with(&key), batch.name(&call.name, None, call.place));
+    let detail = batch.batch.chunk.details.push(&Detail { args_json: &call.args, ..Detail::default() });
+    Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) }
+}
+
+fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
+    let name = "memory (bytes)".into();
+    let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name, slot: 0 };
+    let value = (bytes as f64).to_bits();
+    let track = batch.track_with(&key);
+    batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::testing::{read, read_path, unpacked};
+    use crate::model::{EventFlags, EventKind, Loss};
+
+    const HEAD: &str = "Version: 3.2.0\nFile format: 4\nTRACE START [2026-11-22 10:51:11.903167]\n";
+
+    #[test]
+    fn calls_have_their_place_and_arguments_and_memory_is_a_counter() {
+        let reading = read(&format!(
+            "{HEAD}1\t0\t0\t0.000279\t396840\t{{main}}\t1\t\t/w.php\t0\t0\n2\t1\t0\t0.0003\t396900\tstrlen\t0\t\t/w.php\t2\t2\t'a'\t7\n\
+             2\t1\t1\t0.0004\t396872\n2\t1\tR\t\t\t1\n2\t9\t1\t0.0005\t5\nnonsense\n\t\t\t0.0006\t360\nTRACE END   [x]\n"
+        ));
+        let spans: Vec<_> = reading.events.iter().filter(|event| event.kind == EventKind::Complete).collect();
+        let found: Vec<_> = spans.iter().map(|span| (span.ts_ns, span.value, span.name.as_str())).collect();
+        assert_eq!(found, [(279_000, 0, "{main}"), (300_000, 100_000, "strlen")]);
+        assert!(spans[0].flags.has(EventFlags::UNFINISHED), "it has no end");
+        assert_eq!(spans[0].args, r#"{"file":"/w.php","line":0}"#);
+        let expected = r#"{"file":"/w.php","line":2,"internal":true,"argument 0":"'a'","argument 1":"7"}"#;
+        assert_eq!(spans[1].args, expected);
+        let counters = reading.events.iter().filter(|event| event.kind == EventKind::Counter);
+        let values: Vec<_> = counters.map(|event| f64::from_bits(event.value)).collect();
+        assert_eq!(values, [396_840.0, 396_900.0, 396_872.0, 5.0, 360.0]);
+        assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::BadRecord, 1)]);
+    }
+
+    #[test]
+    fn a_real_trace_has_a_span_for_each_call() {
+        let text = unpacked("people/xdebug-trace.xt.gz");
+        let reading = read_path(&crate::formats::testing::data("people/xdebug-trace.xt.gz")).expect("a trace");
+        let calls = text.lines().filter(|line| line.split('\t').nth(2) == Some("0")).count();
+        let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
+        assert_eq!(spans.count(), calls - 1);
+        // The file is cut in its last line, which is a call.
+        assert_eq!(reading.lost(), [(Loss::Truncated, 1)]);
+    }
+}
