@@ -23,7 +23,7 @@ const FILES: &[(&str, Expected)] = &[
     ("a.har", Read(&[("spans", 1)])),
     ("jaeger.json", Read(&[("spans", 2)])),
     ("next-trace", Read(&[("spans", 14)])),
-    ("pw.har", Read(&[("spans", 8)])),
+    ("pw.har", Read(&[("spans", 9)])),
     ("zipkin.json", Read(&[("spans", 2), ("processes", 2)])),
     ("austin.txt.gz", Read(&[("samples", 36)])),
     ("callgrind.out.gz", Read(&[("spans", 0)])),

@@ -16,7 +16,7 @@ use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, NANOSECONDS};
 use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey, TrackKind};
 
-/// What austin prints or writes with `-o`.
+/// The samples that austin prints or writes with `-o`.
 pub(crate) const FORMAT: Format = Format {
     name: "Austin samples",
     sniff: looks_like_austin,

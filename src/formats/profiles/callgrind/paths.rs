@@ -5,12 +5,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::read::CostEvent;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::profiles::weighed::WeighedRow;
 use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::Loss;
+use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 
 /// The frame of costs whose path is not known.
 pub(super) const OTHER_PATHS: &[u8] = b"(other paths)";
@@ -20,6 +20,30 @@ const SMALLEST_PART: u64 = 10_000;
 
 /// The most frames of all paths of one kind of cost; those beyond are other paths.
 const FRAMES_MAX: usize = 1 << 20;
+
+/// A kind of cost, with the unit that its name tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CostEvent {
+    pub(super) name: Box<str>,
+    pub(super) unit: &'static str,
+    /// One of the cost is so many of the unit.
+    pub(super) factor: u64,
+}
+
+impl CostEvent {
+    pub(super) fn from_name(name: &str) -> Self {
+        let lower = name.to_ascii_lowercase();
+        let (unit, factor) = match () {
+            () if lower.contains("10ns") => (NANOSECONDS, 10),
+            () if lower.contains("100ns") => (NANOSECONDS, 100),
+            () if lower.contains("nanosec") || lower.ends_with("_(ns)") || lower == "ns" => (NANOSECONDS, 1),
+            () if lower.contains("microsec") || lower.ends_with("_(us)") || lower == "us" => (NANOSECONDS, 1000),
+            () if lower.contains("bytes") || lower.contains("memory") => (BYTES, 1),
+            () => (COUNT, 1),
+        };
+        Self { name: name.into(), unit, factor }
+    }
+}
 
 /// Functions, and what each costs itself and by its calls.
 #[derive(Debug, Default)]
@@ -38,13 +62,18 @@ struct Function {
     calls: Vec<(u32, Box<[u64]>)>,
     /// By the function that is called: its place in `calls`.
     places: FxHashMap<u32, u32>,
-    /// What its calls by others cost them.
+    /// The costs of its calls by others.
     incoming: Box<[u64]>,
 }
 
 impl CallGraph {
+    /// Sets the number of kinds of cost. Functions that came before them cost nothing so far.
     pub(super) fn set_events(&mut self, events: usize) {
         self.events = events;
+        for Function { own, incoming, calls, .. } in &mut self.functions {
+            let costs = calls.iter_mut().map(|(_, costs)| costs);
+            costs.chain([own, incoming]).for_each(|costs| *costs = vec![0; events].into());
+        }
     }
 
     /// The row of a function, and the bytes of memory that it took if it is new; `None` beyond the last row.
@@ -62,7 +91,7 @@ impl CallGraph {
         (Some(row), 2 * title.len() + size_of::<Function>() + 4 * size_of::<u64>() + 16 * self.events + calls_bytes)
     }
 
-    /// Adds to what a function costs itself. `false` if the sum is too large.
+    /// Adds to the own cost of a function. `false` if the sum is too large.
     pub(super) fn add_own(&mut self, function: u32, event: usize, cost: u64) -> bool {
         let own = self.functions.get_mut(function as usize).and_then(|function| function.own.get_mut(event));
         own.is_some_and(|own| add(own, cost))
@@ -70,7 +99,7 @@ impl CallGraph {
 
     /// Adds to what the calls of one function by another cost. `false` if the sum is too large.
     pub(super) fn add_call(&mut self, caller: u32, called: u32, event: usize, cost: u64) -> bool {
-        // What a call of itself costs is in the function's own cost already.
+        // A call of itself is in the own cost of a function already.
         if caller == called {
             return true;
         }
@@ -90,7 +119,7 @@ impl CallGraph {
         sum.is_some_and(|sum| add(sum, cost))
     }
 
-    /// What a function costs with its calls.
+    /// The cost of a function with its calls.
     fn inclusive(function: &Function, event: usize) -> u64 {
         let calls = function.calls.iter().map(|(_, costs)| costs[event]);
         calls.fold(function.own[event], u64::saturating_add)
@@ -136,7 +165,7 @@ pub(super) fn emit(
     let mut row = WeighedRow::new(&kind.name, kind.unit, if event == 0 { -1 } else { event as i64 }, batch);
     let mut frames = FrameTable::default();
     let titles: Vec<u32> = graph.functions.iter().map(|function| frames.push_title(&function.title)).collect();
-    // What is left of the own cost of each.
+    // The rest of the own cost of each.
     let mut left: Vec<u64> = graph.functions.iter().map(|function| function.own[event]).collect();
     let whole = left.iter().fold(0u64, |sum, &own| sum.saturating_add(own));
     let mut is_on_path = vec![false; graph.functions.len()];

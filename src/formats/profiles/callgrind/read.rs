@@ -2,14 +2,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::paths::{CallGraph, emit};
+use super::paths::{CallGraph, CostEvent, emit};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineReader, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::pprof::tables::ProfileMemory;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 use crate::model::{Loss, SourcePos};
 
 /// Profiles of callgrind, and all that are written in its format.
@@ -81,30 +80,6 @@ impl StreamReader for Callgrind {
             emit(&graph, row, event, &mut batch, sink, context)?;
         }
         batch.flush(sink)
-    }
-}
-
-/// A kind of cost, with the unit that its name tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CostEvent {
-    pub(super) name: Box<str>,
-    pub(super) unit: &'static str,
-    /// One of the cost is so many of the unit.
-    pub(super) factor: u64,
-}
-
-impl CostEvent {
-    fn from_name(name: &str) -> Self {
-        let lower = name.to_ascii_lowercase();
-        let (unit, factor) = match () {
-            () if lower.contains("10ns") => (NANOSECONDS, 10),
-            () if lower.contains("100ns") => (NANOSECONDS, 100),
-            () if lower.contains("nanosec") || lower.ends_with("_(ns)") || lower == "ns" => (NANOSECONDS, 1),
-            () if lower.contains("microsec") || lower.ends_with("_(us)") || lower == "us" => (NANOSECONDS, 1000),
-            () if lower.contains("bytes") || lower.contains("memory") => (BYTES, 1),
-            () => (COUNT, 1),
-        };
-        Self { name: name.into(), unit, factor }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What each function costs itself is exact, and paths are those that the calls allow.
+//! The own cost of each function is exact, and paths are those that the calls allow.
 
 use std::collections::BTreeMap;
 
@@ -83,6 +83,13 @@ fn cachegrind_has_functions_without_calls_and_other_text_is_none_of_both() {
     assert_eq!(format_of(text.as_bytes()), Some("Callgrind profile"));
     assert_eq!(format_of(b"version: 1\nname: x\n"), None);
     assert_eq!(format_of(b"events: none\n"), None);
+}
+
+#[test]
+fn functions_before_the_kinds_of_cost_cost_nothing() {
+    let reading = read("# callgrind format\nfn=a\n1 5\ncfn=b\ncalls=1 1\n1 2\nevents: Ir\n1 7\nfn=b\n1 3\n");
+    let expected: BTreeMap<_, _> = [("a".to_owned(), 7), ("b".to_owned(), 3)].into();
+    assert_eq!(own(&reading, "Ir"), expected);
 }
 
 #[test]
