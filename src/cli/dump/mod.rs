@@ -206,6 +206,7 @@ impl<'a> Dump<'a> {
             "cpu": id_value(&self.snapshot.track(track).key.tid),
             "utid": utid,
             "end_state": args["end_state"],
+            "priority": args["prio"],
         });
         line(self.out, &object)
     }

@@ -224,7 +224,10 @@ impl<'a> ChromeEvents<'a> {
         let name = if by_name { record.name } else { nobody };
         let value = self.hash(if by_name { b'S' } else { b'b' }, &[scope, plain(id), process, name]);
         let track = self.track(TrackKind::Async, &record.pid, &nobody, &[record.cat], spot.place);
-        let event = Event { value, track, ..self.event(record, spot, kind) };
+        let mut event = Event { value, track, ..self.event(record, spot, kind) };
+        if kind == EventKind::AsyncEnd && record.name.is_absent() {
+            event.flags = EventFlags::UNNAMED;
+        }
         self.chunk.events.push(event);
     }
 

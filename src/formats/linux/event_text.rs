@@ -94,6 +94,22 @@ impl KernelText {
                 }
                 marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, place }, text);
             }
+            b"task_newtask" => {
+                let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
+                let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim_start_matches("0x"), 16).ok());
+                if let (Some(new), Some(flags)) = (number(value(fields, b"pid")), flags) {
+                    self.scheduler.new_task(tid, new, flags);
+                }
+                self.other(batch, event);
+            }
+            b"task_rename" => {
+                if let (Some(tid), Some(name)) =
+                    (number(value(fields, b"pid")), name_before(fields, b"newcomm", b"oom_score_adj"))
+                {
+                    self.scheduler.rename(batch, tid, name, place);
+                }
+                self.other(batch, event);
+            }
             b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
             _ => self.other(batch, event),
         }

@@ -3,6 +3,8 @@
 //! stack; beside that, events of the kernel's scheduler are scheduling, system calls are spans, others are instants.
 //! Names stay as `perf` prints them: it shows an address without a name as its file.
 
+use rustc_hash::FxHashMap;
+
 use super::event_text::{KernelText, TextEvent, number};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
@@ -29,15 +31,22 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
     if is_task_line(first) {
         return true;
     }
+    let second = lines.next();
+    let is_frame = |line: &[u8]| line.first().is_some_and(u8::is_ascii_whitespace) && frame_name(line).is_some();
+    if ScriptHeader::from_line(first).is_none() {
+        // Logs have lines like those without ids.
+        return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some();
+    }
     ScriptHeader::from_line(first).is_some_and(|header| {
         // Without the name of an event, only the stack shows that a program with numbers after it is a sample.
-        !header.event.is_empty() || lines.next().is_some_and(|line| frame_name(line).is_some())
+        !header.event.is_empty() || second.is_some_and(|line| frame_name(line).is_some())
     })
 }
 
 /// Makes a reader of the text of `perf script`.
 fn open(source: Source) -> Reader {
-    crate::formats::input::lines::open(source, PerfScript::default())
+    let is_delta = has_delta_times(source.head());
+    crate::formats::input::lines::open(source, PerfScript { is_delta, ..PerfScript::default() })
 }
 
 #[derive(Debug, Default)]
@@ -48,7 +57,15 @@ struct PerfScript {
     /// The names of its frames, innermost first.
     frames: Vec<Box<[u8]>>,
     args: ArgsWriter,
+    /// Whether times are distances, and the time so far.
+    is_delta: bool,
+    now_ns: i64,
+    /// Numbers for the threads of lines without ids, by name: below 0.
+    unnumbered: FxHashMap<Box<[u8]>, i64>,
 }
+
+/// Names of threads without ids that are told apart; more are one.
+const UNNUMBERED_MAX: usize = 1 << 16;
 
 #[derive(Debug)]
 struct Pending {
@@ -67,7 +84,8 @@ struct Pending {
 struct ScriptHeader<'a> {
     comm: &'a [u8],
     pid: Option<i64>,
-    tid: i64,
+    /// `None` if the line names none.
+    tid: Option<i64>,
     cpu: Option<u64>,
     ts_ns: i64,
     period: Option<u64>,
@@ -77,7 +95,13 @@ struct ScriptHeader<'a> {
 }
 
 impl<'a> ScriptHeader<'a> {
+    /// A line with the ids of its thread.
     fn from_line(line: &'a [u8]) -> Option<Self> {
+        Self::parse(line, true)
+    }
+
+    /// `with_ids`: the ids must be there. `-F` may leave them out.
+    fn parse(line: &'a [u8], with_ids: bool) -> Option<Self> {
         // A program may be called anything: the time is the first word of digits and a point with an id before it.
         memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
             let before = &line[..colon];
@@ -91,12 +115,10 @@ impl<'a> ScriptHeader<'a> {
                 cpu = Some(u64::try_from(number(Some(&inside[open + 1..]))?).ok()?);
                 before = before[..open].trim_ascii_end();
             }
-            let (comm, ids) = before.split_at(memchr::memrchr(b' ', before)?);
-            let mut ids = ids[1..].split(|&byte| byte == b'/');
-            let first = number(ids.next())?;
-            let (pid, tid) = match ids.next() {
-                Some(tid) => (Some(first), number(Some(tid))?),
-                None => (None, first),
+            let (comm, pid, tid) = match (task_ids(before), with_ids) {
+                (Some((comm, pid, tid)), _) => (comm, pid, Some(tid)),
+                (None, false) if !before.is_empty() => (before, None, None),
+                _ => return None,
             };
             let rest = line[colon + 1..].trim_ascii_start();
             let (word, after) = split_word(rest);
@@ -111,6 +133,26 @@ impl<'a> ScriptHeader<'a> {
             Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
         })
     }
+}
+
+/// Splits `comm pid/tid` or `comm tid`.
+fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
+    let (comm, ids) = text.split_at(memchr::memrchr(b' ', text)?);
+    let mut ids = ids[1..].split(|&byte| byte == b'/');
+    let first = number(ids.next())?;
+    let (pid, tid) = match ids.next() {
+        Some(tid) => (Some(first), number(Some(tid))?),
+        None => (None, first),
+    };
+    Some((comm, pid, tid))
+}
+
+/// Whether the times are distances from the event before, as `--deltatime` prints them: the first is 0, and others are
+/// below those before them. Any other times are in order.
+fn has_delta_times(head: &[u8]) -> bool {
+    let lines = head_lines(head).filter(|line| line.first().is_some_and(|first| *first != b'\t' && *first != b'#'));
+    let times: Vec<i64> = lines.filter_map(|line| Some(ScriptHeader::parse(line, false)?.ts_ns)).collect();
+    times.first() == Some(&0) && !times.is_sorted()
 }
 
 /// Whether `--show-task-events`, `--show-mmap-events` and the like print this line, as in
@@ -197,7 +239,8 @@ impl LineParser for PerfScript {
         if is_task_line(bytes) {
             return self.sample(batch);
         }
-        let header = ScriptHeader::from_line(bytes);
+        let header =
+            ScriptHeader::from_line(bytes).or_else(|| ScriptHeader::parse(bytes, false).filter(|_| !is_indented));
         if header.is_none()
             && self.pending.is_some()
             && let Some(frame) = self.frames.last_mut()
@@ -210,11 +253,16 @@ impl LineParser for PerfScript {
         }
         self.sample(batch);
         let Some(header) = header else { return batch.lose(line.loss(), line.place()) };
-        let ScriptHeader { comm, pid, tid, cpu, ts_ns, period, event, fields } = header;
+        let ScriptHeader { comm, pid, tid, cpu, mut ts_ns, period, event, fields } = header;
+        let tid = tid.unwrap_or_else(|| self.unnumbered_thread(comm));
+        if self.is_delta {
+            self.now_ns = self.now_ns.saturating_add(ts_ns);
+            ts_ns = self.now_ns;
+        }
         if let Some(pid) = pid {
             self.kernel.scheduler.set_process(tid, pid);
         }
-        let short = event.strip_prefix(b"sched:").unwrap_or(event);
+        let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
         let place = line.place();
         let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
         let frame = frame_name(fields).filter(|_| fields.ends_with(b")"));
@@ -237,6 +285,18 @@ impl LineParser for PerfScript {
 }
 
 impl PerfScript {
+    /// The number of a thread that has only a name.
+    fn unnumbered_thread(&mut self, comm: &[u8]) -> i64 {
+        if let Some(&known) = self.unnumbered.get(comm) {
+            return known;
+        }
+        let number = -1 - self.unnumbered.len() as i64;
+        if self.unnumbered.len() < UNNUMBERED_MAX {
+            self.unnumbered.insert(comm.into(), number);
+        }
+        number
+    }
+
     /// Hands on the sample whose stack is whole.
     fn sample(&mut self, batch: &mut BatchBuilder) {
         let Some(pending) = self.pending.take() else { return };

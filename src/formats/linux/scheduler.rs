@@ -82,6 +82,28 @@ impl Scheduler {
         }
     }
 
+    /// A task made another: a thread of its own process, or a new process.
+    pub(crate) fn new_task(&mut self, maker: i64, tid: i64, clone_flags: u64) {
+        /// Of the flags of `clone`.
+        const CLONE_THREAD: u64 = 0x10000;
+        let is_thread = clone_flags & CLONE_THREAD != 0;
+        let pid = if is_thread { self.process(maker).unwrap_or(maker) } else { tid };
+        self.set_process(tid, pid);
+    }
+
+    /// A task has another name from now on.
+    pub(crate) fn rename(&mut self, batch: &mut BatchBuilder, tid: i64, name: &[u8], place: SourcePos) {
+        let pid = self.process(tid).unwrap_or(tid);
+        if tid == 0 || name.is_empty() {
+            return;
+        }
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.name = name.into();
+        }
+        let name = crate::formats::output::batch::text(name, place, &mut batch.batch.losses);
+        batch.batch.metadata.push(Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name });
+    }
+
     /// The process of a thread, if it is known.
     pub(crate) fn process(&self, tid: i64) -> Option<i64> {
         self.process_of.get(&tid).copied()

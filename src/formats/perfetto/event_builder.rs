@@ -143,7 +143,9 @@ impl PerfettoEventBuilder<'_> {
     /// The track of the event, or else of the writer, of the writer's thread, or of the whole capture.
     #[inline]
     pub(super) fn event_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
-        let uuid = match (event.track.or(self.sequence.defaults.track), self.sequence.thread) {
+        // The number 0 names no track.
+        let named = event.track.or(self.sequence.defaults.track).filter(|&uuid| uuid != 0);
+        let uuid = match (named, self.sequence.thread) {
             (Some(uuid), _) => uuid,
             (None, Some((pid, tid))) => return self.tracks.thread(pid, tid),
             (None, None) => 0,

@@ -448,6 +448,17 @@ proto_numbers! {
         SCHED_WAKEUP_NEW = 114,
         SYS_ENTER = 329,
         SYS_EXIT = 330,
+        TASK_NEWTASK = 235,
+        TASK_RENAME = 236,
+    }
+    fields task_newtask_event = "perfetto.protos.TaskNewtaskFtraceEvent" {
+        PID = 1,
+        COMM = 2,
+        CLONE_FLAGS = 3,
+    }
+    fields task_rename_event = "perfetto.protos.TaskRenameFtraceEvent" {
+        PID = 1,
+        NEWCOMM = 3,
     }
     fields print_event = "perfetto.protos.PrintFtraceEvent" {
         BUF = 2,

@@ -5,7 +5,7 @@ use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
 use super::fields::{
     builtin_clock, compact_sched, cpu_frequency_event, ftrace_clock, ftrace_event, ftrace_event_bundle, print_event,
-    sched_switch_event, sched_waking_event, sys_enter_event, sys_exit_event,
+    sched_switch_event, sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
 use super::tracks::PerfettoTracks;
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
@@ -164,6 +164,31 @@ impl FtraceDecoder<'_> {
             Some((number @ (ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT), call)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.system_call(ts_ns, (tid, cpu), number, call);
+            }
+            // Both only say whose a thread is, and its name.
+            Some((ftrace_event::TASK_NEWTASK, task)) => {
+                let (mut new, mut name, mut flags) = (0, &b""[..], 0);
+                for field in Fields::new(task) {
+                    match field.number {
+                        task_newtask_event::PID => new = field.value.signed(),
+                        task_newtask_event::COMM => name = field.value.bytes(),
+                        task_newtask_event::CLONE_FLAGS => flags = field.value.number(),
+                        _ => {}
+                    }
+                }
+                self.kernel.scheduler.new_task(tid, new, flags);
+                self.kernel.scheduler.rename(self.batch, new, name, self.place);
+            }
+            Some((ftrace_event::TASK_RENAME, task)) => {
+                let (mut renamed, mut name) = (tid, &b""[..]);
+                for field in Fields::new(task) {
+                    match field.number {
+                        task_rename_event::PID => renamed = field.value.signed(),
+                        task_rename_event::NEWCOMM => name = field.value.bytes(),
+                        _ => {}
+                    }
+                }
+                self.kernel.scheduler.rename(self.batch, renamed, name, self.place);
             }
             _ => self.batch.lose(Loss::IgnoredPacket, self.place),
         }

@@ -120,7 +120,9 @@ impl PerfettoEventBuilder<'_> {
         let track = self.batch.track(track, self.tracks);
         let thread_ts_ns = self.thread_time(event, ts_ns);
         let detail = self.detail(event, thread_ts_ns, None);
-        self.batch.push(Event { value, detail, ..bare(ts_ns, kind, track, name) });
+        let is_unnamed = event.name.is_none() && event.name_iid == 0 && legacy.name_iid == 0;
+        let flags = if is_unnamed && kind == EventKind::AsyncEnd { EventFlags::UNNAMED } else { EventFlags::NONE };
+        self.batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 
     fn legacy_flow(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64, kind: EventKind) {

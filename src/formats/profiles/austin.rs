@@ -156,6 +156,8 @@ impl LineParser for Austin {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::formats::testing::{data, format_of, read, read_path, unpacked};
     use crate::model::SampleMeasure;
@@ -170,7 +172,7 @@ mod tests {
             let (mut now, mut expected) = ([0u64; 3], Vec::new());
             for (thread, stack, micros) in &samples {
                 let frames: Vec<String> = stack.split(';').map(|name| format!("/a/b.py:{name}:7")).collect();
-                lines.push_str(&format!("P5;T0:{thread};{} {micros}\n", frames.join(";")));
+                writeln!(lines, "P5;T0:{thread};{} {micros}", frames.join(";")).expect("into memory");
                 let titles: Vec<String> = stack.split(';').map(|name| format!("{name} (b.py:7)")).collect();
                 let at = &mut now[*thread as usize];
                 expected.push((*at as i64 * 1000, *thread, titles, micros * 1000));

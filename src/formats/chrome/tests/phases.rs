@@ -277,3 +277,10 @@ fn what_pages_measure_is_on_tracks_of_one_name() {
     assert!(reading.events.iter().all(|event| event.track.slot == crate::model::TrackKey::SLOT_NAMED));
     assert_eq!(&*reading.events[0].track.name, "blink.user_timing");
 }
+
+#[test]
+fn an_asynchronous_end_without_a_name_closes_the_innermost_span_of_its_id() {
+    let reading =
+        read(r#"[{"ph":"b","cat":"c","id":1,"name":"a","pid":1,"ts":1},{"ph":"e","cat":"c","id":1,"pid":1,"ts":5}]"#);
+    assert_eq!(reading.events[1].flags, EventFlags::UNNAMED);
+}

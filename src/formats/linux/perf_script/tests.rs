@@ -199,3 +199,41 @@ fn a_thread_is_in_one_call_at_a_time() {
     ];
     assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
 }
+
+#[test]
+fn distances_of_times_are_added_up_and_times_that_begin_at_zero_are_not() {
+    let lines = |times: [&str; 4]| {
+        times.map(|time| format!("prog 7 [000] {time}: 1 cycles: \n\t55 main+0x1 (/x)\n\n")).concat()
+    };
+    let times = |text: &str| read(text).events.iter().map(|event| event.ts_ns / 1000).collect::<Vec<_>>();
+    // As --deltatime and as --reltime print them.
+    assert_eq!(times(&lines(["0.000000", "0.000300", "0.000200", "0.001000"])), [0, 300, 500, 1500]);
+    assert_eq!(times(&lines(["0.000000", "0.000200", "0.000300", "0.001000"])), [0, 200, 300, 1000]);
+    assert_eq!(
+        times(&lines(["5.000000", "5.000300", "5.000200", "5.001000"])),
+        [5_000_000, 5_000_200, 5_000_300, 5_001_000]
+    );
+}
+
+#[test]
+fn threads_without_ids_are_told_apart_by_their_names() {
+    let text = "my prog  1.5:   250000 cycles: \n\t55 main+0x1 (/x)\n\nother  1.6:   250000 cycles: \n\t55 main+0x1 (/x)\n\n\
+        my prog  1.7:   250000 cycles: \n\t56 f+0x1 (/x)\n";
+    let reading = read(text);
+    let tids: Vec<_> = reading.events.iter().map(|event| event.track.tid.clone()).collect();
+    assert_eq!(tids, [Id::Number(-1), Id::Number(-2), Id::Number(-1)]);
+    assert!(reading.events.iter().all(|event| event.stack.len() == 1));
+    assert_eq!(reading.lost(), []);
+    assert!(!looks_like_perf_script(b"INFO 1.5: cycles: a log\nINFO 1.6: more: of it\n"));
+}
+
+#[test]
+fn threads_that_clone_made_are_in_their_process() {
+    let text = "a 7 [000] 1.000001: task:task_newtask: pid=8 comm=a clone_flags=3d0f00 oom_score_adj=0\n\
+        a 7 [000] 1.000002: task:task_newtask: pid=9 comm=a clone_flags=1200000 oom_score_adj=0\n\
+        a 8 [000] 1.000003: my:event: x=1\na 9 [000] 1.000004: my:event: x=1\n";
+    let reading = read(text);
+    let ids: Vec<_> =
+        reading.events[2..].iter().map(|event| (event.track.pid.clone(), event.track.tid.clone())).collect();
+    assert_eq!(ids, [(Id::Number(7), Id::Number(8)), (Id::Number(9), Id::Number(9))]);
+}

@@ -406,3 +406,24 @@ fn an_interned_correlation_id_is_its_text() {
     assert_eq!(reading.events[0].args, r#"{"correlation_id":"frame 8"}"#);
     assert_eq!(reading.lost(), []);
 }
+
+#[test]
+fn events_of_the_track_0_are_those_of_their_sequences_thread() {
+    let of_thread = message().number(10, 1).message(44, message().number(1, 5).number(2, 6));
+    let reading = read([of_thread, event(10, BEGIN, 0, "a"), event(20, END, 0, "")]);
+    assert!(reading.events.iter().all(|event| event.track.kind == TrackKind::Thread));
+    let ids: Vec<_> = reading.events.iter().map(|event| (event.track.pid.clone(), event.track.tid.clone())).collect();
+    assert_eq!(ids, vec![(Id::Number(5), Id::Number(6)); 2]);
+}
+
+#[test]
+fn asynchronous_ends_without_a_name_close_their_span() {
+    let part = |ts_ns, phase: u8, name: &str| {
+        let legacy = message().number(2, phase.into()).number(6, 77);
+        let event = message().message(6, legacy);
+        packet(ts_ns).message(11, if name.is_empty() { event } else { event.bytes(23, name) })
+    };
+    let reading = read([part(10, b'b', "load"), part(20, b'e', "")]);
+    let found: Vec<_> = reading.events.iter().map(|event| (event.kind, event.flags)).collect();
+    assert_eq!(found, [(K::AsyncBegin, EventFlags::NONE), (K::AsyncEnd, EventFlags::UNNAMED)]);
+}

@@ -178,3 +178,23 @@ fn a_bundle_of_another_clock_is_brought_to_the_captures_clock() {
     assert_eq!(reading.kinds(), [(1_003, K::Begin, "draw")]);
     assert_eq!(reading.lost(), []);
 }
+
+#[test]
+fn tasks_that_clone_made_are_threads_or_processes_and_have_their_latest_name() {
+    let made = |ts_ns, tid, number, task| message().number(1, ts_ns).number(2, tid).message(number, task);
+    let reading = read([bundle([
+        made(10, 7, 235, message().number(1, 8).bytes(2, "a").number(3, 0x3d_0f00)),
+        made(11, 7, 235, message().number(1, 9).bytes(2, "a").number(3, 0x120_0000)),
+        made(12, 9, 236, message().number(1, 9).bytes(2, "a").bytes(3, "true_name")),
+        print(20, 8, "hi"),
+        print(21, 9, "ho"),
+    ])]);
+    let ids: Vec<_> = reading.events.iter().map(|event| (event.track.pid.clone(), event.track.tid.clone())).collect();
+    assert_eq!(ids, [(Id::Number(7), Id::Number(8)), (Id::Number(9), Id::Number(9))]);
+    let named = |pid, tid, name: &str| {
+        let (pid, tid) = (Id::Number(pid), Id::Number(tid));
+        reading.metadata.contains(&Metadata::KernelName { pid, tid, name: name.into() })
+    };
+    assert!(named(7, 8, "a") && named(9, 9, "true_name"), "{:?}", reading.metadata);
+    assert_eq!(reading.lost(), []);
+}

@@ -103,10 +103,9 @@ impl CallGraph {
         if caller == called {
             return true;
         }
-        if let Some(called) = self.functions.get_mut(called as usize) {
-            if let Some(incoming) = called.incoming.get_mut(event) {
-                *incoming = incoming.saturating_add(cost);
-            }
+        let incoming = self.functions.get_mut(called as usize).and_then(|called| called.incoming.get_mut(event));
+        if let Some(incoming) = incoming {
+            *incoming = incoming.saturating_add(cost);
         }
         let events = self.events;
         let Some(caller) = self.functions.get_mut(caller as usize) else { return false };

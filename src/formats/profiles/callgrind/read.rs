@@ -215,14 +215,14 @@ impl<'c> CallgrindParser<'c> {
             b"fi" | b"fe" => _ = self.files.resolve(value, &mut self.memory, offset)?,
             b"fn" => {
                 let name = self.functions.resolve(value, &mut self.memory, offset)?;
-                self.current = self.function(name, None, line, batch)?;
+                self.current = self.function(name.as_deref(), None, line, batch)?;
                 (self.called, self.called_file) = (None, None);
             }
             b"cfi" | b"cfl" => self.called_file = self.files.resolve(value, &mut self.memory, offset)?,
             b"cfn" => {
                 let name = self.functions.resolve(value, &mut self.memory, offset)?;
                 let file = self.called_file.take();
-                self.called = self.function(name, file, line, batch)?;
+                self.called = self.function(name.as_deref(), file.as_deref(), line, batch)?;
             }
             b"calls" => self.next = Next::CallCost,
             b"jump" | b"jcnd" => self.next = Next::Jump,
@@ -235,8 +235,8 @@ impl<'c> CallgrindParser<'c> {
     /// The row of a function in a file, or in the current one.
     fn function(
         &mut self,
-        name: Option<Box<[u8]>>,
-        file: Option<Box<[u8]>>,
+        name: Option<&[u8]>,
+        file: Option<&[u8]>,
         line: TextLine<'_>,
         batch: &mut BatchBuilder,
     ) -> Result<Option<u32>, ReadError> {
@@ -244,10 +244,9 @@ impl<'c> CallgrindParser<'c> {
             batch.lose(Loss::MissingText, line.place());
             return Ok(None);
         };
-        let file = file.as_ref().unwrap_or(&self.file);
+        let file = file.unwrap_or(&self.file);
         let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        let title =
-            if base.is_empty() || base == b"???" { name.to_vec() } else { [&name, &b" ("[..], base, b")"].concat() };
+        let title = if base.is_empty() || base == b"???" { name.to_vec() } else { [name, b" (", base, b")"].concat() };
         let (row, bytes) = self.graph.function(&title);
         self.memory.add(bytes, line.offset)?;
         Ok(row)
