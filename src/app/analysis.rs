@@ -13,10 +13,11 @@ use crate::frame::filtered::{FilterView, Filtered};
 use crate::model::SourceFile;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
-use crate::query::flame::FlamePicture;
+use crate::query::flame::{FlamePicture, FlameView};
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
+use crate::query::sample_table::SampleTable;
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
@@ -26,6 +27,7 @@ use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
 use crate::ui::questions::{
     Answer, FlameAnswer, GroupFacts, NameQuery, NamedTrace, PathsOf, PathsQuestion, Question, QuestionKind,
+    SampleQuestion,
 };
 
 /// The longest spans of a group that are listed.
@@ -224,6 +226,13 @@ fn answer(
                 over_time: over_time(snapshot, &scope, range, TIME_PARTS, cancel)?,
             })))
         }
+        Question::Samples(question) => {
+            let SampleQuestion { scope, event, by, known } = *question;
+            let question = PathsQuestion { scope, of: PathsOf::Samples(event), view: FlameView::default(), known };
+            let paths = call_paths(&question, snapshot, cancel, progress)?;
+            Some(Answer::Samples(Arc::new(SampleTable::new(snapshot, paths, by, cancel)?)))
+        }
+        Question::Sandwich(question) => Some(Answer::Sandwich(Arc::new(flame(&question, snapshot, cancel, progress)?))),
         Question::Names(query) => Some(Answer::Names(Arc::new(find_names(&query, snapshot, cancel, progress)?))),
         Question::Paths(question) => Some(Answer::Paths(Arc::new(flame(&question, snapshot, cancel, progress)?))),
     })
@@ -236,8 +245,20 @@ fn flame(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<FlameAnswer, Cancelled> {
+    let paths = call_paths(question, snapshot, cancel, progress)?;
+    let picture = Arc::new(FlamePicture::new(snapshot, &paths.tree, &question.view, cancel)?);
+    Ok(FlameAnswer { paths, picture })
+}
+
+/// Counts the paths unless they are known.
+fn call_paths(
+    question: &PathsQuestion,
+    snapshot: &Snapshot,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Arc<CallPaths>, Cancelled> {
     let scope = || question.scope.with_filter(snapshot, "");
-    let paths = match (&question.known, &question.of) {
+    Ok(match (&question.known, &question.of) {
         (Some(known), _) => Arc::clone(&known.0),
         (None, PathsOf::Samples(event)) => {
             Arc::new(stacks::from_samples(snapshot, &scope(), event.as_ref(), cancel, progress)?)
@@ -246,7 +267,5 @@ fn flame(
             let tree = stacks::from_spans(snapshot, &scope(), cancel, progress)?;
             Arc::new(CallPaths { tree, ..CallPaths::default() })
         }
-    };
-    let picture = Arc::new(FlamePicture::new(snapshot, &paths.tree, &question.view, cancel)?);
-    Ok(FlameAnswer { paths, picture })
+    })
 }

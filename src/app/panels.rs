@@ -180,6 +180,14 @@ impl Panels {
                 self.analysis.stop(QuestionKind::Names);
                 self.set.symbols.stopped();
             }
+            PanelCommand::StopSamples => {
+                self.analysis.stop(QuestionKind::Samples);
+                self.set.samples.stopped();
+            }
+            PanelCommand::Callers(function) => {
+                self.dock.open(Panel::Flame);
+                self.set.flame.show_sandwich(function);
+            }
             PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
             PanelCommand::Show(panel) => self.dock.open(panel),
             PanelCommand::StatisticsOf(name) => {
@@ -264,6 +272,8 @@ impl Panels {
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(totals) => set.statistics.take_totals(&totals, timeline.snapshot()),
             Answer::Group(facts) => set.statistics.take_facts(facts),
+            Answer::Samples(answer) => set.samples.set_answer(&answer, timeline.snapshot()),
+            Answer::Sandwich(answer) => set.samples.set_sandwich(answer),
             Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),
             Answer::Names(named) => self.named = Some(named),
         }

@@ -24,6 +24,7 @@ pub(crate) mod pick;
 pub(crate) mod pixels;
 pub(crate) mod row_filter;
 pub(crate) mod rows;
+pub(crate) mod sample_table;
 pub(crate) mod samples;
 pub(crate) mod scan;
 pub(crate) mod scope;

@@ -3,6 +3,8 @@
 //!
 //! Never adds up two events, nor one event in two units. The slow answer: for each sample, its event and its stack.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::row_filter::RowFilter;
@@ -13,7 +15,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
 use crate::model::sample_measure::{SAMPLES, SampleMeasure};
-use crate::model::{NameIdx, StackIdx, StrIdx, Track, TrackKey, TrackKind};
+use crate::model::{NameIdx, StackIdx, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
 
@@ -59,6 +61,8 @@ pub(crate) struct SampleHistogram {
     events: Vec<SampleEvent>,
     /// By row of `events`.
     sums: Vec<FxHashMap<StackIdx, SampleSum>>,
+    /// By row of `events`.
+    lanes: Vec<FxHashMap<LaneIdx, SampleSum>>,
 }
 
 impl SampleSum {
@@ -106,19 +110,21 @@ impl SampleHistogram {
         let mut histogram = Self::default();
         let mut rows = 0;
         progress.begin(Stage::Counting, snapshot.summary().samples);
-        each_sample(snapshot, scope, cancel, |_, stack, args_json| {
+        each_sample(snapshot, scope, cancel, |lane, stack, args_json| {
             rows += 1;
             if rows % ROWS_BETWEEN_CHECKS as u64 == 0 {
                 progress.advance(ROWS_BETWEEN_CHECKS as u64);
             }
-            histogram.add(stack, &SampleMeasure::from_args(args_json));
+            histogram.add(lane, stack, &SampleMeasure::from_args(args_json));
         })?;
         Ok(histogram)
     }
 
-    fn add(&mut self, stack: StackIdx, measure: &SampleMeasure<'_>) {
+    fn add(&mut self, lane: LaneIdx, stack: StackIdx, measure: &SampleMeasure<'_>) {
         let (event, weight) = self.event_row(measure);
-        self.sums[event].entry(stack).or_default().add(SampleSum { samples: 1, weight });
+        let sum = SampleSum { samples: 1, weight };
+        self.sums[event].entry(stack).or_default().add(sum);
+        self.lanes[event].entry(lane).or_default().add(sum);
     }
 
     /// The row of the event of a sample, and its weight there.
@@ -136,6 +142,7 @@ impl SampleHistogram {
             if is_full { (OTHER_EVENTS, SAMPLES, 1) } else { (&*measure.event, &*measure.unit, measure.weight) };
         self.events.push(SampleEvent { name: name.into(), unit: unit.into() });
         self.sums.push(FxHashMap::default());
+        self.lanes.push(FxHashMap::default());
         (self.events.len() - 1, weight)
     }
 
@@ -164,6 +171,15 @@ impl SampleHistogram {
     /// The sums of the stacks of an event, in no order.
     pub(crate) fn stacks(&self, event: usize) -> impl Iterator<Item = (StackIdx, SampleSum)> + '_ {
         self.sums[event].iter().map(|(&stack, &sum)| (stack, sum))
+    }
+
+    /// The sums of an event's samples by their tracks, in the order of tracks.
+    #[must_use]
+    pub(crate) fn tracks(&self, snapshot: &Snapshot, event: usize) -> Vec<(TrackIdx, SampleSum)> {
+        let mut tracks = BTreeMap::<TrackIdx, SampleSum>::new();
+        let lanes = self.lanes[event].iter();
+        lanes.for_each(|(&lane, &sum)| tracks.entry(snapshot.lane(lane).track).or_default().add(sum));
+        tracks.into_iter().collect()
     }
 
     /// The sum of all samples of an event.

@@ -183,6 +183,10 @@ pub(crate) struct CallPaths {
     pub(crate) events: Vec<SampleEvent>,
     /// The event of the tree; `None` of spans, and without samples.
     pub(crate) event: Option<usize>,
+    /// The sum of all samples of each event.
+    pub(crate) event_sums: Vec<SampleSum>,
+    /// The sums of the samples of the event by their tracks.
+    pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
 }
 
 /// The call paths of the samples in `scope` of one event: of the default one, where there are none of `event`.
@@ -200,7 +204,9 @@ pub(crate) fn from_samples(
     let wanted = histogram.events().iter().position(|it| Some(it) == event);
     let event = wanted.or_else(|| histogram.default_event(snapshot));
     let tree = event.map(|event| from_histogram(snapshot, &histogram, event)).unwrap_or_default();
-    Ok(CallPaths { tree, events: histogram.events().to_vec(), event })
+    let event_sums = (0..histogram.events().len()).map(|event| histogram.total(event)).collect();
+    let tracks = event.map(|event| histogram.tracks(snapshot, event)).unwrap_or_default();
+    Ok(CallPaths { tree, events: histogram.events().to_vec(), event, event_sums, tracks })
 }
 
 /// The call paths of the samples of one event, by their weights.

@@ -10,6 +10,7 @@ use super::purpose::Purpose;
 use super::questions::Question;
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
+use crate::query::flame::FunctionKey;
 use crate::query::groups::GroupBy;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
@@ -245,6 +246,10 @@ pub(crate) enum PanelCommand {
     StopCounting,
     /// Stops the count of call paths.
     StopPaths,
+    /// Stops the count of samples for their table.
+    StopSamples,
+    /// Opens the flame graph of samples with a function between its callers and callees.
+    Callers(FunctionKey),
     /// Looks names of functions up again, in this folder first.
     LocateSymbols(PathBuf),
     /// Stops the look-up of names: functions keep their addresses.

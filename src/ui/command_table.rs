@@ -302,6 +302,10 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Flame))
     }),
+    entry(Menu::View, "Samples", &[ctrl(Key::E)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Samples))
+    })
+    .hint("Samples by function, module, thread or event"),
     entry(Menu::View, "Symbols", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Symbols))),
     entry(Menu::View, "Next panel", &[plain(Key::F6)], When::Capture, |_| {
         Command::Panel(PanelCommand::NextPanel { forward: true })

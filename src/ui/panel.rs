@@ -8,14 +8,23 @@ pub enum Panel {
     Spans,
     Counters,
     Flame,
+    Samples,
     Symbols,
     Search,
 }
 
 impl Panel {
     /// All panels in the order of their tabs. The length is that of the enum as long as `Search` is its last variant.
-    pub(crate) const ALL: [Self; Self::Search as usize + 1] =
-        [Self::Details, Self::Statistics, Self::Spans, Self::Counters, Self::Flame, Self::Symbols, Self::Search];
+    pub(crate) const ALL: [Self; Self::Search as usize + 1] = [
+        Self::Details,
+        Self::Statistics,
+        Self::Spans,
+        Self::Counters,
+        Self::Flame,
+        Self::Samples,
+        Self::Symbols,
+        Self::Search,
+    ];
 
     /// The title of the tab.
     #[must_use]
@@ -26,6 +35,7 @@ impl Panel {
             Self::Spans => "Spans",
             Self::Counters => "Counters",
             Self::Flame => "Flame graph",
+            Self::Samples => "Samples",
             Self::Symbols => "Symbols",
             Self::Search => "Search",
         }
@@ -40,6 +50,7 @@ impl Panel {
             Self::Spans => "spans",
             Self::Counters => "counters",
             Self::Flame => "flame-graph",
+            Self::Samples => "samples",
             Self::Symbols => "symbols",
             Self::Search => "hits",
         }

@@ -15,6 +15,7 @@ use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::matcher::Matcher;
 use crate::query::overlay::NameOverlay;
+use crate::query::sample_table::{SampleBy, SampleTable};
 use crate::query::samples::SampleEvent;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits};
@@ -91,6 +92,10 @@ pub(crate) enum Question {
     Totals(SelectedScope, GroupBy),
     /// More about the spans of one group.
     Group(GroupChoice, SelectedScope),
+    /// Samples added up by what they have in common.
+    Samples(Box<SampleQuestion>),
+    /// The callers and callees of a function, for another panel than the flame graph.
+    Sandwich(Box<PathsQuestion>),
     /// A view of the call tree of a scope, whatever the filter asks of single spans.
     Paths(Box<PathsQuestion>),
     /// Names for the addresses of the trace, which the application looks up by itself.
@@ -107,6 +112,17 @@ pub(crate) struct NameQuery {
     pub(crate) folders: Vec<PathBuf>,
     /// The most bytes of debug information that are read of a file.
     pub(crate) bytes_max: u64,
+}
+
+/// A question for a table of samples.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SampleQuestion {
+    pub(crate) scope: SelectedScope,
+    /// `None`: the default one.
+    pub(crate) event: Option<SampleEvent>,
+    pub(crate) by: SampleBy,
+    /// The paths of the scope where they are known: then nothing is counted.
+    pub(crate) known: Option<KnownPaths>,
 }
 
 /// A question for a flame graph.
@@ -153,6 +169,8 @@ pub enum QuestionKind {
     Totals,
     Group,
     Paths,
+    Samples,
+    Sandwich,
     Names,
     /// The matches in view, which the application looks up by itself.
     Pixels,
@@ -182,6 +200,8 @@ pub enum Answer {
     Totals(Arc<Totals>),
     Group(Arc<GroupFacts>),
     Paths(Arc<FlameAnswer>),
+    Samples(Arc<SampleTable>),
+    Sandwich(Arc<FlameAnswer>),
     Names(Arc<NamedTrace>),
     Pixels(Arc<Filtered>),
 }
@@ -231,6 +251,8 @@ impl Question {
             Self::Totals(..) => QuestionKind::Totals,
             Self::Group(..) => QuestionKind::Group,
             Self::Paths(..) => QuestionKind::Paths,
+            Self::Samples(_) => QuestionKind::Samples,
+            Self::Sandwich(_) => QuestionKind::Sandwich,
             Self::Names(_) => QuestionKind::Names,
         }
     }

@@ -11,20 +11,22 @@ const SIZES: [Vec2; 2] = [vec2(640.0, 400.0), vec2(1280.0, 800.0)];
 const SCALES: [f32; 3] = [1.0, 2.0, 3.0];
 
 /// The commands that open panels, and a text that each shows.
-const PANELS: [(&str, &str); 8] = [
+const PANELS: [(&str, &str); 9] = [
     ("Preferences", "Import memory limit"),
     ("Import issues", "end"),
     ("Markers", "marker"),
     ("Keys", "Mouse and held keys"),
     ("Statistics", "ListItem: request"),
     ("Flame graph", "Image: Flame graph of"),
+    ("Samples", "No samples here"),
     ("Search...", "TextInput: Search"),
     ("Open by path", "Open a trace"),
 ];
 
-/// The last columns of the table of statistics and the last lines of the preferences: both scroll where there is no
-/// room for all of them.
-const SCROLLED: [&str; 14] = [
+/// The last columns of the tables of statistics and of samples, and the last lines of the preferences: they scroll where
+/// there is no room for all of them.
+const SCROLLED: [&str; 15] = [
+    "Samples",
     "p99",
     "Min",
     "Distinct",

@@ -17,6 +17,7 @@ mod names;
 #[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]
 mod recording;
+mod samples;
 mod scope;
 mod session;
 mod spans;

@@ -4,6 +4,7 @@ use crate::ui::panel::Panel;
 use crate::ui::panels::counters::CountersPanel;
 use crate::ui::panels::dock_panel::{DetailsTab, DockPanel};
 use crate::ui::panels::flame::FlamePanel;
+use crate::ui::panels::samples::SamplesPanel;
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::spans::SpansPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
@@ -17,6 +18,7 @@ pub(super) struct PanelSet {
     pub(super) spans: SpansPanel,
     pub(super) counters: CountersPanel,
     pub(super) flame: FlamePanel,
+    pub(super) samples: SamplesPanel,
     pub(super) symbols: SymbolsPanel,
     pub(super) search: SearchPanel,
 }
@@ -29,6 +31,7 @@ impl PanelSet {
             Panel::Spans => &mut self.spans,
             Panel::Counters => &mut self.counters,
             Panel::Flame => &mut self.flame,
+            Panel::Samples => &mut self.samples,
             Panel::Symbols => &mut self.symbols,
             Panel::Search => &mut self.search,
         }

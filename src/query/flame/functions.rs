@@ -1,5 +1,6 @@
-//! Functions as a view shows them: a name and a module. Frames whose name is an address are unnamed; their module is in
-//! the text, as readers write it: `libc.so.6+0x3fbca`, `0x1ab77 (libc.so.6)`, `[libc.so.6]`.
+//! Functions as a view shows them: a name and a module, which is the category of the name. Frames whose name is an address
+//! are unnamed; where they have no category, their module is in the text: `libc.so.6+0x3fbca`, `0x1ab77 (libc.so.6)`,
+//! `[libc.so.6]`.
 
 use rustc_hash::FxHashMap;
 
@@ -101,6 +102,28 @@ impl Functions {
     pub(crate) fn module(&self, function: FunctionIdx) -> &str {
         let module = self.rows[function.index()].module;
         module.map_or("", |module| inside(&self.modules[module.0 as usize]))
+    }
+
+    /// The row of the module, below [`Self::module_count`]; `None` where it is not known.
+    #[must_use]
+    pub(crate) fn module_row(&self, function: FunctionIdx) -> Option<usize> {
+        self.rows[function.index()].module.map(|module| module.0 as usize)
+    }
+
+    #[must_use]
+    pub(crate) fn module_count(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Whether a function is of the kernel, as far as its module says.
+    #[must_use]
+    pub(crate) fn is_kernel(&self, function: FunctionIdx) -> bool {
+        let module = self.module(function);
+        let is_image = ["kernel", "guest.kernel", "vmlinux"].iter().any(|image| {
+            module.strip_prefix(image).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+        });
+        let is_file = |end: &str| module.strip_suffix(end).is_some_and(|name| !name.is_empty());
+        is_image || [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].into_iter().any(is_file)
     }
 
     /// A name of the trace that the function has; `None` of a module.
@@ -225,17 +248,6 @@ impl<'s> FunctionBuilder<'s> {
             && key.module.as_ref().is_none_or(|module| **module == *self.functions.module(function))
     }
 
-    /// Whether a function is of the kernel, as far as its module says.
-    #[must_use]
-    pub(super) fn is_kernel(&self, function: FunctionIdx) -> bool {
-        let module = self.functions.module(function);
-        let is_image = ["kernel", "guest.kernel", "vmlinux"].iter().any(|image| {
-            module.strip_prefix(image).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
-        });
-        let is_file = |end: &str| module.strip_suffix(end).is_some_and(|name| !name.is_empty());
-        is_image || [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].into_iter().any(is_file)
-    }
-
     /// Whether a processor or a program waits for work in a function.
     #[must_use]
     pub(super) fn is_idle(&self, function: FunctionIdx) -> bool {
@@ -260,9 +272,20 @@ impl<'a> FrameText<'a> {
         } else {
             None
         };
-        let module = in_text.or(category).map(inside).filter(|module| !module.is_empty());
-        Self { module, is_unnamed: in_text.is_some() || is_address(text) }
+        let category = category.filter(|category| !category.is_empty());
+        // A recorder gives the path of a module, and others the name of its file.
+        let module = category.or(in_text).map(|module| match module.strip_prefix('/') {
+            Some(path) => file_name(path),
+            None => inside(module),
+        });
+        Self { module: module.filter(|module| !module.is_empty()), is_unnamed: in_text.is_some() || is_address(text) }
     }
+}
+
+/// A path without its folders; ` (build ..)` may follow it.
+fn file_name(path: &str) -> &str {
+    let end = path.find(" (").unwrap_or(path.len());
+    path[..end].rfind('/').map_or(path, |folder| &path[folder + 1..])
 }
 
 /// A text without the brackets around it.
@@ -288,6 +311,11 @@ mod tests {
             ("f (int)", None, None, false),
             ("[]", None, None, false),
             ("+0x5", None, None, true),
+            ("read", Some("/usr/lib/libc.so.6"), Some("libc.so.6"), false),
+            ("libc.so.6+0x7", Some("/usr/lib/libc.so.6"), Some("libc.so.6"), true),
+            ("read", Some("/usr/lib/libc.so.6 (build 7/f)"), Some("libc.so.6 (build 7/f)"), false),
+            ("ksys_read", Some("[kernel.kallsyms]"), Some("kernel.kallsyms"), false),
+            ("ext4_map", Some("/lib/modules/6.1/ext4.ko"), Some("ext4.ko"), false),
         ] {
             let parsed = FrameText::parse(text, category);
             assert_eq!(parsed, FrameText { module, is_unnamed }, "{text}");

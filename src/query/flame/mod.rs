@@ -16,7 +16,7 @@ use crate::query::samples::SampleSum;
 use crate::query::stacks::CallTree;
 
 pub(crate) use functions::{FunctionIdx, FunctionKey, Functions};
-pub(crate) use sums::FoundFunctions;
+pub(crate) use sums::{FoundFunctions, OwnAndTotal};
 pub(crate) use tree::{FlameNode, FlameNodeIdx, FlameTree, Measure};
 pub(crate) use view::{FlameEdit, FlameShape, FlameView};
 

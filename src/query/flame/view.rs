@@ -152,7 +152,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
                 FlameEdit::Hide(key) => role.is_hidden |= functions.is(function, key),
                 FlameEdit::HideIdle => role.is_hidden |= functions.is_idle(function),
                 FlameEdit::Merge(key) => role.is_merged |= functions.is(function, key),
-                FlameEdit::MergeKernel => role.is_merged |= functions.is_kernel(function),
+                FlameEdit::MergeKernel => role.is_merged |= functions.functions().is_kernel(function),
                 FlameEdit::CollapseModule(module) => {
                     role.is_module |= **module == *functions.functions().module(function);
                 }

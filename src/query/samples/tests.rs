@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::*;
 use crate::model::{Id, Names, Registry, Stacks, TrackIdx, TrackSet};
 use crate::query::filter::Filter;
+use crate::query::flame::FunctionIdx;
 use crate::query::matcher::Matcher;
-use crate::query::stacks::{CallTree, NodeIdx, from_histogram};
+use crate::query::sample_table::{SampleBy, SampleKey, SampleTable};
+use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples};
 use crate::store::{Meta, Row, Store, StoreWriter, Summary};
 
 /// A sample before it is written: its time, track, path (outermost first), event and weight.
@@ -192,7 +194,11 @@ fn events_beyond_the_limit_are_counted_as_samples_of_one() {
     let mut histogram = SampleHistogram::default();
     for number in 0..EVENTS_MAX as u64 + 20 {
         let event = format!("event {number}");
-        histogram.add(StackIdx::EMPTY, &SampleMeasure { event: event.into(), unit: "count".into(), weight: 5 });
+        histogram.add(
+            LaneIdx(0),
+            StackIdx::EMPTY,
+            &SampleMeasure { event: event.into(), unit: "count".into(), weight: 5 },
+        );
     }
     assert_eq!(histogram.events().len(), EVENTS_MAX + 1);
     assert_eq!(&*histogram.events()[EVENTS_MAX].name, OTHER_EVENTS);
@@ -206,4 +212,64 @@ fn a_count_that_is_stopped_says_so() {
     let cancel = Cancel::default();
     cancel.cancel();
     assert!(SampleHistogram::count(&snapshot, &Scope::default(), &cancel, &Progress::default()).is_err());
+}
+
+#[test]
+fn tables_have_each_sample_once_by_function_module_thread_and_event() {
+    let samples = meant(1500, 31);
+    let snapshot = snapshot(&samples);
+    for scope in scopes() {
+        let events = counted(&snapshot, &scope).events().to_vec();
+        for event in &events {
+            let (cancel, progress) = (Cancel::default(), Progress::default());
+            let paths = from_samples(&snapshot, &scope, Some(event), &cancel, &progress).unwrap();
+            let paths = Arc::new(paths);
+            for by in [SampleBy::Function, SampleBy::Module, SampleBy::Thread, SampleBy::Event] {
+                let mut expected: BTreeMap<String, [u64; 4]> = BTreeMap::new();
+                for sample in in_scope(&samples, &scope) {
+                    let (of_event, weight) = measured(sample);
+                    if by != SampleBy::Event && of_event != (&*event.name, &*event.unit) {
+                        continue;
+                    }
+                    let module = |name: u32| if name == 5 { "c" } else { "" };
+                    let key = |&name: &u32| match by {
+                        SampleBy::Function => format!("{} {}", text(name), module(name)),
+                        _ => module(name).to_owned(),
+                    };
+                    let (keys, innermost): (BTreeSet<String>, String) = match by {
+                        SampleBy::Thread => ([sample.track.to_string()].into(), sample.track.to_string()),
+                        SampleBy::Event => ([format!("{of_event:?}")].into(), format!("{of_event:?}")),
+                        _ if sample.path.is_empty() => (["[no frames]".to_owned()].into(), "[no frames]".to_owned()),
+                        _ => (sample.path.iter().map(key).collect(), sample.path.last().map(key).unwrap()),
+                    };
+                    for key in keys {
+                        let is_own = u64::from(key == innermost);
+                        let sums = expected.entry(key).or_default();
+                        [is_own, is_own * weight, 1, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
+                    }
+                }
+                let table = SampleTable::new(&snapshot, Arc::clone(&paths), by, &cancel).unwrap();
+                let functions = &table.picture.functions;
+                let found = table.rows.iter().map(|row| {
+                    let text = match row.key {
+                        SampleKey::Function(FunctionIdx::ROOT) | SampleKey::Module(FunctionIdx::ROOT) => {
+                            "[no frames]".to_owned()
+                        }
+                        SampleKey::Function(idx) => {
+                            format!("{} {}", functions.text(&snapshot, idx), functions.module(idx))
+                        }
+                        SampleKey::Module(idx) => functions.module(idx).to_owned(),
+                        SampleKey::Thread(track) => track.0.to_string(),
+                        SampleKey::Event(event) => {
+                            let event = &table.paths.events[event];
+                            format!("{:?}", (&*event.name, &*event.unit))
+                        }
+                    };
+                    let (own, total) = (row.sums.own, row.sums.total);
+                    (text, [own.samples, own.weight, total.samples, total.weight])
+                });
+                assert_eq!(found.collect::<BTreeMap<_, _>>(), expected, "{event:?} {by:?}");
+            }
+        }
+    }
 }

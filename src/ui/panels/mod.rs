@@ -19,6 +19,8 @@ pub(crate) mod keys;
 pub(crate) mod losses;
 mod number;
 pub(crate) mod preferences;
+mod sample_rows;
+pub(crate) mod samples;
 pub(crate) mod scope_bar;
 pub(crate) mod search;
 pub(crate) mod sources;

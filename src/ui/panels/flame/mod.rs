@@ -5,6 +5,7 @@
 mod amounts;
 mod menu;
 mod picture;
+mod sandwich;
 mod state;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(crate) use amounts::Amounts;
 use amounts::share_text;
 use menu::BarLook;
 use picture::{FlameCanvas, LaidOut};
+pub(crate) use sandwich::{Sandwich, SandwichResponse};
 use state::{FlameHistory, Part, keys_of, node_of, tree_of};
 
 /// The widest name on the way back, in points.
@@ -76,6 +78,17 @@ impl FlamePanel {
     /// Takes note that the paths will not be counted.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
+    }
+
+    /// Shows a function of samples between its callers and callees.
+    pub(crate) fn show_sandwich(&mut self, function: FunctionKey) {
+        self.samples = true;
+        // Addresses by module would be other functions.
+        let mut state = self.history.current.clone();
+        state.view.edits.clear();
+        state.view.shape = FlameShape::Sandwich(function);
+        state.roots = [Vec::new(), Vec::new()];
+        self.history.go(state);
     }
 
     fn search(&mut self, snapshot: &Snapshot) {

@@ -1,0 +1,118 @@
+//! Samples added up by function, module, thread or event: how many, and how much of their event's unit, with a
+//! function's own part and the part of all stacks that have it. Recursion counts once.
+//!
+//! The slow answer: for each sample, the distinct keys of its frames.
+
+use std::sync::Arc;
+
+use super::flame::{FlamePicture, FlameView, FunctionIdx, OwnAndTotal};
+use super::samples::SampleEvent;
+use super::snapshot::Snapshot;
+use super::stacks::CallPaths;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::TrackIdx;
+
+/// A property that samples are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum SampleBy {
+    #[default]
+    Function,
+    Module,
+    Thread,
+    Event,
+}
+
+/// The property that the samples of a row have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SampleKey {
+    /// [`FunctionIdx::ROOT`] for samples without a stack.
+    Function(FunctionIdx),
+    /// A function of the module.
+    Module(FunctionIdx),
+    Thread(TrackIdx),
+    /// An event by its row.
+    Event(usize),
+}
+
+/// A row of a [`SampleTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SampleRow {
+    pub(crate) key: SampleKey,
+    pub(crate) sums: OwnAndTotal,
+}
+
+/// Samples of one event by what they have in common; of all events by event.
+#[derive(Debug)]
+pub struct SampleTable {
+    pub(crate) paths: Arc<CallPaths>,
+    pub(crate) picture: FlamePicture,
+    /// In no order.
+    pub(crate) rows: Vec<SampleRow>,
+}
+
+impl SampleTable {
+    /// Adds up the samples of call paths.
+    ///
+    /// # Errors
+    /// If it was asked to stop.
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        paths: Arc<CallPaths>,
+        by: SampleBy,
+        cancel: &Cancel,
+    ) -> Result<Self, Cancelled> {
+        let picture = FlamePicture::new(snapshot, &paths.tree, &FlameView::default(), cancel)?;
+        let whole = |sum| OwnAndTotal { own: sum, total: sum };
+        let rows = match by {
+            SampleBy::Function => functions(&picture),
+            SampleBy::Module => modules(&picture),
+            SampleBy::Thread => {
+                let row = |&(track, sum): &_| SampleRow { key: SampleKey::Thread(track), sums: whole(sum) };
+                paths.tracks.iter().map(row).collect()
+            }
+            SampleBy::Event => {
+                let row = |(event, &sum)| SampleRow { key: SampleKey::Event(event), sums: whole(sum) };
+                paths.event_sums.iter().enumerate().map(row).collect()
+            }
+        };
+        Ok(Self { paths, picture, rows })
+    }
+
+    /// The event of a row: that of the table, or its own.
+    #[must_use]
+    pub(crate) fn event(&self, row: &SampleRow) -> Option<&SampleEvent> {
+        let event = if let SampleKey::Event(event) = row.key { Some(event) } else { self.paths.event };
+        self.paths.events.get(event?)
+    }
+}
+
+fn functions(picture: &FlamePicture) -> Vec<SampleRow> {
+    let tree = &picture.tree;
+    let sums = tree.sums_by(picture.functions.len(), FunctionIdx::index);
+    let without_stack = tree.nodes()[0].own;
+    let root = OwnAndTotal { own: without_stack, total: without_stack };
+    let root = SampleRow { key: SampleKey::Function(FunctionIdx::ROOT), sums: root };
+    let functions = picture.functions.all();
+    let rows = functions.map(|idx| SampleRow { key: SampleKey::Function(idx), sums: sums[idx.index()] });
+    rows.chain([root]).filter(|row| !row.sums.total.is_empty()).collect()
+}
+
+fn modules(picture: &FlamePicture) -> Vec<SampleRow> {
+    let functions = &picture.functions;
+    // The root is no function of a module, and frames without a module are in none.
+    let key = |function: FunctionIdx| match function {
+        FunctionIdx::ROOT => 0,
+        function => functions.module_row(function).map_or(1, |row| row + 2),
+    };
+    let mut first = vec![FunctionIdx::ROOT; functions.module_count() + 2];
+    for function in functions.all() {
+        first[key(function)] = function;
+    }
+    let sums = picture.tree.sums_by(first.len(), key);
+    let without_stack = picture.tree.nodes()[0].own;
+    let root = OwnAndTotal { own: without_stack, total: without_stack };
+    let rows = first.into_iter().zip(sums).skip(1);
+    let rows = rows.map(|(function, sums)| SampleRow { key: SampleKey::Module(function), sums });
+    let root = SampleRow { key: SampleKey::Module(FunctionIdx::ROOT), sums: root };
+    rows.chain([root]).filter(|row| !row.sums.total.is_empty()).collect()
+}

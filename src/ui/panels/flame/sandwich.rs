@@ -1,0 +1,73 @@
+//! A function between its callers and the functions that it calls, as other panels show it. A click on a bar chooses the
+//! function of that bar.
+
+use std::sync::Arc;
+
+use egui::{RichText, Ui};
+
+use super::amounts::Amounts;
+use super::picture::{FlameCanvas, LaidOut};
+use super::state::tree_of;
+use crate::query::flame::{FlameNodeIdx, FunctionKey, Measure};
+use crate::scene::flame::{BarContent, BarOrder};
+use crate::ui::panels::dock_panel::PanelView;
+use crate::ui::questions::FlameAnswer;
+
+/// The picture of a function's callers and callees.
+#[derive(Debug, Default)]
+pub(crate) struct Sandwich {
+    answer: Option<Arc<FlameAnswer>>,
+    laid_out: LaidOut,
+    /// Whether the function is to be scrolled into view.
+    reveals: bool,
+}
+
+/// The response of the picture to one frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SandwichResponse {
+    Nothing,
+    Chosen(FunctionKey),
+}
+
+impl Sandwich {
+    pub(crate) fn set_answer(&mut self, answer: Arc<FlameAnswer>) {
+        (self.answer, self.reveals) = (Some(answer), true);
+    }
+
+    pub(crate) fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> SandwichResponse {
+        let Some(answer) = self.answer.clone() else {
+            ui.spinner();
+            return SandwichResponse::Nothing;
+        };
+        let (snapshot, theme, picture) = (view.snapshot(), view.context.theme, &answer.picture);
+        let (measure, amounts) = (Measure::Weight, Amounts::new(&answer.paths));
+        if picture.tree.nodes()[0].total.weight == 0 {
+            ui.label(RichText::new("The function has no weight here.").color(theme.weak_text));
+            return SandwichResponse::Nothing;
+        }
+        let canvas = FlameCanvas {
+            snapshot,
+            picture,
+            roots: [FlameNodeIdx::ROOT; 2],
+            measure,
+            order: BarOrder::HeaviestFirst,
+            color: super::picture::BarColor::Name,
+            found: None,
+            amounts: &amounts,
+            theme,
+            palette: view.timeline.palette(),
+        };
+        let shown = self.laid_out.show(ui, &canvas, std::mem::take(&mut self.reveals));
+        let Some((part, content)) = shown.pointed else { return SandwichResponse::Nothing };
+        let function = match (content, tree_of(picture, part)) {
+            (BarContent::Node(node), Some(tree)) if node != FlameNodeIdx::ROOT => Some(tree.node(node).function),
+            _ => None,
+        };
+        let is_clicked = shown.response.clicked();
+        shown.response.on_hover_text_at_pointer(amounts.describe(snapshot, picture, measure, (part, content)));
+        match function.filter(|_| is_clicked) {
+            Some(function) => SandwichResponse::Chosen(picture.functions.key(snapshot, function)),
+            None => SandwichResponse::Nothing,
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The samples of the scope by function, module, thread or event: self and total, each stack once. A click on a function
+//! shows it between its callers and callees, and finds it on the tracks.
+
+use std::sync::Arc;
+
+use egui::{ComboBox, RichText, ScrollArea, Ui};
+
+use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::flame::{Sandwich, SandwichResponse};
+use super::sample_rows::{FIRST_SORTED, SampleRows, columns};
+use super::table::TableView;
+use crate::base::csv::Cells;
+use crate::export::values::TableSource;
+use crate::query::Snapshot;
+use crate::query::filter::quoted;
+use crate::query::flame::{FlameShape, FlameView, FunctionKey};
+use crate::query::sample_table::{SampleBy, SampleKey, SampleTable};
+use crate::query::samples::SampleEvent;
+use crate::scene::labels::shown;
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{
+    FlameAnswer, KnownPaths, PathsOf, PathsQuestion, Question, QuestionKind, SampleQuestion, SelectedScope,
+};
+use crate::ui::widgets::field;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The name of the table among the layouts that are kept.
+const TABLE: &str = "samples";
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 19.0;
+
+/// Below this width the line above the table says and offers less, and the chosen function has no place beside it.
+const NARROW_POINTS: f32 = 760.0;
+
+/// The part of the width that the table has beside the chosen function.
+const TABLE_PART: f32 = 0.58;
+
+/// Properties that samples are added up by, with their titles.
+const BY: [(SampleBy, &str); 4] = [
+    (SampleBy::Function, "By function"),
+    (SampleBy::Module, "By module"),
+    (SampleBy::Thread, "By thread"),
+    (SampleBy::Event, "By event"),
+];
+
+/// The table of samples, and the callers and callees of the chosen function.
+#[derive(Debug)]
+pub(crate) struct SamplesPanel {
+    by: SampleBy,
+    /// The event that the user has chosen; `None`: the default one.
+    event: Option<SampleEvent>,
+    asked: Option<SampleQuestion>,
+    /// The scope and the events of the paths of the answer.
+    counted: Option<(SelectedScope, Option<SampleEvent>)>,
+    answer: Option<Arc<SampleTable>>,
+    rows: SampleRows,
+    table: TableView,
+    words: String,
+    is_stopped: bool,
+    error: Option<String>,
+    /// The chosen function, and whether its callers and callees were asked for.
+    chosen: Option<(FunctionKey, bool)>,
+    sandwich: Sandwich,
+}
+
+impl Default for SamplesPanel {
+    fn default() -> Self {
+        Self {
+            by: SampleBy::default(),
+            event: None,
+            asked: None,
+            counted: None,
+            answer: None,
+            rows: SampleRows::default(),
+            table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
+            words: String::new(),
+            is_stopped: false,
+            error: None,
+            chosen: None,
+            sandwich: Sandwich::default(),
+        }
+    }
+}
+
+impl SamplesPanel {
+    pub(crate) fn set_answer(&mut self, answer: &Arc<SampleTable>, snapshot: &Snapshot) {
+        self.counted = self.asked.as_ref().map(|asked| (asked.scope.clone(), asked.event.clone()));
+        self.rows.set_table(answer, snapshot);
+        self.answer = Some(Arc::clone(answer));
+        if let Some((_, is_asked)) = &mut self.chosen {
+            *is_asked = false;
+        }
+    }
+
+    /// Takes the callers and callees of the chosen function.
+    pub(crate) fn set_sandwich(&mut self, answer: Arc<FlameAnswer>) {
+        self.sandwich.set_answer(answer);
+    }
+
+    /// Takes note that the samples will not be counted.
+    pub(crate) fn stopped(&mut self) {
+        self.is_stopped = true;
+    }
+
+    fn choose(&mut self, function: FunctionKey, commands: &mut Vec<Command>) {
+        commands.push(Command::Panel(PanelCommand::SearchFor(quoted(&function.name))));
+        // The search comes to the front; the table is what the user reads.
+        commands.push(Command::Panel(PanelCommand::Show(Panel::Samples)));
+        self.rows.chosen = Some(function.clone());
+        self.chosen = Some((function, false));
+    }
+
+    fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
+        let is_asked = |asked: &SampleQuestion| (&asked.scope, &asked.event, asked.by) == (scope, &self.event, self.by);
+        if self.asked.as_ref().is_some_and(is_asked) {
+            return None;
+        }
+        let is_counted = self.counted.as_ref().is_some_and(|(known, event)| (known, event) == (scope, &self.event));
+        let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| KnownPaths(Arc::clone(&answer.paths)));
+        let question = SampleQuestion { scope: scope.clone(), event: self.event.clone(), by: self.by, known };
+        (self.asked, self.is_stopped, self.error) = (Some(question.clone()), false, None);
+        Some(Command::Panel(PanelCommand::Ask(Question::Samples(Box::new(question)))))
+    }
+
+    /// Asks for the callers and callees of the chosen function, once the samples are counted.
+    fn ask_sandwich(&mut self) -> Option<Command> {
+        let ((function, is_asked), answer, asked) =
+            (self.chosen.as_mut()?, self.answer.as_ref()?, self.asked.as_ref()?);
+        if std::mem::replace(is_asked, true) {
+            return None;
+        }
+        let view = FlameView { shape: FlameShape::Sandwich(function.clone()), ..FlameView::default() };
+        let known = Some(KnownPaths(Arc::clone(&answer.paths)));
+        let of = PathsOf::Samples(self.event.clone());
+        let question = PathsQuestion { scope: asked.scope.clone(), of, view, known };
+        Some(Command::Panel(PanelCommand::Ask(Question::Sandwich(Box::new(question)))))
+    }
+
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
+        let (theme, scope) = (view.context.theme, view.scope());
+        let progress = (view.progress)(QuestionKind::Samples);
+        ui.label(RichText::new("Samples").strong());
+        if ui.available_width() >= NARROW_POINTS {
+            ui.label(RichText::new(scope.title()).color(theme.weak_text));
+        }
+        for (by, title) in BY {
+            ui.selectable_value(&mut self.by, by, title).on_hover_text("What samples are added up by");
+        }
+        if self.by != SampleBy::Event {
+            self.show_events(ui);
+        }
+        let width = if ui.available_width() < 330.0 { 90.0 } else { 140.0 };
+        if field::add_table_filter(ui, &mut self.words, "Filter names", width, theme.canvas) {
+            self.rows.set_words(&self.words);
+        }
+        if let Some(progress) = progress {
+            show_counting(ui, progress, theme);
+            if ui.button("Stop").clicked() {
+                commands.push(Command::Panel(PanelCommand::StopSamples));
+            }
+        } else if self.is_stopped {
+            ui.label(RichText::new("stopped: this is not counted").color(theme.warning));
+            if ui.button("Count").clicked() {
+                self.asked = None;
+            }
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if ui.button("Close").clicked() {
+                commands.push(Command::Panel(PanelCommand::Toggle(Panel::Samples)));
+            }
+            if let Some(error) = &self.error {
+                ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+            } else if progress.is_none() && self.answer.is_some() && !self.is_stopped {
+                show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+            }
+        });
+    }
+
+    /// The choice of an event, where the samples have several.
+    fn show_events(&mut self, ui: &mut Ui) {
+        let Some(paths) = self.answer.as_ref().map(|answer| &answer.paths) else { return };
+        if paths.events.len() < 2 {
+            return;
+        }
+        let title = |event: &SampleEvent| on_screen(&shown(&event.title())).into_owned();
+        let current = paths.event.and_then(|event| paths.events.get(event));
+        let chosen = ComboBox::from_id_salt("event of samples").selected_text(current.map(title).unwrap_or_default());
+        chosen.show_ui(ui, |ui| {
+            for event in &paths.events {
+                if ui.selectable_label(Some(event) == current, title(event)).clicked() {
+                    self.event = Some(event.clone());
+                }
+            }
+        });
+    }
+
+    /// Why there is no row, once the answer is there.
+    fn absence(&self) -> Option<&'static str> {
+        let answer = self.answer.as_ref()?;
+        if answer.rows.is_empty() {
+            return Some("No samples here: take more time or other tracks into the scope.");
+        }
+        self.rows.is_empty().then_some("No name has these words.")
+    }
+
+    fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
+        let look = view.context.table(TABLE, self.absence());
+        let response = self.table.show(ui, columns(self.by), &mut self.rows, &look);
+        commands.extend(response.commands);
+        let Some(clicked) = response.clicked else { return };
+        match self.rows.key(clicked) {
+            SampleKey::Function(_) => {
+                let function = self.rows.function(clicked);
+                self.choose(function, commands);
+            }
+            SampleKey::Thread(track) => commands.push(Command::Timeline(TimelineCommand::ShowTrack(track))),
+            SampleKey::Event(event) => {
+                let paths = self.answer.as_ref().map(|answer| &answer.paths);
+                self.event = paths.and_then(|paths| paths.events.get(event)).cloned();
+                self.by = SampleBy::Function;
+            }
+            SampleKey::Module(_) => {
+                // Its functions: the field has the module, which the table by function looks for as well.
+                self.words = self.rows.name(clicked);
+                self.rows.set_words(&self.words);
+                self.by = SampleBy::Function;
+            }
+        }
+    }
+
+    fn show_sandwich(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
+        let Some((function, _)) = self.chosen.clone() else { return };
+        ui.horizontal(|ui| {
+            if ui.small_button("Flame graph").on_hover_text("The same in the flame graph").clicked() {
+                let samples = Command::Panel(PanelCommand::Callers(function.clone()));
+                commands.push(samples);
+            }
+            let name = on_screen(&shown(&function.name)).into_owned();
+            ui.add(egui::Label::new(RichText::new(name).strong()).truncate());
+        });
+        ScrollArea::vertical().id_salt("sandwich").auto_shrink(false).show(ui, |ui| {
+            match self.sandwich.show(ui, view) {
+                SandwichResponse::Chosen(function) => self.choose(function, commands),
+                SandwichResponse::Nothing => {}
+            }
+        });
+    }
+}
+
+impl DockPanel for SamplesPanel {
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let mut commands = Vec::new();
+        ui.horizontal(|ui| self.show_head(ui, view, &mut commands));
+        commands.extend(self.ask(view.scope()));
+        commands.extend(self.ask_sandwich());
+        let place = ui.available_rect_before_wrap();
+        let has_chosen = self.chosen.is_some() && self.by == SampleBy::Function && place.width() > NARROW_POINTS;
+        let table = if has_chosen { place.with_max_x(place.left() + place.width() * TABLE_PART) } else { place };
+        ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, view, &mut commands));
+        if has_chosen {
+            let beside = place.with_min_x(table.right() + 14.0);
+            ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| self.show_sandwich(ui, view, &mut commands));
+        }
+        commands
+    }
+
+    fn tools(&self) -> PanelTools {
+        PanelTools { copies: true, exports: true, has_command: self.by == SampleBy::Function }
+    }
+
+    fn copied(&self, cells: Cells) -> Option<String> {
+        Some(self.table.copied(columns(self.by), &self.rows, cells))
+    }
+
+    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        Some(Box::new(self.rows.to_export()?))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        let mut options = vec!["--samples".to_owned()];
+        if !self.words.is_empty() {
+            options.extend(["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))]);
+        }
+        Some(PanelCommandLine { options, ..PanelCommandLine::new("stats") })
+    }
+
+    fn forget(&mut self) -> Option<Question> {
+        (self.asked, self.counted, self.answer, self.error) = (None, None, None, None);
+        self.rows.clear();
+        self.sandwich = Sandwich::default();
+        if let Some((_, is_asked)) = &mut self.chosen {
+            *is_asked = false;
+        }
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Samples && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The samples of the scope as a table, and the function that is chosen there.
+
+use egui::{Key, Modifiers, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::copied::copied;
+use crate::frame::run_by_shell;
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// Six milliseconds of a clock on two threads: `main` calls `spin`, which calls itself, and `wait`. Seven faults.
+fn with_samples() -> Session {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let sample = |tid: u32, ts: u32, event: &str, unit: &str, period: u32, frame: &str| {
+        format!(
+            r#"{{"ph":"P","name":"s","pid":1,"tid":{tid},"ts":{ts},"sf":"{frame}","args":{{"event":"{event}","unit":"{unit}","period":{period}}}}}"#
+        )
+    };
+    let rows = [
+        sample(1, 1, "clock", "ns", 3_000_000, "spin2"),
+        sample(1, 2, "clock", "ns", 1_000_000, "spin"),
+        sample(2, 3, "clock", "ns", 2_000_000, "wait"),
+        sample(2, 4, "faults", "count", 7, "wait"),
+    ];
+    let frames = r#"{"main":{"name":"main","category":"app"},"spin":{"name":"spin","category":"app","parent":"main"},
+        "spin2":{"name":"spin","category":"app","parent":"spin"},"wait":{"name":"wait","category":"libc","parent":"main"}}"#;
+    let trace = format!(r#"{{"stackFrames":{frames},"traceEvents":[{}]}}"#, rows.join(","));
+    std::fs::write(&session.capture, trace).expect("written");
+    let capture = session.capture.clone();
+    session.harness.state_mut().open_files(&[capture]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.press(Modifiers::COMMAND, Key::E);
+    rows_are(
+        &mut session,
+        &["spin, self 4.000 ms, total 4.000 ms, 2 samples", "wait, self 2.000 ms", "main, self 0 ns"],
+    );
+    session
+}
+
+#[track_caller]
+fn rows_are(session: &mut Session, expected: &[&str]) {
+    let rows = |session: &Session| -> Vec<String> {
+        let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+        rows.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
+    };
+    session.until(&format!("{expected:?}"), |session| {
+        let rows = rows(session);
+        rows.len() == expected.len() && rows.iter().zip(expected).all(|(row, text)| row.starts_with(text))
+    });
+    session.harness.run_steps(2);
+}
+
+#[test]
+fn samples_add_up_by_function_module_thread_and_event() {
+    let mut session = with_samples();
+    assert!(session.says("Label: exact") && session.says("3 rows, Self 6.000 ms, Self share 100.0 %, Self samples 3"));
+    session.click("Total");
+    rows_are(&mut session, &["main, self 0 ns, total 6.000 ms", "spin", "wait"]);
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert!(table.contains("main\tapp\t0\t0.000000\t6000000\t1.000000\t0\t3\n"), "{table}");
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.contains("clock,ns,main,0,6000000,0,3"), "{printed}");
+    session.click("By module");
+    // The application has its own frames and those that it calls.
+    rows_are(&mut session, &["app, self 4.000 ms, total 6.000 ms, 3 samples", "libc, self 2.000 ms, total 2.000 ms"]);
+    session.click("By thread");
+    session.until("two threads", |session| session.says("2 rows, Self 6.000 ms"));
+    session.click("By event");
+    session.until("two events", |session| session.says("clock, self 6.000 ms") && session.says("faults, self 7"));
+}
+
+#[test]
+fn a_function_that_is_chosen_is_found_on_the_tracks_and_shown_with_its_callers_and_callees() {
+    let mut session = with_samples();
+    session.harness.get_by_label("spin, self 4.000 ms, total 4.000 ms, 2 samples").click();
+    session.harness.step();
+    // `main` above it, itself, and the call of itself.
+    session.until("the sandwich", |session| session.says("Image: Flame graph of 3 bars"));
+    session.until("the hits", |session| session.says("hits"));
+    session.click("Flame graph");
+    session.until("the panel", |session| session.says("Tab: Flame graph panel"));
+    session.until("the same picture", |session| session.says("Image: Flame graph of 3 bars"));
+    session.click("Top-down");
+    session.until("all", |session| session.says("Image: Flame graph of 4 bars"));
+}
