@@ -22,6 +22,7 @@ use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, Totals, add_up};
+use crate::symbols::cache::NameCache;
 use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
@@ -158,7 +159,8 @@ fn find_names(
     progress: &Progress,
 ) -> Result<NamedTrace, Cancelled> {
     let paths = || query.sources.files().iter().map(SourceFile::path);
-    let locator = Locator::for_traces(paths(), &query.folders);
+    let cache = query.cache.as_deref().map(NameCache::in_folder);
+    let locator = Locator::for_traces(paths(), &query.folders).with_cache(cache);
     let frames = TraceFrames::of(snapshot);
     let found = look_up(snapshot, &frames, &locator, query.bytes_max, cancel, progress)?;
     let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);

@@ -37,7 +37,7 @@ mod written_tests;
 use std::path::PathBuf;
 
 use crate::export::ExportError;
-use crate::ingest::LoadOptions;
+use crate::ingest::{CachePolicy, LoadOptions};
 use crate::model::Sources;
 use crate::render::GpuError;
 use crate::scene::color::Shade;
@@ -82,9 +82,14 @@ pub struct SymbolOptions {
 
 impl SymbolOptions {
     /// The look-up of names for a trace.
-    pub(crate) fn query(&self, sources: &Sources, memory_bytes: u64) -> NameQuery {
+    pub(crate) fn query(&self, sources: &Sources, load: &LoadOptions) -> NameQuery {
         let (sources, folders) = (sources.clone(), self.folders.clone());
-        NameQuery { is_wanted: !self.is_off, sources, folders, bytes_max: memory_bytes / 2 }
+        let cache = match &load.cache {
+            CachePolicy::Folder(folder) => Some(folder.clone()),
+            CachePolicy::None => None,
+        };
+        let bytes_max = load.memory.limit_bytes() / 2;
+        NameQuery { is_wanted: !self.is_off, sources, folders, cache, bytes_max }
     }
 }
 

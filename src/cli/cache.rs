@@ -6,6 +6,7 @@ use super::error::CliError;
 use super::stdout::to_stdout;
 use crate::base::escape::escaped;
 use crate::store::cache::Cache;
+use crate::symbols::cache::NameCache;
 
 /// Prints the size and path of each store in the cache, the most recently used first.
 pub(super) fn list(folder: &Path) -> Result<(), CliError> {
@@ -20,10 +21,14 @@ pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     })
 }
 
-/// Deletes every store in the cache.
+/// Deletes every store in the cache, and the names of functions that are kept beside them.
 pub(super) fn clear(folder: &Path) -> Result<(), CliError> {
-    let freed_bytes =
-        if folder.exists() { open(folder)?.clear().map_err(|source| failed(folder, source))? } else { 0 };
+    let freed_bytes = if folder.exists() {
+        let of_traces = open(folder)?.clear().map_err(|source| failed(folder, source))?;
+        of_traces + NameCache::in_folder(folder).clear()
+    } else {
+        0
+    };
     to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", shown(folder))?))
 }
 

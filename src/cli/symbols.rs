@@ -16,6 +16,7 @@ use crate::export::table::RowFormat;
 use crate::export::values::{TableValueWriter, ValueFormat};
 use crate::model::{SourceFile, Sources};
 use crate::query::Snapshot;
+use crate::symbols::cache::NameCache;
 use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{TraceFrames, TraceNames, look_up, overlay};
 use crate::symbols::report::report;
@@ -78,6 +79,7 @@ fn names(snapshot: &Snapshot, frames: &TraceFrames, sources: &Sources, how: &Loa
     let progress = Progress::default();
     let _line = ProgressLine::start(&progress, how.progress);
     let locator = Locator::for_traces(sources.files().iter().map(SourceFile::path), &how.symbols);
+    let locator = locator.with_cache(how.cache.as_deref().map(NameCache::in_folder));
     let memory = how.memory_bytes.map_or_else(Memory::default, Memory::new);
     let bytes_max = memory.limit_bytes() / 2;
     look_up(snapshot, frames, &locator, bytes_max, &Cancel::default(), &progress).unwrap_or_default() // nobody stops it

@@ -2,10 +2,11 @@
 
 use super::args::{Load, Render};
 use super::error::CliError;
-use super::load::{load, starting_over};
+use super::load::starting_over;
 use super::messages::say;
 use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
+use super::symbols::load_with_names;
 use super::units::SizeArg;
 use crate::app::demo::demo_capture;
 use crate::app::desktop;
@@ -16,7 +17,6 @@ use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
-use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 
@@ -60,7 +60,7 @@ pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
 
 fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let Render { sources, output, size, scale, shade, colors, scope } = render;
-    let snapshot = Snapshot::new(load(sources, how)?.store);
+    let snapshot = load_with_names(sources, how)?;
     let scope = scope.on(&snapshot)?;
     let title = sources.title();
     let size_px = [size.width_px, size.height_px];

@@ -84,7 +84,8 @@ impl DebugInfo {
                 cancel.check()?;
             }
             texts.rows.clear();
-            if let Some(context) = context.as_ref().filter(|_| !fuel.is_burnt()) {
+            // The package adds 1 to an address.
+            if let Some(context) = context.as_ref().filter(|_| !fuel.is_burnt() && address != u64::MAX) {
                 texts.read(context, address);
             }
             texts.complete(functions.find(address));

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::cache::NameCache;
 use super::file::{InputFile, OpenError, Roots};
 use crate::model::{BuildId, Module, ModuleKind};
 
@@ -29,6 +30,8 @@ pub(crate) struct Locator {
     has_system: bool,
     /// When the newest of the traces was written.
     recorded: Option<SystemTime>,
+    /// Names that were found before.
+    cache: Option<NameCache>,
 }
 
 /// A path at which the file of a module may be.
@@ -79,6 +82,16 @@ impl Locator {
             }
         }
         locator
+    }
+
+    /// The same, which takes names from a cache first, and keeps what it finds there.
+    #[must_use]
+    pub(crate) fn with_cache(self, cache: Option<NameCache>) -> Self {
+        Self { cache, ..self }
+    }
+
+    pub(super) fn cache(&self) -> Option<&NameCache> {
+        self.cache.as_ref()
     }
 
     /// Opens a file below the roots.

@@ -7,9 +7,10 @@
 //!
 //! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their debug information under
 //! the bound of `fuel`. `functions` is the symbol table, `kallsyms` that of the kernel, `perf_map` that of code made at run
-//! time. `demangle` reads names of C++ and Rust. `resolve` has the names of the addresses of one module, `lookup` of all
+//! time. `demangle` reads names of C++ and Rust. `cache` keeps names by build-id. `resolve` has the names of the addresses of one module, `lookup` of all
 //! modules of a trace, and `report` says what is missing.
 
+pub(crate) mod cache;
 mod demangle;
 mod dwarf;
 mod elf;
@@ -23,6 +24,7 @@ pub(crate) mod names;
 mod perf_map;
 pub(crate) mod report;
 pub(crate) mod resolve;
+pub(crate) mod state;
 
 #[cfg(test)]
 mod tests;

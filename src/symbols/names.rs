@@ -49,8 +49,10 @@ impl AddressNames {
     }
 
     fn functions_of(&self, row: usize) -> impl Iterator<Item = FunctionName<'_>> {
-        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let functions = self.functions.get(start as usize..self.ends[row] as usize).unwrap_or_default();
+        // Kept names may have been damaged in a way that their sum does not show.
+        let end = |row: usize| self.ends.get(row).copied().unwrap_or(0) as usize;
+        let start = row.checked_sub(1).map_or(0, end);
+        let functions = self.functions.get(start..end(row)).unwrap_or_default();
         let text = |row: u32| self.texts.get(row as usize).map_or("", |text| text);
         functions.iter().map(move |function| FunctionName {
             name: text(function.name),
@@ -74,6 +76,28 @@ impl AddressNames {
     pub(crate) fn named(&self) -> usize {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).filter(|(start, end)| start < end).count()
+    }
+
+    /// The addresses that were not looked up, of some in order.
+    pub(super) fn missing(&self, addresses: &[u64]) -> Vec<u64> {
+        addresses.iter().copied().filter(|address| self.addresses.binary_search(address).is_err()).collect()
+    }
+
+    /// These names and others, of addresses that are not among these.
+    pub(super) fn merged(&self, others: &Self) -> Self {
+        let mut builder = AddressNamesBuilder::default();
+        let (mut own, mut other) = (0, 0);
+        loop {
+            let next = match (self.addresses.get(own), others.addresses.get(other)) {
+                (None, None) => return builder.finish(),
+                (Some(mine), Some(theirs)) if mine < theirs => (self, &mut own, *mine),
+                (Some(mine), None) => (self, &mut own, *mine),
+                (_, Some(theirs)) => (others, &mut other, *theirs),
+            };
+            let (names, row, address) = next;
+            builder.push(address, names.functions_of(*row));
+            *row += 1;
+        }
     }
 
     /// Both, where all addresses of `later` come after those here.

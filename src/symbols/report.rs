@@ -6,7 +6,7 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 
 use super::lookup::{TraceFrames, TraceNames};
-use super::resolve::NameState;
+use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::base::shell;
@@ -51,7 +51,7 @@ pub(crate) fn report(
     let counts = frames.counts(found);
     let row = |(place, module): (usize, &Module)| {
         let names = found.modules.get(place);
-        let state = names.map_or(NameState::NoFile, |names| names.state.clone());
+        let state = names.map_or(NameState::NoFile, |names| names.state);
         let (frames, named) = counts[place];
         ModuleReport {
             module: place,
@@ -60,7 +60,7 @@ pub(crate) fn report(
             named,
             is_verified: names.filter(|_| named > 0).map(|names| names.is_verified),
             file: names.and_then(|names| Some(names.path.as_ref()?.display().to_string())),
-            command: command(module, &state, trace),
+            command: command(module, state, trace),
             state,
         }
     };
@@ -94,7 +94,7 @@ fn samples_by_module(
 }
 
 /// The command that brings names that are missing, where one is known.
-fn command(module: &Module, state: &NameState, trace: &Path) -> Option<String> {
+fn command(module: &Module, state: NameState, trace: &Path) -> Option<String> {
     let fetched = || Some(format!("debuginfod-find debuginfo {}", module.build_id.as_ref()?));
     match state {
         NameState::Complete | NameState::Ambiguous | NameState::Nameless => None,
@@ -123,11 +123,11 @@ mod tests {
     fn commands_name_the_build_or_the_folder_and_cannot_be_more_than_one() {
         let trace = Path::new("/t/perf.data");
         let module = Module { path: "/a b;reboot/c'd/work".into(), ..Module::default() };
-        let outside = command(&module, &NameState::OutsideRoots, trace);
+        let outside = command(&module, NameState::OutsideRoots, trace);
         assert_eq!(outside.unwrap(), r"longspan symbols /t/perf.data --symbols '/a b;reboot/c'\''d'");
-        assert_eq!(command(&module, &NameState::NoFile, trace), None);
+        assert_eq!(command(&module, NameState::NoFile, trace), None);
         let known = Module { build_id: BuildId::new(&[0xab, 0xcd]), ..module };
-        assert_eq!(command(&known, &NameState::OtherBuild, trace).unwrap(), "debuginfod-find debuginfo abcd");
-        assert_eq!(command(&known, &NameState::Complete, trace), None);
+        assert_eq!(command(&known, NameState::OtherBuild, trace).unwrap(), "debuginfod-find debuginfo abcd");
+        assert_eq!(command(&known, NameState::Complete, trace), None);
     }
 }

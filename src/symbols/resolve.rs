@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::cache::KeptNames;
 use super::demangle::demangle;
 use super::dwarf::{DebugInfo, names_of_functions};
 use super::elf::{ElfFile, build_id_in};
@@ -14,6 +15,7 @@ use super::kallsyms::KernelFunctions;
 use super::locate::Locator;
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 use super::perf_map::JitFunctions;
+use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Module, ModuleKind};
 
@@ -22,52 +24,6 @@ const ADDRESSES_PER_THREAD: usize = 16 * 1024;
 
 /// The longest list of functions of a process or a kernel.
 const LIST_BYTES_MAX: u64 = 256 << 20;
-
-/// The kind of names that a module has, or why it has none.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum NameState {
-    /// All that there is: of files, functions, inlined functions and lines; of a kernel and of code made at run time,
-    /// functions.
-    Complete,
-    /// Functions: the file has no debug information.
-    FunctionsOnly,
-    /// Functions that other files link to: the file is stripped.
-    Stripped,
-    /// No file is there.
-    #[default]
-    NoFile,
-    /// A file is there, of another build.
-    OtherBuild,
-    /// The recorded path is outside the folders that are searched.
-    OutsideRoots,
-    /// A file is there and cannot be read: it is damaged, beyond the memory limit, or not a regular one.
-    Unreadable,
-    /// Files of one trace have different builds at this path.
-    Ambiguous,
-    /// The kernel does not show its addresses to this user.
-    Hidden,
-    /// It has no names anywhere, such as a heap.
-    Nameless,
-}
-
-impl NameState {
-    /// A few words, for a table.
-    #[must_use]
-    pub(crate) fn label(&self) -> &'static str {
-        match self {
-            Self::Complete => "named",
-            Self::FunctionsOnly => "no debug info",
-            Self::Stripped => "stripped",
-            Self::NoFile => "no file",
-            Self::OtherBuild => "other build",
-            Self::OutsideRoots => "not searched",
-            Self::Unreadable => "unreadable",
-            Self::Ambiguous => "several builds",
-            Self::Hidden => "hidden",
-            Self::Nameless => "no names",
-        }
-    }
-}
 
 /// The names of a module.
 #[derive(Debug, Clone, Default)]
@@ -190,15 +146,21 @@ impl Search {
 
     /// Remembers why a file is not taken: another build says more than a file that is not searched.
     fn fail(&mut self, state: NameState, path: PathBuf) {
-        let weight = |state: &NameState| match state {
+        let weight = |state: NameState| match state {
             NameState::OtherBuild => 3,
             NameState::Unreadable => 2,
             NameState::OutsideRoots => 1,
             _ => 0,
         };
-        if weight(&state) > weight(&self.state) {
+        if weight(state) > weight(self.state) {
             (self.state, self.path) = (state, Some(path));
         }
+    }
+
+    /// Numbers that change when one of the files does.
+    fn stamps(&self) -> Vec<u64> {
+        let metadata = self.files.iter().filter_map(|file| file.elf.file.metadata());
+        metadata.flat_map(|metadata| crate::base::files::stamps(&metadata)).collect()
     }
 
     /// The file with the most names, the first of several.
@@ -220,12 +182,57 @@ fn of_file(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let search = Search::of(module, locator);
-    let Some(best) = search.best() else { return Ok(search.failed()) };
+    let kept = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id));
+    let Some(best) = search.best() else {
+        // Names of the build itself, whatever has become of its files.
+        let known = kept.map(|kept| {
+            let (state, path) = (kept.state, Some(kept.path));
+            ModuleNames { names: kept.names, state, path, is_verified: true }
+        });
+        return Ok(known.unwrap_or_else(|| search.failed()));
+    };
+    let Some(build_id) = module.build_id.as_ref().filter(|_| best.is_verified) else {
+        return names_of_files(&search, best, addresses, bytes_max, cancel);
+    };
+    let stamps = search.stamps();
+    // Names with lines stay when the files that they came from are gone and a stripped one is left.
+    let is_stripped = |kept: &KeptNames| kept.state == NameState::Complete && best.quality < Quality::DebugInfo;
+    let is_richer = kept.as_ref().is_some_and(is_stripped);
+    let known = kept.filter(|kept| is_richer || kept.stamps == stamps);
+    let missing = known.as_ref().map_or_else(|| addresses.to_vec(), |known| known.names.missing(addresses));
+    if let Some(known) = known.as_ref().filter(|_| missing.is_empty()) {
+        let (names, path) = (known.names.clone(), Some(known.path.clone()));
+        return Ok(ModuleNames { names, state: known.state, path, is_verified: true });
+    }
+    let mut found = names_of_files(&search, best, &missing, bytes_max, cancel)?;
+    if let Some(known) = known.filter(|known| is_richer || [known.state, NameState::Unreadable].contains(&found.state))
+    {
+        found.names = known.names.merged(&found.names);
+    } else if missing.len() < addresses.len() {
+        found = names_of_files(&search, best, addresses, bytes_max, cancel)?;
+    }
+    let is_final = matches!(found.state, NameState::Complete | NameState::FunctionsOnly | NameState::Stripped);
+    if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_final && !is_richer), &found.path) {
+        let (path, names) = (path.clone(), found.names.clone());
+        cache.put(build_id, &KeptNames { stamps, path, state: found.state, names });
+    }
+    Ok(found)
+}
+
+/// The names of addresses by the files that were found.
+fn names_of_files(
+    search: &Search,
+    best: &MatchingFile,
+    addresses: &[u64],
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<ModuleNames, Cancelled> {
     let to_address = |offset: u64| {
         let loaded = search.files.iter().find_map(|file| file.elf.address_of_offset(offset));
         loaded.or_else(|| best.elf.address_of_lost_offset(offset))
     };
-    let pairs: Vec<_> = addresses.iter().filter_map(|&offset| Some((offset, to_address(offset)?))).collect();
+    // No function is at the end of memory: an offset without an address has no name, and is known to have none.
+    let pairs: Vec<_> = addresses.iter().map(|&offset| (offset, to_address(offset).unwrap_or(u64::MAX))).collect();
     let functions = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
     let functions = functions.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
     names_of(best, &pairs, &functions, bytes_max, cancel)

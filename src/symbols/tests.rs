@@ -4,10 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::cache::NameCache;
 use super::elf::ElfFile;
 use super::file::InputFile;
 use super::locate::Locator;
-use super::resolve::{ModuleNames, NameState, resolve};
+use super::resolve::{ModuleNames, resolve};
+use super::state::NameState;
 use crate::base::cancel::Cancel;
 use crate::model::{BuildId, Module, ModuleKind};
 
@@ -411,4 +413,49 @@ fn a_kept_list_of_a_kernel_names_it_at_another_address() {
     let found = named_with(&module, &[0xffff_ffff_9000_0108], &locator_of(folder.path()));
     let name = found.names.get(0xffff_ffff_9000_0108).unwrap().next().map(|it| it.name.to_owned());
     assert_eq!((name.as_deref(), found.is_verified), (Some("work"), true));
+}
+
+#[test]
+fn names_from_a_cache_are_those_of_a_plain_look_up_in_any_order() {
+    let (folder, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = compile(folder.path(), "work", C_PROGRAM, &["gcc", "-O2", "-g", "-Wl,--build-id"]);
+    let recorded = module(&path);
+    let plain = locator_of(folder.path());
+    let cached = locator_of(folder.path()).with_cache(Some(NameCache::in_folder(kept.path())));
+    let same = |locator: &Locator, offsets: &[u64], bytes_max: u64| {
+        let theirs = named_with(&recorded, offsets, &plain);
+        let ours = resolve(&recorded, offsets, locator, bytes_max, &Cancel::default()).unwrap();
+        for &offset in offsets {
+            let of = |names: &ModuleNames| {
+                let functions = names.names.get(offset).map(|it| it.map(|it| format!("{it:?}")).collect::<Vec<_>>());
+                functions.unwrap_or_default()
+            };
+            assert_eq!(of(&ours), of(&theirs), "{offset:#x}");
+        }
+        assert_eq!(ours.state, NameState::Complete);
+    };
+    let mut state = 7u64;
+    let mut all = std::collections::BTreeSet::new();
+    for _ in 0..8 {
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            0xf00 + (state >> 33) % 0x600
+        };
+        // Addresses without a name are among them.
+        let batch: std::collections::BTreeSet<u64> = (0..60).map(|_| next()).collect();
+        all.extend(&batch);
+        same(&cached, &batch.into_iter().collect::<Vec<_>>(), BYTES_MAX);
+    }
+    // Kept names need no debug information, which does not fit here.
+    let all: Vec<u64> = all.into_iter().collect();
+    same(&cached, &all, 16);
+    // Nor the program.
+    let gone = Locator::without_system([], &[kept.path().into()]).with_cache(Some(NameCache::in_folder(kept.path())));
+    same(&gone, &all, 16);
+    // The same build without debug information has fewer names than are kept; what is not kept has those.
+    run(Command::new("strip").arg("-g").arg(&path));
+    assert_eq!(named_with(&recorded, &all, &cached).state, NameState::Complete);
+    let main = addresses(&path, |name| name == "main")[0];
+    let found = named_with(&recorded, &[main, 0x5000], &cached);
+    assert_eq!(found.names.get(main).unwrap().next().unwrap().name, "main");
 }

@@ -110,6 +110,8 @@ pub(crate) struct NameQuery {
     pub(crate) sources: Sources,
     /// Folders that are searched before those of the system.
     pub(crate) folders: Vec<PathBuf>,
+    /// The folder of sorted traces, in which names are kept, too.
+    pub(crate) cache: Option<PathBuf>,
     /// The most bytes of debug information that are read of a file.
     pub(crate) bytes_max: u64,
 }

@@ -194,7 +194,7 @@ impl App {
             tasks::arrange(job, &tab.wake);
         }
         if !grows {
-            let query = self.options.symbols.query(&capture.sources, self.options.load.memory.limit_bytes());
+            let query = self.options.symbols.query(&capture.sources, &self.options.load);
             tab.panels.find_names(query, capture.timeline.snapshot(), &tab.wake);
         }
         tab.capture = Some(capture);

@@ -16,7 +16,7 @@ use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
 use crate::symbols::report::ModuleReport;
-use crate::symbols::resolve::NameState;
+use crate::symbols::state::NameState;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;

@@ -1,0 +1,167 @@
+//! Names that were found before, kept in a folder by build-id: the next trace of the same program costs no look-up, also
+//! when the program is gone. Names are kept with what the files were that they came from; other files are asked again.
+//!
+//! A kept file that is damaged, or of another version, is as none. Several programs may write at once: the last one stays.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::names::AddressNames;
+use super::state::NameState;
+use crate::base::disk::SystemDisk;
+use crate::base::{files, replace};
+use crate::model::BuildId;
+
+/// How a kept file begins: the last byte is its version.
+const MAGIC: [u8; 8] = *b"LSNAMES\x01";
+
+/// The ending of kept files.
+const EXTENSION: &str = "names";
+
+/// The most bytes of one file: some million addresses. More are looked up again.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// The most bytes of all files; those written longest ago go first.
+const FOLDER_BYTES_MAX: u64 = 512 << 20;
+
+/// The folder of kept names.
+#[derive(Debug, Clone)]
+pub(crate) struct NameCache {
+    folder: PathBuf,
+}
+
+/// The names of a build.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptNames {
+    /// Numbers that change when one of the files does that the names come from.
+    pub(super) stamps: Vec<u64>,
+    /// The file that the names come from.
+    pub(super) path: PathBuf,
+    pub(super) state: NameState,
+    pub(super) names: AddressNames,
+}
+
+impl NameCache {
+    /// The folder of names in a folder of sorted traces.
+    #[must_use]
+    pub(crate) fn in_folder(cache: &Path) -> Self {
+        Self { folder: cache.join("names") }
+    }
+
+    /// The names of a build; `None` if there are none, or none that can be read.
+    pub(super) fn get(&self, build_id: &BuildId) -> Option<KeptNames> {
+        let path = self.path_of(build_id);
+        let is_short = fs::metadata(&path).ok()?.len() <= FILE_BYTES_MAX;
+        let bytes = is_short.then(|| fs::read(&path).ok()).flatten()?;
+        let (sum, packed) = bytes.strip_prefix(&MAGIC)?.split_first_chunk::<8>()?;
+        if xxh3_64(packed) != u64::from_le_bytes(*sum) {
+            return None;
+        }
+        // A level of 1 packs it to a third, and its bound is that of the file.
+        let bytes = zstd::bulk::decompress(packed, FILE_BYTES_MAX as usize * 4).ok()?;
+        postcard::from_bytes(&bytes).ok()
+    }
+
+    /// Keeps the names of a build in place of those that are there. What cannot be kept is looked up again.
+    pub(super) fn put(&self, build_id: &BuildId, names: &KeptNames) {
+        let Ok(bytes) = postcard::to_stdvec(names) else { return };
+        let Ok(packed) = zstd::bulk::compress(&bytes, 1) else { return };
+        let file = [&MAGIC[..], &xxh3_64(&packed).to_le_bytes(), &packed].concat();
+        if file.len() as u64 > FILE_BYTES_MAX || self.make_folder().is_err() {
+            return;
+        }
+        replace::write(&self.path_of(build_id), &file, &SystemDisk).ok();
+        self.shrink_to(FOLDER_BYTES_MAX);
+    }
+
+    /// Removes all kept names, and returns how many bytes they took.
+    pub(crate) fn clear(&self) -> u64 {
+        self.shrink_to(0)
+    }
+
+    fn make_folder(&self) -> std::io::Result<()> {
+        if let Some(parent) = self.folder.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        files::make_private_folder(&self.folder)
+    }
+
+    /// Removes the files written longest ago until the rest take at most so many bytes.
+    fn shrink_to(&self, bytes_max: u64) -> u64 {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return 0 };
+        let mut kept: Vec<_> = entries
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|ending| ending == EXTENSION))
+            .filter_map(|entry| Some((entry.metadata().ok()?, entry.path())))
+            .filter_map(|(metadata, path)| Some((metadata.modified().ok()?, metadata.len(), path)))
+            .collect();
+        kept.sort();
+        let mut all: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
+        let mut removed = 0;
+        for (_, bytes, path) in kept {
+            if all <= bytes_max {
+                break;
+            }
+            if fs::remove_file(path).is_ok() {
+                (all, removed) = (all - bytes, removed + bytes);
+            }
+        }
+        removed
+    }
+
+    fn path_of(&self, build_id: &BuildId) -> PathBuf {
+        self.folder.join(format!("{build_id}.{EXTENSION}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(stamp: u64) -> KeptNames {
+        let (path, names) = (PathBuf::from("/work"), AddressNames::default());
+        KeptNames { stamps: vec![stamp], path, state: NameState::Complete, names }
+    }
+
+    #[test]
+    fn names_come_back_by_build_and_damage_is_as_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = NameCache::in_folder(folder.path());
+        let [one, other] = [[1; 20], [2; 20]].map(|id| BuildId::new(&id).unwrap());
+        assert_eq!(cache.get(&one), None);
+        cache.put(&one, &kept(7));
+        assert_eq!((cache.get(&one), cache.get(&other)), (Some(kept(7)), None));
+        cache.put(&one, &kept(8));
+        assert_eq!(cache.get(&one), Some(kept(8)));
+        let path = cache.path_of(&one);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            fs::write(&path, &bytes).unwrap();
+            assert_eq!(cache.get(&one), None, "byte {at}");
+            fs::write(&path, &whole[..at]).unwrap();
+            assert_eq!(cache.get(&one), None, "cut at {at}");
+        }
+        assert!(cache.clear() > 0);
+        assert_eq!((fs::read_dir(folder.path().join("names")).unwrap().count(), cache.clear()), (0, 0));
+    }
+
+    #[test]
+    fn the_names_written_longest_ago_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = NameCache::in_folder(folder.path());
+        let ids = [3, 1, 2].map(|id| BuildId::new(&[id; 20]).unwrap());
+        for (seconds, id) in (1..).zip(&ids) {
+            cache.put(id, &kept(seconds));
+            let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            fs::File::options().append(true).open(cache.path_of(id)).unwrap().set_modified(written).unwrap();
+        }
+        let bytes = fs::metadata(cache.path_of(&ids[2])).unwrap().len();
+        assert!(cache.shrink_to(bytes) > bytes);
+        assert_eq!(ids.each_ref().map(|id| cache.get(id).is_some()), [false, false, true]);
+    }
+}
