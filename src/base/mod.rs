@@ -21,3 +21,4 @@ pub(crate) mod sketch;
 pub(crate) mod temporary;
 pub(crate) mod time;
 pub(crate) mod units;
+pub(crate) mod version;

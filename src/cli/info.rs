@@ -27,6 +27,7 @@ struct Info {
     threads: usize,
     tracks: usize,
     /// Those that the window shows, charts of samples among them.
+    #[serde(skip)]
     tracks_shown: usize,
     #[serde(skip)]
     tracks_without_events: usize,

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use super::flame_view::LowFlameEdits;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
+use crate::base::version::VERSION;
 use crate::formats::sniff::names;
 use crate::query::groups::GroupBy;
 
@@ -17,6 +18,7 @@ use crate::query::groups::GroupBy;
 #[command(
     name = "longspan",
     version,
+    long_version = VERSION.as_str(),
     about,
     args_conflicts_with_subcommands = true,
     subcommand_help_heading = "Commands"

@@ -35,6 +35,17 @@ fn wrong_usage_is_2_and_help_is_0() {
 }
 
 #[test]
+fn the_version_is_short_for_scripts_and_has_the_build_for_reports() {
+    assert_eq!(longspan(&["-V"]).done().trim(), concat!("longspan ", env!("CARGO_PKG_VERSION")));
+    let long = longspan(&["--version"]).done();
+    let build =
+        long.trim().strip_prefix(concat!("longspan ", env!("CARGO_PKG_VERSION"), " (")).expect("the version first");
+    let facts: Vec<_> = build.strip_suffix(')').expect("the build in brackets").split(", ").collect();
+    assert!(facts.contains(&"debug") || facts.contains(&"release"), "{facts:?}");
+    assert_eq!(facts.last().copied(), Some(&*format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)));
+}
+
+#[test]
 fn info_has_every_key_that_scripts_read() {
     let info: Value =
         serde_json::from_str(&longspan(&["info", "--no-cache", "--json", text(&data(CAPTURE))]).done()).expect("JSON");

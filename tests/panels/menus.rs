@@ -208,7 +208,7 @@ fn version_licence_and_graphics_card_are_in_the_help_and_not_in_the_line_at_the_
     session.until("the facts", |session| session.says("A graphics card") && session.says("MIT OR Apache-2.0"));
     session.click("Copy");
     let lines = crate::copied::copied(&session).expect("lines for a report");
-    assert!(lines.starts_with(concat!("Longspan: ", env!("CARGO_PKG_VERSION"), "\n")), "{lines}");
+    assert!(lines.starts_with(concat!("Longspan: ", env!("CARGO_PKG_VERSION"), " (")), "{lines}");
     assert!(lines.ends_with("Graphics: A graphics card"), "{lines}");
     session.press(Modifiers::NONE, Key::Escape);
     session.harness.run_steps(2);

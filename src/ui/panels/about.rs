@@ -3,6 +3,7 @@
 
 use egui::{RichText, Ui};
 
+use crate::base::version::VERSION;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::theme::Theme;
 
@@ -10,7 +11,7 @@ use crate::ui::theme::Theme;
 pub(crate) fn show(ui: &mut Ui, adapter: &str, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let facts = facts(adapter);
-    ui.label(concat!("Longspan ", env!("CARGO_PKG_VERSION")));
+    ui.label(format!("Longspan {}", *VERSION));
     ui.label(RichText::new(env!("CARGO_PKG_DESCRIPTION")).color(theme.weak_text));
     ui.add_space(8.0);
     egui::Grid::new("about").num_columns(2).spacing([16.0, 4.0]).show(ui, |ui| {
@@ -29,12 +30,7 @@ pub(crate) fn show(ui: &mut Ui, adapter: &str, theme: &Theme) -> Option<Command>
 }
 
 fn facts(adapter: &str) -> Vec<(&'static str, String)> {
-    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    let mut facts = vec![
-        ("Longspan", env!("CARGO_PKG_VERSION").to_owned()),
-        ("Licence", env!("CARGO_PKG_LICENSE").to_owned()),
-        ("System", system),
-    ];
+    let mut facts = vec![("Longspan", VERSION.clone()), ("Licence", env!("CARGO_PKG_LICENSE").to_owned())];
     if !adapter.is_empty() {
         facts.push(("Graphics", adapter.to_owned()));
     }

@@ -1,0 +1,12 @@
+//! The version of this program, with the commit and the kind of its build: the first line of a report of a defect.
+
+use std::sync::LazyLock;
+
+/// The version and in brackets the commit, where the build was told of one by `LONGSPAN_COMMIT`, how the program was
+/// built, and what for.
+pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    let facts: Vec<&str> = option_env!("LONGSPAN_COMMIT").into_iter().chain([kind, &system]).collect();
+    format!("{} ({})", env!("CARGO_PKG_VERSION"), facts.join(", "))
+});
