@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{SourceFile, Sources};
+use crate::ui::recent::{RecentFacts, RecentTrace};
 
 /// The most traces in the list.
 const RECENT_MAX: usize = 12;
@@ -16,13 +17,24 @@ const FILES_MAX: usize = 256;
 /// The captures that were opened last, the last one first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<RecentEntry>", into = "Vec<RecentEntry>")]
-pub struct RecentTraces(Vec<Sources>);
+pub struct RecentTraces(Vec<RecentTrace>);
 
 impl RecentTraces {
     /// The captures, the last one first.
     #[must_use]
-    pub(crate) fn captures(&self) -> &[Sources] {
+    pub(crate) fn captures(&self) -> &[RecentTrace] {
         &self.0
+    }
+
+    /// Takes note of what is known of a capture once it is loaded, for the list to say.
+    pub(crate) fn note_facts(&mut self, sources: &Sources, facts: RecentFacts) {
+        let wanted = paths(sources);
+        // Paths in the list go from the root.
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let wanted: Vec<_> = wanted.iter().map(absolute).collect();
+        if let Some(trace) = self.0.iter_mut().find(|trace| paths(&trace.sources) == wanted) {
+            trace.facts = Some(facts);
+        }
     }
 
     /// Puts an opened capture at the top of the list. A path that is no text cannot be kept in JSON: such a capture is
@@ -39,19 +51,28 @@ impl RecentTraces {
         let Some(files) = files.filter(|files| !files.is_empty()) else { return };
         let sources = Sources::new(files);
         // The same files moved otherwise are the same capture: the way in which they lie now is the one that is meant.
-        let paths = |of: &Sources| of.files().iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
-        self.0.retain(|trace| paths(trace) != paths(&sources));
-        self.0.insert(0, sources);
+        self.0.retain(|trace| paths(&trace.sources) != paths(&sources));
+        self.0.insert(0, RecentTrace { sources, facts: None });
         self.0.truncate(RECENT_MAX);
     }
 }
 
-/// A capture in the file: a path for a file as it is, a list for several or for one that is moved.
+fn paths(sources: &Sources) -> Vec<PathBuf> {
+    sources.files().iter().map(|file| file.path().to_owned()).collect()
+}
+
+/// A capture in the file: a path for a file as it is, a list for several or for one that is moved, and either with what
+/// was known when it was loaded.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum RecentEntry {
     Path(String),
     Files(Vec<MovedFile>),
+    Known {
+        files: Vec<MovedFile>,
+        #[serde(flatten)]
+        facts: RecentFacts,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -63,14 +84,15 @@ struct MovedFile {
 
 impl From<Vec<RecentEntry>> for RecentTraces {
     fn from(entries: Vec<RecentEntry>) -> Self {
-        let sources = |entry| match entry {
-            RecentEntry::Path(path) => Sources::unmoved([PathBuf::from(path)]),
-            RecentEntry::Files(files) => {
-                let file = |MovedFile { path, offset_ns }| SourceFile::new(path.into(), offset_ns);
-                Sources::new(files.into_iter().map(file).collect())
-            }
+        let of_files = |files: Vec<MovedFile>| {
+            Sources::new(files.into_iter().map(|file| SourceFile::new(file.path.into(), file.offset_ns)).collect())
         };
-        let captures = entries.into_iter().map(sources).filter(|sources| !sources.files().is_empty());
+        let trace = |entry| match entry {
+            RecentEntry::Path(path) => RecentTrace { sources: Sources::unmoved([PathBuf::from(path)]), facts: None },
+            RecentEntry::Files(files) => RecentTrace { sources: of_files(files), facts: None },
+            RecentEntry::Known { files, facts } => RecentTrace { sources: of_files(files), facts: Some(facts) },
+        };
+        let captures = entries.into_iter().map(trace).filter(|trace| !trace.sources.files().is_empty());
         Self(captures.take(RECENT_MAX).collect())
     }
 }
@@ -79,9 +101,14 @@ impl From<RecentTraces> for Vec<RecentEntry> {
     fn from(recent: RecentTraces) -> Self {
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let file = |file: &SourceFile| MovedFile { path: text(file.path()), offset_ns: file.offset_ns };
-        let files = |sources: &Sources| RecentEntry::Files(sources.files().iter().map(file).collect());
-        let entry =
-            |sources: Sources| sources.alone().map_or_else(|| files(&sources), |path| RecentEntry::Path(text(path)));
+        let entry = |RecentTrace { sources, facts }: RecentTrace| {
+            let files = || sources.files().iter().map(file).collect();
+            match (facts, sources.alone()) {
+                (Some(facts), _) => RecentEntry::Known { files: files(), facts },
+                (None, Some(path)) => RecentEntry::Path(text(path)),
+                (None, None) => RecentEntry::Files(files()),
+            }
+        };
         recent.0.into_iter().map(entry).collect()
     }
 }
@@ -89,6 +116,10 @@ impl From<RecentTraces> for Vec<RecentEntry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn sources(recent: &RecentTraces) -> Vec<Sources> {
+        recent.captures().iter().map(|trace| trace.sources.clone()).collect()
+    }
 
     fn moved(files: &[(&str, i64)]) -> Sources {
         Sources::new(files.iter().map(|&(path, offset_ns)| SourceFile::new(path.into(), offset_ns)).collect())
@@ -103,7 +134,25 @@ mod tests {
         assert_eq!(text, r#"[[{"path":"/b.json","offset_ns":0},{"path":"/c.json","offset_ns":-5}],"/a.json"]"#);
         assert_eq!(serde_json::from_str::<RecentTraces>(&text).unwrap(), recent);
         let earlier: RecentTraces = serde_json::from_str(r#"["/a.json","/b.json",[]]"#).unwrap();
-        assert_eq!(earlier.captures(), [Sources::from("/a.json"), Sources::from("/b.json")]);
+        assert_eq!(sources(&earlier), [Sources::from("/a.json"), Sources::from("/b.json")]);
+    }
+
+    #[test]
+    fn size_and_time_are_kept_with_the_capture_that_was_loaded() {
+        let mut recent = RecentTraces::default();
+        recent.note(&Sources::from("/a.json"));
+        recent.note(&moved(&[("/b.json", 0), ("/c.json", -5)]));
+        recent.note_facts(&Sources::from("/a.json"), RecentFacts { bytes: 7, opened_s: 1000 });
+        recent.note_facts(&Sources::from("/unknown.json"), RecentFacts { bytes: 8, opened_s: 1001 });
+        let text = serde_json::to_string(&recent).unwrap();
+        assert!(
+            text.ends_with(r#",{"files":[{"path":"/a.json","offset_ns":0}],"bytes":7,"opened_s":1000}]"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<RecentTraces>(&text).unwrap(), recent);
+        // Opened again, it is on its way.
+        recent.note(&Sources::from("/a.json"));
+        assert_eq!(recent.captures()[0], RecentTrace { sources: Sources::from("/a.json"), facts: None });
     }
 
     #[test]
@@ -115,8 +164,8 @@ mod tests {
         assert_eq!(recent.captures().len(), RECENT_MAX);
         recent.note(&moved(&[("/15", 7)]));
         assert_eq!(recent.captures().len(), RECENT_MAX);
-        assert_eq!(recent.captures()[..2], [moved(&[("/15", 7)]), Sources::from("/19")]);
-        assert!(!recent.captures().contains(&Sources::from("/15")));
+        assert_eq!(sources(&recent)[..2], [moved(&[("/15", 7)]), Sources::from("/19")]);
+        assert!(!sources(&recent).contains(&Sources::from("/15")));
         recent.note(&Sources::default());
         assert_eq!(recent.captures().len(), RECENT_MAX);
     }

@@ -6,7 +6,6 @@ use egui::Ui;
 
 use super::capture::OpenCapture;
 use super::state::{App, Effect};
-use crate::model::Sources;
 use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
 use crate::ui::chrome::command_palette::Outcome;
@@ -23,6 +22,7 @@ use crate::ui::panels::losses;
 use crate::ui::panels::preferences;
 use crate::ui::panels::scope_bar::show_named;
 use crate::ui::panels::{about, bookmarks, keys};
+use crate::ui::recent::RecentTrace;
 use crate::ui::settings::Sizes;
 use crate::ui::timeline::named_scopes::NamedScope;
 use crate::ui::timeline::state::Timeline;
@@ -269,13 +269,13 @@ fn saved_scopes_menu(ui: &mut Ui, saved: &[NamedScope]) -> Option<Command> {
 }
 
 /// The captures that were opened last, where there are any.
-fn recent_menu(ui: &mut Ui, recent: &[Sources]) -> Option<Command> {
+fn recent_menu(ui: &mut Ui, recent: &[RecentTrace]) -> Option<Command> {
     if recent.is_empty() {
         return None;
     }
     let mut chosen = None;
     ui.menu_button("Open recent", |ui| {
-        for sources in recent {
+        for RecentTrace { sources, .. } in recent {
             let (title, paths) = (sources.title(), sources.to_string());
             if ui.button(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
                 chosen = Some(Command::App(AppCommand::Open(sources.clone())));

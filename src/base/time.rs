@@ -63,6 +63,18 @@ pub(crate) fn grouped_digits(count: u64) -> String {
     grouped
 }
 
+/// How long ago something was, in words.
+#[must_use]
+pub(crate) fn ago_text(seconds: u64) -> String {
+    let (count, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86_400 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +122,13 @@ mod tests {
         assert_eq!(text(951_782_400_123_456_789, 3), "2000-02-29 00:00:00.123");
         assert_eq!(text(i64::MAX, 0), "2262-04-11 23:47:16");
         assert_eq!(text(i64::MIN, 0), "1677-09-21 00:12:43");
+    }
+
+    #[test]
+    fn a_while_ago_is_said_in_the_largest_unit_that_fits() {
+        let texts = [0, 59, 60, 3599, 3600, 7200, 86_399, 86_400, 172_800].map(ago_text);
+        let expected = ["just now", "just now", "1 minute ago", "59 minutes ago", "1 hour ago", "2 hours ago"];
+        assert_eq!(texts[..6], expected);
+        assert_eq!(texts[6..], ["23 hours ago", "1 day ago", "2 days ago"]);
     }
 }

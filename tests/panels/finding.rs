@@ -201,6 +201,8 @@ fn a_capture_that_was_opened_is_one_click_away_when_the_window_opens_again() {
     let mut session = Session::with_capture(SCREEN, 1.0).started_again(SCREEN);
     session.harness.step();
     assert!(session.harness.query_by_role(egui::Role::Canvas).is_none());
+    assert!(session.says("KiB  ·  just now") || session.says(" B  ·  just now"), "{}", session.node_texts().join("\n"));
+    assert!(session.says("open") && session.says("all commands") && session.says("all keys"), "three keys");
     session.click("capture.json");
     session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
     assert!(session.summary().contains("Timeline of 3 tracks"), "{}", session.summary());

@@ -1,5 +1,7 @@
 //! Events of background work and dialogs: which tab or dialog each belongs to, and its effect there.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use crate::app::capture::OpenCapture;
 use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
 use crate::app::state::App;
@@ -13,6 +15,7 @@ use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::NamedTrace;
+use crate::ui::recent::RecentFacts;
 use crate::ui::timeline::state::Timeline;
 
 /// Shows the names that were found: the same view of the same rows, with the same selection.
@@ -87,6 +90,9 @@ impl App {
                             tab.add_note(&note);
                         }
                         let export = tab.export.take();
+                        let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+                        let bytes = loaded.store.meta().summary.source_bytes;
+                        self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
                         self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
                         if let Some(export) = export {
                             self.export_in(at, export);

@@ -1,11 +1,16 @@
-//! The window before a capture is open: the ways to open one, and the recent captures.
+//! The window before a capture is open: the ways to open one, the recent captures, and three keys.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use egui::{Align, Layout, RichText, Ui};
 
-use crate::model::Sources;
+use crate::base::time::ago_text;
 use crate::scene::labels::shown;
+use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::{AppCommand, Command};
+use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
+use crate::ui::recent::{RecentFacts, RecentTrace};
 use crate::ui::theme::Theme;
 
 /// As many captures that were opened last as the smallest window has room for.
@@ -15,8 +20,11 @@ const RECENT_MAX: usize = 5;
 const DROP: &str = "Drop a trace anywhere in this window";
 const PASTE: &str = "Copy a trace in the file manager and paste it here with Ctrl+V (Wayland: files cannot be dropped)";
 
+/// The keys that a first minute needs, by the titles of their commands.
+const KEYS: [(&str, &str); 3] = [("Open...", "open"), ("Commands...", "all commands"), ("Keys", "all keys")];
+
 /// Shows the ways in the middle of the window. `recent` are captures, the last opened first.
-pub(crate) fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &Theme) -> Option<Command> {
+pub(crate) fn show(ui: &mut Ui, recent: &[RecentTrace], takes_drops: bool, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let free = ui.available_height();
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
@@ -40,21 +48,25 @@ pub(crate) fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &T
         if !recent.is_empty() {
             ui.add_space(14.0);
             ui.label(RichText::new("Recent").small().color(theme.weak_text));
-            for sources in recent.iter().take(RECENT_MAX) {
+            let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+            for RecentTrace { sources, facts } in recent.iter().take(RECENT_MAX) {
                 let (title, paths) = (sources.title(), sources.to_string());
                 if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
                     command = Some(Command::App(AppCommand::Open(sources.clone())));
                 }
+                if let Some(facts) = facts {
+                    ui.label(RichText::new(facts_text(*facts, now_s)).small().color(theme.weak_text));
+                }
             }
         }
         ui.add_space(14.0);
-        ui.label(
-            RichText::new(
-                "Chrome, Perfetto, Fuchsia, ftrace, perf, Firefox, OpenTelemetry and more, packed or not, of any size",
-            )
-            .small()
-            .color(theme.weak_text),
-        );
+        let keys = KEYS.map(|(title, what)| format!("{}  {what}", key_of(ui.ctx(), title)));
+        ui.label(RichText::new(keys.join("     ")).small().color(theme.weak_text));
     });
     command
+}
+
+/// The size of a trace and when it was opened, in a few words, `now_s` seconds after 1970.
+fn facts_text(facts: RecentFacts, now_s: u64) -> String {
+    format!("{}  ·  {}", bytes_text(facts.bytes), ago_text(now_s.saturating_sub(facts.opened_s)))
 }
