@@ -1,0 +1,172 @@
+//! Cases of Perfetto's own tests (tests/conformance/README.md): its queries, asked of what `dump` prints. Each is answered
+//! as Perfetto answers it, or cites the rule by which the answer here is another, or the part that is not read yet.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde_json::json;
+
+/// A case of the kept ones.
+#[derive(Debug, Deserialize)]
+struct Case {
+    case: String,
+    kind: String,
+    /// The capture, in hexadecimal.
+    input: String,
+    query: String,
+    expected: String,
+}
+
+/// Why an answer here is another: docs/formats.md has a paragraph for each, under its name.
+const RULES: &[(&str, &[&str])] = &[
+    ("Shown without the bad part", &["JsonParser__invalid_string_ts_and_dur", "JsonParser__string_ts_trailing_chars"]),
+    ("No category is needed", &["JsonParser__json_async"]),
+    ("An end closes the innermost span", &["JsonParser__json_all_slice_types"]),
+    (
+        "Nothing is made up",
+        &[
+            "ChromeParser__chrome_thread_is_sandboxed_tid",
+            "JsonParser__json_metadata",
+            "JsonParser__json_sort_index_hints",
+            "JsonParser__json_sort_index_ordering",
+        ],
+    ),
+    (
+        "Asynchronous spans are in their process",
+        &["JsonParser__json_id2_global_int_id", "JsonParser__json_id2_global_string_id"],
+    ),
+    ("Events of one time are siblings", &["Parsing__same_ts_two_zero_duration_slice_nesting"]),
+    (
+        "Names of our own",
+        &[
+            "ArgsFunctions__display_value",
+            "JsonParser__overlapping_complete_event_import_log",
+            "JsonParser__trailing_empty_event",
+            "StraceParser__strace_basic_args",
+            "StraceParser__strace_unsupported_timestamp_format_counted",
+        ],
+    ),
+    ("Every kernel event is an instant", &["AtraceErrorHandling__bad_print_systrace_list_slices"]),
+    ("The whole recording", &["TrackEvent__range_of_interest"]),
+    (
+        "Tracks are named by their path",
+        &[
+            "StdlibCounterIntervals__counter_track_parent_id",
+            "TrackEvent__track_event_name_resolution",
+            "Viz__track_event_tracks_explicit",
+            "Viz__track_event_tracks_lexicographic",
+        ],
+    ),
+    ("A thread of an unknown process", &["ProcessTracking__unknown_thread_name_tracking"]),
+];
+
+/// Cases of what is not read yet, by what that is.
+const NOT_YET: &[(&str, &[&str])] = &[
+    ("binder transactions", &["AndroidParser__binder_txn_sync_bad_request"]),
+    ("why a thread was blocked", &["Parsing__sched_blocked_systrace_sched_blocked_reason"]),
+    ("states of threads in Chrome JSON", &["JsonParser__json_thread_state"]),
+    (
+        "typed arguments of Chrome without a descriptor, and their interned texts",
+        &[
+            "ChromeParser__chrome_log_message_args",
+            "TrackEvent__track_event_chrome_histogram_sample_args",
+            "TrackEvent__track_event_typed_args_args",
+            "TranslatedArgs__native_symbol_arg",
+        ],
+    ),
+    ("tables that translate names", &["TranslatedArgs__process_track_name"]),
+    (
+        "arguments and descriptions of tracks and processes, processes that re-use a number",
+        &[
+            "TrackEvent__track_event_descriptions",
+            "TrackEvent__track_event_tracks",
+            "TrackEvent__track_event_tracks_processes",
+        ],
+    ),
+    ("markers of a thread beside its track events", &["TrackEvent__track_event_with_atrace"]),
+    ("flows whose points come out of order", &["TrackEvent__flow_events_proto_v2"]),
+    ("times of profiles that overflow", &["TrackEvent__streaming_profile_timestamp_delta_overflow"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
+}
+
+fn cases() -> Vec<Case> {
+    let file = std::fs::File::open(root().join("cases.jsonl.gz")).expect("the cases");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+}
+
+/// The lines that `dump` prints of a capture.
+fn dump(case: &Case) -> Vec<String> {
+    let digits = case.input.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).expect("digits"));
+    let bytes: Vec<u8> = digits.map(|pair| u8::from_str_radix(pair, 16).expect("a byte")).collect();
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(&bytes).expect("written");
+    let words = ["dump", "--no-cache", "--progress", "never"];
+    let output = Command::new(env!("CARGO_BIN_EXE_longspan")).args(words).arg(file.path()).output().expect("runs");
+    assert!(output.status.success(), "{}: {}", case.case, String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+/// The lines of an answer, in any order: what orders rows of one time is of the engine.
+fn rows(text: &str) -> Vec<&str> {
+    let mut rows: Vec<&str> = text.trim().lines().map(str::trim).collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn each_case_is_answered_as_perfetto_does_or_cites_why_not() {
+    let mut python = Command::new("python3");
+    python.arg(root().join("query.py")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut python = python.spawn().expect("python3, which .ci/setup installs");
+    let mut questions = python.stdin.take().expect("a pipe");
+    let mut answers = BufReader::new(python.stdout.take().expect("a pipe")).lines();
+    let cited = |lists: &[(&'static str, &[&str])], case: &str| {
+        lists.iter().find(|(_, cases)| cases.contains(&case)).map(|(name, _)| *name)
+    };
+    let (mut wrong, mut passed) = (Vec::new(), BTreeMap::<String, u32>::new());
+    for case in cases() {
+        let is_chrome = case.kind == "chrome-json";
+        let question = json!({"dump": dump(&case), "query": case.query, "strip": !is_chrome});
+        writeln!(questions, "{question}").expect("written");
+        let answer = answers.next().expect("an answer").expect("read");
+        let answer: Option<String> = serde_json::from_str(&answer).expect("a text");
+        let answer = answer.unwrap_or_default();
+        let is_same = rows(&answer) == rows(&case.expected);
+        let why = cited(RULES, &case.case).or_else(|| cited(NOT_YET, &case.case));
+        *passed.entry(case.kind.clone()).or_default() += u32::from(is_same);
+        match (is_same, why) {
+            (true, None) | (false, Some(_)) => {}
+            (true, Some(why)) => wrong.push(format!("{} passes now, and still cites: {why}", case.case)),
+            (false, None) => wrong.push(format!("{}: {answer}\nexpected {}", case.case, case.expected)),
+        }
+        assert!(!answer.starts_with("error"), "{}: {answer}", case.case);
+    }
+    drop(questions);
+    python.wait().expect("ended");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(passed.values().sum::<u32>() >= 21, "{passed:?}");
+}
+
+#[test]
+fn each_rule_has_its_paragraph_and_each_cited_case_is_one_of_the_kept() {
+    let docs = std::fs::read_to_string(root().join("../../docs/formats.md")).expect("the document");
+    assert!(RULES.len() <= 12, "{} rules", RULES.len());
+    for (rule, _) in RULES {
+        assert!(docs.contains(&format!("- *{rule}.*")), "{rule}");
+    }
+    let kept: Vec<String> = cases().into_iter().map(|case| case.case).collect();
+    let mut cited: Vec<&str> = RULES.iter().chain(NOT_YET).flat_map(|(_, cases)| cases.iter().copied()).collect();
+    assert!(cited.iter().all(|case| kept.iter().any(|kept| kept == case)), "{cited:?}");
+    let count = cited.len();
+    cited.sort_unstable();
+    cited.dedup();
+    assert_eq!(cited.len(), count, "a case cites two reasons");
+}
