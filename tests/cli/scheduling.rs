@@ -80,7 +80,7 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
         thread["utid"].clone()
     };
     let (worker, other) = (utid(7), utid(8));
-    let run = |ts: u64, dur: u64, cpu: u64, utid: &Value, end: &str| json!({"t": "sched", "ts": ts, "dur": dur, "cpu": cpu, "utid": utid, "end_state": end});
+    let run = |ts: u64, dur: u64, cpu: u64, utid: &Value, end: &str| json!({"t": "sched", "ts": ts, "dur": dur, "cpu": cpu, "utid": utid, "end_state": end, "priority": 120});
     let runs = [run(1000, 2000, 0, &worker, "S"), run(3000, 3000, 0, &other, "R+"), run(4500, 4500, 1, &worker, "D")];
     assert_eq!(of("sched"), runs);
     let state = |ts: u64, dur: i64, utid: &Value, state: &str| json!({"t": "state", "ts": ts, "dur": dur, "utid": utid, "state": state});

@@ -60,7 +60,11 @@ fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
         let args = sort_hint("process_sort_index_hint", process.sort_index);
         line(out, &json!({"t": "process", "upid": upid, "pid": pid, "name": name, "args": args}))?;
     }
+    // Asynchronous events are on the tracks of their trees; that which the trace gives them holds nothing then.
+    let is_empty_group =
+        |id: u32, track: &Track| track.key.kind == TrackKind::Async && snapshot.lanes_of(TrackIdx(id - 1)).is_empty();
     let tracks = (1u32..).zip(&tables.tracks).filter(|(_, track)| !track.key.kind.is_derived());
+    let tracks = tracks.filter(|(id, track)| !is_empty_group(*id, track));
     for (id, track) in tracks {
         let is_thread = track.key.kind == TrackKind::Thread;
         let (pid, tid, upid) = (&track.key.pid, &track.key.tid, track.process.0 + 1);
