@@ -332,3 +332,17 @@ fn views_of_the_command_line_are_those_of_a_plain_fold() {
     assert!(kernel.keys().all(|path| !path.contains("kernel")), "{kernel:?}");
     assert_eq!(kernel.values().sum::<u64>(), by_module.values().sum::<u64>());
 }
+
+#[test]
+fn functions_of_the_kernel_in_a_text_of_perf_are_merged_into_their_callers() {
+    let folder = folder();
+    let file = folder.path().join("perf.txt");
+    let text_of_perf = "a 8 1.000001: 5 cycles: \n\tff1 ksys_read+0x9 ([kernel.kallsyms])\n\tff2 ext4_read+0x1 ([ext4.ko])\n\
+                        \t57 read+0x9 (/usr/lib/libc.so.6)\n\t56 main+0x9 (/bin/a)\n\n";
+    fs::write(&file, text_of_perf).expect("written");
+    let file = text(&file);
+    assert_eq!(folded(&[file]), paths([("main;read;ext4_read;ksys_read", 5)]));
+    assert_eq!(folded(&[file, "--merge-kernel"]), paths([("main;read", 5)]));
+    let collapsed = paths([("main;[libc.so.6];ext4_read;ksys_read", 5)]);
+    assert_eq!(folded(&[file, "--collapse-module", "libc.so.6"]), collapsed);
+}

@@ -32,14 +32,14 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
         return true;
     }
     let second = lines.next();
-    let is_frame = |line: &[u8]| line.first().is_some_and(u8::is_ascii_whitespace) && frame_name(line).is_some();
+    let is_frame = |line: &[u8]| line.first().is_some_and(u8::is_ascii_whitespace) && script_frame(line).is_some();
     if ScriptHeader::from_line(first).is_none() {
         // Logs have lines like those without ids.
         return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some();
     }
     ScriptHeader::from_line(first).is_some_and(|header| {
         // Without the name of an event, only the stack shows that a program with numbers after it is a sample.
-        !header.event.is_empty() || second.is_some_and(|line| frame_name(line).is_some())
+        !header.event.is_empty() || second.is_some_and(|line| script_frame(line).is_some())
     })
 }
 
@@ -54,8 +54,8 @@ struct PerfScript {
     kernel: KernelText,
     /// A sample whose stack is being read.
     pending: Option<Pending>,
-    /// The names of its frames, innermost first.
-    frames: Vec<Box<[u8]>>,
+    /// Its frames, innermost first.
+    frames: Vec<ScriptFrame>,
     args: ArgsWriter,
     /// Whether times are distances, and the time so far.
     is_delta: bool,
@@ -77,6 +77,14 @@ struct Pending {
     place: SourcePos,
     /// Whether the event is handed on already, so that only a stack makes a sample of it.
     is_emitted: bool,
+}
+
+/// A frame of a stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ScriptFrame {
+    name: Box<[u8]>,
+    /// The file of its code; empty where the line has none.
+    module: Box<[u8]>,
 }
 
 /// The parsed first line of an event.
@@ -168,8 +176,8 @@ fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
     (word, rest.trim_ascii())
 }
 
-/// The name in `address symbol+offset (file)`; `None` for anything else.
-fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
+/// The name and the file in `address symbol+offset (file)`; `None` for anything else.
+fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
     let text = text.trim_ascii();
     let (address, rest) = split_word(text);
     if address.is_empty() || !address.iter().all(u8::is_ascii_hexdigit) {
@@ -181,15 +189,17 @@ fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
         open.or_else(|| rest.starts_with(b"(").then_some(0)).or_else(|| Some(memchr::memmem::rfind(rest, b" (")? + 1));
     let (symbol, file) = open.map_or((rest, &b""[..]), |open| (rest[..open].trim_ascii_end(), &rest[open..]));
     let file = file.strip_prefix(b"(").map_or(file, |file| file.strip_suffix(b")").unwrap_or(file));
+    let file = file.strip_suffix(b" (deleted)").unwrap_or(file);
+    // Inlined functions have this word instead of a file.
+    let module = if matches!(file, b"inlined" | b"[unknown]" | b"unknown") { b"" } else { file };
     if symbol.is_empty() || symbol == b"[unknown]" {
-        let file = file.strip_suffix(b" (deleted)").unwrap_or(file);
         let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let base = if base.is_empty() { &b"unknown"[..] } else { base };
         let base = base.strip_prefix(b"[").and_then(|base| base.strip_suffix(b"]")).unwrap_or(base);
-        return Some([b"[", base, b"]"].concat().into());
+        return Some(ScriptFrame { name: [b"[", base, b"]"].concat().into(), module: module.into() });
     }
     let plus = memchr::memmem::rfind(symbol, b"+0x").filter(|&at| symbol[at + 3..].iter().all(u8::is_ascii_hexdigit));
-    Some(symbol[..plus.unwrap_or(symbol.len())].into())
+    Some(ScriptFrame { name: symbol[..plus.unwrap_or(symbol.len())].into(), module: module.into() })
 }
 
 /// The line that `-F +srcline` prints below a frame: its position in the source, `  file.c:12`. Unknown positions, `
@@ -226,11 +236,11 @@ impl LineParser for PerfScript {
         let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
         if self.pending.is_some()
             && is_indented
-            && let Some(name) = frame_name(bytes)
+            && let Some(frame) = script_frame(bytes)
         {
             // The end of the capture cuts a name at any byte.
             if line.has_end || bytes.ends_with(b")") {
-                self.frames.push(name);
+                self.frames.push(frame);
             } else {
                 batch.lose(line.loss(), line.place());
             }
@@ -247,7 +257,7 @@ impl LineParser for PerfScript {
             && let Some(place) = source_line(bytes)
         {
             if !place.is_empty() {
-                *frame = [&**frame, b" (", place, b")"].concat().into();
+                frame.name = [&*frame.name, b" (", place, b")"].concat().into();
             }
             return;
         }
@@ -265,7 +275,7 @@ impl LineParser for PerfScript {
         let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
         let place = line.place();
         let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
-        let frame = frame_name(fields).filter(|_| fields.ends_with(b")"));
+        let frame = script_frame(fields).filter(|_| fields.ends_with(b")"));
         if fields.is_empty() || frame.is_some() {
             self.kernel.name_task(batch, &event_text);
             self.frames.extend(frame);
@@ -304,8 +314,9 @@ impl PerfScript {
             return;
         }
         let mut stack = StackIdx::EMPTY;
-        while let Some(name) = self.frames.pop() {
-            let name = batch.name(&name, None, pending.place);
+        while let Some(ScriptFrame { name, module }) = self.frames.pop() {
+            let module = (!module.is_empty()).then_some(&*module);
+            let name = batch.name(&name, module, pending.place);
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.args.clear();

@@ -1,6 +1,6 @@
 //! Tests of the text of `perf script`, on what it printed of two captures and on lines of every form.
 
-use super::looks_like_perf_script;
+use super::{looks_like_perf_script, script_frame};
 use crate::formats::testing::{data, read, read_path};
 use crate::model::{EventKind, Id, Loss, TrackKind};
 
@@ -27,6 +27,23 @@ fn samples_have_their_stacks_outermost_first() {
     assert_eq!(sample.args, r#"{"event":"cpu-clock:uhH","period":200040,"cpu":0}"#);
     assert_eq!((reading.events[0].ts_ns, reading.events[0].stack.len()), (2_500_000_000, 0));
     assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn frames_keep_the_file_of_their_code() {
+    for (line, name, module) in [
+        ("38b68887449c leaf+0x12 (/usr/bin/x)", "leaf", "/usr/bin/x"),
+        ("55 operator() (int) const+0x1f (/x/y (deleted))", "operator() (int) const", "/x/y"),
+        ("ffff0 ksys_read+0x9 ([kernel.kallsyms])", "ksys_read", "[kernel.kallsyms]"),
+        ("ffff0 [unknown] ([kernel.kallsyms])", "[kernel.kallsyms]", "[kernel.kallsyms]"),
+        ("38b6 [unknown] (/tmp/perf-7177.map)", "[perf-7177.map]", "/tmp/perf-7177.map"),
+        ("38b6 [unknown] ([unknown])", "[unknown]", ""),
+        ("57 cmp (inlined)", "cmp", ""),
+        ("57 cmp", "cmp", ""),
+    ] {
+        let frame = script_frame(line.as_bytes()).expect(line);
+        assert_eq!((&*frame.name, &*frame.module), (name.as_bytes(), module.as_bytes()), "{line}");
+    }
 }
 
 #[test]
