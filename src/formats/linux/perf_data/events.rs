@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::counts::Counters;
 use super::header::PerfHeader;
-use super::maps::Maps;
+use super::maps::{FramePlace, Maps};
 use super::modules::MappedFile;
 use super::rounds::{PerfRecord, lost};
 use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
@@ -38,6 +38,8 @@ pub(super) struct PerfEventBuilder {
     /// By thread.
     names: FxHashMap<i32, Arc<str>>,
     maps: Maps,
+    /// Names of frames by module and address, and the number of the table that they are rows of.
+    frame_names: (u32, FxHashMap<(usize, u64), NameIdx>),
     scheduler: Scheduler,
     args: ArgsWriter,
 }
@@ -184,8 +186,7 @@ impl PerfEventBuilder {
         }
         let mut stack = StackIdx::EMPTY;
         for address in sample.addresses().rev() {
-            let frame = self.maps.frame(sample.pid, address);
-            let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), place);
+            let name = self.frame_name(sample.pid, address, place, batch);
             stack = batch.batch.stacks.intern(stack, name);
         }
         let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
@@ -227,6 +228,28 @@ impl PerfEventBuilder {
             batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
         }
         Some(())
+    }
+
+    /// The name of a frame. Most are known from a sample before, and then no text is made.
+    fn frame_name(&mut self, pid: i64, address: u64, place: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
+        let at = self.maps.place(pid, address);
+        let key = match at {
+            FramePlace::File { module, address } => Some((module, address)),
+            FramePlace::Function(_) | FramePlace::Nowhere { .. } => None,
+        };
+        if self.frame_names.0 != batch.names_number() {
+            self.frame_names = (batch.names_number(), FxHashMap::default());
+        }
+        if let Some(&known) = key.and_then(|key| self.frame_names.1.get(&key)) {
+            return known;
+        }
+        let frame = self.maps.text(&at);
+        let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), place);
+        // A name that has no room is counted as lost each time.
+        if let Some(key) = key.filter(|_| name != NameIdx::EMPTY) {
+            self.frame_names.1.insert(key, name);
+        }
+        name
     }
 
     /// Adds a sample for each counter that a sample has read and that has counted something.

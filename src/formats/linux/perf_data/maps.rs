@@ -22,6 +22,17 @@ pub(super) struct Maps {
     pub(super) modules: MapModules,
 }
 
+/// Where an address is.
+#[derive(Debug, Clone)]
+pub(super) enum FramePlace {
+    /// In a file, by its row in the modules, at an address that counts as that of its kind of module does.
+    File { module: usize, address: u64 },
+    /// In a function that the kernel made.
+    Function(Arc<str>),
+    /// Where nothing is mapped.
+    Nowhere { address: u64 },
+}
+
 /// How a frame is shown: its text, and the category of its module.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FrameText {
@@ -93,18 +104,16 @@ impl Maps {
         }
     }
 
-    /// How an address is shown. Its module counts as used.
-    pub(super) fn frame(&mut self, pid: i64, address: u64) -> FrameText {
+    /// Where an address of a process is now. Its module counts as used.
+    pub(super) fn place(&mut self, pid: i64, address: u64) -> FramePlace {
         let found = |pid: i64| {
             let (start, map) = self.of.get(&pid)?.range(..=address).next_back()?;
             (address < map.end).then_some((*start, map))
         };
         match found(KERNEL_FUNCTIONS).or_else(|| found(pid)).or_else(|| found(KERNEL)) {
-            Some((_, CodeMap { code: Code::Function(name), .. })) => {
-                FrameText { text: name.to_string(), category: None }
-            }
-            Some((start, &CodeMap { offset, code: Code::File(module), .. })) => {
-                let module = self.modules.used(module);
+            Some((_, CodeMap { code: Code::Function(name), .. })) => FramePlace::Function(Arc::clone(name)),
+            Some((start, &CodeMap { offset, code: Code::File(row), .. })) => {
+                let module = self.modules.used(row);
                 // The kernel is one file and its address says all, as does that of code that has no file. Modules of the
                 // kernel are files of their own.
                 let address = match module.kind {
@@ -112,10 +121,22 @@ impl Maps {
                     ModuleKind::Unknown if module.is_kernel_of_guest() => address,
                     _ => (address - start).wrapping_add(offset),
                 };
+                FramePlace::File { module: row, address }
+            }
+            None => FramePlace::Nowhere { address },
+        }
+    }
+
+    /// How a frame is shown.
+    pub(super) fn text(&self, place: &FramePlace) -> FrameText {
+        match place {
+            FramePlace::File { module, address } => {
+                let module = self.modules.get(*module);
                 let text = format!("{}+{address:#x}", module.name());
                 FrameText { text, category: Some(Arc::clone(&module.category)) }
             }
-            None => FrameText { text: format!("{address:#x}"), category: None },
+            FramePlace::Function(name) => FrameText { text: name.to_string(), category: None },
+            FramePlace::Nowhere { address } => FrameText { text: format!("{address:#x}"), category: None },
         }
     }
 }
@@ -131,12 +152,16 @@ mod tests {
     #[test]
     fn addresses_are_named_by_the_file_that_is_mapped_there_now() {
         let mut maps = Maps::default();
-        let frame = |maps: &mut Maps, pid, address| maps.frame(pid, address).text;
+        let shown = |maps: &mut Maps, pid, address| {
+            let place = maps.place(pid, address);
+            maps.text(&place)
+        };
+        let frame = |maps: &mut Maps, pid, address| shown(maps, pid, address).text;
         maps.add(KERNEL, 0xffff_0000, 0x1000, 0, &file(b"[kernel.kallsyms]_text"));
         maps.add(7, 0x1000, 0x100, 0x40, &file(b"/usr/lib/libc.so.6"));
         assert_eq!(frame(&mut maps, 7, 0x1010), "libc.so.6+0x50");
-        assert_eq!(maps.frame(7, 0x1010).category.as_deref(), Some("/usr/lib/libc.so.6"));
-        assert_eq!(maps.frame(7, 0x1100), FrameText { text: "0x1100".to_owned(), category: None });
+        assert_eq!(shown(&mut maps, 7, 0x1010).category.as_deref(), Some("/usr/lib/libc.so.6"));
+        assert_eq!(shown(&mut maps, 7, 0x1100), FrameText { text: "0x1100".to_owned(), category: None });
         assert_eq!(frame(&mut maps, 7, 0xffff_0008), "[kernel.kallsyms]+0xffff0008");
         maps.add(KERNEL, 0xffff_8000, 0x1000, 0, &file(b"/lib/modules/6.1/kernel/fs/ext4.ko"));
         assert_eq!(frame(&mut maps, 7, 0xffff_8010), "ext4.ko+0x10");

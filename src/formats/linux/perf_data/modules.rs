@@ -138,6 +138,11 @@ impl MapModules {
         Some(())
     }
 
+    /// A module by its row.
+    pub(super) fn get(&self, row: usize) -> &MapModule {
+        &self.rows[row]
+    }
+
     /// The modules that frames are in, with what the capture says of them.
     pub(super) fn into_used(self) -> impl Iterator<Item = Module> {
         let Self { rows, listed, .. } = self;
