@@ -30,6 +30,7 @@ pub const FORMATS: &[Format] = &[
     super::requests::jaeger::FORMAT,
     super::requests::next_js::FORMAT,
     super::requests::har::FORMAT,
+    super::requests::playwright::FORMAT,
     super::profiles::firefox::FORMAT,
     super::profiles::speedscope::FORMAT,
     super::profiles::cpuprofile::FORMAT,

@@ -15,6 +15,7 @@ use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
 use crate::model::{Loss, SourcePos};
 
@@ -61,7 +62,7 @@ struct PageTimings<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry<'a> {
+pub(super) struct HarEntry<'a> {
     #[serde(default, deserialize_with = "or_default")]
     pageref: String,
     started_date_time: Option<String>,
@@ -151,20 +152,20 @@ impl SpanDecoder for Har {
             charge.add(page.id.len() + 3 * size_of::<(String, u32)>(), element.offset)?;
             let title = if page.title.is_empty() { &page.id } else { &page.title };
             let service = layout.service(title, out.batch);
-            take_page(&page, title, service, place, layout, out);
+            take_page(&page, title, service, place, layout, out.batch);
             services.insert(page.id, service);
         }
         let mut entries = document.elements(entries);
         let mut number = 0u64;
         while let Some(element) = entries.next()? {
             let place = SourcePos::Offset(element.offset);
-            let Some(entry) = element.parse::<Entry<'_>>(&mut out.batch.batch.losses) else { continue };
+            let Some(entry) = element.parse::<HarEntry<'_>>(&mut out.batch.batch.losses) else { continue };
             let service = match services.get(&entry.pageref) {
                 Some(&service) => service,
                 None => layout.service("requests", out.batch),
             };
             number += 1;
-            take_entry(&entry, number, service, place, layout, out);
+            take_entry(&entry, number, service, place, layout, out.batch);
             if layout.is_full(out.budget()) {
                 layout.flush(out)?;
             }
@@ -174,17 +175,24 @@ impl SpanDecoder for Har {
 }
 
 /// The time of a page or an entry; `None`, counted, without one.
-fn started_ns(text: Option<&str>, place: SourcePos, out: &mut Output<'_>) -> Option<i64> {
+fn started_ns(text: Option<&str>, place: SourcePos, batch: &mut BatchBuilder) -> Option<i64> {
     let started_ns = text.and_then(epoch_nanos);
     if started_ns.is_none() {
-        out.batch.lose(Loss::BadTime, place);
+        batch.lose(Loss::BadTime, place);
     }
     started_ns
 }
 
 /// A page is a span up to its load event, with that of its content as an instant.
-fn take_page(page: &Page<'_>, title: &str, service: u32, place: SourcePos, layout: &mut Layout, out: &mut Output<'_>) {
-    let Some(start_ns) = started_ns(page.started_date_time, place, out) else { return };
+fn take_page(
+    page: &Page<'_>,
+    title: &str,
+    service: u32,
+    place: SourcePos,
+    layout: &mut Layout,
+    batch: &mut BatchBuilder,
+) {
+    let Some(start_ns) = started_ns(page.started_date_time, place, batch) else { return };
     let timings = page.timings.as_ref();
     let Some(load_ns) = timings.and_then(|timings| taken_ns(timings.on_load)) else { return };
     let content_ns = timings.and_then(|timings| taken_ns(timings.on_content_load));
@@ -207,15 +215,16 @@ fn take_page(page: &Page<'_>, title: &str, service: u32, place: SourcePos, layou
     });
 }
 
-fn take_entry(
-    entry: &Entry<'_>,
+/// A request is a span with its phases below it.
+pub(super) fn take_entry(
+    entry: &HarEntry<'_>,
     number: u64,
     service: u32,
     place: SourcePos,
     layout: &mut Layout,
-    out: &mut Output<'_>,
+    batch: &mut BatchBuilder,
 ) {
-    let Some(start_ns) = started_ns(entry.started_date_time.as_deref(), place, out) else { return };
+    let Some(start_ns) = started_ns(entry.started_date_time.as_deref(), place, batch) else { return };
     let id_of = |part: &str| span_id(&number.to_le_bytes(), part.as_bytes());
     let mut push = |start_ns: i64, end_ns: i64, part: &str, parent: Option<&str>, name: &str, args: &str| {
         layout.push(ServiceSpan {
@@ -260,7 +269,7 @@ fn take_entry(
 }
 
 /// The method and the address without what follows a question mark, which may be very long.
-fn title(entry: &Entry<'_>) -> String {
+fn title(entry: &HarEntry<'_>) -> String {
     let Some(Request { method, url, .. }) = &entry.request else { return "request".to_owned() };
     let url = url.split(['?', '#']).next().unwrap_or_default();
     // An address that holds the data itself.
@@ -268,7 +277,7 @@ fn title(entry: &Entry<'_>) -> String {
     format!("{method} {url}").trim().to_owned()
 }
 
-fn args(entry: &Entry<'_>) -> Box<str> {
+fn args(entry: &HarEntry<'_>) -> Box<str> {
     let mut args = ArgsWriter::default();
     let text = |args: &mut ArgsWriter, key: &str, text: Option<&str>| {
         if let Some(text) = text.filter(|text| !text.is_empty()) {

@@ -1,9 +1,11 @@
 //! Traces of requests in JSON: spans of services with parents and without threads, as OpenTelemetry has them, and laid
-//! out as those. `zipkin`, `jaeger` and `next_js` read the spans of three tools, `har` the requests that a browser made.
+//! out as those. `zipkin`, `jaeger` and `next_js` read the spans of three tools, `har` the requests that a browser made, `playwright` the calls of its
+//! tests beside those.
 
 pub(crate) mod har;
 pub(crate) mod jaeger;
 pub(crate) mod next_js;
+pub(crate) mod playwright;
 pub(crate) mod zipkin;
 
 #[cfg(test)]

@@ -134,6 +134,28 @@ fn requests_that_playwright_recorded_are_all_there() {
 }
 
 #[test]
+fn the_calls_of_playwright_have_their_logs_and_its_requests_their_phases() {
+    let text = corpus("playwright/small.trace");
+    let reading = read(&text);
+    let began_us = 1_795_343_847_745_000 - 1_051_188;
+    let expected = [(1_059_496, 11_000, "Page.goto"), (1_061_000, 0, "404"), (1_071_000, 0, "Click")];
+    assert_eq!(spans(&text, began_us), expected.map(|(start, dur, name)| (start, dur, name.to_owned())));
+    assert!(shown(&reading, "Click").flags.has(EventFlags::UNFINISHED));
+    let goto = shown(&reading, "Page.goto");
+    assert_eq!(goto.args, r#"{"params":{"url":"http://a/"},"error":{"message":"no"}}"#);
+    let log = shown(&reading, "navigating");
+    assert_eq!((log.kind, &log.track), (EventKind::Instant, &goto.track));
+    assert_eq!(reading.lost(), []);
+    let requests = read(&corpus("playwright/small.network"));
+    assert_eq!(requests.names(), ["GET http://a/", "send", "wait", "receive"]);
+    // A line that is cut costs itself.
+    for len in 200..text.len() {
+        let part = read_bytes(&text.as_bytes()[..len]).expect("a part");
+        assert!(part.events.len() <= reading.events.len() && part.losses.total() <= 1, "{len}");
+    }
+}
+
+#[test]
 fn each_is_told_from_the_others_by_its_keys() {
     let rows = [
         ("zipkin/spans.json", "Zipkin"),
@@ -142,6 +164,8 @@ fn each_is_told_from_the_others_by_its_keys() {
         ("next_js/trace", "Next.js trace"),
         ("har/pages.har", "HAR"),
         ("har/plain.har", "HAR"),
+        ("playwright/small.trace", "Playwright trace"),
+        ("playwright/small.network", "Playwright trace"),
     ];
     for (file, format) in rows {
         assert_eq!(format_of(corpus(file).as_bytes()), Some(format), "{file}");

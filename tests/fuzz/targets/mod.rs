@@ -60,6 +60,7 @@ macro_rules! with_targets {
                 perf_data: "perf.data";
                 perf_script: "perf script";
                 perfetto: "Perfetto";
+                playwright: "Playwright trace";
                 pprof: "pprof";
                 spall: "Spall";
                 speedscope: "speedscope";

@@ -1,0 +1,237 @@
+//! The files of a trace of Playwright (`trace.zip`): a JSON object a line. `trace.trace` has calls, which are spans with
+//! their logs, and console messages, which are instants; `trace.network` has requests, as HAR has them. Times are moved
+//! to those since 1970, so that both files share a timeline. Snapshots, pictures and resources are left out.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::har::{HarEntry, take_entry};
+use super::or_default;
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::lines::{LineParser, Output, TextLine};
+use crate::formats::json::document::TimeUnit;
+use crate::formats::json::outline::Outline;
+use crate::formats::json::sniff::looks_like_json;
+use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{ReadError, input};
+use crate::model::{Loss, SourcePos};
+
+pub(crate) const FORMAT: Format = Format {
+    name: "Playwright trace",
+    sniff: looks_like_playwright,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
+    opener: Opener::Capture(|source, _| Ok(input::lines::open(source, Playwright::default()))),
+};
+
+/// The memory of calls that have not ended, in bytes.
+const OPEN_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes of such a call, or of a log of it, beside its texts, about.
+const CALL_BYTES: usize = 160;
+
+/// Whether the first line is the heading of a trace, or a request.
+fn looks_like_playwright(head: &[u8]) -> bool {
+    looks_like_json(head) && {
+        let outline = Outline::from_head(head);
+        outline.has_all(&["type", "playwrightVersion"])
+            || outline.has_all(&["type", "wallTime", "monotonicTime"])
+            || outline.has_all(&["type", "snapshot.startedDateTime", "snapshot.request"])
+    }
+}
+
+#[derive(Default)]
+struct Playwright {
+    layout: Layout,
+    /// What the clock of the trace lacks to the time since 1970.
+    offset_ns: i64,
+    open: FxHashMap<String, OpenCall>,
+    open_bytes: usize,
+    requests: u64,
+}
+
+/// A call without its end.
+struct OpenCall {
+    start_ns: i64,
+    name: Box<[u8]>,
+    args: ArgsWriter,
+    logs: Vec<Point>,
+    place: SourcePos,
+    bytes: usize,
+}
+
+/// A line of any type.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PlaywrightLine<'a> {
+    #[serde(rename = "type", default, deserialize_with = "or_default")]
+    kind: String,
+    #[serde(borrow)]
+    wall_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    monotonic_time: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "or_default")]
+    call_id: String,
+    #[serde(borrow)]
+    start_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    end_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    time: Option<&'a RawValue>,
+    /// The call as the user wrote it.
+    title: Option<String>,
+    api_name: Option<String>,
+    class: Option<String>,
+    method: Option<String>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    message: Option<String>,
+    message_type: Option<String>,
+    text: Option<String>,
+    #[serde(borrow)]
+    snapshot: Option<&'a RawValue>,
+}
+
+impl LineParser for Playwright {
+    /// Snapshots of large pages have some MiB.
+    const LINE_BYTES_MAX: usize = 64 << 20;
+
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        if line.bytes.trim_ascii().is_empty() {
+            return;
+        }
+        let Ok(parsed) = serde_json::from_slice::<PlaywrightLine<'_>>(line.bytes) else {
+            return batch.lose(line.loss(), line.place());
+        };
+        let place = line.place();
+        match parsed.kind.as_str() {
+            "context-options" => {
+                let of = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
+                let clocks = of(parsed.wall_time).zip(of(parsed.monotonic_time));
+                self.offset_ns = clocks.and_then(|(wall, own)| wall.checked_sub(own)).unwrap_or(0);
+            }
+            "before" => self.begin(&parsed, place, batch),
+            "after" => self.end(&parsed, place, batch),
+            "log" => self.log(&parsed, place, batch),
+            "console" => self.console(&parsed, place, batch),
+            "resource-snapshot" => {
+                let entry = parsed.snapshot.map(|snapshot| serde_json::from_str::<HarEntry<'_>>(snapshot.get()));
+                let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, place) };
+                let service = self.layout.service("requests", batch);
+                self.requests += 1;
+                take_entry(&entry, self.requests, service, place, &mut self.layout, batch);
+            }
+            // Snapshots, pictures, inputs.
+            _ => {}
+        }
+    }
+
+    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.layout.is_full(out.budget()) { self.layout.flush(out) } else { Ok(()) }
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let mut open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
+        open.sort_by_key(|(_, call)| (call.start_ns, call.place));
+        for (id, call) in open {
+            // The end 0 says that it has none.
+            self.push(&id, call, 0, out.batch);
+        }
+        self.layout.flush(out)
+    }
+}
+
+impl Playwright {
+    fn time(&self, millis: Option<&RawValue>) -> Option<i64> {
+        TimeUnit::Milliseconds.nanos(millis?).ok()?.checked_add(self.offset_ns)
+    }
+
+    fn begin(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let Some(start_ns) = self.time(line.start_time) else { return batch.lose(Loss::BadTime, place) };
+        let call = || Some(format!("{}.{}", line.class.as_deref()?, line.method.as_deref()?));
+        let name =
+            line.title.clone().or_else(|| line.api_name.clone()).or_else(call).unwrap_or_else(|| "call".to_owned());
+        let mut args = ArgsWriter::default();
+        if let Some(params) = line.params.filter(|params| !matches!(params.get(), "null" | "{}")) {
+            args.key("", b"params");
+            args.json.push_str(params.get());
+        }
+        let bytes = CALL_BYTES + name.len() + args.json.len() + line.call_id.len();
+        if self.open_bytes + bytes > OPEN_BYTES_MAX {
+            return batch.lose(Loss::OverLimit, place);
+        }
+        self.open_bytes += bytes;
+        let (name, logs) = (name.as_bytes().into(), Vec::new());
+        let former = self.open.insert(line.call_id.clone(), OpenCall { start_ns, name, args, logs, place, bytes });
+        if let Some(former) = former {
+            self.push(&line.call_id, former, 0, batch);
+        }
+    }
+
+    fn end(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let Some(mut call) = self.open.remove(&line.call_id) else { return batch.lose(Loss::UnmatchedEnd, place) };
+        if let Some(error) = line.error.filter(|error| error.get() != "null") {
+            call.args.key("", b"error");
+            call.args.json.push_str(error.get());
+        }
+        let end_ns = self.time(line.end_time);
+        if end_ns.is_none() {
+            batch.lose(Loss::BadTime, place);
+        }
+        self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
+    }
+
+    /// A log is of its call, while that runs.
+    fn log(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, place) };
+        let name: Box<[u8]> = line.message.as_deref().unwrap_or("log").as_bytes().into();
+        match self.open.get_mut(&line.call_id) {
+            Some(call) if self.open_bytes + CALL_BYTES + name.len() <= OPEN_BYTES_MAX => {
+                self.open_bytes += CALL_BYTES + name.len();
+                call.bytes += CALL_BYTES + name.len();
+                call.logs.push(Point { ts_ns, name, args: "".into() });
+            }
+            _ => batch.lose(Loss::OverLimit, place),
+        }
+    }
+
+    /// A message is a span without duration, so that its text can be long and its row its own.
+    fn console(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, place) };
+        let mut args = ArgsWriter::default();
+        args.text("type", line.message_type.as_deref().unwrap_or("log").as_bytes());
+        let name = line.text.as_deref().unwrap_or("console").as_bytes().into();
+        let service = self.layout.service("console", batch);
+        self.layout.push(ServiceSpan {
+            start_ns: ts_ns,
+            end_ns: ts_ns,
+            id: 0,
+            parent: None,
+            service,
+            name,
+            args: args.finish().into(),
+            points: Vec::new(),
+            place,
+        });
+    }
+
+    fn push(&mut self, id: &str, mut call: OpenCall, end_ns: i64, batch: &mut BatchBuilder) {
+        self.open_bytes -= call.bytes;
+        let service = self.layout.service("calls", batch);
+        self.layout.push(ServiceSpan {
+            start_ns: call.start_ns,
+            end_ns,
+            id: span_id(b"call", id.as_bytes()),
+            parent: None,
+            service,
+            name: call.name,
+            args: call.args.finish().into(),
+            points: call.logs,
+            place: call.place,
+        });
+    }
+}
