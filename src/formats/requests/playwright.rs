@@ -45,7 +45,7 @@ fn looks_like_playwright(head: &[u8]) -> bool {
 #[derive(Default)]
 struct Playwright {
     layout: Layout,
-    /// What the clock of the trace lacks to the time since 1970.
+    /// The distance of the clock of the trace from the time since 1970.
     offset_ns: i64,
     open: FxHashMap<String, OpenCall>,
     open_bytes: usize,
