@@ -15,7 +15,7 @@ type Counted = BTreeMap<String, u64>;
 /// The content of a dump, with all times moved, and whether it holds scheduling. With `with_tracks`, each slice also
 /// has its thread, or its track by name.
 fn told(file: &Path, with_tracks: bool, later_ns: i64) -> (Counted, bool) {
-    let dump = longspan(&["dump", "--no-cache", text(file)]).done();
+    let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(file)]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     let of = |kind: &'static str| lines.iter().filter(move |line| line["t"] == kind);
     let by = |kind, id: &str| of(kind).map(|line| (line[id].to_string(), line)).collect::<BTreeMap<_, _>>();
