@@ -337,7 +337,7 @@ fn views_of_the_command_line_are_those_of_a_plain_fold() {
 fn functions_of_the_kernel_in_a_text_of_perf_are_merged_into_their_callers() {
     let folder = folder();
     let file = folder.path().join("perf.txt");
-    let text_of_perf = "a 8 1.000001: 5 cycles: \n\tff1 ksys_read+0x9 ([kernel.kallsyms])\n\tff2 ext4_read+0x1 ([ext4.ko])\n\
+    let text_of_perf = "a 8 1.000001: 5 cycles: \n\tff1 ksys_read+0x9 ([kernel.kallsyms])\n\tff2 ext4_read+0x1 ([ext4])\n\
                         \t57 read+0x9 (/usr/lib/libc.so.6)\n\t56 main+0x9 (/bin/a)\n\n";
     fs::write(&file, text_of_perf).expect("written");
     let file = text(&file);

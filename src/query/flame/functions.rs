@@ -62,6 +62,8 @@ pub(crate) struct Functions {
     rows: Vec<Function>,
     /// In brackets, as a frame without a name is shown.
     modules: Vec<Box<str>>,
+    /// By module.
+    is_kernel: Vec<bool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -118,12 +120,7 @@ impl Functions {
     /// Whether a function is of the kernel, as far as its module says.
     #[must_use]
     pub(crate) fn is_kernel(&self, function: FunctionIdx) -> bool {
-        let module = self.module(function);
-        let is_image = ["kernel", "guest.kernel", "vmlinux"].iter().any(|image| {
-            module.strip_prefix(image).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
-        });
-        let is_file = |end: &str| module.strip_suffix(end).is_some_and(|name| !name.is_empty());
-        is_image || [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].into_iter().any(is_file)
+        self.module_row(function).is_some_and(|module| self.is_kernel[module])
     }
 
     /// A name of the trace that the function has; `None` of a module.
@@ -169,7 +166,7 @@ impl<'s> FunctionBuilder<'s> {
         let root = Function { text: FunctionText::Name(NameIdx::EMPTY), module: None };
         Self {
             snapshot,
-            functions: Functions { rows: vec![root], modules: Vec::new() },
+            functions: Functions { rows: vec![root], modules: Vec::new(), is_kernel: Vec::new() },
             by_name: FxHashMap::default(),
             by_text: FxHashMap::default(),
             by_module: FxHashMap::default(),
@@ -184,9 +181,9 @@ impl<'s> FunctionBuilder<'s> {
         }
         let row = self.snapshot.names().get(name);
         let frame = FrameText::parse(row.text, row.category);
-        let module = frame.module.and_then(|module| self.module(module));
+        let module = frame.module.and_then(|module| self.module(module, is_kernel(module, row.category)));
         let unnamed = frame.is_unnamed && by_module;
-        let of_module = if unnamed { module.or_else(|| self.module(UNKNOWN)) } else { None };
+        let of_module = if unnamed { module.or_else(|| self.module(UNKNOWN, false)) } else { None };
         let text = self.snapshot.names().text_index(name);
         let function = match (of_module, self.by_text.get(&(text, module))) {
             (Some(module), _) => self.all_of(module),
@@ -222,7 +219,7 @@ impl<'s> FunctionBuilder<'s> {
         new
     }
 
-    fn module(&mut self, text: &str) -> Option<ModuleIdx> {
+    fn module(&mut self, text: &str, is_kernel: bool) -> Option<ModuleIdx> {
         if let Some(&known) = self.modules.get(text) {
             return Some(known);
         }
@@ -232,6 +229,7 @@ impl<'s> FunctionBuilder<'s> {
         }
         let new = ModuleIdx(rows.len() as u32);
         rows.push(format!("[{text}]").into());
+        self.functions.is_kernel.push(is_kernel);
         self.modules.insert(text.into(), new);
         Some(new)
     }
@@ -282,6 +280,21 @@ impl<'a> FrameText<'a> {
     }
 }
 
+/// Whether a module is the kernel or a part of it. perf writes memory without a file in brackets, too: `[ext4]` is a part
+/// of the kernel, `[heap]` is not.
+fn is_kernel(module: &str, category: Option<&str>) -> bool {
+    const PROCESS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "uprobes", UNKNOWN];
+    let is_image = ["kernel", "guest.kernel", "vmlinux"]
+        .iter()
+        .any(|image| module.strip_prefix(image).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-'])));
+    let is_file = |end: &str| module.strip_suffix(end).is_some_and(|name| !name.is_empty());
+    let is_name = module.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let is_bracketed = category.is_some_and(|category| category.starts_with('[') && category.ends_with(']'));
+    is_image
+        || [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].into_iter().any(is_file)
+        || is_bracketed && is_name && !PROCESS.contains(&module)
+}
+
 /// A path without its folders; ` (build ..)` may follow it.
 fn file_name(path: &str) -> &str {
     let end = path.find(" (").unwrap_or(path.len());
@@ -296,6 +309,24 @@ fn inside(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_the_kernel_are_told_from_memory_of_a_process() {
+        for (module, category, expected) in [
+            ("kernel.kallsyms", Some("[kernel.kallsyms]"), true),
+            ("kernel", None, true),
+            ("vmlinux-6.1", Some("/boot/vmlinux-6.1"), true),
+            ("ext4.ko", Some("/lib/modules/6.1/ext4.ko"), true),
+            ("nf_conntrack", Some("[nf_conntrack]"), true),
+            ("vdso", Some("[vdso]"), false),
+            ("anon:jit", Some("[anon:jit]"), false),
+            ("libc.so.6", None, false),
+            ("kernelshark", Some("/usr/bin/kernelshark"), false),
+            (".ko", None, false),
+        ] {
+            assert_eq!(is_kernel(module, category), expected, "{module}");
+        }
+    }
 
     #[test]
     fn addresses_have_their_module_in_their_text() {
