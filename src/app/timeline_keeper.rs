@@ -13,7 +13,7 @@ use crate::ui::timeline::saved::SavedTimeline;
 /// The time from a change until it is written: changes of a drag are written together.
 const DELAY_S: f64 = 0.8;
 
-/// What of the timeline of a tab is not saved yet.
+/// Changes of the timeline of a tab that are not saved yet.
 #[derive(Debug, Default)]
 pub(super) struct TimelineKeeper {
     /// The view of the frame before: its first and last nanosecond, and how far it was scrolled.

@@ -293,9 +293,26 @@ impl Registry {
     /// Drops the metadata of threads, once all of it is applied and no more comes, and the look-ups, which are made
     /// again if a track is asked for: most captures are sorted without.
     pub(crate) fn drop_metadata(&mut self) {
+        self.name_processes();
         let Self { index_max, over_limit, .. } = *self;
         let tables = std::mem::take(&mut self.tables);
         *self = Self { tables, index_max, over_limit, ..Self::default() };
+    }
+
+    /// Names processes that nothing else names as the kernel names their main threads, which have the same id.
+    fn name_processes(&mut self) {
+        self.index_processes();
+        let processes = &mut self.tables.processes;
+        for ThreadMetadata { pid, kernel_name, .. } in self.threads.iter().filter(|thread| thread.pid == thread.tid) {
+            let is_same = |process: &ProcessIdx| processes[process.index()].pid == *pid;
+            let known = self.process_index.find(hash(pid), is_same).copied();
+            if let (Some(process), Some(name)) = (known, kernel_name) {
+                let process = &mut processes[process.index()];
+                if process.name.is_empty() {
+                    process.name = (&**name).into();
+                }
+            }
+        }
     }
 
     /// A registry whose indices end at `index_max`.
@@ -561,6 +578,29 @@ mod tests {
         registry.apply(&kernel(&two));
         assert_eq!(&*registry.tables().tracks[told.index()].name, "told");
         assert_eq!(&*registry.tables().tracks[states.index()].name, "comm");
+    }
+
+    #[test]
+    fn a_process_without_a_name_is_called_as_the_kernel_calls_its_main_thread() {
+        let kernel = |pid, tid, name: &str| Metadata::KernelName {
+            pid: Id::Number(pid),
+            tid: Id::Number(tid),
+            name: name.into(),
+        };
+        let mut registry = Registry::default();
+        registry.apply(&Metadata::ProcessName { pid: Id::Number(2), name: "told".into() });
+        // A name of a process that has no track makes none.
+        for (pid, tid, name) in [(1, 1, "main"), (1, 7, "worker"), (2, 2, "comm"), (3, 8, "other"), (4, 4, "absent")] {
+            registry.apply(&kernel(pid, tid, name));
+        }
+        for key in [thread(1, 7), thread(2, 2), thread(3, 8)] {
+            registry.track(&key).unwrap();
+        }
+        registry.drop_metadata();
+        let names = registry.tables().processes.iter().map(|process| (process.pid.clone(), &*process.name));
+        let names: std::collections::BTreeMap<_, _> = names.collect();
+        let number = Id::Number;
+        assert_eq!(names, [(number(1), "main"), (number(2), "told"), (number(3), "")].into());
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(crate) struct RecentTrace {
     pub(crate) facts: Option<RecentFacts>,
 }
 
-/// What was known when a trace was loaded. No file is looked at for it: it may be on a disk that does not answer.
+/// Facts about a trace from when it was loaded. No file is looked at for it: it may be on a disk that does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecentFacts {
     /// Of all files.

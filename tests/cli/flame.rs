@@ -155,7 +155,7 @@ fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
     assert_eq!(folded(&[text(&data("go_cpu.pprof"))]).values().sum::<u64>(), 1_130_000_000);
     let unknown = longspan(&["flame", "--no-cache", text(&file), "--event", "cycles"]).failed(2);
     assert!(unknown.contains("`page-faults (count)`"), "{unknown}");
-    let told = longspan(&["dump", "--no-cache", text(&file)]).done();
+    let told = longspan(&["dump", "--no-cache", "--no-symbols", text(&file)]).done();
     let of_events = |event: &str| told.lines().filter(|line| line.contains(event)).count();
     assert_eq!(of_events("page-faults"), 48);
 }
@@ -292,7 +292,7 @@ fn samples_of_perfetto_become_a_profile_with_their_threads_as_labels() {
     assert_eq!(sums(&trace), [(cycles.clone(), expected)].into());
     assert_eq!(folded(&[text(&trace), "--inverted"]), paths([("f;main", 3000), ("main", 2000)]));
     longspan(&["export", "--no-cache", text(&trace), "-o", text(&profile)]).done();
-    let dumped = longspan(&["dump", "--no-cache", text(&profile)]).done();
+    let dumped = longspan(&["dump", "--no-cache", "--no-symbols", text(&profile)]).done();
     let lines = dumped.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let samples: Vec<Value> = lines.filter(|line| line["t"] == "sample").collect();
     // Those of a stack and a thread are one.

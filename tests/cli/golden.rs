@@ -41,7 +41,7 @@ fn spans_are_those_of_the_naive_oracle() {
 fn slices_are_those_of_perfetto() {
     for capture in PERFETTO_RIGHT {
         let expected = records(&gunzip(&data(&format!("expected/{capture}.perfetto.csv.gz"))));
-        let dump = longspan(&["dump", "--no-cache", text(&data(capture))]).done();
+        let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(&data(capture))]).done();
         let objects = dump.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a line of JSON"));
         let slices = objects.filter(|object| object["t"] == "slice").map(|slice| {
             let plain = |key: &str| match &slice[key] {
@@ -67,7 +67,7 @@ fn slices_are_those_of_perfetto() {
 #[test]
 fn parents_contain_their_children_and_stand_above_them() {
     for capture in CAPTURES {
-        let dump = longspan(&["dump", "--no-cache", text(&data(capture))]).done();
+        let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(&data(capture))]).done();
         let mut slices = BTreeMap::new();
         let mut children = 0;
         for line in dump.lines() {

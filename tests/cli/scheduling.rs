@@ -63,7 +63,7 @@ fn capture() -> Vec<u8> {
 }
 
 fn dump(file: &Path) -> Vec<Value> {
-    let lines = longspan(&["dump", "--no-cache", text(file)]).done();
+    let lines = longspan(&["dump", "--no-cache", "--no-symbols", text(file)]).done();
     lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
