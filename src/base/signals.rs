@@ -18,6 +18,9 @@ pub(crate) fn watch(say: fn(String)) {
     use super::mapped;
     use super::temporary;
 
+    // Only a lost page of a mapped file has anything to say.
+    #[cfg(not(target_os = "linux"))]
+    let _ = say;
     // With any handler at all, the write fails with an error of its own.
     flag::register(SIGXFSZ, Arc::<AtomicBool>::default()).ok();
     let is_ignored = ignored();

@@ -1,0 +1,88 @@
+//! Processes, threads and tracks: names and orders that come before the events or after them.
+
+use super::*;
+
+fn thread(pid: i64, tid: i64) -> TrackKey {
+    TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 }
+}
+
+#[test]
+fn a_track_or_process_beyond_the_last_index_is_none_and_never_another() {
+    let mut registry = Registry::with_limit(1);
+    let [first, second] = [registry.track(&thread(1, 7)), registry.track(&thread(2, 7))];
+    assert_eq!((first, second), (Some(TrackIdx(0)), Some(TrackIdx(1))));
+    assert_eq!((registry.track(&thread(1, 8)), registry.process(&Id::Number(3))), (None, None));
+    let name = |pid, tid| Metadata::ThreadName { pid: Id::Number(pid), tid: Id::Number(tid), name: "late".into() };
+    for tid in 7..10 {
+        registry.apply(&name(1, tid));
+    }
+    registry.apply(&Metadata::ProcessName { pid: Id::Number(3), name: "late".into() });
+    assert_eq!(registry.over_limit(), 2, "the name of thread 9, and of process 3");
+    assert_eq!((registry.track(&thread(1, 7)), registry.tables().tracks.len()), (first, 2));
+    assert_eq!(registry.derived(TrackIdx(0), TrackKind::Samples, "", "samples"), None);
+}
+
+#[test]
+fn names_apply_whether_they_come_before_or_after_the_events_and_the_last_wins() {
+    let mut registry = Registry::default();
+    let name = |tid, name: &str| Metadata::ThreadName { pid: Id::Number(1), tid: Id::Number(tid), name: name.into() };
+    registry.apply(&name(7, "early"));
+    let early = registry.track(&thread(1, 7)).unwrap();
+    let late = registry.track(&thread(1, 8)).unwrap();
+    registry.apply(&name(8, "late"));
+    registry.apply(&name(8, "last"));
+    assert_eq!(&*registry.tables().tracks[early.index()].name, "early");
+    assert_eq!(&*registry.tables().tracks[late.index()].name, "last");
+}
+
+#[test]
+fn the_kernels_name_counts_where_nothing_else_names_the_thread_and_its_states_are_named_alike() {
+    let mut registry = Registry::default();
+    let (pid, one, two) = (Id::Number(1), Id::Number(7), Id::Number(8));
+    let kernel = |tid: &Id| Metadata::KernelName { pid: pid.clone(), tid: tid.clone(), name: "comm".into() };
+    registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: one.clone(), name: "told".into() });
+    registry.apply(&kernel(&one));
+    let told = registry.track(&thread(1, 7)).unwrap();
+    let states = registry.track(&TrackKey { kind: TrackKind::State, ..thread(1, 8) }).unwrap();
+    registry.apply(&kernel(&two));
+    assert_eq!(&*registry.tables().tracks[told.index()].name, "told");
+    assert_eq!(&*registry.tables().tracks[states.index()].name, "comm");
+}
+
+#[test]
+fn a_process_without_a_name_is_called_as_the_kernel_calls_its_main_thread() {
+    let kernel =
+        |pid, tid, name: &str| Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name: name.into() };
+    let mut registry = Registry::default();
+    registry.apply(&Metadata::ProcessName { pid: Id::Number(2), name: "told".into() });
+    // A name of a process that has no track makes none.
+    for (pid, tid, name) in [(1, 1, "main"), (1, 7, "worker"), (2, 2, "comm"), (3, 8, "other"), (4, 4, "absent")] {
+        registry.apply(&kernel(pid, tid, name));
+    }
+    for key in [thread(1, 7), thread(2, 2), thread(3, 8)] {
+        registry.track(&key).unwrap();
+    }
+    registry.drop_metadata();
+    let names = registry.tables().processes.iter().map(|process| (process.pid.clone(), &*process.name));
+    let names: std::collections::BTreeMap<_, _> = names.collect();
+    let number = Id::Number;
+    assert_eq!(names, [(number(1), "main"), (number(2), "told"), (number(3), "")].into());
+}
+
+#[test]
+fn the_order_of_a_track_applies_whether_it_comes_before_or_after_the_events() {
+    let mut registry = Registry::default();
+    let counter = |name: &str| TrackKey { kind: TrackKind::Counter, name: name.into(), ..thread(1, 7) };
+    let order = |name: &str, sort_index| Metadata::TrackSortIndex { key: counter(name), sort_index };
+    registry.apply(&order("early", 5));
+    let tracks = ["early", "late"].map(|name| registry.track(&counter(name)).unwrap());
+    registry.apply(&order("late", -1));
+    assert_eq!(tracks.map(|track| registry.tables().tracks[track.index()].sort_index), [5, -1]);
+}
+
+#[test]
+fn the_same_tid_in_two_processes_is_two_threads() {
+    let mut registry = Registry::default();
+    assert_ne!(registry.track(&thread(1, 7)), registry.track(&thread(2, 7)));
+    assert_eq!(registry.tables().processes.len(), 2);
+}
