@@ -1,5 +1,5 @@
-//! `longspan symbols`: the modules of a trace, whether their functions have names, and the command that brings those that
-//! are missing. And the names themselves, for the commands that show functions.
+//! `longspan symbols`: the modules of a trace, whether their functions have names, and the command that brings those
+//! that are missing. And the names themselves, for the commands that show functions.
 
 use super::args::{Load, Symbols};
 use super::error::CliError;

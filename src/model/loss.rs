@@ -52,8 +52,8 @@ macro_rules! losses {
 }
 
 impl Loss {
-    /// Whether it is normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing to
-    /// do about it. Users are not warned of it.
+    /// Whether it is normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing
+    /// to do about it. Users are not warned of it.
     #[must_use]
     pub(crate) fn is_note(self) -> bool {
         matches!(self, Self::UnmatchedBegin | Self::IgnoredMetadata | Self::IgnoredPhase | Self::IgnoredPacket)

@@ -71,8 +71,8 @@ pub struct Module {
     pub(crate) kind: ModuleKind,
     /// The inode of the file when it was mapped, where the capture has no build-id.
     pub(crate) inode: Option<u64>,
-    /// Of the kernel: a symbol and the address at which it ran, from which the offset of all others follows. Of a module
-    /// of the kernel: no symbol, and the address that its own count from.
+    /// Of the kernel: a symbol and the address at which it ran, from which the offset of all others follows. Of a
+    /// module of the kernel: no symbol, and the address that its own count from.
     pub(crate) anchor: Option<(Box<str>, u64)>,
     /// Whether files of one trace were recorded with different builds of it, so that its addresses are ambiguous.
     pub(crate) is_ambiguous: bool,

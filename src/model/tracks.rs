@@ -139,7 +139,8 @@ impl TrackKey {
     pub(crate) const SLOT_ALONE: u32 = 1 << 31;
     /// A thread of a profile without times: a sample is drawn as wide as it weighs, at a time that the reader made up.
     pub(crate) const SLOT_UNTIMED: u32 = 1;
-    /// Of an asynchronous track with async ids: their trees have the name of the track, and not that of their first event.
+    /// Of an asynchronous track with async ids: their trees have the name of the track, and not that of their first
+    /// event.
     pub(crate) const SLOT_NAMED: u32 = Self::SLOT_ALONE + 1;
 }
 

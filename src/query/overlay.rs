@@ -1,5 +1,5 @@
-//! Names that were looked up after a load, over those of the store: other texts for names of frames, and stacks with the
-//! functions that were inlined. The store stays as it is.
+//! Names that were looked up after a load, over those of the store: other texts for names of frames, and stacks with
+//! the functions that were inlined. The store stays as it is.
 
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ pub(crate) enum SampleBy {
 
 /// The property that the samples of a row have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SampleKey {
+pub(crate) enum SampleGroup {
     /// [`FunctionIdx::ROOT`] for samples without a stack.
     Function(FunctionIdx),
     /// A function of the module.
@@ -36,8 +36,8 @@ pub(crate) enum SampleKey {
 
 /// A row of a [`SampleTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SampleRow {
-    pub(crate) key: SampleKey,
+pub(crate) struct SampleGroupRow {
+    pub(crate) key: SampleGroup,
     pub(crate) sums: OwnAndTotal,
 }
 
@@ -47,7 +47,7 @@ pub struct SampleTable {
     pub(crate) paths: Arc<CallPaths>,
     pub(crate) picture: FlamePicture,
     /// In no order.
-    pub(crate) rows: Vec<SampleRow>,
+    pub(crate) rows: Vec<SampleGroupRow>,
 }
 
 impl SampleTable {
@@ -67,11 +67,11 @@ impl SampleTable {
             SampleBy::Function => functions(&picture),
             SampleBy::Module => modules(&picture),
             SampleBy::Thread => {
-                let row = |&(track, sum): &_| SampleRow { key: SampleKey::Thread(track), sums: whole(sum) };
+                let row = |&(track, sum): &_| SampleGroupRow { key: SampleGroup::Thread(track), sums: whole(sum) };
                 paths.tracks.iter().map(row).collect()
             }
             SampleBy::Event => {
-                let row = |(event, &sum)| SampleRow { key: SampleKey::Event(event), sums: whole(sum) };
+                let row = |(event, &sum)| SampleGroupRow { key: SampleGroup::Event(event), sums: whole(sum) };
                 paths.event_sums.iter().enumerate().map(row).collect()
             }
         };
@@ -80,24 +80,24 @@ impl SampleTable {
 
     /// The event of a row: that of the table, or its own.
     #[must_use]
-    pub(crate) fn event(&self, row: &SampleRow) -> Option<&SampleEvent> {
-        let event = if let SampleKey::Event(event) = row.key { Some(event) } else { self.paths.event };
+    pub(crate) fn event(&self, row: &SampleGroupRow) -> Option<&SampleEvent> {
+        let event = if let SampleGroup::Event(event) = row.key { Some(event) } else { self.paths.event };
         self.paths.events.get(event?)
     }
 }
 
-fn functions(picture: &FlamePicture) -> Vec<SampleRow> {
+fn functions(picture: &FlamePicture) -> Vec<SampleGroupRow> {
     let tree = &picture.tree;
     let sums = tree.sums_by(picture.functions.len(), FunctionIdx::index);
     let without_stack = tree.nodes()[0].own;
     let root = OwnAndTotal { own: without_stack, total: without_stack };
-    let root = SampleRow { key: SampleKey::Function(FunctionIdx::ROOT), sums: root };
+    let root = SampleGroupRow { key: SampleGroup::Function(FunctionIdx::ROOT), sums: root };
     let functions = picture.functions.all();
-    let rows = functions.map(|idx| SampleRow { key: SampleKey::Function(idx), sums: sums[idx.index()] });
+    let rows = functions.map(|idx| SampleGroupRow { key: SampleGroup::Function(idx), sums: sums[idx.index()] });
     rows.chain([root]).filter(|row| !row.sums.total.is_empty()).collect()
 }
 
-fn modules(picture: &FlamePicture) -> Vec<SampleRow> {
+fn modules(picture: &FlamePicture) -> Vec<SampleGroupRow> {
     let functions = &picture.functions;
     // The root is no function of a module, and frames without a module are in none.
     let key = |function: FunctionIdx| match function {
@@ -112,7 +112,7 @@ fn modules(picture: &FlamePicture) -> Vec<SampleRow> {
     let without_stack = picture.tree.nodes()[0].own;
     let root = OwnAndTotal { own: without_stack, total: without_stack };
     let rows = first.into_iter().zip(sums).skip(1);
-    let rows = rows.map(|(function, sums)| SampleRow { key: SampleKey::Module(function), sums });
-    let root = SampleRow { key: SampleKey::Module(FunctionIdx::ROOT), sums: root };
+    let rows = rows.map(|(function, sums)| SampleGroupRow { key: SampleGroup::Module(function), sums });
+    let root = SampleGroupRow { key: SampleGroup::Module(FunctionIdx::ROOT), sums: root };
     rows.chain([root]).filter(|row| !row.sums.total.is_empty()).collect()
 }

@@ -21,8 +21,8 @@ pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Op
 /// Below this many letters the end goes: two halves of a few letters each say less than one beginning.
 const LETTERS_MIN: usize = 12;
 
-/// `text` if it fits `room_px`, else cut: first it loses the place in the source that some tracers add, such as
-/// ` (main.js:12)`; then its middle, or its end where fewer than twelve letters fit. `None` if not even two letters fit.
+/// `text` if it fits `room_px`, else cut: first it loses the place in the source that some tracers add, such as `
+/// (main.js:12)`; then its middle, or its end where fewer than twelve letters fit. `None` if not even two letters fit.
 #[must_use]
 pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {
     let short = shorten_middle(text, room_px, &mut advance_px)?;

@@ -1,7 +1,9 @@
-//! Names that were found before, kept in a folder by build-id: the next trace of the same program costs no look-up, also
-//! when the program is gone. Names are kept with what the files were that they came from; other files are asked again.
+//! Names that were found before, kept in a folder by build-id: the next trace of the same program costs no look-up,
+//! also when the program is gone. Names are kept with what the files were that they came from; other files are asked
+//! again.
 //!
-//! A kept file that is damaged, or of another version, is as none. Several programs may write at once: the last one stays.
+//! A kept file that is damaged, or of another version, is as none. Several programs may write at once: the last one
+//! stays.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -13,9 +13,9 @@ const NESTING_MAX: u32 = 96;
 
 /// Text up to a bound: an error beyond it ends the writing.
 #[derive(Default)]
-struct BoundedText(String);
+struct DemangledName(String);
 
-impl Write for BoundedText {
+impl Write for DemangledName {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = NAME_BYTES_MAX - self.0.len().min(NAME_BYTES_MAX);
         if text.len() <= room {
@@ -48,7 +48,7 @@ fn split_suffix(text: &str) -> (&str, &str) {
 
 fn rust(name: &str) -> Option<String> {
     let symbol = rustc_demangle::try_demangle(name).ok()?;
-    let mut text = BoundedText::default();
+    let mut text = DemangledName::default();
     let written = write!(text, "{symbol:#}");
     (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then_some(text.0)
 }
@@ -59,7 +59,7 @@ fn cpp(name: &str) -> Option<String> {
     }
     let with_return = with_return_type(name);
     let symbol = parsed(with_return.as_deref().unwrap_or(name))?;
-    let mut text = BoundedText::default();
+    let mut text = DemangledName::default();
     let options = DemangleOptions::default().recursion_limit(NESTING_MAX);
     let written = symbol.structured_demangle(&mut text, &options);
     // The demangler leaves the comma before a pack of no arguments.

@@ -47,14 +47,15 @@ pub(super) struct DebugInfo {
 }
 
 impl DebugInfo {
-    /// Reads the sections of a file, of at most `bytes_max` together. `Ok(None)` if it has none; an error is their size.
-    pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Result<Option<Self>, TooLarge> {
+    /// Reads the sections of a file, of at most `bytes_max` together. `Ok(None)` if it has none; an error is their
+    /// size.
+    pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Result<Option<Self>, InfoTooLarge> {
         let Some(_) = elf.named(SectionId::DebugInfo.name()) else { return Ok(None) };
         let mut info = Self::default();
         for id in SECTIONS {
             let Some(section) = elf.named(id.name()) else { continue };
             let Some(bytes) = elf.bytes_of(section, bytes_max.saturating_sub(info.bytes)) else {
-                return Err(TooLarge);
+                return Err(InfoTooLarge);
             };
             info.bytes += bytes.len() as u64;
             info.sections.push((id, bytes));
@@ -66,8 +67,8 @@ impl DebugInfo {
         self.sections.iter().find(|(own, _)| *own == id).map_or(&[], |(_, bytes)| bytes)
     }
 
-    /// The names of addresses, which are pairs of the address that is asked for and that in the file, in order. Where the
-    /// debug information says nothing, the function is that of the symbol table.
+    /// The names of addresses, which are pairs of the address that is asked for and that in the file, in order. Where
+    /// the debug information says nothing, the function is that of the symbol table.
     pub(super) fn names(
         &self,
         addresses: &[(u64, u64)],
@@ -78,7 +79,7 @@ impl DebugInfo {
         let dwarf = Dwarf::load(|id| Ok::<_, gimli::Error>(FuelledSlice::new(self.section(id), &fuel)));
         let context = dwarf.and_then(Context::from_dwarf).ok();
         let mut builder = AddressNamesBuilder::default();
-        let mut texts = Texts::default();
+        let mut texts = AddressTexts::default();
         for (number, &(asked, address)) in addresses.iter().enumerate() {
             if number.is_multiple_of(ADDRESSES_PER_CHECK) {
                 cancel.check()?;
@@ -107,7 +108,7 @@ pub(super) fn names_of_functions(addresses: &[(u64, u64)], functions: &FunctionT
 
 /// Debug information is beyond the bound, or damaged.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TooLarge;
+pub(super) struct InfoTooLarge;
 
 struct OwnedFunction {
     /// Empty where the debug information has none.
@@ -124,11 +125,11 @@ impl OwnedFunction {
 
 /// The functions at one address.
 #[derive(Default)]
-struct Texts {
+struct AddressTexts {
     rows: Vec<OwnedFunction>,
 }
 
-impl Texts {
+impl AddressTexts {
     /// Reads what debug information has of an address; up to the damage, where there is one.
     fn read(&mut self, context: &Context<FuelledSlice<'_>>, address: u64) {
         let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return };

@@ -1,5 +1,6 @@
-//! The tables of ELF files of little-endian machines: sections, segments, symbols, build-id. Reads what is asked for and
-//! nothing else, by position. Refuses tables beyond the end of the file; text that is no UTF-8 has marks in its place.
+//! The tables of ELF files of little-endian machines: sections, segments, symbols, build-id. Reads what is asked for
+//! and nothing else, by position. Refuses tables beyond the end of the file; text that is no UTF-8 has marks in its
+//! place.
 
 use std::io::Read as _;
 
@@ -67,12 +68,12 @@ struct Segment {
 
 /// Reads numbers from front to back, those of the size of an address as the file has them.
 #[derive(Clone, Copy)]
-struct Fields<'a> {
+struct ElfFields<'a> {
     bytes: &'a [u8],
     is_64: bool,
 }
 
-impl Fields<'_> {
+impl ElfFields<'_> {
     fn u16(&mut self) -> Option<u16> {
         let (number, rest) = self.bytes.split_first_chunk()?;
         self.bytes = rest;
@@ -104,7 +105,7 @@ impl ElfFile {
             [0x7f, b'E', b'L', b'F', 2, 1] => true,
             _ => return None,
         };
-        let mut fields = Fields { bytes: head.get(16..)?, is_64 };
+        let mut fields = ElfFields { bytes: head.get(16..)?, is_64 };
         let (kind, _machine, _version, _entry) = (fields.u16()?, fields.u16()?, fields.u32()?, fields.word()?);
         let (segments_at, sections_at, _flags) = (fields.word()?, fields.word()?, fields.u32()?);
         let (_own_bytes, segment_bytes, segment_count) = (fields.u16()?, fields.u16()?, fields.u16()?);
@@ -128,7 +129,7 @@ impl ElfFile {
         let table = self.file.read(at, count.min(SEGMENTS_MAX) * row_bytes, u64::MAX)?;
         let rows = table.chunks_exact(usize::try_from(row_bytes).ok().filter(|&bytes| bytes > 0)?);
         let segment = |row| {
-            let mut fields = Fields { bytes: row, is_64 };
+            let mut fields = ElfFields { bytes: row, is_64 };
             let kind = fields.u32()?;
             let early_flags = if is_64 { fields.u32()? } else { 0 };
             let (offset, address, _physical) = (fields.word()?, fields.word()?, fields.word()?);
@@ -142,7 +143,7 @@ impl ElfFile {
     fn read_sections(&self, at: u64, row_bytes: u64, count: u64) -> Option<Vec<ElfSection>> {
         let is_64 = self.is_64;
         let section = |row: &[u8]| {
-            let mut fields = Fields { bytes: row, is_64 };
+            let mut fields = ElfFields { bytes: row, is_64 };
             let (name, kind, flags, address) = (fields.u32()?, fields.u32()?, fields.word()?, fields.word()?);
             let (offset, bytes, link) = (fields.word()?, fields.word()?, fields.u32()?);
             Some(ElfSection { name, kind, flags, address, offset, bytes, link })
@@ -212,7 +213,7 @@ impl ElfFile {
         if section.flags & COMPRESSED == 0 {
             return Some(stored);
         }
-        let mut fields = Fields { bytes: &stored, is_64: self.is_64 };
+        let mut fields = ElfFields { bytes: &stored, is_64: self.is_64 };
         let method = fields.u32()?;
         if self.is_64 {
             fields.u32()?;
@@ -255,7 +256,7 @@ impl ElfFile {
 
 /// The build-id among notes: the length of a name, that of the content, a type, and both, at multiples of 4.
 pub(super) fn build_id_in(notes: &[u8]) -> Option<BuildId> {
-    let mut fields = Fields { bytes: notes, is_64: false };
+    let mut fields = ElfFields { bytes: notes, is_64: false };
     loop {
         let (name_bytes, bytes, kind) = (fields.u32()? as usize, fields.u32()? as usize, fields.u32()?);
         let (name, rest) = fields.bytes.split_at_checked(name_bytes.checked_next_multiple_of(4)?)?;

@@ -13,13 +13,13 @@ const FILE_BYTES_MAX: u64 = 64 << 30;
 /// A file that was opened for reading by position.
 #[derive(Debug)]
 pub(crate) struct InputFile {
-    content: Content,
+    content: FileContent,
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
 }
 
 #[derive(Debug)]
-enum Content {
+enum FileContent {
     File(File),
     Bytes(Vec<u8>),
 }
@@ -89,14 +89,14 @@ impl Roots {
         if bytes > FILE_BYTES_MAX {
             return Err(OpenError::TooLarge { bytes });
         }
-        Ok(InputFile { content: Content::File(file), path: target, bytes })
+        Ok(InputFile { content: FileContent::File(file), path: target, bytes })
     }
 }
 
 impl InputFile {
     /// Bytes that are at hand, under a name.
     pub(crate) fn from_bytes(path: PathBuf, bytes: Vec<u8>) -> Self {
-        Self { path, bytes: bytes.len() as u64, content: Content::Bytes(bytes) }
+        Self { path, bytes: bytes.len() as u64, content: FileContent::Bytes(bytes) }
     }
 
     /// A file of the system itself, whose path no capture chooses.
@@ -116,8 +116,8 @@ impl InputFile {
         }
         let (start, len) = (usize::try_from(offset).ok()?, usize::try_from(len).ok()?);
         match &self.content {
-            Content::Bytes(all) => all.get(start..start + len).map(<[u8]>::to_vec),
-            Content::File(file) => {
+            FileContent::Bytes(all) => all.get(start..start + len).map(<[u8]>::to_vec),
+            FileContent::File(file) => {
                 let mut bytes = vec![0; len];
                 files::read_exact_at(file, &mut bytes, offset).ok()?;
                 Some(bytes)
@@ -133,8 +133,8 @@ impl InputFile {
     /// Its metadata on the disk; `None` of bytes.
     pub(crate) fn metadata(&self) -> Option<std::fs::Metadata> {
         match &self.content {
-            Content::File(file) => file.metadata().ok(),
-            Content::Bytes(_) => None,
+            FileContent::File(file) => file.metadata().ok(),
+            FileContent::Bytes(_) => None,
         }
     }
 }

@@ -9,12 +9,12 @@ const SYMBOL_BYTES: [usize; 2] = [24, 16];
 #[derive(Debug, Default)]
 pub(super) struct FunctionTable {
     /// By address, each once.
-    rows: Vec<FunctionRow>,
+    rows: Vec<SymbolRow>,
     names: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FunctionRow {
+pub(super) struct SymbolRow {
     pub(super) address: u64,
     /// Up to the end of its section where the size is unknown; the next function comes first.
     pub(super) bytes: u64,
@@ -47,13 +47,13 @@ impl FunctionTable {
         self.rows.iter().find(|row| self.name(row) == name).map(|row| row.address)
     }
 
-    fn name(&self, row: &FunctionRow) -> &[u8] {
+    fn name(&self, row: &SymbolRow) -> &[u8] {
         let rest = self.names.get(row.name as usize..).unwrap_or_default();
         &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]
     }
 }
 
-fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<FunctionRow> {
+fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<SymbolRow> {
     const FUNCTION: u8 = 2;
     const INDIRECT_FUNCTION: u8 = 10;
     const UNTYPED: u8 = 0;
@@ -87,7 +87,7 @@ fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<FunctionRow> {
             u8::from(bytes == 0) << 4 | u8::from(info & 15 == UNTYPED) << 3 | binding << 1 | u8::from(first == b'_');
         let rest = || elf.end_of(section as u16).map_or(0, |end| end.saturating_sub(address));
         let bytes = if bytes == 0 { rest() } else { bytes };
-        Some(FunctionRow { address, bytes, name, rank })
+        Some(SymbolRow { address, bytes, name, rank })
     };
     let mut rows: Vec<_> = symbols.chunks_exact(SYMBOL_BYTES[usize::from(!is_64)]).filter_map(row).collect();
     rows.sort_by_key(|row| (row.address, row.rank));

@@ -1,5 +1,5 @@
-//! Where the file of a module may be: a list of paths in order, the most certain first. A path is never searched for; each
-//! follows from the build-id or from the path that was recorded. Only files below the roots are opened.
+//! Where the file of a module may be: a list of paths in order, the most certain first. A path is never searched for;
+//! each follows from the build-id or from the path that was recorded. Only files below the roots are opened.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -36,7 +36,7 @@ pub(crate) struct Locator {
 
 /// A path at which the file of a module may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct ModulePath {
     pub(super) path: PathBuf,
     /// Whether the user named the folder, so that a file without a build-id is taken there.
     pub(super) is_given: bool,
@@ -111,12 +111,12 @@ impl Locator {
     }
 
     /// Paths of the file of a module, in order.
-    pub(super) fn candidates(&self, module: &Module) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, module: &Module) -> Vec<ModulePath> {
         let mut all = Vec::new();
         let recorded = Path::new(&*module.path);
         for folder in self.given.iter().chain(&self.beside) {
             let is_given = self.given.contains(folder);
-            let mut add = |path: PathBuf| all.push(Candidate { path, is_given });
+            let mut add = |path: PathBuf| all.push(ModulePath { path, is_given });
             if let Some(id) = &module.build_id {
                 by_build_id(folder, id).for_each(&mut add);
                 by_build_id(&folder.join(".debug"), id).for_each(&mut add);
@@ -134,7 +134,7 @@ impl Locator {
                 }
             }
         }
-        let mut add = |path: PathBuf| all.push(Candidate { path, is_given: false });
+        let mut add = |path: PathBuf| all.push(ModulePath { path, is_given: false });
         if let Some(id) = &module.build_id {
             self.stores.iter().flat_map(|store| by_build_id(store, id)).for_each(&mut add);
             if let Some(fetched) = &self.fetched {

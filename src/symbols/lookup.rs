@@ -1,8 +1,8 @@
 //! The names of all frames of a trace: which addresses of which modules its stacks have, what each module says of them,
 //! and the overlay that shows the functions instead.
 //!
-//! The slow obvious answer asks for each frame of each sample. Here each address is looked up once, with all others of its
-//! module and in their order, however many samples have it.
+//! The slow obvious answer asks for each frame of each sample. Here each address is looked up once, with all others of
+//! its module and in their order, however many samples have it.
 
 use std::sync::Arc;
 
@@ -101,8 +101,8 @@ impl TraceFrames {
         counts
     }
 
-    /// The addresses of each module that are to be looked up, in order. Those of callers are looked up at the call, too,
-    /// which is before the address that it returns to.
+    /// The addresses of each module that are to be looked up, in order. Those of callers are looked up at the call,
+    /// too, which is before the address that it returns to.
     fn addresses(&self) -> Vec<Vec<u64>> {
         let mut addresses = vec![Vec::new(); self.modules];
         for (name, frame) in self.sorted() {
@@ -120,7 +120,8 @@ impl TraceFrames {
     }
 }
 
-/// Looks up the names of all frames. `progress` counts addresses. No file beyond `bytes_max` of debug information is read.
+/// Looks up the names of all frames. `progress` counts addresses. No file beyond `bytes_max` of debug information is
+/// read.
 ///
 /// # Errors
 /// If it was asked to stop.
@@ -140,7 +141,8 @@ pub(crate) fn look_up(
         progress.advance(addresses.len() as u64);
         Ok(Arc::new(names))
     };
-    // One after the other: several files at once would need the memory of all of them. Threads share the addresses of one.
+    // One after the other: several files at once would need the memory of all of them. Threads share the addresses of
+    // one.
     let modules = modules.iter().zip(&addresses).map(name).collect::<Result<Vec<_>, _>>()?;
     Ok(TraceNames { modules })
 }

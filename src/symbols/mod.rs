@@ -1,14 +1,14 @@
-//! Names for addresses: the functions, files and lines of sampled code, from the files that it ran from. Raw stacks stay
-//! as they were recorded; names are an overlay that comes later, and is dropped or made again at will.
+//! Names for addresses: the functions, files and lines of sampled code, from the files that it ran from. Raw stacks
+//! stay as they were recorded; names are an overlay that comes later, and is dropped or made again at will.
 //!
-//! Never opens a connection, never starts a program, and opens no file outside the folders that [`locate`] lists. A file
-//! whose build-id is not that of the capture is another build: it is reported and not used. Files are input from
+//! Never opens a connection, never starts a program, and opens no file outside the folders that [`locate`] lists. A
+//! file whose build-id is not that of the capture is another build: it is reported and not used. Files are input from
 //! strangers: what is read of them is bounded in bytes, the reading of debug information in steps.
 //!
-//! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their debug information under
-//! the bound of `fuel`. `functions` is the symbol table, `kallsyms` that of the kernel, `perf_map` that of code made at run
-//! time. `demangle` reads names of C++ and Rust. `cache` keeps names by build-id. `resolve` has the names of the addresses of one module, `lookup` of all
-//! modules of a trace, and `report` says what is missing.
+//! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their debug information
+//! under the bound of `fuel`. `functions` is the symbol table, `kallsyms` that of the kernel, `perf_map` that of code
+//! made at run time. `demangle` reads names of C++ and Rust. `cache` keeps names by build-id. `resolve` has the names
+//! of the addresses of one module, `lookup` of all modules of a trace, and `report` says what is missing.
 
 pub(crate) mod cache;
 mod demangle;

@@ -1,5 +1,5 @@
-//! The functions that a program made while it ran, as it listed them for perf in `perf-PID.map`, one a line: `start size
-//! name`, in hexadecimal. A later line is of later code, which may have taken the place of earlier.
+//! The functions that a program made while it ran, as it listed them for perf in `perf-PID.map`, one a line: `start
+//! size name`, in hexadecimal. A later line is of later code, which may have taken the place of earlier.
 
 /// Functions by address. Names are parts of the list.
 #[derive(Debug, Default)]

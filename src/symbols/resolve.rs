@@ -1,5 +1,5 @@
-//! The names of the addresses of one module: finds its file, checks that it is the build that was recorded, and reads the
-//! names from the best that is there. A module whose file is missing or another build has no names, and a reason.
+//! The names of the addresses of one module: finds its file, checks that it is the build that was recorded, and reads
+//! the names from the best that is there. A module whose file is missing or another build has no names, and a reason.
 
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,7 @@ impl Quality {
 
 /// The files of a module that were found, or why there is none.
 #[derive(Default)]
-struct Search {
+struct ModuleSearch {
     /// In the order of the search: a program and its debug file are two.
     files: Vec<MatchingFile>,
     /// A list of the functions of a kernel.
@@ -100,7 +100,7 @@ struct Search {
     path: Option<PathBuf>,
 }
 
-impl Search {
+impl ModuleSearch {
     fn of(module: &Module, locator: &Locator) -> Self {
         let mut search = Self::default();
         for candidate in locator.candidates(module) {
@@ -181,7 +181,7 @@ fn of_file(
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
-    let search = Search::of(module, locator);
+    let search = ModuleSearch::of(module, locator);
     let kept = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id));
     let Some(best) = search.best() else {
         // Names of the build itself, whatever has become of its files.
@@ -221,7 +221,7 @@ fn of_file(
 
 /// The names of addresses by the files that were found.
 fn names_of_files(
-    search: &Search,
+    search: &ModuleSearch,
     best: &MatchingFile,
     addresses: &[u64],
     bytes_max: u64,
@@ -274,7 +274,7 @@ fn of_kernel(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let Some((symbol, anchor)) = &module.anchor else { return Ok(ModuleNames::default()) };
-    let mut search = Search::of(module, locator);
+    let mut search = ModuleSearch::of(module, locator);
     if module.kind == ModuleKind::Kernel
         && let Some(best) = search.best().filter(|best| best.quality >= Quality::Symbols)
         && let Some(functions) = FunctionTable::read(&best.elf, bytes_max / 2)

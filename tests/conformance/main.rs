@@ -1,5 +1,6 @@
-//! Cases of Perfetto's own tests (tests/conformance/README.md): its queries, asked of what `dump` prints. Each is answered
-//! as Perfetto answers it, or cites the rule by which the answer here is another, or the part that is not read yet.
+//! Cases of Perfetto's own tests (tests/conformance/README.md): its queries, asked of what `dump` prints. Each is
+//! answered as Perfetto answers it, or cites the rule by which the answer here is another, or the part that is not read
+//! yet.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -23,8 +23,8 @@ const PANELS: [(&str, &str); 9] = [
     ("Open by path", "Open a trace"),
 ];
 
-/// The last columns of the tables of statistics and of samples, and the last lines of the preferences: they scroll where
-/// there is no room for all of them.
+/// The last columns of the tables of statistics and of samples, and the last lines of the preferences: they scroll
+/// where there is no room for all of them.
 const SCROLLED: [&str; 15] = [
     "Samples",
     "p99",

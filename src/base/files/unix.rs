@@ -19,8 +19,8 @@ pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::
     file.read_exact_at(buffer, offset)
 }
 
-/// Opens a file for reading, and waits for nobody: not for the writer of a pipe, nor for a device. Follows no link at the
-/// end of the path. Fails with the error of the system.
+/// Opens a file for reading, and waits for nobody: not for the writer of a pipe, nor for a device. Follows no link at
+/// the end of the path. Fails with the error of the system.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)

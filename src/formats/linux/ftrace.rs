@@ -127,8 +127,8 @@ fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     Some((text[..dash].trim_ascii_start(), tid, tgid))
 }
 
-/// The time behind flags that no space ends, as in `d..1316.196720:`. There are four flags, which may be digits, or five
-/// of which the last is none.
+/// The time behind flags that no space ends, as in `d..1316.196720:`. There are four flags, which may be digits, or
+/// five of which the last is none.
 fn without_flags(word: &[u8]) -> &[u8] {
     const FLAGS: usize = 4;
     let Some(point) = memchr::memrchr(b'.', word) else { return word };

@@ -1,6 +1,6 @@
-//! V8's sampled heap profiles (`.heapprofile`): a tree of calls, each with the bytes that it allocated itself and that are
-//! still in use. Node's `(root)` is left out of stacks. Holds the whole document, since a tree has no parts; refuses one
-//! that does not fit a share of the memory budget.
+//! V8's sampled heap profiles (`.heapprofile`): a tree of calls, each with the bytes that it allocated itself and that
+//! are still in use. Node's `(root)` is left out of stacks. Holds the whole document, since a tree has no parts;
+//! refuses one that does not fit a share of the memory budget.
 
 use super::cpuprofile::CallFrame;
 use super::frames::FrameTable;
@@ -44,15 +44,15 @@ impl StreamReader for HeapProfile {
         let mut memory = ProfileMemory::new(&path, context);
         let (text, cut_at) = read_message(&mut source, &mut memory)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
-        let mut tree = CallTree { nodes: Vec::new(), memory };
+        let mut tree = HeapTree { nodes: Vec::new(), memory };
         let mut scanner = Scanner::new(&text, 0);
         match tree.document(&mut scanner, &mut batch) {
             Ok(()) => {}
-            Err(Stop::Read(error)) => return Err(error),
-            Err(Stop::Broken(Broken::Incomplete)) => {
+            Err(ReadStop::Read(error)) => return Err(error),
+            Err(ReadStop::Broken(Broken::Incomplete)) => {
                 batch.lose(Loss::Truncated, SourcePos::Offset(cut_at.unwrap_or(text.len() as u64)));
             }
-            Err(Stop::Broken(_)) => batch.lose(Loss::BadRecord, SourcePos::Offset(scanner.pos as u64)),
+            Err(ReadStop::Broken(_)) => batch.lose(Loss::BadRecord, SourcePos::Offset(scanner.pos as u64)),
         }
         tree.emit(&mut batch, sink, context)?;
         batch.flush(sink)
@@ -60,32 +60,32 @@ impl StreamReader for HeapProfile {
 }
 
 /// Why the tree ends early.
-enum Stop {
+enum ReadStop {
     Broken(Broken),
     Read(ReadError),
 }
 
-impl From<Broken> for Stop {
+impl From<Broken> for ReadStop {
     fn from(broken: Broken) -> Self {
         Self::Broken(broken)
     }
 }
 
-impl From<ReadError> for Stop {
+impl From<ReadError> for ReadStop {
     fn from(error: ReadError) -> Self {
         Self::Read(error)
     }
 }
 
 /// The nodes so far, callers before what they call.
-struct CallTree<'c> {
+struct HeapTree<'c> {
     nodes: Vec<HeapNode>,
     memory: ProfileMemory<'c>,
 }
 
-impl CallTree<'_> {
+impl HeapTree<'_> {
     /// Finds the tree in the document.
-    fn document(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), Stop> {
+    fn document(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), ReadStop> {
         scanner.expect(b'{')?;
         loop {
             match scanner.peek()? {
@@ -98,7 +98,7 @@ impl CallTree<'_> {
     }
 
     /// Reads a node with all below it, without recursion: the tree may be as deep as the text allows.
-    fn tree(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), Stop> {
+    fn tree(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), ReadStop> {
         let mut open = Vec::new();
         self.open(scanner, &mut open)?;
         while let Some(&node) = open.last() {
@@ -158,7 +158,7 @@ impl CallTree<'_> {
     }
 
     /// Begins the node at the scanner, below the innermost open one.
-    fn open(&mut self, scanner: &mut Scanner<'_>, open: &mut Vec<u32>) -> Result<(), Stop> {
+    fn open(&mut self, scanner: &mut Scanner<'_>, open: &mut Vec<u32>) -> Result<(), ReadStop> {
         scanner.expect(b'{')?;
         // Memory bounds the text, and a node takes at least two bytes of it.
         let node = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);

@@ -1,6 +1,6 @@
-//! Function traces of PHP as Xdebug writes them for programs (`.xt`, `xdebug.trace_format=1`): fields between tabs, a line
-//! for each call and one for its end, in seconds since the start. Calls are spans of one thread with their file, line
-//! and arguments; the memory in use is a counter. The format for people and that of HTML are not read.
+//! Function traces of PHP as Xdebug writes them for programs (`.xt`, `xdebug.trace_format=1`): fields between tabs, a
+//! line for each call and one for its end, in seconds since the start. Calls are spans of one thread with their file,
+//! line and arguments; the memory in use is a counter. The format for people and that of HTML are not read.
 
 use std::sync::Arc;
 

@@ -40,7 +40,7 @@ struct Har;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page<'a> {
+struct HarPage<'a> {
     #[serde(borrow)]
     started_date_time: Option<&'a str>,
     #[serde(default, deserialize_with = "or_default")]
@@ -68,7 +68,7 @@ pub(super) struct HarEntry<'a> {
     started_date_time: Option<String>,
     #[serde(borrow)]
     time: Option<&'a RawValue>,
-    request: Option<Request>,
+    request: Option<HarRequest>,
     response: Option<Response>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     timings: Timings<'a>,
@@ -83,7 +83,7 @@ pub(super) struct HarEntry<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Request {
+struct HarRequest {
     #[serde(default, deserialize_with = "or_default")]
     method: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -97,7 +97,7 @@ struct Response {
     #[serde(default, deserialize_with = "or_default")]
     status: i64,
     status_text: Option<String>,
-    content: Option<Content>,
+    content: Option<HarContent>,
     body_size: Option<f64>,
     #[serde(rename = "_transferSize")]
     transfer_size: Option<f64>,
@@ -107,7 +107,7 @@ struct Response {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Content {
+struct HarContent {
     size: Option<f64>,
     mime_type: Option<String>,
 }
@@ -148,7 +148,7 @@ impl SpanDecoder for Har {
         let mut pages = document.elements(pages);
         while let Some(element) = pages.next()? {
             let place = SourcePos::Offset(element.offset);
-            let Some(page) = element.parse::<Page<'_>>(&mut out.batch.batch.losses) else { continue };
+            let Some(page) = element.parse::<HarPage<'_>>(&mut out.batch.batch.losses) else { continue };
             charge.add(page.id.len() + 3 * size_of::<(String, u32)>(), element.offset)?;
             let title = if page.title.is_empty() { &page.id } else { &page.title };
             let service = layout.service(title, out.batch);
@@ -185,7 +185,7 @@ fn started_ns(text: Option<&str>, place: SourcePos, batch: &mut BatchBuilder) ->
 
 /// A page is a span up to its load event, with that of its content as an instant.
 fn take_page(
-    page: &Page<'_>,
+    page: &HarPage<'_>,
     title: &str,
     service: u32,
     place: SourcePos,
@@ -270,7 +270,7 @@ pub(super) fn take_entry(
 
 /// The method and the address without what follows a question mark, which may be very long.
 fn title(entry: &HarEntry<'_>) -> String {
-    let Some(Request { method, url, .. }) = &entry.request else { return "request".to_owned() };
+    let Some(HarRequest { method, url, .. }) = &entry.request else { return "request".to_owned() };
     let url = url.split(['?', '#']).next().unwrap_or_default();
     // An address that holds the data itself.
     let url = if url.starts_with("data:") { url.split(',').next().unwrap_or_default() } else { url };

@@ -1,6 +1,6 @@
 //! Traces of requests in JSON: spans of services with parents and without threads, as OpenTelemetry has them, and laid
-//! out as those. `zipkin`, `jaeger` and `next_js` read the spans of three tools, `har` the requests that a browser made, `playwright` the calls of its
-//! tests beside those.
+//! out as those. `zipkin`, `jaeger` and `next_js` read the spans of three tools, `har` the requests that a browser
+//! made, `playwright` the calls of its tests beside those.
 
 pub(crate) mod har;
 pub(crate) mod jaeger;
@@ -52,8 +52,8 @@ fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserial
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// The start and the end of a span in nanoseconds, on a clock that began `offset_ns` after 1970; `None` without a usable
-/// start. A span without a duration has the end 0: it has not ended.
+/// The start and the end of a span in nanoseconds, on a clock that began `offset_ns` after 1970; `None` without a
+/// usable start. A span without a duration has the end 0: it has not ended.
 fn times(start: Option<&RawValue>, duration: Option<&RawValue>, unit: TimeUnit, offset_ns: i64) -> Option<(i64, i64)> {
     let start_ns = unit.nanos(start?).ok()?.checked_add(offset_ns)?;
     let dur_ns = duration.and_then(|duration| unit.nanos(duration).ok());

@@ -1,6 +1,6 @@
 //! The trace of Next.js (`.next/trace`): lines that are arrays of spans with parents. `timestamp` and `duration` are
-//! microseconds of a clock of the process; `startTime`, in milliseconds since 1970, says when that clock began. The spans
-//! of all lines are laid out as those of one service.
+//! microseconds of a clock of the process; `startTime`, in milliseconds since 1970, says when that clock began. The
+//! spans of all lines are laid out as those of one service.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,6 +1,6 @@
-//! The files of a trace of Playwright (`trace.zip`): a JSON object a line. `trace.trace` has calls, which are spans with
-//! their logs, and console messages, which are instants; `trace.network` has requests, as HAR has them. Times are moved
-//! to those since 1970, so that both files share a timeline. Snapshots, pictures and resources are left out.
+//! The files of a trace of Playwright (`trace.zip`): a JSON object a line. `trace.trace` has calls, which are spans
+//! with their logs, and console messages, which are instants; `trace.network` has requests, as HAR has them. Times are
+//! moved to those since 1970, so that both files share a timeline. Snapshots, pictures and resources are left out.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -47,13 +47,13 @@ struct Playwright {
     layout: Layout,
     /// The distance of the clock of the trace from the time since 1970.
     offset_ns: i64,
-    open: FxHashMap<String, OpenCall>,
+    open: FxHashMap<String, OpenAction>,
     open_bytes: usize,
     requests: u64,
 }
 
 /// A call without its end.
-struct OpenCall {
+struct OpenAction {
     start_ns: i64,
     name: Box<[u8]>,
     args: ArgsWriter,
@@ -166,7 +166,7 @@ impl Playwright {
         }
         self.open_bytes += bytes;
         let (name, logs) = (name.as_bytes().into(), Vec::new());
-        let former = self.open.insert(line.call_id.clone(), OpenCall { start_ns, name, args, logs, place, bytes });
+        let former = self.open.insert(line.call_id.clone(), OpenAction { start_ns, name, args, logs, place, bytes });
         if let Some(former) = former {
             self.push(&line.call_id, former, 0, batch);
         }
@@ -219,7 +219,7 @@ impl Playwright {
         });
     }
 
-    fn push(&mut self, id: &str, mut call: OpenCall, end_ns: i64, batch: &mut BatchBuilder) {
+    fn push(&mut self, id: &str, mut call: OpenAction, end_ns: i64, batch: &mut BatchBuilder) {
         self.open_bytes -= call.bytes;
         let service = self.layout.service("calls", batch);
         self.layout.push(ServiceSpan {

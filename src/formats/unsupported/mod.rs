@@ -1,6 +1,6 @@
-//! Captures in formats that this program does not read, or that lack what a timeline needs: recognised, and refused with
-//! the name of the kind and what converts it. The kinds are in `table`; the bytes decide, and the end of the file's name
-//! only where no format fits them.
+//! Captures in formats that this program does not read, or that lack what a timeline needs: recognised, and refused
+//! with the name of the kind and what converts it. The kinds are in `table`; the bytes decide, and the end of the
+//! file's name only where no format fits them.
 
 mod bytes;
 mod table;

@@ -1,5 +1,5 @@
-//! The kinds of files that people try to open and that this program does not read: how each is recognised, its name, and
-//! what makes a readable trace of it. A row whose tool can only show the file itself says so.
+//! The kinds of files that people try to open and that this program does not read: how each is recognised, its name,
+//! and what makes a readable trace of it. A row whose tool can only show the file itself says so.
 
 use Sniff::{Head, Keys};
 

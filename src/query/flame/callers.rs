@@ -9,11 +9,12 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::functions::FunctionIdx;
-use super::tree::{FlameNode, FlameNodeIdx, FlameTree, Measure, TreeBuilder};
+use super::tree::{FlameNode, FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 
-/// Nodes of a tree of callers, beyond which none gets callers of its own any more. All functions are in its first level.
+/// Nodes of a tree of callers, beyond which none gets callers of its own any more. All functions are in its first
+/// level.
 const NODES_MAX: usize = 1 << 20;
 
 /// Nodes between two looks at the request to stop: some milliseconds.
@@ -60,7 +61,7 @@ pub(super) fn paths_below(
     is_wanted: impl Fn(FunctionIdx) -> bool,
     cancel: &Cancel,
 ) -> Result<FlameTree, Cancelled> {
-    let mut below = TreeBuilder::default();
+    let mut below = FlameTreeBuilder::default();
     let mut targets: Vec<Option<FlameNodeIdx>> = Vec::with_capacity(tree.nodes().len());
     for node in tree.nodes() {
         if targets.len().is_multiple_of(NODES_BETWEEN_CHECKS) {

@@ -1,6 +1,6 @@
-//! Functions as a view shows them: a name and a module, which is the category of the name. Frames whose name is an address
-//! are unnamed; where they have no category, their module is in the text: `libc.so.6+0x3fbca`, `0x1ab77 (libc.so.6)`,
-//! `[libc.so.6]`.
+//! Functions as a view shows them: a name and a module, which is the category of the name. Frames whose name is an
+//! address are unnamed; where they have no category, their module is in the text: `libc.so.6+0x3fbca`, `0x1ab77
+//! (libc.so.6)`, `[libc.so.6]`.
 
 use rustc_hash::FxHashMap;
 
@@ -59,7 +59,7 @@ pub(crate) struct FunctionKey {
 /// The functions of a view.
 #[derive(Debug)]
 pub(crate) struct Functions {
-    rows: Vec<Function>,
+    rows: Vec<FunctionEntry>,
     /// In brackets, as a frame without a name is shown.
     modules: Vec<Box<str>>,
     /// By module.
@@ -67,7 +67,7 @@ pub(crate) struct Functions {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Function {
+struct FunctionEntry {
     text: FunctionText,
     module: Option<ModuleIdx>,
 }
@@ -84,7 +84,7 @@ struct ModuleIdx(u32);
 
 /// The meaning of the name of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FrameText<'a> {
+struct FrameLabel<'a> {
     module: Option<&'a str>,
     is_unnamed: bool,
 }
@@ -163,7 +163,7 @@ pub(super) struct FunctionBuilder<'s> {
 
 impl<'s> FunctionBuilder<'s> {
     pub(super) fn new(snapshot: &'s Snapshot) -> Self {
-        let root = Function { text: FunctionText::Name(NameIdx::EMPTY), module: None };
+        let root = FunctionEntry { text: FunctionText::Name(NameIdx::EMPTY), module: None };
         Self {
             snapshot,
             functions: Functions { rows: vec![root], modules: Vec::new(), is_kernel: Vec::new() },
@@ -180,7 +180,7 @@ impl<'s> FunctionBuilder<'s> {
             return known;
         }
         let row = self.snapshot.names().get(name);
-        let frame = FrameText::parse(row.text, row.category);
+        let frame = FrameLabel::parse(row.text, row.category);
         let module = frame.module.and_then(|module| self.module(module, is_kernel(module, row.category)));
         let unnamed = frame.is_unnamed && by_module;
         let of_module = if unnamed { module.or_else(|| self.module(UNKNOWN, false)) } else { None };
@@ -215,7 +215,7 @@ impl<'s> FunctionBuilder<'s> {
     fn push(&mut self, text: FunctionText, module: Option<ModuleIdx>) -> FunctionIdx {
         // There are no more than names and modules together.
         let new = FunctionIdx(u32::try_from(self.functions.rows.len()).unwrap_or(u32::MAX));
-        self.functions.rows.push(Function { text, module });
+        self.functions.rows.push(FunctionEntry { text, module });
         new
     }
 
@@ -257,7 +257,7 @@ impl<'s> FunctionBuilder<'s> {
     }
 }
 
-impl<'a> FrameText<'a> {
+impl<'a> FrameLabel<'a> {
     fn parse(text: &'a str, category: Option<&'a str>) -> Self {
         let is_hex = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let is_address = |text: &str| text.strip_prefix("0x").is_some_and(is_hex);
@@ -280,8 +280,8 @@ impl<'a> FrameText<'a> {
     }
 }
 
-/// Whether a module is the kernel or a part of it. perf writes memory without a file in brackets, too: `[ext4]` is a part
-/// of the kernel, `[heap]` is not.
+/// Whether a module is the kernel or a part of it. perf writes memory without a file in brackets, too: `[ext4]` is a
+/// part of the kernel, `[heap]` is not.
 fn is_kernel(module: &str, category: Option<&str>) -> bool {
     const PROCESS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "uprobes", UNKNOWN];
     let is_image = ["kernel", "guest.kernel", "vmlinux"]
@@ -348,8 +348,8 @@ mod tests {
             ("ksys_read", Some("[kernel.kallsyms]"), Some("kernel.kallsyms"), false),
             ("ext4_map", Some("/lib/modules/6.1/ext4.ko"), Some("ext4.ko"), false),
         ] {
-            let parsed = FrameText::parse(text, category);
-            assert_eq!(parsed, FrameText { module, is_unnamed }, "{text}");
+            let parsed = FrameLabel::parse(text, category);
+            assert_eq!(parsed, FrameLabel { module, is_unnamed }, "{text}");
         }
     }
 }

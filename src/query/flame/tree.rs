@@ -146,12 +146,12 @@ impl FlameTree {
 
 /// A tree to which paths are added.
 #[derive(Debug, Default)]
-pub(super) struct TreeBuilder {
+pub(super) struct FlameTreeBuilder {
     pub(super) tree: FlameTree,
     index: FxHashMap<(FlameNodeIdx, FunctionIdx), FlameNodeIdx>,
 }
 
-impl TreeBuilder {
+impl FlameTreeBuilder {
     /// The node of a function below another, new or known.
     pub(super) fn node(&mut self, parent: FlameNodeIdx, function: FunctionIdx) -> FlameNodeIdx {
         let tree = &mut self.tree;

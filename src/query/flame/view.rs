@@ -3,7 +3,7 @@
 //! shape come after all of them.
 
 use super::functions::{FunctionBuilder, FunctionIdx, FunctionKey, Functions};
-use super::tree::{FlameNodeIdx, FlameTree, Measure, TreeBuilder};
+use super::tree::{FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 use crate::query::stacks::CallTree;
@@ -57,7 +57,7 @@ pub(crate) struct FlameView {
 /// The part that a function has in the edits.
 #[expect(clippy::struct_excessive_bools, reason = "each is an edit of its own")]
 #[derive(Debug, Clone, Copy, Default)]
-struct Role {
+struct FunctionRole {
     is_hidden: bool,
     is_merged: bool,
     /// Whether it stands for neighbouring frames of its module.
@@ -83,7 +83,7 @@ pub(super) struct ViewBuilder<'s, 'v> {
     functions: FunctionBuilder<'s>,
     view: &'v FlameView,
     /// By function, as far as they are worked out.
-    roles: Vec<Option<Role>>,
+    roles: Vec<Option<FunctionRole>>,
 }
 
 impl<'s, 'v> ViewBuilder<'s, 'v> {
@@ -97,7 +97,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         let is_direct = self.has(&FlameEdit::CollapseRecursion);
         // The node of each call; `None` for those that are left out.
         let mut targets: Vec<Option<FlameNodeIdx>> = Vec::with_capacity(calls.nodes().len());
-        let mut builder = TreeBuilder::default();
+        let mut builder = FlameTreeBuilder::default();
         let mut steps = Steps { cancel, taken: 0 };
         for (number, call) in calls.nodes().iter().enumerate() {
             steps.take()?;
@@ -138,14 +138,14 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         function
     }
 
-    fn role(&mut self, function: FunctionIdx) -> Role {
+    fn role(&mut self, function: FunctionIdx) -> FunctionRole {
         if self.roles.len() <= function.index() {
             self.roles.resize(function.index() + 1, None);
         }
         if let Some(role) = self.roles[function.index()] {
             return role;
         }
-        let mut role = Role::default();
+        let mut role = FunctionRole::default();
         let functions = &self.functions;
         for edit in &self.view.edits {
             match edit {
@@ -182,7 +182,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
 fn find_above(
     tree: &FlameTree,
     above: FlameNodeIdx,
-    role: Role,
+    role: FunctionRole,
     function: FunctionIdx,
     steps: &mut Steps<'_>,
 ) -> Result<Option<FlameNodeIdx>, Cancelled> {

@@ -8,7 +8,7 @@ use crate::model::{Id, Names, Registry, Stacks, TrackIdx, TrackSet};
 use crate::query::filter::Filter;
 use crate::query::flame::FunctionIdx;
 use crate::query::matcher::Matcher;
-use crate::query::sample_table::{SampleBy, SampleKey, SampleTable};
+use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
 use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples};
 use crate::store::{Meta, Row, Store, StoreWriter, Summary};
 
@@ -252,15 +252,15 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
                 let functions = &table.picture.functions;
                 let found = table.rows.iter().map(|row| {
                     let text = match row.key {
-                        SampleKey::Function(FunctionIdx::ROOT) | SampleKey::Module(FunctionIdx::ROOT) => {
+                        SampleGroup::Function(FunctionIdx::ROOT) | SampleGroup::Module(FunctionIdx::ROOT) => {
                             "[no frames]".to_owned()
                         }
-                        SampleKey::Function(idx) => {
+                        SampleGroup::Function(idx) => {
                             format!("{} {}", functions.text(&snapshot, idx), functions.module(idx))
                         }
-                        SampleKey::Module(idx) => functions.module(idx).to_owned(),
-                        SampleKey::Thread(track) => track.0.to_string(),
-                        SampleKey::Event(event) => {
+                        SampleGroup::Module(idx) => functions.module(idx).to_owned(),
+                        SampleGroup::Thread(track) => track.0.to_string(),
+                        SampleGroup::Event(event) => {
                             let event = &table.paths.events[event];
                             format!("{:?}", (&*event.name, &*event.unit))
                         }

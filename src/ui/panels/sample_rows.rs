@@ -15,7 +15,7 @@ use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FunctionIdx, FunctionKey};
-use crate::query::sample_table::{SampleBy, SampleKey, SampleRow, SampleTable};
+use crate::query::sample_table::{SampleBy, SampleGroup, SampleGroupRow, SampleTable};
 use crate::query::samples::SampleSum;
 use crate::scene::labels::shown;
 use crate::scene::titles::{process_title, track_title};
@@ -101,8 +101,8 @@ impl SampleRows {
         self.shown.is_empty()
     }
 
-    pub(super) fn key(&self, row: u64) -> SampleKey {
-        self.row(row).map_or(SampleKey::Function(FunctionIdx::ROOT), |(_, row)| row.key)
+    pub(super) fn key(&self, row: u64) -> SampleGroup {
+        self.row(row).map_or(SampleGroup::Function(FunctionIdx::ROOT), |(_, row)| row.key)
     }
 
     pub(super) fn name(&self, row: u64) -> String {
@@ -122,11 +122,11 @@ impl SampleRows {
         Some(SampleExport { snapshot, table, rows })
     }
 
-    fn texts(&self) -> Option<Texts<'_>> {
-        self.table.as_ref().map(|(snapshot, table)| Texts { snapshot, table })
+    fn texts(&self) -> Option<SampleTexts<'_>> {
+        self.table.as_ref().map(|(snapshot, table)| SampleTexts { snapshot, table })
     }
 
-    fn row(&self, row: u64) -> Option<(Texts<'_>, &SampleRow)> {
+    fn row(&self, row: u64) -> Option<(SampleTexts<'_>, &SampleGroupRow)> {
         let texts = self.texts()?;
         let row = *self.shown.get(usize::try_from(row).ok()?)?;
         Some((texts, &texts.table.rows[row as usize]))
@@ -138,7 +138,7 @@ impl SampleRows {
             return;
         };
         let rows = &texts.table.rows;
-        let has_words = |row: &SampleRow| {
+        let has_words = |row: &SampleGroupRow| {
             self.words.is_empty()
                 || [texts.name(row.key), texts.beside(row.key)].iter().any(|it| it.to_lowercase().contains(&self.words))
         };
@@ -163,17 +163,17 @@ impl SampleRows {
     }
 
     /// The sum that shares of a row are of: all samples of its event.
-    fn whole(&self, row: &SampleRow) -> SampleSum {
+    fn whole(&self, row: &SampleGroupRow) -> SampleSum {
         let Some((_, table)) = &self.table else { return SampleSum::default() };
         match row.key {
-            SampleKey::Event(_) => row.sums.total,
+            SampleGroup::Event(_) => row.sums.total,
             _ => table.picture.whole,
         }
     }
 }
 
 /// A number of a row by its column.
-fn number_of(row: &SampleRow, column: usize) -> u64 {
+fn number_of(row: &SampleGroupRow, column: usize) -> u64 {
     match column {
         OWN | OWN_SHARE => row.sums.own.weight,
         TOTAL | TOTAL_SHARE => row.sums.total.weight,
@@ -184,43 +184,43 @@ fn number_of(row: &SampleRow, column: usize) -> u64 {
 
 /// The texts of keys.
 #[derive(Clone, Copy)]
-struct Texts<'a> {
+struct SampleTexts<'a> {
     snapshot: &'a Snapshot,
     table: &'a SampleTable,
 }
 
-impl<'a> Texts<'a> {
-    fn name(self, key: SampleKey) -> Cow<'a, str> {
+impl<'a> SampleTexts<'a> {
+    fn name(self, key: SampleGroup) -> Cow<'a, str> {
         let functions = &self.table.picture.functions;
         match key {
-            SampleKey::Function(FunctionIdx::ROOT) | SampleKey::Module(FunctionIdx::ROOT) => "[no frames]".into(),
-            SampleKey::Function(function) => functions.text(self.snapshot, function).into(),
-            SampleKey::Module(function) => functions.module(function).into(),
-            SampleKey::Thread(track) => track_title(self.snapshot.track(track)).0.into(),
-            SampleKey::Event(event) => {
+            SampleGroup::Function(FunctionIdx::ROOT) | SampleGroup::Module(FunctionIdx::ROOT) => "[no frames]".into(),
+            SampleGroup::Function(function) => functions.text(self.snapshot, function).into(),
+            SampleGroup::Module(function) => functions.module(function).into(),
+            SampleGroup::Thread(track) => track_title(self.snapshot.track(track)).0.into(),
+            SampleGroup::Event(event) => {
                 self.table.paths.events.get(event).map(|it| (*it.name).into()).unwrap_or_default()
             }
         }
     }
 
     /// The text of the second column.
-    fn beside(self, key: SampleKey) -> Cow<'a, str> {
+    fn beside(self, key: SampleGroup) -> Cow<'a, str> {
         match key {
-            SampleKey::Function(function) => self.table.picture.functions.module(function).into(),
-            SampleKey::Module(function) if self.table.picture.functions.is_kernel(function) => "kernel".into(),
-            SampleKey::Module(_) => "".into(),
-            SampleKey::Thread(track) => {
+            SampleGroup::Function(function) => self.table.picture.functions.module(function).into(),
+            SampleGroup::Module(function) if self.table.picture.functions.is_kernel(function) => "kernel".into(),
+            SampleGroup::Module(_) => "".into(),
+            SampleGroup::Thread(track) => {
                 let processes = &self.snapshot.tracks().processes;
                 process_title(&processes[self.snapshot.track(track).process.index()]).into()
             }
-            SampleKey::Event(event) => {
+            SampleGroup::Event(event) => {
                 self.table.paths.events.get(event).map(|it| (*it.unit).into()).unwrap_or_default()
             }
         }
     }
 
     /// A weight in the unit of a row.
-    fn weight(self, row: &SampleRow, weight: u64) -> TableNumber {
+    fn weight(self, row: &SampleGroupRow, weight: u64) -> TableNumber {
         match self.table.event(row) {
             Some(event) if *event.unit == *NANOSECONDS => TableNumber::Duration(weight.into()),
             _ => TableNumber::Count(weight),
@@ -261,7 +261,7 @@ impl Rows for SampleRows {
     fn value(&self, row: u64, column: usize) -> PanelValue {
         let Some((texts, line)) = self.row(row) else { return PanelValue::default() };
         let name = texts.name(line.key);
-        if let (NAME, SampleKey::Function(function)) = (column, line.key)
+        if let (NAME, SampleGroup::Function(function)) = (column, line.key)
             && let Some(idx) = texts.table.picture.functions.name(function).filter(|_| function != FunctionIdx::ROOT)
         {
             return PanelValue::from_name(&name, idx);
@@ -274,7 +274,7 @@ impl Rows for SampleRows {
     }
 
     fn is_chosen(&self, row: u64) -> bool {
-        let is_function = matches!(self.key(row), SampleKey::Function(_));
+        let is_function = matches!(self.key(row), SampleGroup::Function(_));
         is_function && self.chosen.as_ref().is_some_and(|chosen| *chosen == self.function(row))
     }
 
@@ -286,7 +286,7 @@ impl Rows for SampleRows {
 
     fn total(&self, column: usize) -> Option<TableCell<'_>> {
         let (texts, first) = self.row(0)?;
-        let is_event = matches!(first.key, SampleKey::Event(_));
+        let is_event = matches!(first.key, SampleGroup::Event(_));
         Some(match column {
             NAME if self.shown.len() == 1 => TableCell::Text("1 row".into()),
             NAME => TableCell::Text(format!("{} rows", grouped_digits(self.count())).into()),
@@ -322,16 +322,16 @@ impl Rows for SampleRows {
 pub(super) struct SampleExport {
     snapshot: Snapshot,
     table: Arc<SampleTable>,
-    rows: Vec<SampleRow>,
+    rows: Vec<SampleGroupRow>,
 }
 
 impl TableSource for SampleExport {
     fn columns(&self) -> Vec<&'static str> {
         let (name, beside) = match self.rows.first().map(|row| row.key) {
-            None | Some(SampleKey::Function(_)) => ("function", "module"),
-            Some(SampleKey::Module(_)) => ("module", "kind"),
-            Some(SampleKey::Thread(_)) => ("thread", "process"),
-            Some(SampleKey::Event(_)) => ("event", "event_unit"),
+            None | Some(SampleGroup::Function(_)) => ("function", "module"),
+            Some(SampleGroup::Module(_)) => ("module", "kind"),
+            Some(SampleGroup::Thread(_)) => ("thread", "process"),
+            Some(SampleGroup::Event(_)) => ("event", "event_unit"),
         };
         vec![name, beside, "unit", "self", "total", "self_samples", "total_samples"]
     }
@@ -341,7 +341,7 @@ impl TableSource for SampleExport {
     }
 
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
-        let texts = Texts { snapshot: &self.snapshot, table: &self.table };
+        let texts = SampleTexts { snapshot: &self.snapshot, table: &self.table };
         for row in &self.rows {
             cancel.check()?;
             let unit = self.table.event(row).map(|event| event.unit.to_string()).unwrap_or_default();

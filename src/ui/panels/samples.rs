@@ -1,5 +1,5 @@
-//! The samples of the scope by function, module, thread or event: self and total, each stack once. A click on a function
-//! shows it between its callers and callees, and finds it on the tracks.
+//! The samples of the scope by function, module, thread or event: self and total, each stack once. A click on a
+//! function shows it between its callers and callees, and finds it on the tracks.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
 use crate::query::flame::{FlameShape, FlameView, FunctionKey};
-use crate::query::sample_table::{SampleBy, SampleKey, SampleTable};
+use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
 use crate::query::samples::SampleEvent;
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
@@ -213,17 +213,17 @@ impl SamplesPanel {
         commands.extend(response.commands);
         let Some(clicked) = response.clicked else { return };
         match self.rows.key(clicked) {
-            SampleKey::Function(_) => {
+            SampleGroup::Function(_) => {
                 let function = self.rows.function(clicked);
                 self.choose(function, commands);
             }
-            SampleKey::Thread(track) => commands.push(Command::Timeline(TimelineCommand::ShowTrack(track))),
-            SampleKey::Event(event) => {
+            SampleGroup::Thread(track) => commands.push(Command::Timeline(TimelineCommand::ShowTrack(track))),
+            SampleGroup::Event(event) => {
                 let paths = self.answer.as_ref().map(|answer| &answer.paths);
                 self.event = paths.and_then(|paths| paths.events.get(event)).cloned();
                 self.by = SampleBy::Function;
             }
-            SampleKey::Module(_) => {
+            SampleGroup::Module(_) => {
                 // Its functions: the field has the module, which the table by function looks for as well.
                 self.words = self.rows.name(clicked);
                 self.rows.set_words(&self.words);

@@ -1,5 +1,5 @@
-//! The files that sampled code was in: how many samples each concerns, whether its functions have names, and the command
-//! that brings those that are missing, to be copied. Runs nothing.
+//! The files that sampled code was in: how many samples each concerns, whether its functions have names, and the
+//! command that brings those that are missing, to be copied. Runs nothing.
 
 use std::sync::Arc;
 

@@ -114,8 +114,8 @@ impl Maps {
             Some((_, CodeMap { code: Code::Function(name), .. })) => FramePlace::Function(Arc::clone(name)),
             Some((start, &CodeMap { offset, code: Code::File(row), .. })) => {
                 let module = self.modules.used(row);
-                // The kernel is one file and its address says all, as does that of code that has no file. Modules of the
-                // kernel are files of their own.
+                // The kernel is one file and its address says all, as does that of code that has no file. Modules of
+                // the kernel are files of their own.
                 let address = match module.kind {
                     ModuleKind::Kernel | ModuleKind::Jit(_) => address,
                     ModuleKind::Unknown if module.is_kernel_of_guest() => address,

@@ -3,9 +3,9 @@
 //! fields that the capture describes. Refuses captures of big-endian machines.
 //!
 //! Functions are shown as `file+0xoffset`, the kernel's as addresses, and those that the kernel made while recording by
-//! their names. `crate::symbols` looks the others up later, in files outside the capture. Events are in the order of their CPUs'
-//! buffers. perf says how far all buffers are written, and the reader sorts events up to there, since a stack only
-//! makes sense with the files that were mapped at its time.
+//! their names. `crate::symbols` looks the others up later, in files outside the capture. Events are in the order of
+//! their CPUs' buffers. perf says how far all buffers are written, and the reader sorts events up to there, since a
+//! stack only makes sense with the files that were mapped at its time.
 //!
 //! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints, `maps` the
 //! files of addresses, `modules` what identifies them. `rounds` sorts records, `events` makes events, `read` goes

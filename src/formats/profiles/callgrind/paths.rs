@@ -1,7 +1,8 @@
-//! Functions and the costs of their calls -> paths of calls. The profile does not say which part of a function's cost each
-//! of its callers caused beyond the call itself, so a function's cost is divided among its callers in proportion to what
-//! their calls cost; what no call accounts for begins a path. Shares below a ten-thousandth of the whole, and calls of functions that are on the path already, are
-//! not followed: what of a function's own cost is left stands below a frame that says so, so that sums are exact.
+//! Functions and the costs of their calls -> paths of calls. The profile does not say which part of a function's cost
+//! each of its callers caused beyond the call itself, so a function's cost is divided among its callers in proportion
+//! to what their calls cost; what no call accounts for begins a path. Shares below a ten-thousandth of the whole, and
+//! calls of functions that are on the path already, are not followed: what of a function's own cost is left stands
+//! below a frame that says so, so that sums are exact.
 
 use rustc_hash::FxHashMap;
 
@@ -51,11 +52,11 @@ pub(super) struct CallGraph {
     /// How many kinds of cost there are.
     events: usize,
     rows: FxHashMap<Box<[u8]>, u32>,
-    functions: Vec<Function>,
+    functions: Vec<CostFunction>,
 }
 
 #[derive(Debug)]
-struct Function {
+struct CostFunction {
     title: Box<[u8]>,
     own: Box<[u64]>,
     /// The costs of its calls, by the function that is called; in order of appearance.
@@ -70,7 +71,7 @@ impl CallGraph {
     /// Sets the number of kinds of cost. Functions that came before them cost nothing so far.
     pub(super) fn set_events(&mut self, events: usize) {
         self.events = events;
-        for Function { own, incoming, calls, .. } in &mut self.functions {
+        for CostFunction { own, incoming, calls, .. } in &mut self.functions {
             let costs = calls.iter_mut().map(|(_, costs)| costs);
             costs.chain([own, incoming]).for_each(|costs| *costs = vec![0; events].into());
         }
@@ -85,10 +86,10 @@ impl CallGraph {
         self.rows.insert(title.into(), row);
         let (own, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
         let (calls, places) = (Vec::new(), FxHashMap::default());
-        self.functions.push(Function { title: title.into(), own, calls, places, incoming });
+        self.functions.push(CostFunction { title: title.into(), own, calls, places, incoming });
         // Its calls are charged with it: a function of a program calls some ten others.
         let calls_bytes = 10 * (8 * self.events + 6 * size_of::<u64>());
-        (Some(row), 2 * title.len() + size_of::<Function>() + 4 * size_of::<u64>() + 16 * self.events + calls_bytes)
+        (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events + calls_bytes)
     }
 
     /// Adds to the own cost of a function. `false` if the sum is too large.
@@ -109,7 +110,7 @@ impl CallGraph {
         }
         let events = self.events;
         let Some(caller) = self.functions.get_mut(caller as usize) else { return false };
-        let Function { calls, places, .. } = caller;
+        let CostFunction { calls, places, .. } = caller;
         let place = *places.entry(called).or_insert_with(|| {
             calls.push((called, vec![0; events].into()));
             calls.len() as u32 - 1
@@ -119,7 +120,7 @@ impl CallGraph {
     }
 
     /// The cost of a function with its calls.
-    fn inclusive(function: &Function, event: usize) -> u64 {
+    fn inclusive(function: &CostFunction, event: usize) -> u64 {
         let calls = function.calls.iter().map(|(_, costs)| costs[event]);
         calls.fold(function.own[event], u64::saturating_add)
     }

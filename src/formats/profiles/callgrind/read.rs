@@ -129,12 +129,12 @@ struct CallgrindParser<'c> {
     current: Option<u32>,
     called_file: Option<Box<[u8]>>,
     called: Option<u32>,
-    next: Next,
+    next: NextLine,
 }
 
 /// The meaning of the next line of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum NextLine {
     OwnCost,
     CallCost,
     /// The position of a jump, which costs nothing.
@@ -154,7 +154,7 @@ impl<'c> CallgrindParser<'c> {
             current: None,
             called_file: None,
             called: None,
-            next: Next::OwnCost,
+            next: NextLine::OwnCost,
         }
     }
 
@@ -224,8 +224,8 @@ impl<'c> CallgrindParser<'c> {
                 let file = self.called_file.take();
                 self.called = self.function(name.as_deref(), file.as_deref(), line, batch)?;
             }
-            b"calls" => self.next = Next::CallCost,
-            b"jump" | b"jcnd" => self.next = Next::Jump,
+            b"calls" => self.next = NextLine::CallCost,
+            b"jump" | b"jcnd" => self.next = NextLine::Jump,
             // `ob`, `cob`: a function has the same name in each object.
             _ => {}
         }
@@ -253,8 +253,8 @@ impl<'c> CallgrindParser<'c> {
     }
 
     fn costs(&mut self, text: &[u8], line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let next = std::mem::replace(&mut self.next, Next::OwnCost);
-        if next == Next::Jump {
+        let next = std::mem::replace(&mut self.next, NextLine::OwnCost);
+        if next == NextLine::Jump {
             return;
         }
         // The last number may be cut.
@@ -269,14 +269,16 @@ impl<'c> CallgrindParser<'c> {
                 continue;
             };
             let is_added = match next {
-                Next::CallCost => self.called.is_none_or(|called| self.graph.add_call(current, called, event, cost)),
+                NextLine::CallCost => {
+                    self.called.is_none_or(|called| self.graph.add_call(current, called, event, cost))
+                }
                 _ => self.graph.add_own(current, event, cost),
             };
             if !is_added {
                 batch.lose(Loss::BadNumber, line.place());
             }
         }
-        if next == Next::CallCost {
+        if next == NextLine::CallCost {
             self.called = None;
         }
     }

@@ -1,6 +1,6 @@
 //! Weights of spans and samples in words, and the tooltip of a bar.
 
-use super::state::{Part, tree_of};
+use super::state::{FlamePart, tree_of};
 use crate::base::time::{duration_text, grouped_digits};
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
 use crate::query::Snapshot;
@@ -63,7 +63,7 @@ impl Amounts {
         snapshot: &Snapshot,
         picture: &FlamePicture,
         measure: Measure,
-        (part, content): (Part, BarContent),
+        (part, content): (FlamePart, BarContent),
     ) -> String {
         let whole = measure.of(picture.whole);
         let share = |sum: SampleSum| share_text(measure.of(sum), whole);
@@ -79,7 +79,7 @@ impl Amounts {
                 let module = tip(picture.functions.module(node.function));
                 let module = if module.is_empty() { module } else { format!("\n{module}") };
                 let (total, own) = (self.text(node.total), self.text(node.own));
-                let ends = if part == Part::Callers { "outermost" } else { "by itself" };
+                let ends = if part == FlamePart::Callers { "outermost" } else { "by itself" };
                 format!("{name}{module}\n{total} ({})\n{ends}: {own} ({})", share(node.total), share(node.own))
             }
         }

@@ -3,7 +3,7 @@
 use egui::Ui;
 
 use super::picture::BarColor;
-use super::state::{FlameHistory, Part, keys_of, tree_of};
+use super::state::{FlameHistory, FlamePart, keys_of, tree_of};
 use crate::query::Snapshot;
 use crate::query::flame::{FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FunctionKey, Measure};
 use crate::scene::flame::BarOrder;
@@ -35,7 +35,7 @@ pub(super) fn of_bar(
     ui: &mut Ui,
     snapshot: &Snapshot,
     picture: &FlamePicture,
-    (part, node): (Part, FlameNodeIdx),
+    (part, node): (FlamePart, FlameNodeIdx),
     history: &mut FlameHistory,
 ) -> Option<Command> {
     let tree = tree_of(picture, part).filter(|tree| node.index() < tree.nodes().len());

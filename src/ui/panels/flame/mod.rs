@@ -35,7 +35,7 @@ use amounts::share_text;
 use menu::BarLook;
 use picture::{FlameCanvas, LaidOut};
 pub(crate) use sandwich::{Sandwich, SandwichResponse};
-use state::{FlameHistory, Part, keys_of, node_of, tree_of};
+use state::{FlameHistory, FlamePart, keys_of, node_of, tree_of};
 
 /// The widest name on the way back, in points.
 const STEP_POINTS: f32 = 160.0;
@@ -61,7 +61,7 @@ pub(crate) struct FlamePanel {
     found: Option<FoundFunctions>,
     laid_out: LaidOut,
     /// The bar whose menu is open.
-    menu: Option<(Part, FlameNodeIdx)>,
+    menu: Option<(FlamePart, FlameNodeIdx)>,
     /// Whether the function of a sandwich is to be scrolled into view.
     reveals: bool,
 }
@@ -243,7 +243,7 @@ impl FlamePanel {
 
     /// The function of the bar that fills the width, or else the one with the largest weight of its own.
     fn hottest(&self, snapshot: &Snapshot) -> Option<FunctionKey> {
-        if let Some(key) = self.history.current.roots[Part::Tree as usize].last() {
+        if let Some(key) = self.history.current.roots[FlamePart::Tree as usize].last() {
             return Some(key.clone());
         }
         let picture = &self.answer.as_ref()?.picture;
@@ -292,7 +292,7 @@ impl FlamePanel {
 
     /// The bars that hold the one that fills the width: the way back.
     fn show_way(&mut self, ui: &mut Ui) {
-        for part in [Part::Tree, Part::Callers] {
+        for part in [FlamePart::Tree, FlamePart::Callers] {
             let path = self.history.current.roots[part as usize].clone();
             if path.is_empty() {
                 continue;
@@ -321,7 +321,7 @@ impl FlamePanel {
             ui.label(RichText::new(self.absence(picture.counted.is_empty())).color(theme.weak_text));
             return;
         }
-        let roots = [Part::Tree, Part::Callers].map(|part| {
+        let roots = [FlamePart::Tree, FlamePart::Callers].map(|part| {
             let path = &self.history.current.roots[part as usize];
             tree_of(picture, part).map_or(FlameNodeIdx::ROOT, |tree| node_of(snapshot, picture, tree, path))
         });
@@ -340,7 +340,7 @@ impl FlamePanel {
         };
         let reveals = std::mem::take(&mut self.reveals);
         let shown = self.laid_out.show(ui, &canvas, reveals);
-        let node_at = |(part, content): (Part, BarContent)| match content {
+        let node_at = |(part, content): (FlamePart, BarContent)| match content {
             BarContent::Node(node) => (part, node),
             BarContent::Others { parent, .. } => (part, parent),
         };

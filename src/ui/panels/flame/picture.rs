@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
 
 use super::amounts::{Amounts, others_text};
-use super::state::{Part, tree_of};
+use super::state::{FlamePart, tree_of};
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlamePicture, FoundFunctions, FunctionIdx, Measure};
 use crate::scene::color::Rgba;
@@ -66,7 +66,7 @@ pub(super) struct FlameCanvas<'a> {
 /// The bar under the pointer, and the response of all of them.
 pub(super) struct FlameCanvasResponse {
     pub(super) response: Response,
-    pub(super) pointed: Option<(Part, BarContent)>,
+    pub(super) pointed: Option<(FlamePart, BarContent)>,
 }
 
 impl LaidOut {
@@ -83,7 +83,7 @@ impl LaidOut {
             let top = origin.y + row as f32 * BAR_POINTS;
             Rect::from_min_max(pos2(origin.x, top), pos2(origin.x + width, top + BAR_POINTS - 1.0))
         };
-        if let Some(row) = rows.iter().position(|(part, _)| *part == Part::Tree).filter(|_| reveals) {
+        if let Some(row) = rows.iter().position(|(part, _)| *part == FlamePart::Tree).filter(|_| reveals) {
             ui.scroll_to_rect(row_rect(row), Some(egui::Align::Center));
         }
         let clip = painter.clip_rect();
@@ -121,7 +121,7 @@ impl LaidOut {
         }
         let text = |function: FunctionIdx| picture.functions.text(snapshot, function);
         let texts: Option<NamesOf<'_, '_>> = (order == BarOrder::ByName).then_some(&text);
-        self.layouts = [Part::Tree, Part::Callers].map(|part| {
+        self.layouts = [FlamePart::Tree, FlamePart::Callers].map(|part| {
             let tree = tree_of(picture, part);
             tree.map(|tree| FlameLayout::new(tree, roots[part as usize], measure, width, texts)).unwrap_or_default()
         });
@@ -129,19 +129,19 @@ impl LaidOut {
     }
 
     /// The part and the level of each row, from the top: the furthest callers first. The root of a sandwich has no bar.
-    fn rows(&self, canvas: &FlameCanvas<'_>) -> Vec<(Part, usize)> {
-        let levels = |part: Part| self.layouts[part as usize].levels();
-        let is_root = |part: Part| canvas.roots[part as usize] == FlameNodeIdx::ROOT;
+    fn rows(&self, canvas: &FlameCanvas<'_>) -> Vec<(FlamePart, usize)> {
+        let levels = |part: FlamePart| self.layouts[part as usize].levels();
+        let is_root = |part: FlamePart| canvas.roots[part as usize] == FlameNodeIdx::ROOT;
         let is_sandwich = canvas.picture.callers.is_some();
         // Below the root of the callers is the function itself, which the other part has, too.
-        let first_caller = if is_root(Part::Callers) { 2 } else { 0 };
-        let callers = (first_caller..levels(Part::Callers)).rev().map(|level| (Part::Callers, level));
-        let first = usize::from(is_sandwich && is_root(Part::Tree));
-        callers.chain((first..levels(Part::Tree)).map(|level| (Part::Tree, level))).collect()
+        let first_caller = if is_root(FlamePart::Callers) { 2 } else { 0 };
+        let callers = (first_caller..levels(FlamePart::Callers)).rev().map(|level| (FlamePart::Callers, level));
+        let first = usize::from(is_sandwich && is_root(FlamePart::Tree));
+        callers.chain((first..levels(FlamePart::Tree)).map(|level| (FlamePart::Tree, level))).collect()
     }
 
     /// The bars of functions in a row.
-    fn nodes_in(&self, part: Part, level: usize) -> usize {
+    fn nodes_in(&self, part: FlamePart, level: usize) -> usize {
         let is_function = |bar: &&FlameBar| match bar.content {
             BarContent::Node(node) => node != FlameNodeIdx::ROOT,
             BarContent::Others { .. } => false,
@@ -151,7 +151,7 @@ impl LaidOut {
 }
 
 impl FlameCanvas<'_> {
-    fn paint(&self, painter: &Painter, part: Part, bar: &FlameBar, rect: Rect, is_pointed: bool) {
+    fn paint(&self, painter: &Painter, part: FlamePart, bar: &FlameBar, rect: Rect, is_pointed: bool) {
         let theme = self.theme;
         let (fill, ink, text) = match (bar.content, tree_of(self.picture, part)) {
             (BarContent::Node(FlameNodeIdx::ROOT), Some(tree)) => {

@@ -1,5 +1,5 @@
-//! A function between its callers and the functions that it calls, as other panels show it. A click on a bar chooses the
-//! function of that bar.
+//! A function between its callers and the functions that it calls, as other panels show it. A click on a bar chooses
+//! the function of that bar.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ const STATES_MAX: usize = 100;
 
 /// A part of the picture: a sandwich has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum FlamePart {
     /// The paths, or what the function of a sandwich calls.
     Tree = 0,
     /// The callers of the function of a sandwich.
@@ -93,7 +93,7 @@ impl FlameHistory {
     }
 
     /// Fills the width of a part with the bar of a path.
-    pub(super) fn zoom(&mut self, part: Part, path: Vec<FunctionKey>) {
+    pub(super) fn zoom(&mut self, part: FlamePart, path: Vec<FunctionKey>) {
         let mut state = self.current.clone();
         state.roots[part as usize] = path;
         self.go(state);
@@ -132,10 +132,10 @@ pub(super) fn options(view: &FlameView) -> Option<Vec<String>> {
 }
 
 /// The tree of a part; `None` where the picture has no such part.
-pub(super) fn tree_of(picture: &FlamePicture, part: Part) -> Option<&FlameTree> {
+pub(super) fn tree_of(picture: &FlamePicture, part: FlamePart) -> Option<&FlameTree> {
     match part {
-        Part::Tree => Some(&picture.tree),
-        Part::Callers => picture.callers.as_ref(),
+        FlamePart::Tree => Some(&picture.tree),
+        FlamePart::Callers => picture.callers.as_ref(),
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
     fn a_step_back_leads_to_the_state_before_and_forward_again() {
         let mut history = FlameHistory::default();
         let key = FunctionKey { name: "f".into(), module: None };
-        history.zoom(Part::Tree, vec![key.clone()]);
+        history.zoom(FlamePart::Tree, vec![key.clone()]);
         history.set_shape(FlameShape::Inverted);
         history.add_edit(FlameEdit::HideIdle);
         history.add_edit(FlameEdit::HideIdle);
@@ -192,7 +192,7 @@ mod tests {
         history.set_focus(Some(key));
         assert!(!history.can_step(false) && history.can_step(true));
         for number in 0..2 * STATES_MAX {
-            history.zoom(Part::Callers, vec![FunctionKey { name: number.to_string().into(), module: None }]);
+            history.zoom(FlamePart::Callers, vec![FunctionKey { name: number.to_string().into(), module: None }]);
         }
         assert_eq!(history.back.len(), STATES_MAX);
     }
