@@ -558,3 +558,19 @@ fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
     session.app.act(Command::App(AppCommand::SetShade(None)));
     assert_eq!(session.app.theme().shade, Shade::Light);
 }
+
+#[test]
+fn names_that_arrive_keep_the_view_the_selection_and_the_map() {
+    let mut session = Session::new();
+    let snapshot = snapshot(TWO_SPANS);
+    session.app.show_capture(snapshot.clone(), "two".into(), false);
+    session.until("the map", |session| session.app.timeline_mut().is_some_and(|it| it.has_trace_summary()));
+    session.press(egui::Key::Plus);
+    session.press(egui::Key::CloseBracket);
+    let capture = session.app.tab_mut().capture.take().unwrap();
+    let before = (capture.timeline.place_in_view(), capture.timeline.selected());
+    assert!(before.1.is_some(), "a span is selected");
+    let timeline = capture.timeline.with_names(snapshot.with_overlay(None));
+    assert_eq!((timeline.place_in_view(), timeline.selected()), before);
+    assert!(timeline.has_trace_summary());
+}

@@ -23,7 +23,7 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     let Some(mut capture) = tab.capture.take() else { return };
     let snapshot = capture.timeline.snapshot().with_overlay(named.overlay.clone());
     if named.overlay.is_some() || capture.timeline.snapshot().overlay().is_some() {
-        capture.timeline = capture.timeline.with_snapshot(snapshot.clone());
+        capture.timeline = capture.timeline.with_names(snapshot.clone());
         // Looked up again with the names.
         capture.details = None;
         tab.panels.forget(&snapshot, &tab.wake);

@@ -130,6 +130,23 @@ impl Timeline {
         self
     }
 
+    /// The same rows under other names: what is known of the whole trace stays.
+    #[must_use]
+    pub(crate) fn with_names(self, snapshot: Snapshot) -> Self {
+        let summary = self.overlays.summary().cloned();
+        let mut renamed = self.with_snapshot(snapshot);
+        if let Some(summary) = summary {
+            renamed.set_trace_summary(summary);
+        }
+        renamed
+    }
+
+    /// Whether the map of the whole trace is known.
+    #[cfg(test)]
+    pub(crate) fn has_trace_summary(&self) -> bool {
+        self.overlays.summary().is_some()
+    }
+
     /// Drops the tiles of past frames, which load again later: the timeline is not shown for a while.
     pub(crate) fn rest(&mut self) {
         self.rows.rest();
