@@ -120,8 +120,10 @@ impl App {
         }
         self.keep_preferences();
         let now_s = ui.input(|input| input.time);
-        let (folders, tab) = (self.options.folders.as_ref(), &mut self.tabs[self.shown_tab]);
-        if let Some(wait_s) = tab.keep_changes(folders, now_s) {
+        let folders = self.options.folders.as_ref();
+        // A tab that was left right after a change is saved as well.
+        let waits_s = self.tabs.iter_mut().filter_map(|tab| tab.keep_changes(folders, now_s));
+        if let Some(wait_s) = waits_s.min_by(f64::total_cmp) {
             ui.ctx().request_repaint_after_secs(wait_s as f32);
         }
         effects

@@ -61,3 +61,23 @@ fn a_change_while_another_is_written_is_not_lost_and_a_window_that_is_left_alone
     let again = open_again(session);
     assert!(again.says("Button: Marker Marker 3"), "{}", again.node_texts().join("\n"));
 }
+
+#[test]
+fn a_tab_that_is_left_right_after_a_change_is_saved_too() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    wait_for_the_write(&mut session);
+    session.press(Modifiers::NONE, Key::M);
+    let other = session.capture.with_file_name("other.json");
+    let span = r#"[{"ph":"X","name":"other","pid":9,"tid":9,"ts":0,"dur":10}]"#;
+    std::fs::write(&other, span).expect("written");
+    session.harness.state_mut().open_files(&[other]);
+    let shows_other = |session: &Session| {
+        let canvas = session.harness.query_by_role(egui::Role::Canvas);
+        canvas.is_some() && session.summary().contains("Timeline of 1 tracks")
+    };
+    session.until("the other tab", shows_other);
+    wait_for_the_write(&mut session);
+    let again = open_again(session);
+    assert!(again.says("Button: Marker Marker 1"), "{}", again.node_texts().join("\n"));
+}
