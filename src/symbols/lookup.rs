@@ -63,14 +63,21 @@ impl TraceFrames {
                 frames.frames.entry(row.name).or_insert(frame);
             }
         }
-        // Which frames call others: those that are a parent.
+        // Which frames call others: those that are a parent, unless the kernel interrupted them.
         for row in stacks.rows() {
             let parent = stacks.get(row.parent).name;
-            if frames.frames.contains_key(&parent) {
+            let is_interrupt = frames.is_kernel(row.name, modules) && !frames.is_kernel(parent, modules);
+            if !is_interrupt && frames.frames.contains_key(&parent) {
                 frames.callers.insert(parent);
             }
         }
         frames
+    }
+
+    /// Whether a frame is of the kernel, which interrupts a program anywhere, not at a call.
+    fn is_kernel(&self, name: NameIdx, modules: &[Module]) -> bool {
+        let module = self.get(name).and_then(|frame| modules.get(frame.module as usize));
+        module.is_some_and(|module| matches!(module.kind, ModuleKind::Kernel | ModuleKind::KernelModule))
     }
 
     /// Whether no frame has an address.
@@ -162,10 +169,6 @@ pub(crate) fn overlay(
     }
     let mut shown = ShownNames::new(snapshot, frames, found);
     let (stacks, modules) = (snapshot.raw_stacks(), &snapshot.tracks().modules);
-    let is_kernel = |name: NameIdx| {
-        let module = frames.get(name).and_then(|frame| modules.get(frame.module as usize));
-        module.is_some_and(|module| matches!(module.kind, ModuleKind::Kernel | ModuleKind::KernelModule))
-    };
     let mut overlay = NameOverlay::default();
     // Of each stack, what is shown where it ends, and where it goes on to a function that it called.
     let mut ends = vec![StackIdx::EMPTY];
@@ -175,8 +178,8 @@ pub(crate) fn overlay(
             cancel.check()?;
         }
         let parent = row.parent.index();
-        // The kernel interrupts a program anywhere, not at a call.
-        let is_interrupt = is_kernel(row.name) && !is_kernel(stacks.get(row.parent).name);
+        let called_from = stacks.get(row.parent).name;
+        let is_interrupt = frames.is_kernel(row.name, modules) && !frames.is_kernel(called_from, modules);
         let below = if is_interrupt { ends[parent] } else { calls[parent] };
         ends.push(shown.push(&mut overlay.stacks, below, row.name, false));
         let is_caller = frames.callers.contains(&row.name);
