@@ -1,5 +1,6 @@
 //! Samples in order of time in, a flame chart out: for each depth the spans in which consecutive samples share the path
 //! down to it. Knows one thread at a time; writes nothing, and keeps one stack and the gaps of some samples.
+//! A sample costs no more than the frames that it does not share with the one before.
 //!
 //! The slow answer: take all samples of the thread, of several at one time the last. Each counts until the next
 //! one; but if that comes later than `IDLE_GAPS` times the usual gap, and for the last one, only for the usual
@@ -41,8 +42,15 @@ pub(crate) struct FlameChart {
     /// Samples whose gap to the next is not drawn yet: until enough gaps are known, and the last one always.
     waiting: VecDeque<(i64, StackIdx)>,
     gaps: VecDeque<u64>,
-    /// The frames that run, outermost first, with the time since which they do.
+    /// The same gaps from the shortest.
+    sorted_gaps: Vec<u64>,
+    /// The frames that run, outermost first, with the time since which they do. A caller is an earlier row of the
+    /// table than what it calls, so they are sorted.
     open: Vec<(StackIdx, i64)>,
+    /// The stack of the last sample, of which `open` lacks the frames that are too deep.
+    last: StackIdx,
+    /// The frames of a stack that do not run yet, innermost first.
+    new: Vec<StackIdx>,
     /// The time up to which the open frames run.
     open_to_ns: i64,
     /// Whether a stack had more frames than are drawn.
@@ -59,10 +67,7 @@ impl FlameChart {
             }
             Some(last) => {
                 let gap_ns = last.0.abs_diff(ts_ns);
-                if self.gaps.len() == WINDOW {
-                    self.gaps.pop_front();
-                }
-                self.gaps.push_back(gap_ns);
+                self.push_gap(gap_ns);
             }
             None => {}
         }
@@ -110,16 +115,37 @@ impl FlameChart {
         if !touches {
             self.close(0, stacks, spans);
         }
-        if self.open.last().map(|&(frame, _)| frame) != Some(stack) || self.too_deep {
-            let mut path: Vec<StackIdx> = stacks.path(stack).collect();
-            path.reverse();
-            self.too_deep |= path.len() > DEPTH_MAX;
-            path.truncate(DEPTH_MAX);
-            let same = self.open.iter().zip(&path).take_while(|((open, _), frame)| open == *frame).count();
+        if !touches || self.last != stack {
+            self.last = stack;
+            // Up to the first frame that runs: its callers run, too.
+            let mut same = 0;
+            let mut new = std::mem::take(&mut self.new);
+            for frame in stacks.path(stack) {
+                if let Ok(open) = self.open.binary_search_by_key(&frame, |&(open, _)| open) {
+                    same = open + 1;
+                    break;
+                }
+                new.push(frame);
+            }
             self.close(same, stacks, spans);
-            self.open.extend(path[same..].iter().map(|&frame| (frame, ts_ns)));
+            self.too_deep |= same + new.len() > DEPTH_MAX;
+            self.open.extend(new.drain(..).rev().take(DEPTH_MAX - same).map(|frame| (frame, ts_ns)));
+            if new.capacity() <= DEPTH_MAX {
+                self.new = new;
+            }
         }
         self.open_to_ns = end_ns;
+    }
+
+    fn push_gap(&mut self, gap_ns: u64) {
+        let place = |sorted: &[u64], gap_ns| sorted.partition_point(|&known| known < gap_ns);
+        if self.gaps.len() == WINDOW
+            && let Some(oldest) = self.gaps.pop_front()
+        {
+            self.sorted_gaps.remove(place(&self.sorted_gaps, oldest));
+        }
+        self.gaps.push_back(gap_ns);
+        self.sorted_gaps.insert(place(&self.sorted_gaps, gap_ns), gap_ns);
     }
 
     /// Ends the frames from `depth` on.
@@ -136,14 +162,8 @@ impl FlameChart {
 
     /// The median of the gaps that are known; 0 while there is none.
     fn usual_ns(&self) -> u64 {
-        let mut gaps: [u64; WINDOW] = [0; WINDOW];
-        let gaps = &mut gaps[..self.gaps.len()];
-        gaps.iter_mut().zip(&self.gaps).for_each(|(to, &gap)| *to = gap);
-        if gaps.is_empty() {
-            return 0;
-        }
-        let middle = (gaps.len() - 1) / 2;
-        *gaps.select_nth_unstable(middle).1
+        let middle = self.sorted_gaps.len().saturating_sub(1) / 2;
+        self.sorted_gaps.get(middle).copied().unwrap_or(0)
     }
 }
 

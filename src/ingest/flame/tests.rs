@@ -124,3 +124,24 @@ fn an_endless_recursion_is_drawn_down_to_the_limit_and_told() {
     assert_eq!(spans.len(), DEPTH_MAX);
     assert!(spans.iter().all(|span| (span.start_ns, span.end_ns) == (0, 20)));
 }
+
+#[test]
+fn stacks_that_part_above_the_limit_and_below_it_are_drawn_down_to_it() {
+    let mut stacks = Stacks::default();
+    let deep = |second: u32, last: u32| [[1, second].as_slice(), &[3; DEPTH_MAX], &[last]].concat();
+    // The last frames are beyond the limit; the second one is not.
+    let paths = [deep(2, 8), deep(2, 9), deep(4, 9), vec![1, 4], deep(4, 8)];
+    let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
+    for (path, ts_ns) in paths.iter().zip((0..).step_by(10)) {
+        let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
+        chart.sample(ts_ns, stack, &stacks, &mut spans);
+    }
+    assert!(chart.finish(&stacks, &mut spans));
+    let mut seen: Vec<Seen> = spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
+    seen.sort_unstable();
+    let mut expected = vec![(0, 0, 50, 1), (1, 0, 20, 2), (1, 20, 50, 4)];
+    for depth in 2..DEPTH_MAX as u16 {
+        expected.extend([(depth, 0, 20, 3), (depth, 20, 30, 3), (depth, 40, 50, 3)]);
+    }
+    assert_eq!(seen, expected);
+}

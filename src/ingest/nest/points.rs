@@ -112,7 +112,9 @@ impl Nester<'_> {
     /// there are several; those beyond [`CHARTS_MAX`] share the last one. `None` where no track is left for it.
     fn chart_track(&mut self, track: TrackIdx, event: &str) -> Option<TrackIdx> {
         let charts = &self.track(track).rare().charts;
-        if let Some(chart) = charts.iter().find(|chart| *chart.event == *event) {
+        // Most samples have no event, and a comparison of nothing is a call.
+        let is_same = |known: &str| known.len() == event.len() && (event.is_empty() || *known == *event);
+        if let Some(chart) = charts.iter().find(|chart| is_same(&chart.event)) {
             return Some(chart.track);
         }
         let count = charts.len();

@@ -1,0 +1,103 @@
+//! The nodes of one tree of a ledger, from the first leaf to the root. Knows nothing of what they sum.
+
+use std::io;
+
+use super::append::AppendFile;
+use super::ledger::{NodeContent, NodeRecord, TreeIndex};
+use crate::model::TrackIdx;
+
+/// A tree that grows leaf by leaf.
+pub(super) struct TreeBuilder<C> {
+    fan_out: usize,
+    /// Rows of a leaf, at least.
+    pub(super) leaf_rows: u64,
+    /// The leaf that grows.
+    pub(super) leaf: C,
+    /// How many rows start in the leaf that grows.
+    pub(super) rows: u64,
+    tree: TreeIndex,
+    levels: Vec<LevelBuilder<C>>,
+    /// Nodes that are not written yet, and for each its level and number.
+    packed: Vec<u8>,
+    unwritten: Vec<(usize, usize)>,
+}
+
+/// The nodes of one level, and the node above them that grows.
+struct LevelBuilder<C> {
+    records: Vec<NodeRecord>,
+    parent: C,
+    children: usize,
+}
+
+impl<C: NodeContent> TreeBuilder<C> {
+    pub(super) fn new(track: Option<TrackIdx>, fan_out: u32) -> Self {
+        Self {
+            fan_out: (fan_out as usize).max(2),
+            leaf_rows: 0,
+            leaf: C::default(),
+            rows: 0,
+            tree: TreeIndex { track, leaves: vec![0], nodes: Vec::new() },
+            levels: Vec::new(),
+            packed: Vec::new(),
+            unwritten: Vec::new(),
+        }
+    }
+
+    /// Ends the leaf that grows before the slice `end`.
+    pub(super) fn close_leaf(&mut self, end: usize) -> Result<(), postcard::Error> {
+        // There are fewer slices than rows of any trace divided by thousands.
+        self.tree.leaves.push(u32::try_from(end).unwrap_or(u32::MAX));
+        self.rows = 0;
+        let leaf = std::mem::take(&mut self.leaf);
+        self.push_node(0, &leaf)
+    }
+
+    fn push_node(&mut self, level: usize, content: &C) -> Result<(), postcard::Error> {
+        if self.levels.len() == level {
+            self.levels.push(LevelBuilder { records: Vec::new(), parent: C::default(), children: 0 });
+        }
+        let record = NodeRecord::pack(content, self.packed.len() as u64, &mut self.packed)?;
+        let growing = &mut self.levels[level];
+        self.unwritten.push((level, growing.records.len()));
+        growing.records.push(record);
+        growing.parent.merge(content);
+        growing.children += 1;
+        if growing.children == self.fan_out { self.close_parent(level) } else { Ok(()) }
+    }
+
+    fn close_parent(&mut self, level: usize) -> Result<(), postcard::Error> {
+        let parent = std::mem::take(&mut self.levels[level].parent);
+        self.levels[level].children = 0;
+        self.push_node(level + 1, &parent)
+    }
+
+    /// Appends the nodes that are packed.
+    pub(super) fn write(&mut self, out: &mut AppendFile) -> io::Result<()> {
+        if self.packed.is_empty() {
+            return Ok(());
+        }
+        let offset = out.append(&self.packed)?;
+        for (level, number) in self.unwritten.drain(..) {
+            self.levels[level].records[number].offset += offset;
+        }
+        self.packed.clear();
+        Ok(())
+    }
+
+    /// Closes what grows, up to a single node.
+    pub(super) fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<TreeIndex> {
+        if self.tree.leaves.last().is_none_or(|&end| (end as usize) < slices) {
+            self.close_leaf(slices).map_err(io::Error::other)?;
+        }
+        let mut level = 0;
+        while self.levels.get(level).is_some_and(|growing| growing.records.len() > 1) {
+            if self.levels[level].children > 0 {
+                self.close_parent(level).map_err(io::Error::other)?;
+            }
+            level += 1;
+        }
+        self.write(out)?;
+        self.tree.nodes = self.levels.into_iter().flat_map(|level| level.records).collect();
+        Ok(self.tree)
+    }
+}
