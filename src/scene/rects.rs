@@ -179,14 +179,22 @@ impl<'a> ColumnPacker<'a> {
     /// One pixel for a lone span; all pixels of the buckets for a crowd, so that a dense stretch has no holes.
     fn narrow(&mut self, cell: &Cell) -> ColumnRun {
         let x_of = |bucket| self.view.x_from_time(self.buckets.start_ns(bucket));
-        let (first, end) = if cell.rows() == RowCount::Many {
+        let cell_start_ns = self.buckets.start_ns(cell.first_bucket);
+        // A longer span hides the start. A row that starts in these buckets is then another one.
+        let starts_before = cell.start_ns < cell_start_ns;
+        let others = match cell.rows() {
+            RowCount::Many => true,
+            RowCount::One => starts_before,
+            RowCount::Zero => false,
+        };
+        let (first, end) = if others {
             let start_x = if self.edge.0 == cell.first_bucket { self.edge.1 } else { x_of(cell.first_bucket) };
             let end_x = x_of(cell.end_bucket());
             self.edge = (cell.end_bucket(), end_x);
             // A bucket that ends on a pixel's edge does not touch the next pixel.
             (floor(start_x), -floor(1e-6 - end_x))
         } else {
-            let left = floor(self.view.x_from_time(cell.start_ns));
+            let left = floor(self.view.x_from_time(if starts_before { cell_start_ns } else { cell.start_ns }));
             (left, left + 1.0)
         };
         ColumnRun {
@@ -364,6 +372,14 @@ mod tests {
     }
 
     #[test]
+    fn a_span_whose_start_is_hidden_has_the_pixels_that_it_and_the_hidden_ones_reach() {
+        // The second starts in the last bucket of the first, and hides the third in a bucket of its own end.
+        let drawn = drawn(&view(), &[(31_241, 128, 1), (31_395, 94, 1), (31_507, 9, 1)], 1.0);
+        let edges: Vec<_> = drawn.iter().map(|run| (run.x0, run.x1, run.row)).collect();
+        assert_eq!(edges, [(312.0, 314.0, 0), (314.0, 316.0, 1)]);
+    }
+
+    #[test]
     fn wide_neighbours_meet_on_a_whole_pixel() {
         let drawn = drawn(&view(), &[(1000, 1049, 1), (2049, 2000, 1)], 1.0);
         let edges: Vec<_> = drawn.iter().map(|run| (run.x0, run.x1)).collect();
@@ -397,7 +413,9 @@ mod tests {
             for &(start, dur, _) in &spans {
                 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
                 let (x0, x1) = (start as f64 / 100.0, (start + dur) as f64 / 100.0);
-                let near = drawn.iter().any(|run| run.x0 <= x1 + column_px && run.x1 >= x0 - column_px);
+                // A longer span hides those of its bucket, a column wide at most, and its edges are rounded to a pixel.
+                let reach_px = column_px + 0.5;
+                let near = drawn.iter().any(|run| run.x0 <= x1 + reach_px && run.x1 >= x0 - reach_px);
                 prop_assert!(near, "nothing at {}..{}: {:?}", x0, x1, drawn);
             }
         }
