@@ -280,6 +280,7 @@ fn layout_of(snapshot: &Snapshot) -> RowLayout {
         track,
         process: snapshot.track(track).process,
         lanes: snapshot.lanes_of(track),
+        group: None,
     });
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &RowHeights::at_scale(1.0))
 }

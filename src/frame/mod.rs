@@ -4,7 +4,7 @@
 mod builder;
 pub(crate) mod filtered;
 mod lane_tracks;
-pub(crate) mod process_summary;
+pub(crate) mod summary_strip;
 
 pub(crate) use builder::TimelineFrame;
 pub use builder::{FrameOptions, RectBudget, build, lanes_in_view};

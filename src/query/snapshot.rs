@@ -10,6 +10,7 @@ use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
 use super::overlay::NameOverlay;
+use super::track_groups::{TrackGroup, TrackGroups};
 
 /// A store that can be asked from any thread. Clones are cheap and see the same.
 #[derive(Debug, Clone)]
@@ -19,6 +20,7 @@ pub struct Snapshot(Arc<SnapshotParts>);
 struct SnapshotParts {
     store: Arc<Store>,
     display_order: Arc<Vec<TrackIdx>>,
+    groups: Arc<TrackGroups>,
     /// Names that were looked up, instead of those of the store.
     overlay: Option<Arc<NameOverlay>>,
 }
@@ -28,14 +30,16 @@ impl Snapshot {
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
         let display_order = Arc::new(display_order(&store));
-        Self(Arc::new(SnapshotParts { store, display_order, overlay: None }))
+        let groups = Arc::new(TrackGroups::new(&store.meta().tracks, &display_order));
+        Self(Arc::new(SnapshotParts { store, display_order, groups, overlay: None }))
     }
 
     /// The same with names that were looked up, or with none.
     #[must_use]
     pub(crate) fn with_overlay(&self, overlay: Option<Arc<NameOverlay>>) -> Self {
         let (store, display_order) = (Arc::clone(&self.0.store), Arc::clone(&self.0.display_order));
-        Self(Arc::new(SnapshotParts { store, display_order, overlay }))
+        let groups = Arc::clone(&self.0.groups);
+        Self(Arc::new(SnapshotParts { store, display_order, groups, overlay }))
     }
 
     /// Names that were looked up, if any were.
@@ -134,6 +138,18 @@ impl Snapshot {
     #[must_use]
     pub(crate) fn display_order(&self) -> &[TrackIdx] {
         &self.0.display_order
+    }
+
+    /// The group of a track, if it is not by itself.
+    #[must_use]
+    pub(crate) fn group_of(&self, track: TrackIdx) -> Option<TrackGroup> {
+        self.0.groups.of(track)
+    }
+
+    /// The groups of tracks, from top to bottom; each is a run of the display order.
+    #[must_use]
+    pub(crate) fn groups(&self) -> &[TrackGroup] {
+        self.0.groups.all()
     }
 
     /// The lanes of a track: instants, samples, counter, spans by depth, flows.

@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::rows::{Folded, RowHeights, RowLayout, TrackRows};
-use super::titles::{command_line, process_title, track_title};
+use super::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
+use super::titles::{command_line, group_title, process_title, track_title};
 use crate::model::{Process, ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::longest::longest_of_lane;
@@ -43,6 +43,18 @@ pub(crate) struct Arrangement {
     pub(crate) folded: Folded,
     /// Tracks that stay at the top, in the order in which they were pinned.
     pub(crate) pinned: Vec<TrackIdx>,
+}
+
+impl Arrangement {
+    /// Whether only the header of a process, the head of a group, or the outermost spans of a track are shown.
+    #[must_use]
+    pub(crate) fn is_folded(&self, snapshot: &Snapshot, kind: GroupKind) -> bool {
+        match kind {
+            GroupKind::Process(process) => self.folded.processes.contains(&process),
+            GroupKind::Tracks(lead) => snapshot.group_of(lead).is_some_and(|group| self.folded.has_group(&group)),
+            GroupKind::Track(track) => self.folded.tracks.contains(&track),
+        }
+    }
 }
 
 /// A track with all by which it is put in order.
@@ -101,7 +113,12 @@ pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Ve
 }
 
 fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
-    TrackRows { track, process: snapshot.track(track).process, lanes: snapshot.lanes_of(track) }
+    TrackRows {
+        track,
+        process: snapshot.track(track).process,
+        lanes: snapshot.lanes_of(track),
+        group: snapshot.group_of(track),
+    }
 }
 
 fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOrder) -> Candidate {
@@ -120,7 +137,8 @@ fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOr
     Candidate { rows, title, first_ns, events, longest_ns }
 }
 
-/// Stable, so that what is alike stays as the capture wants it.
+/// Stable, so that what is alike stays as the capture wants it. Tracks of a process stay together, and so do those of a
+/// group within.
 fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     match order {
         TrackOrder::Captured => {}
@@ -132,38 +150,41 @@ fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
                 .collect();
             tracks.sort_by_cached_key(|track| {
                 let process = track.rows.process;
-                (keys.get(&process).cloned(), process, pieces(&track.title))
+                let in_group = track.rows.group.map(|group| (pieces(&group_title(snapshot, &group)), group.lead));
+                let own = pieces(&track.title);
+                let (unit, lead) = in_group.unwrap_or_else(|| (own.clone(), track.rows.track));
+                (keys.get(&process).cloned(), process, unit, lead, own)
             });
         }
-        TrackOrder::FirstEvent => {
-            let firsts = by_process(tracks, |track| track.first_ns, i64::min);
-            tracks.sort_by_key(|track| (firsts[&track.rows.process], track.rows.process, track.first_ns));
-        }
-        TrackOrder::Activity => {
-            let events = by_process(tracks, |track| track.events, |a, b| a + b);
-            tracks
-                .sort_by_key(|track| (Reverse(events[&track.rows.process]), track.rows.process, Reverse(track.events)));
-        }
-        TrackOrder::Longest => {
-            let longest = by_process(tracks, |track| track.longest_ns, u64::max);
-            tracks.sort_by_key(|track| {
-                (Reverse(longest[&track.rows.process]), track.rows.process, Reverse(track.longest_ns))
-            });
-        }
+        TrackOrder::FirstEvent => sort_by(tracks, |track| track.first_ns, i64::min, |first_ns| first_ns),
+        TrackOrder::Activity => sort_by(tracks, |track| track.events, |a, b| a + b, Reverse),
+        TrackOrder::Longest => sort_by(tracks, |track| track.longest_ns, u64::max, Reverse),
     }
 }
 
-fn by_process<T: Copy>(
-    tracks: &[Candidate],
+/// Sorts by a value of each track: processes by what their tracks make together, then groups likewise, then tracks.
+fn sort_by<T: Copy, K: Ord>(
+    tracks: &mut [Candidate],
     of: impl Fn(&Candidate) -> T,
     combine: impl Fn(T, T) -> T,
-) -> FxHashMap<ProcessIdx, T> {
-    let mut combined = FxHashMap::default();
-    for track in tracks {
+    key: impl Fn(T) -> K,
+) {
+    let (mut processes, mut groups) = (FxHashMap::default(), FxHashMap::default());
+    for track in tracks.iter() {
         let value = of(track);
-        combined.entry(track.rows.process).and_modify(|sum| *sum = combine(*sum, value)).or_insert(value);
+        let sum = |sum: &mut T| *sum = combine(*sum, value);
+        processes.entry(track.rows.process).and_modify(sum).or_insert(value);
+        if let Some(group) = track.rows.group {
+            groups.entry(group.lead).and_modify(sum).or_insert(value);
+        }
     }
-    combined
+    tracks.sort_by_cached_key(|track| {
+        let (process, own) = (track.rows.process, of(track));
+        let group = track.rows.group.map(|group| group.lead);
+        let of_group = group.and_then(|lead| groups.get(&lead).copied()).unwrap_or(own);
+        let of_process = processes.get(&process).copied().unwrap_or(own);
+        (key(of_process), process, key(of_group), group, key(own))
+    });
 }
 
 /// A part of a name: numbers sort before letters and by value, so that `worker 9` comes before `worker 10`.

@@ -84,6 +84,34 @@ fn tracks_in_order_of_their_longest_span_are_those_of_a_loop_over_all_spans() {
 }
 
 #[test]
+fn tracks_of_a_group_stay_together_in_every_order() {
+    // Two names of asynchronous spans, four of each at a time, and counters whose names lie between.
+    let tree = |name: &str, id: usize, ts: usize| {
+        let event = |phase: &str, ts: usize| {
+            format!(r#"{{"ph":"{phase}","cat":"c","name":"{name}","id":"{name}{id}","pid":1,"tid":1,"ts":{ts}}}"#)
+        };
+        [event("b", ts), event("e", ts + 10 + ts % 7)]
+    };
+    let trees = (0..4).flat_map(|id| [tree("b", id, id * 2), tree("d", id, 1 + id)]).flatten();
+    let counters = ["a", "c", "e", "g"].into_iter().zip(0..);
+    let counters =
+        counters.map(|(name, ts)| format!(r#"{{"ph":"C","name":"{name}","pid":1,"ts":{ts},"args":{{"v":1}}}}"#));
+    let thread = |tid: u32| format!(r#"{{"ph":"X","name":"x","pid":1,"tid":{tid},"ts":{tid},"dur":{tid}}}"#);
+    let lines: Vec<_> = trees.chain(counters).chain([1, 2].map(thread)).collect();
+    let snapshot = snapshot(&format!("[{}]", lines.join(",")));
+    assert_eq!(snapshot.groups().len(), 3);
+    for order in TrackOrder::ALL {
+        let tracks = arrange::tracks(&snapshot, order, "");
+        let runs: Vec<_> = tracks
+            .chunk_by(|one, next| one.group.is_some() && one.group == next.group)
+            .filter_map(|run| run[0].group.map(|group| (group.lead, run.len())))
+            .collect();
+        assert_eq!(runs.len(), 3, "{order:?}: {runs:?}");
+        assert_eq!(tracks.len(), 4 + 4 + 4 + 2);
+    }
+}
+
+#[test]
 fn a_filter_finds_every_word_in_the_names_of_tracks_and_processes() {
     let snapshot = threads(&[("Alpha", "Main", 1), ("Alpha", "worker", 2), ("beta", "main", 3)]);
     assert_eq!(shown(&snapshot, TrackOrder::Captured, "main"), ["Main", "main"]);

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use super::labels::shown;
 use crate::model::{Process, Track, TrackKind};
+use crate::query::Snapshot;
+use crate::query::track_groups::TrackGroup;
 
 /// The name of a process with its id.
 #[must_use]
@@ -54,6 +56,21 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
         (true, true) => ("Events".to_owned(), String::new()),
     };
     (shown(&text).into_owned(), shown(&beside).into_owned())
+}
+
+/// The name of a group of tracks.
+#[must_use]
+pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
+    match group.kind {
+        TrackKind::Counter => "Counters".to_owned(),
+        TrackKind::Cpu => "CPUs".to_owned(),
+        TrackKind::Async
+        | TrackKind::Global
+        | TrackKind::Process
+        | TrackKind::Thread
+        | TrackKind::Samples
+        | TrackKind::State => track_title(snapshot.track(group.lead)).0,
+    }
 }
 
 #[cfg(test)]

@@ -48,8 +48,8 @@ impl LiveTiles {
     pub(crate) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.outdate(|owner| match owner {
             TileOwner::Lane(lane) => later.lane_since(earlier, lane).map(TileOwner::Lane),
-            // The summaries of processes are made again for the later look.
-            TileOwner::Process(_) => None,
+            // Summaries are made again for the later look.
+            TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         });
         self.load_with(Arc::new(later.clone()), pool);
     }

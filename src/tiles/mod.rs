@@ -1,12 +1,12 @@
 //! Tiles of answers between the store and a frame: a cache of aligned runs of buckets, the threads that load them, and
-//! summaries of a process and of the whole capture. Knows neither the window nor the graphics card.
+//! summaries of processes, of groups of tracks and of the whole capture. Knows neither the window nor the graphics card.
 
 mod cache;
 pub(crate) mod live;
 pub(crate) mod loader;
-pub(crate) mod process_summary;
 mod rebucket;
 mod source;
+pub(crate) mod summaries;
 pub(crate) mod trace_summary;
 
 pub use cache::Tiles;

@@ -1,16 +1,18 @@
 //! The source of tiles: rows of the canvas that spans or values are read for, and the reading itself.
 
-use crate::model::ProcessIdx;
+use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneInfo};
 
-/// The owner of a tile: a lane of the store, or a process whose lanes are summarised as one.
+/// The owner of a tile: a lane of the store, or a process or group whose lanes are summarised as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TileOwner {
     /// A lane of the store.
     Lane(LaneIdx),
     /// All lanes of a process.
     Process(ProcessIdx),
+    /// All lanes of a group of tracks, by its lead.
+    Tracks(TrackIdx),
 }
 
 /// A source of tiles. Its work is bounded by the buckets of a query.
@@ -27,21 +29,21 @@ impl TileSource for Snapshot {
     fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
         match owner {
             TileOwner::Lane(lane) => Some(self.lane(lane)),
-            TileOwner::Process(_) => None,
+            TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         }
     }
 
     fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
         match owner {
             TileOwner::Lane(lane) => pixels::longest(self, lane, buckets, cells),
-            TileOwner::Process(_) => ReadCount::default(),
+            TileOwner::Process(_) | TileOwner::Tracks(_) => ReadCount::default(),
         }
     }
 
     fn counter(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
         match owner {
             TileOwner::Lane(lane) => pixels::counter(self, lane, buckets, cells),
-            TileOwner::Process(_) => ReadCount::default(),
+            TileOwner::Process(_) | TileOwner::Tracks(_) => ReadCount::default(),
         }
     }
 }

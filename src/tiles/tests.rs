@@ -1,8 +1,8 @@
 //! Counts of the work of a frame: no more for more threads or spans, in any order of rows. The same holds for the
 //! summary of a process and for that of the whole trace.
 
-use super::process_summary::ProcessSummaries;
 use super::source::{TileOwner, TileSource};
+use super::summaries::TrackSummaries;
 use super::trace_summary::TraceSummary;
 use crate::base::cancel::Cancel;
 use crate::model::ProcessIdx;
@@ -70,7 +70,7 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
 /// The reads of the only process's summary for a view of [`COLUMNS`] buckets from `from_ns`.
 fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> ReadCount {
     let ahead = Buckets { first: 0, count: 1200, width_log2: 12 };
-    let lanes = ProcessSummaries::from_snapshot(snapshot, ahead, &Cancel::default()).unwrap();
+    let lanes = TrackSummaries::from_snapshot(snapshot, ahead, &Cancel::default()).unwrap();
     let mut cells = Vec::new();
     let buckets = Buckets { first: from_ns >> width_log2, count: COLUMNS as u32, width_log2 };
     lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells)
@@ -115,7 +115,7 @@ fn the_summary_sees_where_spans_are() {
     let most = columns.iter().copied().fold(0.0, f32::max);
     assert_eq!(columns[5], most, "{columns:?}");
     assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
-    assert!(summary.processes.is_some_and(|processes| processes.has(ProcessIdx(0))));
+    assert!(summary.heads.is_some_and(|heads| heads.has(TileOwner::Process(ProcessIdx(0)))));
     let stopped = Cancel::default();
     stopped.cancel();
     assert!(TraceSummary::from_snapshot(&snapshot, &stopped).is_err());

@@ -1,5 +1,5 @@
 //! The summary of a whole capture once it is loaded: how densely its time is filled, and the summaries of its
-//! processes. Looks at every lane, so a window does it in the background.
+//! processes and groups. Looks at every lane, so a window does it in the background.
 //!
 //! Each lane is queried for a fixed number of buckets, which its overview pyramid or a few blocks answer.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::process_summary::ProcessSummaries;
+use super::summaries::TrackSummaries;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Loss, SourcePos};
 use crate::query::{Buckets, Snapshot, pixels};
@@ -23,8 +23,8 @@ pub struct TraceSummary {
     pub(crate) buckets: Option<Buckets>,
     /// For each bucket, how many outermost spans start in it; one for each track of which a span only reaches over it.
     pub(crate) filled: Vec<u32>,
-    /// The processes, each as one lane.
-    pub(crate) processes: Option<Arc<ProcessSummaries>>,
+    /// The processes and groups, each as one lane.
+    pub(crate) heads: Option<Arc<TrackSummaries>>,
     /// When something was lost that has a time, with what.
     pub(crate) losses: Vec<(i64, Loss)>,
 }
@@ -65,8 +65,8 @@ impl TraceSummary {
             SourcePos::Time(ts_ns) => Some((ts_ns, lost.loss)),
             SourcePos::Offset(_) => None,
         });
-        let processes = Some(Arc::new(ProcessSummaries::from_snapshot(snapshot, buckets, cancel)?));
-        Ok(Self { buckets: Some(buckets), filled, processes, losses: losses.collect() })
+        let heads = Some(Arc::new(TrackSummaries::from_snapshot(snapshot, buckets, cancel)?));
+        Ok(Self { buckets: Some(buckets), filled, heads, losses: losses.collect() })
     }
 
     /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the

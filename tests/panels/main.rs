@@ -24,3 +24,4 @@ mod spans;
 #[cfg(target_os = "linux")] // ELF files
 mod symbols;
 mod tables;
+mod track_groups;

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::TrackKind;
 use crate::scene::fenwick_heights::lookups;
 
 /// A track of some lanes of each kind: instants, samples, counters, spans, flows.
@@ -11,6 +12,19 @@ type LaneCounts = (u32, u32, u32, u32, u32);
 struct TrackFixture {
     rows: Vec<TrackRows>,
     kinds: Vec<LaneKind>,
+}
+
+/// The group of a track of a fixture: of every three processes one has none, one a group of two and one of all four.
+/// Those of even processes are folded at first, as groups of many tracks are.
+fn group_of(track: u32) -> Option<TrackGroup> {
+    let (process, number) = (track / 4, track % 4);
+    let first = match (process % 3, number) {
+        (1, 1 | 2) => 1,
+        (2, _) => 0,
+        _ => return None,
+    };
+    let tracks = if process % 2 == 0 { 9 } else { 2 };
+    Some(TrackGroup { lead: TrackIdx(process * 4 + first), tracks, kind: TrackKind::Async })
 }
 
 /// Tracks of these lanes, four to a process.
@@ -29,7 +43,8 @@ fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
             tracks.kinds.extend((0..count).map(|_| kind));
         }
         let lanes = start..tracks.kinds.len() as u32;
-        tracks.rows.push(TrackRows { track: TrackIdx(index), process: ProcessIdx(index / 4), lanes });
+        let (track, process) = (TrackIdx(index), ProcessIdx(index / 4));
+        tracks.rows.push(TrackRows { track, process, lanes, group: group_of(index) });
     }
     tracks
 }
@@ -42,10 +57,11 @@ impl TrackFixture {
     /// The slow answer, by a walk over all tracks.
     fn walked(&self, folded: &Folded) -> (Vec<Group>, Vec<LaneRow>, u64) {
         let (mut groups, mut lanes, mut y_px, heights) = (Vec::new(), Vec::new(), 0, heights());
-        let mut process = None;
+        let (mut process, mut lead) = (None, None);
+        let has_rows = |track: &TrackRows| track.lanes.clone().any(|lane| self.kinds[lane as usize] != LaneKind::Flows);
         for track in &self.rows {
             let kind_of = |lane: u32| self.kinds[lane as usize];
-            if track.lanes.clone().all(|lane| kind_of(lane) == LaneKind::Flows) {
+            if !has_rows(track) {
                 continue;
             }
             let shown_of = |process| {
@@ -66,7 +82,20 @@ impl TrackFixture {
                 groups.push(Group { kind, top_px: y_px, height_px, folded_lanes });
                 y_px += u64::from(heights.header_px);
             }
-            if process_folded || folded.hidden.contains(&track.track) {
+            let group_lead = track.group.map(|group| group.lead);
+            let group_folded =
+                track.group.is_some_and(|group| (group.tracks == 9) != folded.toggled_groups.contains(&group.lead));
+            let members =
+                self.rows.iter().filter(|other| has_rows(other) && other.group.map(|group| group.lead) == group_lead);
+            let is_head_shown = members.clone().any(|other| !folded.hidden.contains(&other.track));
+            if group_lead.is_some() && group_lead != lead && is_head_shown && !process_folded {
+                lead = group_lead;
+                let folded_lanes = if group_folded { members.count() as u32 } else { 0 };
+                let (kind, height_px) = (GroupKind::Tracks(lead.unwrap()), heights.track_min_px);
+                groups.push(Group { kind, top_px: y_px, height_px, folded_lanes });
+                y_px += u64::from(height_px);
+            }
+            if process_folded || group_folded || folded.hidden.contains(&track.track) {
                 continue;
             }
             let (top_px, mut spans, mut folded_lanes) = (y_px, 0, 0);
@@ -105,7 +134,8 @@ fn lane_counts() -> impl Strategy<Value = Vec<LaneCounts>> {
 
 fn folded_ones() -> impl Strategy<Value = Folded> {
     let some = |most: u32| prop::collection::hash_set(0..most, 0..6);
-    (some(15), some(60), some(60)).prop_map(|(processes, tracks, hidden)| Folded {
+    (some(15), some(60), some(60), some(60)).prop_map(|(processes, tracks, hidden, groups)| Folded {
+        toggled_groups: groups.into_iter().map(TrackIdx).collect(),
         processes: processes.into_iter().map(ProcessIdx).collect(),
         tracks: tracks.into_iter().map(TrackIdx).collect(),
         hidden: hidden.into_iter().map(TrackIdx).collect(),
@@ -144,6 +174,9 @@ proptest! {
             layout.set_folded(GroupKind::Process(process), after.processes.contains(&process));
         }
         for track in (0..60).map(TrackIdx) {
+            if let Some(group) = group_of(track.0) {
+                layout.set_folded(GroupKind::Tracks(track), after.has_group(&group));
+            }
             layout.set_folded(GroupKind::Track(track), after.tracks.contains(&track));
             layout.set_hidden(track, after.hidden.contains(&track));
         }
@@ -176,6 +209,25 @@ fn a_folded_track_keeps_its_outermost_lane_and_says_how_many_are_gone() {
     let layout = tracks.layout(&folded);
     assert_eq!(layout.lanes_within(0, 1000).len(), 1);
     assert_eq!(layout.group_of(GroupKind::Track(TrackIdx(0))).unwrap().folded_lanes, 3);
+}
+
+#[test]
+fn a_group_of_many_tracks_begins_folded_and_one_of_which_all_are_hidden_has_no_head() {
+    let group = TrackGroup { lead: TrackIdx(0), tracks: 9, kind: TrackKind::Async };
+    let tracks = (0..9).map(|track| {
+        let (track, lanes) = (TrackIdx(track), track * 2..track * 2 + 2);
+        TrackRows { track, process: ProcessIdx(0), lanes, group: Some(group) }
+    });
+    let mut layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights());
+    let shown = |layout: &RowLayout| layout.groups_within(0, 10_000).len();
+    let head = GroupKind::Tracks(TrackIdx(0));
+    assert_eq!((shown(&layout), layout.is_folded(head), layout.lanes_within(0, 10_000).len()), (2, true, 0));
+    assert_eq!(layout.group_of(head).map(|group| group.folded_lanes), Some(9));
+    layout.set_folded(head, false);
+    assert_eq!((shown(&layout), layout.lanes_within(0, 10_000).len()), (2 + 9, 18));
+    assert_eq!(layout.tracks_of(head), (0..9).map(TrackIdx).collect::<Vec<_>>());
+    (0..9).for_each(|track| layout.set_hidden(TrackIdx(track), true));
+    assert_eq!((shown(&layout), layout.height_px()), (0, 0));
 }
 
 #[test]
@@ -227,6 +279,11 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
             track: TrackIdx(track),
             process: ProcessIdx(process),
             lanes: track * 3..track * 3 + 3,
+            group: (track % 16 >= 8).then_some(TrackGroup {
+                lead: TrackIdx(track / 16 * 16 + 8),
+                tracks: 8,
+                kind: TrackKind::Async,
+            }),
         });
         RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights())
     };
@@ -237,6 +294,10 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
         (0..processes * 16)
             .filter(|track| track % 9973 != 7)
             .for_each(|track| layout.set_hidden(TrackIdx(track), true));
+    };
+    let fold_groups = |layout: &mut RowLayout, processes: u32| {
+        let leads = (0..processes).map(|process| TrackIdx(process * 16 + 8));
+        leads.for_each(|lead| layout.set_folded(GroupKind::Tracks(lead), true));
     };
     let unfolded = |_: &mut RowLayout, _: u32| {};
     // The most lookups of a frame of scrolling through everything, beside what it shows.
@@ -253,7 +314,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
         };
         frames.map(of_frame).max().unwrap_or_default()
     };
-    let changes: [Change<'_>; 3] = [&unfolded, &fold, &hide_all_but_few];
+    let changes: [Change<'_>; 4] = [&unfolded, &fold, &fold_groups, &hide_all_but_few];
     for (change, threads) in changes.into_iter().flat_map(|change| [160, 80_000].map(|threads| (change, threads))) {
         let (lookups, shown) = most(threads / 16, change);
         // Each of the two lists takes two lookups for a row, some for the processes that they are in.

@@ -26,9 +26,8 @@ impl Timeline {
                     self.toggle_pin(track);
                 }
             }
-            RowCommand::Hide(GroupKind::Track(track)) => self.hide(&[track]),
-            RowCommand::Hide(GroupKind::Process(process)) => {
-                let tracks: Vec<_> = self.rows.layout.tracks_of(process).collect();
+            RowCommand::Hide(kind) => {
+                let tracks = self.rows.layout.tracks_of(kind);
                 self.hide(&tracks);
             }
             RowCommand::ShowOnlyScope => {
@@ -106,8 +105,9 @@ impl Timeline {
     /// Unfolds what hides a track; returns whether it is laid out at all.
     pub(super) fn uncover(&mut self, track: TrackIdx) -> bool {
         let process = self.snapshot.track(track).process;
-        for kind in [GroupKind::Process(process), GroupKind::Track(track)] {
-            if self.tracks.is_folded(kind) {
+        let group = self.snapshot.group_of(track).map(|group| GroupKind::Tracks(group.lead));
+        for kind in [Some(GroupKind::Process(process)), group, Some(GroupKind::Track(track))].into_iter().flatten() {
+            if self.is_folded(kind) {
                 self.set_folded(kind, false);
             }
         }
@@ -118,12 +118,19 @@ impl Timeline {
         self.rows.layout.group_of(GroupKind::Track(track)).is_some()
     }
 
+    /// Whether only the header of a process, the head of a group, or the outermost spans of a track are shown.
+    pub(super) fn is_folded(&self, kind: GroupKind) -> bool {
+        self.tracks.arrangement().is_folded(&self.snapshot, kind)
+    }
+
     fn toggle_fold(&mut self, kind: GroupKind) {
-        self.set_folded(kind, !self.tracks.is_folded(kind));
+        self.set_folded(kind, !self.is_folded(kind));
     }
 
     fn set_folded(&mut self, kind: GroupKind, folded: bool) {
-        self.tracks.set_folded(kind, folded);
+        if self.is_folded(kind) != folded {
+            self.tracks.toggle_folded(kind);
+        }
         self.apply(kind);
         self.rows_changed();
     }
@@ -137,8 +144,10 @@ impl Timeline {
     }
 
     fn fold_all(&mut self, folded: bool) -> Option<ArrangeJob> {
-        let processes = u32::try_from(self.snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
-        self.tracks.fold_processes(if folded { processes } else { 0 });
+        let snapshot = self.snapshot.clone();
+        let processes = u32::try_from(snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
+        let (processes, unfolded) = if folded { (processes, &[][..]) } else { (0, snapshot.groups()) };
+        self.tracks.fold_processes(processes, unfolded);
         self.arrange()
     }
 
@@ -147,10 +156,10 @@ impl Timeline {
         self.lay_out_pinned();
     }
 
-    /// Tells the rows what is folded or hidden of a process or a track.
+    /// Tells the rows what is folded or hidden of a process, a group or a track.
     fn apply(&mut self, kind: GroupKind) {
         self.tracks.note_change(kind);
-        self.rows.layout.set_folded(kind, self.tracks.is_folded(kind));
+        self.rows.layout.set_folded(kind, self.is_folded(kind));
         if let GroupKind::Track(track) = kind {
             self.rows.layout.set_hidden(track, self.tracks.is_hidden(track));
             if self.tracks.is_pinned(track) {

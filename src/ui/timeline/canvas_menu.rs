@@ -103,19 +103,22 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     of_span.into_iter().chain(of_scope).chain([moment]).chain(of_group).collect()
 }
 
-/// The items of a track or a process. Below those of a span they are one submenu.
+/// The items of a track, a group or a process. Below those of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
     let questions = gutter::questions(kind).into_iter();
     let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
     let choices = gutter::choices(timeline, kind).into_iter();
     let choices = choices.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
-    let is_track = matches!(kind, GroupKind::Track(_));
+    let [name, ask] = match kind {
+        GroupKind::Process(_) => ["The process", "Ask about the process"],
+        GroupKind::Tracks(_) => ["The group", "Ask about the group"],
+        GroupKind::Track(_) => ["The track", "Ask about the track"],
+    };
     if is_below_span {
-        let submenu = Some((if is_track { "The track" } else { "The process" }, questions.chain(choices).collect()));
+        let submenu = Some((name, questions.chain(choices).collect()));
         return MenuSection { title: String::new(), items: Vec::new(), submenu };
     }
-    let name = if is_track { "Ask about the track" } else { "Ask about the process" };
-    let submenu = Some((name, questions.collect()));
+    let submenu = Some((ask, questions.collect()));
     MenuSection { title: String::new(), items: choices.collect(), submenu }
 }
 

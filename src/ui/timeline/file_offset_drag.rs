@@ -35,7 +35,7 @@ impl Timeline {
     pub(super) fn file_of(&self, kind: GroupKind) -> Option<&Arc<str>> {
         let ProcessIdx(process) = match kind {
             GroupKind::Process(process) => process,
-            GroupKind::Track(track) => self.snapshot.track(track).process,
+            GroupKind::Tracks(track) | GroupKind::Track(track) => self.snapshot.track(track).process,
         };
         self.snapshot.tracks().processes.get(process as usize)?.file.as_ref()
     }

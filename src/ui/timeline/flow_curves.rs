@@ -50,8 +50,9 @@ fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f
     let layout = &rows.pane.layout;
     let own = layout.row_of(row.lane, track).map(|place| (place.top_px, place.height_px));
     let group = || {
-        let group =
-            layout.group_of(GroupKind::Track(track)).or_else(|| layout.group_of(GroupKind::Process(process)))?;
+        let tracks = timeline.snapshot.group_of(track).map(|group| GroupKind::Tracks(group.lead));
+        let kinds = [Some(GroupKind::Track(track)), tracks, Some(GroupKind::Process(process))];
+        let group = kinds.into_iter().flatten().find_map(|kind| layout.group_of(kind))?;
         Some((group.top_px, group.height_px))
     };
     let (top_px, height_px) = own.or_else(group)?;

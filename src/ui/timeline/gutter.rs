@@ -43,13 +43,13 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
 fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Option<(Group, Rect)> {
     let process = match groups.first()?.kind {
         GroupKind::Process(process) => process,
-        GroupKind::Track(track) => timeline.snapshot.track(track).process,
+        GroupKind::Tracks(track) | GroupKind::Track(track) => timeline.snapshot.track(track).process,
     };
     let kind = GroupKind::Process(process);
     let header = shown.pane.layout.group_of(kind)?;
     let band = shown.band(header.top_px, header.height_px);
     // A folded process is all header.
-    if band.top() >= shown.gutter.top() || timeline.tracks.is_folded(kind) {
+    if band.top() >= shown.gutter.top() || timeline.is_folded(kind) {
         return None;
     }
     let is_next = |group: &&Group| matches!(group.kind, GroupKind::Process(_)) && group.kind != kind;
@@ -75,13 +75,25 @@ fn show_group(
     let response = ui.interact(visible, id, Sense::click());
     let (title, beside) = match group.kind {
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
+        GroupKind::Tracks(lead) => timeline.group_text(lead),
         GroupKind::Track(track) => timeline.track_text(track),
     };
-    let folded = timeline.tracks.is_folded(group.kind);
+    let folded = timeline.is_folded(group.kind);
     let hovered = response.contains_pointer();
     let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
     let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
-    let name = Name { group, rect, clip, title: &title, beside: &beside, folded, hovered };
+    let level = match group.kind {
+        GroupKind::Process(_) => 0,
+        GroupKind::Tracks(_) => 1,
+        GroupKind::Track(track) => {
+            if timeline.snapshot.group_of(track).is_some() {
+                2
+            } else {
+                1
+            }
+        }
+    };
+    let name = Name { group, rect, clip, title: &title, beside: &beside, level, folded, hovered };
     let middle = paint(ui, theme, &name, buttons.width());
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
@@ -114,11 +126,11 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
         let process = timeline.snapshot.tracks().processes.get(process.index());
         lines.extend(process.and_then(command_line).map(cut_line));
     }
-    if let GroupKind::Track(track) = kind {
+    if let GroupKind::Tracks(track) | GroupKind::Track(track) = kind {
         let process = timeline.process_text(timeline.snapshot.track(track).process);
         lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
     }
-    lines.push(if timeline.tracks.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
+    lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
     lines.push("Ctrl + click: into the scope, or out of it".to_owned());
     lines.join("\n")
 }
@@ -131,28 +143,28 @@ fn cut_line(line: &str) -> String {
     on_screen(&cut).into_owned()
 }
 
-/// The commands for the rows of a process or a track.
+/// The commands for the rows of a process, a group or a track.
 pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, RowCommand)> {
-    let is_process = matches!(kind, GroupKind::Process(_));
-    let fold = match (timeline.tracks.is_folded(kind), is_process) {
-        (true, true) => "Unfold the process",
-        (true, false) => "Unfold the track",
-        (false, true) => "Fold the process",
-        (false, false) => "Fold the track",
+    let [fold, unfold, hide] = match kind {
+        GroupKind::Process(_) => ["Fold the process", "Unfold the process", "Hide the process"],
+        GroupKind::Tracks(_) => ["Fold the group", "Unfold the group", "Hide the group"],
+        GroupKind::Track(_) => ["Fold the track", "Unfold the track", "Hide the track"],
     };
+    let fold = if timeline.is_folded(kind) { unfold } else { fold };
     let mut choices = vec![(fold, RowCommand::ToggleFold(kind))];
     if let GroupKind::Track(track) = kind {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push((pin, RowCommand::TogglePin(track)));
     }
-    choices.push((if is_process { "Hide the process" } else { "Hide the track" }, RowCommand::Hide(kind)));
+    choices.push((hide, RowCommand::Hide(kind)));
     choices
 }
 
-/// The questions about the tracks of a process or of a track, which become the scope.
+/// The questions about the tracks of a process, a group or a track, which become the scope.
 pub(super) fn questions(kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
     let [statistics, search, export] = match kind {
         GroupKind::Process(_) => ["Statistics of the process", "Search in the process", "Export the process..."],
+        GroupKind::Tracks(_) => ["Statistics of the group", "Search in the group", "Export the group..."],
         GroupKind::Track(_) => ["Statistics of the track", "Search in the track", "Export the track..."],
     };
     let only = || scope(ScopeCommand::Only(kind));
@@ -277,6 +289,8 @@ struct Name<'a> {
     clip: Rect,
     title: &'a str,
     beside: &'a str,
+    /// How many heads are above it: none above a process, two above a track of a group.
+    level: u8,
     folded: bool,
     hovered: bool,
 }
@@ -297,12 +311,13 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     let line_height = if is_process { name.rect.height() } else { 22.0_f32.min(name.rect.height()) };
     let top = name.rect.top().max(name.clip.top()).min(name.rect.bottom() - line_height);
     let middle = top + line_height / 2.0 + if is_process { 0.0 } else { 1.0 };
-    let left = name.rect.left() + if is_process { 0.0 } else { 10.0 };
+    let left = name.rect.left() + 10.0 * f32::from(name.level);
     let color = if name.hovered { theme.text } else { theme.weak_text };
     painter.add(triangle(pos2(left + 12.0, middle), name.folded, color));
     let font = if is_process { FontId::proportional(13.0) } else { FontId::proportional(LABEL_POINTS) };
     let note = match name.group.folded_lanes {
         0 => name.beside.to_owned(),
+        _ if matches!(name.group.kind, GroupKind::Tracks(_)) => name.beside.to_owned(),
         1 if is_process => "1 track".to_owned(),
         folded if is_process => format!("{folded} tracks"),
         folded => format!("+{folded}"),

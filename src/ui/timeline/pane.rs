@@ -9,7 +9,7 @@ use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 use super::layout::as_f32;
 use super::layout::band;
 use super::span_names::{SpanName, span_names};
-use crate::frame::process_summary;
+use crate::frame::summary_strip::{self, SummaryBand};
 use crate::frame::{self, FrameOptions, TimelineFrame};
 use crate::model::Names;
 use crate::query::Snapshot;
@@ -21,7 +21,7 @@ use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::live::{FrameQuery, LiveTiles};
 use crate::tiles::loader::LoaderPool;
-use crate::tiles::process_summary::ProcessSummaries;
+use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::{TileOwner, TileSource};
 use crate::ui::theme::{LABEL_POINTS, Theme};
 
@@ -30,14 +30,14 @@ pub(super) struct Pane {
     pub(crate) layout: RowLayout,
     layer: Layer,
     tiles: LiveTiles,
-    /// The summaries of folded processes, once the trace summary is there.
-    process_tiles: Option<ProcessTiles>,
+    /// The summaries of folded processes and groups, once the trace summary is there.
+    summaries: Option<SummaryTiles>,
     drawn: Option<Drawn>,
 }
 
-/// The summaries of folded processes and the tiles of them.
-struct ProcessTiles {
-    processes: Arc<ProcessSummaries>,
+/// The summaries of folded processes and groups, and their tiles.
+struct SummaryTiles {
+    heads: Arc<TrackSummaries>,
     tiles: LiveTiles,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct ShownPane<'a> {
 
 impl Pane {
     pub(super) fn new(layer: Layer) -> Self {
-        Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), process_tiles: None, drawn: None }
+        Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), summaries: None, drawn: None }
     }
 
     pub(super) fn set_layout(&mut self, layout: RowLayout) {
@@ -82,7 +82,7 @@ impl Pane {
     pub(super) fn rest(&mut self) {
         self.drawn = None;
         self.tiles.forget();
-        if let Some(summaries) = &mut self.process_tiles {
+        if let Some(summaries) = &mut self.summaries {
             summaries.tiles.forget();
         }
     }
@@ -95,7 +95,7 @@ impl Pane {
     /// Takes a later snapshot of the same capture. The old tiles are drawn until the new ones are loaded.
     pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.update_snapshot(earlier, later, pool);
-        self.process_tiles = None;
+        self.summaries = None;
         self.drawn = None;
     }
 
@@ -173,17 +173,17 @@ impl Pane {
         drawn.shifted = Some((Rects::new(&rects, size_px, drawn.scale, self.layer), labels));
     }
 
-    /// Takes the processes of the capture, of which those that are folded show a summary, loaded with `pool`.
-    pub(super) fn set_processes(&mut self, processes: Option<&Arc<ProcessSummaries>>, pool: Option<&LoaderPool>) {
-        self.process_tiles = processes.map(|processes| {
+    /// Takes the summaries that folded processes and groups show, loaded with `pool`.
+    pub(super) fn set_summaries(&mut self, heads: Option<&Arc<TrackSummaries>>, pool: Option<&LoaderPool>) {
+        self.summaries = heads.map(|heads| {
             let mut tiles = LiveTiles::default();
-            tiles.load_with(Arc::clone(processes) as Arc<dyn TileSource>, pool);
-            ProcessTiles { processes: Arc::clone(processes), tiles }
+            tiles.load_with(Arc::clone(heads) as Arc<dyn TileSource>, pool);
+            SummaryTiles { heads: Arc::clone(heads), tiles }
         });
         self.drawn = None;
     }
 
-    /// Adds the strips of the folded processes in view.
+    /// Adds the strips of the folded processes and groups in view.
     fn draw_summaries(
         &mut self,
         names: &Names,
@@ -194,37 +194,37 @@ impl Pane {
     ) {
         /// The part of a header that is free above and below its strip.
         const FREE_PART: f32 = 0.15;
-        let Some(summaries) = &mut self.process_tiles else { return };
+        let Some(summaries) = &mut self.summaries else { return };
         let (top_px, bottom_px) = view.pixels_in_view();
         let groups = self.layout.groups_within(top_px, bottom_px);
-        let folded = groups.iter().filter_map(|group| match group.kind {
-            GroupKind::Process(process) if self.layout.is_folded(group.kind) => {
-                summaries.processes.has(process).then_some((group, process))
-            }
-            _ => None,
+        let folded = groups.iter().filter_map(|group| {
+            let owner = match group.kind {
+                GroupKind::Process(process) => TileOwner::Process(process),
+                GroupKind::Tracks(lead) => TileOwner::Tracks(lead),
+                GroupKind::Track(_) => return None,
+            };
+            (self.layout.is_folded(group.kind) && summaries.heads.has(owner)).then_some((group, owner))
         });
         let folded: Vec<_> = folded.collect();
-        let owners: Vec<_> =
-            folded.iter().map(|&(_, process)| (TileOwner::Process(process), LaneKind::Spans)).collect();
+        let owners: Vec<_> = folded.iter().map(|&(_, owner)| (owner, LaneKind::Spans)).collect();
         if owners.is_empty() {
             return;
         }
         let buckets = view.buckets();
-        let _pause =
-            summaries.tiles.prepare(&*summaries.processes, FrameQuery { view, buckets, owners: &owners, deadline });
+        let query = FrameQuery { view, buckets, owners: &owners, deadline };
+        let _pause = summaries.tiles.prepare(&*summaries.heads, query);
         let tiles = summaries.tiles.known();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
-        for (group, process) in folded {
-            tiles.spans(TileOwner::Process(process), buckets, &mut cells);
+        for (group, owner) in folded {
+            tiles.spans(owner, buckets, &mut cells);
             let y0 = view.y_on_canvas(group.top_px);
             #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
-            let band =
-                process_summary::SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
-            let process = (process, &*summaries.processes);
-            process_summary::rects(view, (buckets, &cells), band, process, (names, palette), &mut frame.rects);
+            let band = SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
+            let summary = (owner, &*summaries.heads);
+            summary_strip::rects(view, (buckets, &cells), band, summary, (names, palette), &mut frame.rects);
         }
     }
 }
@@ -257,7 +257,7 @@ impl ShownPane<'_> {
                 GroupKind::Process(_) => {
                     painter.rect_filled(rect, 0.0, theme.header);
                 }
-                GroupKind::Track(_) => {
+                GroupKind::Tracks(_) | GroupKind::Track(_) => {
                     painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme.grid));
                 }
             }

@@ -4,7 +4,7 @@ use super::interaction::ScopeDrag;
 use super::layout::TimelineLayout;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use super::state::Timeline;
-use crate::model::{TrackIdx, TrackSet};
+use crate::model::TrackSet;
 use crate::query::filter::SpanPosition;
 use crate::scene::rows::GroupKind;
 use crate::store::LaneKind;
@@ -26,11 +26,11 @@ impl Timeline {
             ScopeCommand::ClearTracks => self.selection.select_tracks(TrackSet::ALL, &self.snapshot),
             ScopeCommand::Filter(filter) => self.selection.set_filter(&filter),
             ScopeCommand::Only(kind) => {
-                let tracks = self.tracks_of(kind).into_iter().collect();
+                let tracks = self.rows.layout.tracks_of(kind).into_iter().collect();
                 self.selection.select_tracks(tracks, &self.snapshot);
             }
             ScopeCommand::Toggle(kind) => {
-                let tracks = self.tracks_of(kind);
+                let tracks = self.rows.layout.tracks_of(kind);
                 self.selection.toggle_tracks(&tracks, &self.snapshot);
             }
             ScopeCommand::Inside(row) => self.select_inside(row),
@@ -92,16 +92,8 @@ impl Timeline {
         }
     }
 
-    /// The tracks of a group of rows.
-    fn tracks_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
-        match kind {
-            GroupKind::Track(track) => vec![track],
-            GroupKind::Process(process) => self.rows.layout.tracks_of(process).collect(),
-        }
-    }
-
-    /// The tracks that a drag crosses, up to a height in the window. A folded process stands for all of its tracks, and
-    /// so does a process of which only the header is crossed. Without any, all tracks.
+    /// The tracks that a drag crosses, up to a height in the window. A folded process or group stands for all of its
+    /// tracks, and so does one of which only the head is crossed. Without any, all tracks.
     pub(super) fn crossed_tracks(&self, layout: &TimelineLayout, drag: &ScopeDrag, to_y: f32) -> TrackSet {
         let began_in_rows = drag.from_y >= layout.canvas.top();
         // Rows may have scrolled away under the hand.
@@ -123,15 +115,19 @@ impl Timeline {
             for group in shown.pane.layout.groups_within(content_px(top), content_px(bottom) + 1) {
                 match group.kind {
                     GroupKind::Track(track) => tracks.push(track),
-                    GroupKind::Process(_) if shown.pane.layout.is_folded(group.kind) => {
-                        tracks.extend(self.tracks_of(group.kind));
+                    GroupKind::Process(_) | GroupKind::Tracks(_) if shown.pane.layout.is_folded(group.kind) => {
+                        tracks.extend(self.rows.layout.tracks_of(group.kind));
                     }
-                    GroupKind::Process(_) => headers.push(group.kind),
+                    GroupKind::Process(_) | GroupKind::Tracks(_) => headers.push(group.kind),
                 }
             }
         }
         if tracks.is_empty() {
-            tracks.extend(headers.into_iter().flat_map(|kind| self.tracks_of(kind)));
+            // The head of a group is below the header of its process.
+            let innermost = headers.iter().filter(|kind| matches!(kind, GroupKind::Tracks(_)));
+            let heads: Vec<_> =
+                if innermost.clone().next().is_some() { innermost.collect() } else { headers.iter().collect() };
+            tracks.extend(heads.into_iter().flat_map(|&kind| self.rows.layout.tracks_of(kind)));
         }
         if tracks.is_empty() { TrackSet::ALL } else { tracks.into_iter().collect() }
     }

@@ -17,6 +17,8 @@ pub(super) struct Selection {
     scope: SelectedScope,
     /// The processes with a track in the scope, unless all tracks are in it.
     processes: FxHashSet<ProcessIdx>,
+    /// The leads of the groups with a track in the scope, likewise.
+    groups: FxHashSet<TrackIdx>,
     /// The scopes that the user has saved.
     saved: Vec<NamedScope>,
 }
@@ -47,11 +49,12 @@ impl Selection {
         self.scope.range
     }
 
-    /// Whether the rows of a track, or some of a process, are in the scope.
+    /// Whether the rows of a track, or some of a process or group, are in the scope.
     pub(super) fn has_group(&self, kind: GroupKind) -> bool {
         match kind {
             GroupKind::Track(track) => self.scope.tracks.contains(track),
             GroupKind::Process(process) => self.scope.tracks.is_all() || self.processes.contains(&process),
+            GroupKind::Tracks(lead) => self.scope.tracks.is_all() || self.groups.contains(&lead),
         }
     }
 
@@ -72,6 +75,7 @@ impl Selection {
     pub(super) fn select_tracks(&mut self, tracks: TrackSet, snapshot: &Snapshot) {
         if tracks != self.scope.tracks {
             self.processes = tracks.iter().map(|track| snapshot.track(track).process).collect();
+            self.groups = tracks.iter().filter_map(|track| snapshot.group_of(track)).map(|group| group.lead).collect();
             self.scope.tracks = tracks;
         }
     }
@@ -102,7 +106,9 @@ impl Selection {
         if self.scope.is_whole() {
             self.span = None;
         } else {
-            (self.scope, self.processes) = (SelectedScope::default(), FxHashSet::default());
+            self.scope = SelectedScope::default();
+            self.processes.clear();
+            self.groups.clear();
         }
     }
 }

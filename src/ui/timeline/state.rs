@@ -28,7 +28,7 @@ use crate::scene::labels::shown;
 use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::TrackDensity;
-use crate::scene::titles::{process_title, track_title};
+use crate::scene::titles::{group_title, process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::loader::LoaderPool;
@@ -270,7 +270,7 @@ impl Timeline {
             summary_pool = LoaderPool::start(SUMMARY_THREADS).ok();
         }
         self.summary_pool = summary_pool;
-        self.rows.set_processes(summary.processes.as_ref(), self.summary_pool.as_ref());
+        self.rows.set_summaries(summary.heads.as_ref(), self.summary_pool.as_ref());
         self.overlays.set_summary(summary);
     }
 
@@ -316,6 +316,12 @@ impl Timeline {
             Some((min, max)) => (title, format!("{} to {}", value_text(min), value_text(max))),
             None => (title, beside),
         }
+    }
+
+    /// The name of a group of tracks, and how many there are.
+    pub(super) fn group_text(&self, lead: TrackIdx) -> (String, String) {
+        let Some(group) = self.snapshot.group_of(lead) else { return self.track_text(lead) };
+        (group_title(&self.snapshot, &group), format!("{} tracks", group.tracks))
     }
 
     /// The least and the largest value of a counter, once it was drawn.

@@ -1,7 +1,12 @@
 //! The arrangement of the tracks: order, folds, pins, filter and height, and the layouts that follow from them.
 
+use std::hash::Hash;
+
+use rustc_hash::FxHashSet;
+
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
+use crate::query::track_groups::TrackGroup;
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
 use crate::scene::rows::{GroupKind, RowHeights, RowLayout, TrackDensity};
 use crate::store::lane::RowIdx;
@@ -74,27 +79,23 @@ impl TrackState {
         self.cleared_filter.clear();
     }
 
-    pub(super) fn is_folded(&self, kind: GroupKind) -> bool {
+    /// Folds what is unfolded, or unfolds it.
+    pub(super) fn toggle_folded(&mut self, kind: GroupKind) {
+        let folded = &mut self.arrangement.folded;
         match kind {
-            GroupKind::Process(process) => self.arrangement.folded.processes.contains(&process),
-            GroupKind::Track(track) => self.arrangement.folded.tracks.contains(&track),
+            GroupKind::Process(process) => toggle(&mut folded.processes, process),
+            GroupKind::Tracks(lead) => toggle(&mut folded.toggled_groups, lead),
+            GroupKind::Track(track) => toggle(&mut folded.tracks, track),
         }
     }
 
-    pub(super) fn set_folded(&mut self, kind: GroupKind, folded: bool) {
-        let known = &mut self.arrangement.folded;
-        match (kind, folded) {
-            (GroupKind::Process(process), true) => known.processes.insert(process),
-            (GroupKind::Process(process), false) => known.processes.remove(&process),
-            (GroupKind::Track(track), true) => known.tracks.insert(track),
-            (GroupKind::Track(track), false) => known.tracks.remove(&track),
-        };
-    }
-
-    /// Unfolds all tracks, and folds exactly the first `processes` processes.
-    pub(super) fn fold_processes(&mut self, processes: u32) {
-        self.arrangement.folded.tracks.clear();
-        self.arrangement.folded.processes = (0..processes).map(ProcessIdx).collect();
+    /// Unfolds all tracks, and folds exactly the first `processes` processes. Unfolds some groups; all others are as they
+    /// start.
+    pub(super) fn fold_processes(&mut self, processes: u32, unfolded: &[TrackGroup]) {
+        let folded = &mut self.arrangement.folded;
+        folded.tracks.clear();
+        folded.toggled_groups = unfolded.iter().filter(|group| group.starts_folded()).map(|group| group.lead).collect();
+        folded.processes = (0..processes).map(ProcessIdx).collect();
     }
 
     pub(super) fn is_hidden(&self, track: TrackIdx) -> bool {
@@ -180,6 +181,12 @@ impl TrackState {
     /// Whether the filter field takes the keyboard focus in this frame.
     pub(super) fn take_filter_focus(&mut self) -> bool {
         std::mem::take(&mut self.focuses_filter)
+    }
+}
+
+fn toggle<T: Eq + Hash>(set: &mut FxHashSet<T>, item: T) {
+    if let Some(item) = set.replace(item) {
+        set.remove(&item);
     }
 }
 

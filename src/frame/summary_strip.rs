@@ -1,12 +1,13 @@
-//! The strip that a folded process shows in place of its tracks: in each column the longest span of all of them, as
-//! [`ProcessSummaries`] tell it.
+//! The strip that a folded process or group shows in place of its tracks: in each column the longest span of all of
+//! them, from [`TrackSummaries`].
 
-use crate::model::{Names, ProcessIdx};
+use crate::model::Names;
 use crate::query::{Buckets, Cell};
 use crate::scene::palette::{ColorBy, Palette};
 use crate::scene::rects::{Columns, Rect, rect};
 use crate::scene::viewport::Viewport;
-use crate::tiles::process_summary::ProcessSummaries;
+use crate::tiles::TileOwner;
+use crate::tiles::summaries::TrackSummaries;
 
 /// A strip is some ten pixels high, so that its columns need not be narrower than two: forty of them fill a screen.
 const COLUMN_PX_MIN: u32 = 2;
@@ -20,12 +21,12 @@ pub(crate) struct SummaryBand {
     pub(crate) column_px: u32,
 }
 
-/// Adds the strip of a process from the cells of its lane.
+/// Adds the strip of a process or group from the cells of its summary.
 pub(crate) fn rects(
     view: &Viewport,
     (buckets, cells): (Buckets, &[Cell]),
     band: SummaryBand,
-    (process, lanes): (ProcessIdx, &ProcessSummaries),
+    (owner, summaries): (TileOwner, &TrackSummaries),
     (names, palette): (&Names, &Palette),
     out: &mut Vec<Rect>,
 ) {
@@ -33,8 +34,8 @@ pub(crate) fn rects(
     let wider = band.column_px.max(COLUMN_PX_MIN).ilog2();
     let runs = (0..wider).fold(columns, |columns, _| columns.wider()).runs(palette);
     out.extend(runs.iter().map(|run| {
-        let track = lanes.track_of(process, run.row).filter(|_| palette.by() == ColorBy::Track);
-        let of_track = track.map(|track| palette.text_color(&lanes.text_of(track))).unwrap_or_default();
+        let track = summaries.track_of(owner, run.row).filter(|_| palette.by() == ColorBy::Track);
+        let of_track = track.map(|track| palette.text_color(&summaries.text_of(track))).unwrap_or_default();
         let color = palette.span_color(names.get(run.name), run.dur_ns, of_track);
         rect(run, band.y0, band.y1, color)
     }));
@@ -44,9 +45,10 @@ pub(crate) fn rects(
 mod tests {
     use super::*;
     use crate::base::cancel::Cancel;
+    use crate::model::ProcessIdx;
     use crate::scene::color::Shade;
     use crate::scene::tests::snapshot;
-    use crate::tiles::{TileOwner, TileSource};
+    use crate::tiles::TileSource;
 
     #[test]
     fn in_each_column_the_longest_span_of_all_tracks_is_drawn_whole() {
@@ -60,12 +62,12 @@ mod tests {
         let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 100.0);
         view.show_exactly(0, 1_000_000);
         let buckets = view.buckets();
-        let lanes = ProcessSummaries::from_snapshot(&snapshot, buckets, &Cancel::default()).unwrap();
+        let lanes = TrackSummaries::from_snapshot(&snapshot, buckets, &Cancel::default()).unwrap();
         let (mut cells, mut out) = (Vec::new(), Vec::new());
         lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
         let palette = Palette::new(Shade::Dark);
         let band = SummaryBand { y0: 3.0, y1: 20.0, column_px: 1 };
-        let process = (ProcessIdx(0), &lanes);
+        let process = (TileOwner::Process(ProcessIdx(0)), &lanes);
         rects(&view, (buckets, &cells), band, process, (snapshot.names(), &palette), &mut out);
         let of_long: Vec<_> = out.iter().filter(|rect| rect.color == palette.text_color("long")).collect();
         assert_eq!(of_long.len(), 1, "{out:?}");

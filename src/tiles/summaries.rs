@@ -1,13 +1,15 @@
-//! The summary of a process, as if it were one lane: in each bucket the longest span of all its tracks.
-//! A folded process shows it.
+//! The summary of a process or a group of tracks, as if it were one lane: in each bucket the longest span of all its
+//! tracks. It is shown while they are folded.
 //!
-//! The slow answer: query every lane of the process for its longest spans, and take the longest of these. The summary
-//! also does that, but in the background, as for any tile, and for fewer lanes and buckets. It queries lanes in order
-//! of their longest span, until none that is left can hold a longer one. For processes of very many lanes the
-//! [`TraceSummary`] has queried all of them once for the whole capture, which answers wide views and every narrower
-//! bucket that lies within such a span.
+//! The slow answer: query every lane for its longest spans, and take the longest of these. The summary also does that,
+//! but in the background, as for any tile, and for fewer lanes and buckets. It queries lanes in order of their longest
+//! span, until none that is left can hold a longer one. For summaries of very many lanes the [`TraceSummary`] has
+//! queried all of them once for the whole capture, which answers wide views and every narrower bucket that lies within
+//! such a span.
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
+
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -21,23 +23,27 @@ use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
-/// The least lanes of a process whose whole is queried ahead: with fewer, a tile takes some 20 ms.
+/// The least lanes of a summary whose whole is queried ahead: with fewer, a tile takes some 20 ms.
 const LANES_ASKED_AHEAD: usize = 512;
 
 /// How many bits of a cell's row are that of its lane; the rest is the lane's place in the process.
 const ROW_BITS: u32 = 40;
 
-/// The processes of a capture, each as one lane.
+/// The processes and groups of a capture, each as one lane.
 #[derive(Debug, Clone)]
-pub(crate) struct ProcessSummaries {
+pub(crate) struct TrackSummaries {
     snapshot: Snapshot,
-    processes: FxHashMap<ProcessIdx, ProcessSummary>,
+    processes: FxHashMap<ProcessIdx, Summary>,
+    /// By the lead of a group.
+    groups: FxHashMap<TrackIdx, Summary>,
 }
 
 #[derive(Debug, Clone)]
-struct ProcessSummary {
-    /// From that with the longest span downwards.
-    lanes: Vec<Ranked>,
+struct Summary {
+    /// All lanes of the process, from that with the longest span downwards.
+    lanes: Arc<Vec<Ranked>>,
+    /// Those of the summary, as places in `lanes`; `None` for all of them.
+    places: Option<Vec<u32>>,
     info: LaneInfo,
     /// The answer for buckets of the whole capture.
     ahead: Option<(Buckets, Vec<Cell>)>,
@@ -52,7 +58,7 @@ struct Ranked {
     end_ns: i64,
 }
 
-impl ProcessSummaries {
+impl TrackSummaries {
     /// The processes of a capture. Of those with very many lanes, queries all for `buckets`. Fails with
     /// [`Cancelled`] when the caller cancels.
     pub(crate) fn from_snapshot(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
@@ -65,43 +71,53 @@ impl ProcessSummaries {
         buckets: Buckets,
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
-        let mut processes: FxHashMap<ProcessIdx, ProcessSummary> = FxHashMap::default();
+        let mut of_processes: FxHashMap<ProcessIdx, Vec<Ranked>> = FxHashMap::default();
         for &track in snapshot.display_order() {
-            let process = snapshot.track(track).process;
-            for (lane, info) in lanes_of(snapshot, track) {
-                let known = processes.entry(process).or_insert_with(|| ProcessSummary::empty(info));
-                known.push(snapshot, lane, info);
-            }
+            let lanes = of_processes.entry(snapshot.track(track).process).or_default();
+            lanes.extend(lanes_of(snapshot, track).map(|(lane, info)| Ranked::new(snapshot, lane, info)));
         }
-        let mut large: Vec<_> = processes.values_mut().collect();
+        let (mut processes, mut groups) = (FxHashMap::default(), FxHashMap::default());
+        for (process, mut lanes) in of_processes {
+            lanes.sort_by_key(|ranked| (std::cmp::Reverse(ranked.longest_ns), ranked.lane));
+            let lanes = Arc::new(lanes);
+            let mut places: FxHashMap<TrackIdx, Vec<u32>> = FxHashMap::default();
+            for (ranked, place) in lanes.iter().zip(0..) {
+                if let Some(group) = snapshot.group_of(snapshot.lane(ranked.lane).track) {
+                    places.entry(group.lead).or_default().push(place);
+                }
+            }
+            for (lead, places) in places {
+                groups.extend(Summary::new(snapshot, &lanes, Some(places)).map(|summary| (lead, summary)));
+            }
+            processes.extend(Summary::new(snapshot, &lanes, None).map(|summary| (process, summary)));
+        }
+        let mut large: Vec<_> = processes.values_mut().chain(groups.values_mut()).collect();
         // In an order of their own, so that every run is like the other.
-        large.sort_by_key(|process| process.lanes.first().map(|ranked| ranked.lane));
-        for process in large {
-            process.lanes.sort_by_key(|ranked| (std::cmp::Reverse(ranked.longest_ns), ranked.lane));
-            if process.lanes.len() >= lanes_min {
-                process.ahead = Some((buckets, process.ask_all(snapshot, buckets, cancel)?));
-            }
+        large.sort_by_key(|summary| (summary.ranked(0).map(|(_, ranked)| ranked.lane), summary.len()));
+        for summary in large.into_iter().filter(|summary| summary.len() >= lanes_min) {
+            summary.ahead = Some((buckets, summary.ask_all(snapshot, buckets, cancel)?));
         }
-        Ok(Self { snapshot: snapshot.clone(), processes })
+        Ok(Self { snapshot: snapshot.clone(), processes, groups })
     }
 
-    /// Whether a process has any track.
+    /// Whether there is a summary of an owner.
     #[must_use]
-    pub(crate) fn has(&self, process: ProcessIdx) -> bool {
-        self.processes.contains_key(&process)
+    pub(crate) fn has(&self, owner: TileOwner) -> bool {
+        self.get(owner).is_some()
     }
 
-    /// The track of the span that a row of a process's lane is.
+    /// The track of the span that a row of a summary is.
     #[must_use]
-    pub(crate) fn track_of(&self, process: ProcessIdx, row: u64) -> Option<TrackIdx> {
+    pub(crate) fn track_of(&self, owner: TileOwner, row: u64) -> Option<TrackIdx> {
         let place = usize::try_from(row >> ROW_BITS).ok()?;
-        let ranked = self.processes.get(&process)?.lanes.get(place)?;
+        let ranked = self.get(owner)?.lanes.get(place)?;
         Some(self.snapshot.lane(ranked.lane).track)
     }
 
-    fn get(&self, owner: TileOwner) -> Option<&ProcessSummary> {
+    fn get(&self, owner: TileOwner) -> Option<&Summary> {
         match owner {
             TileOwner::Process(process) => self.processes.get(&process),
+            TileOwner::Tracks(lead) => self.groups.get(&lead),
             TileOwner::Lane(_) => None,
         }
     }
@@ -114,13 +130,13 @@ impl ProcessSummaries {
     }
 }
 
-impl TileSource for ProcessSummaries {
+impl TileSource for TrackSummaries {
     fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
-        self.get(owner).map(|process| process.info)
+        self.get(owner).map(|summary| summary.info)
     }
 
     fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-        self.get(owner).map(|process| process.ask(&self.snapshot, buckets, cells)).unwrap_or_default()
+        self.get(owner).map(|summary| summary.ask(&self.snapshot, buckets, cells)).unwrap_or_default()
     }
 
     fn counter(&self, _: TileOwner, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
@@ -139,13 +155,8 @@ fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneI
     })
 }
 
-impl ProcessSummary {
-    fn empty(first: LaneInfo) -> Self {
-        let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..first };
-        Self { lanes: Vec::new(), info, ahead: None }
-    }
-
-    fn push(&mut self, snapshot: &Snapshot, lane: LaneIdx, info: LaneInfo) {
+impl Ranked {
+    fn new(snapshot: &Snapshot, lane: LaneIdx, info: LaneInfo) -> Self {
         let kept = snapshot.store().lane(lane);
         let (extents, nodes) = (kept.extents().len(), kept.forest::<LongestNs>());
         let longest_ns = match info.kind {
@@ -155,18 +166,48 @@ impl ProcessSummary {
             LaneKind::Spans => u64::MAX,
             _ => 0,
         };
-        self.lanes.push(Ranked { lane, longest_ns, start_ns: info.start_ns, end_ns: info.end_ns });
-        self.info.rows = self.info.rows.saturating_add(info.rows);
-        self.info.start_ns = self.info.start_ns.min(info.start_ns);
-        self.info.end_ns = self.info.end_ns.max(info.end_ns);
+        Self { lane, longest_ns, start_ns: info.start_ns, end_ns: info.end_ns }
+    }
+}
+
+impl Summary {
+    /// The summary of some lanes; `None` where there are none.
+    fn new(snapshot: &Snapshot, lanes: &Arc<Vec<Ranked>>, places: Option<Vec<u32>>) -> Option<Self> {
+        let first = lanes.first()?.lane;
+        let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..snapshot.lane(first) };
+        let mut summary = Self { lanes: Arc::clone(lanes), places, info, ahead: None };
+        for place in 0..summary.len() {
+            let (_, ranked) = summary.ranked(place)?;
+            let info = &mut summary.info;
+            (info.start_ns, info.end_ns) = match place {
+                0 => (ranked.start_ns, ranked.end_ns),
+                _ => (info.start_ns.min(ranked.start_ns), info.end_ns.max(ranked.end_ns)),
+            };
+            info.rows = info.rows.saturating_add(snapshot.lane(ranked.lane).rows);
+        }
+        Some(summary)
+    }
+
+    fn len(&self) -> usize {
+        self.places.as_ref().map_or(self.lanes.len(), Vec::len)
+    }
+
+    /// The lane of a rank within the summary, and its place among the lanes of the process.
+    fn ranked(&self, rank: usize) -> Option<(usize, Ranked)> {
+        let place = match &self.places {
+            Some(places) => *places.get(rank)? as usize,
+            None => rank,
+        };
+        Some((place, *self.lanes.get(place)?))
     }
 
     /// Every lane, on all cores.
     fn ask_all(&self, snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Vec<Cell>, Cancelled> {
-        let parts = self.lanes.par_chunks(64).enumerate().map(|(part, lanes)| {
+        const LANES: usize = 64;
+        let parts = (0..self.len().div_ceil(LANES)).into_par_iter().map(|part| {
             cancel.check()?;
             let (mut longest, mut cells) = (Longest::new(buckets), Vec::new());
-            for (place, ranked) in (part * 64..).zip(lanes) {
+            for (place, ranked) in (part * LANES..(part + 1) * LANES).map_while(|rank| self.ranked(rank)) {
                 cells.clear();
                 pixels::longest(snapshot, ranked.lane, buckets, &mut cells);
                 longest.take_lane(place, &cells);
@@ -201,7 +242,7 @@ impl ProcessSummary {
         }
         let mut count = ReadCount::default();
         let mut cells = Vec::new();
-        for (place, ranked) in self.lanes.iter().enumerate() {
+        for (place, ranked) in (0..).map_while(|rank| self.ranked(rank)) {
             // No remaining lane has a longer span than this one.
             let shortest_ns = longest.shortest_in(open.clone());
             if open.is_empty() || shortest_ns.is_some_and(|shortest_ns| ranked.longest_ns <= shortest_ns) {
@@ -378,7 +419,7 @@ mod tests {
             // 4.6 ms of a capture in buckets of 16 us.
             let ahead = Buckets { first: 0, count: 400, width_log2: 14 };
             let lanes =
-                ProcessSummaries::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
+                TrackSummaries::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
             let process = TileOwner::Process(ProcessIdx(0));
             let buckets = Buckets { first, count: 100, width_log2 };
             let mut cells = Vec::new();
@@ -391,13 +432,47 @@ mod tests {
                 let found = cell.map(|cell| i64::try_from(cell.dur_ns()).unwrap());
                 prop_assert_eq!(found, longest, "bucket {} of {}..{}", bucket, from, to);
                 if let Some(cell) = cell {
-                    let track = lanes.track_of(ProcessIdx(0), cell.row).unwrap();
+                    let track = lanes.track_of(process, cell.row).unwrap();
                     let row = cell.row & ((1 << ROW_BITS) - 1);
                     let of_track = snapshot.lanes_of(track).map(LaneIdx).any(|lane| {
                         let span = snapshot.row(crate::store::RowIdx { lane, row });
                         (span.start_ns, span.end_ns()) == (cell.start_ns, cell.end_ns)
                     });
                     prop_assert!(of_track, "{:?} is not on {:?}", cell, track);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_has_the_longest_span_of_its_tracks_and_none_of_others() {
+        // Forty requests at a time and some timers, in one process, below a thread that is longer than all.
+        let tree = |name: &str, id: u32, start: u32, dur: u32| {
+            let event = |phase: &str, ts: u32| {
+                format!(r#",{{"ph":"{phase}","cat":"c","name":"{name}","id":"{name}{id}","pid":1,"tid":1,"ts":{ts}}}"#)
+            };
+            event("b", start) + &event("e", start + dur)
+        };
+        let requests: String = (0..40).map(|id| tree("request", id, id, 500 + id * 7 % 40)).collect();
+        let timers: String = (0..4).map(|id| tree("timer", id, 0, 900)).collect();
+        let thread = r#"{"ph":"X","name":"main","pid":1,"tid":1,"ts":0,"dur":2000}"#;
+        let snapshot = snapshot(&format!("[{thread}{requests}{timers}]"));
+        let groups: Vec<_> = snapshot.groups().iter().map(|group| (group.tracks, group.lead)).collect();
+        assert_eq!(groups.iter().map(|group| group.0).collect::<Vec<_>>(), [40, 4]);
+        let buckets = Buckets { first: 0, count: 500, width_log2: 12 };
+        for lanes_min in [1, usize::MAX] {
+            let summaries =
+                TrackSummaries::asking_ahead_from(lanes_min, &snapshot, buckets, &Cancel::default()).unwrap();
+            for (name, lead, longest_us) in [("request", groups[0].1, 539), ("timer", groups[1].1, 900)] {
+                let owner = TileOwner::Tracks(lead);
+                let mut cells = Vec::new();
+                summaries.longest(owner, buckets, &mut cells);
+                let found = cells.iter().map(Cell::dur_ns).max();
+                assert_eq!(found, Some(longest_us * 1000), "{name}");
+                for cell in cells {
+                    assert_eq!(snapshot.names().get(cell.name).text, name);
+                    let track = summaries.track_of(owner, cell.row).unwrap();
+                    assert_eq!(snapshot.group_of(track).map(|group| group.lead), Some(lead));
                 }
             }
         }
@@ -412,7 +487,7 @@ mod tests {
         let long = r#"{"ph":"X","name":"long","pid":1,"tid":1,"ts":0,"dur":1000}"#;
         let snapshot = snapshot(&format!("[{long}{}]", short.collect::<String>()));
         let buckets = Buckets { first: 0, count: 200, width_log2: 12 };
-        let lanes = ProcessSummaries::asking_ahead_from(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
+        let lanes = TrackSummaries::asking_ahead_from(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
         let mut cells = Vec::new();
         let read = lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
         assert_eq!((cells.len(), cells[0].end_ns - cells[0].start_ns), (1, 1_000_000));

@@ -1,0 +1,158 @@
+//! Tracks of a process that stand together under one head: asynchronous spans of one name, counters, processors.
+//!
+//! A group is a run of the display order, so that it needs no order of its own. It is known by its lead, the track that
+//! appeared first: more of a capture that loads adds tracks, and leaves the lead.
+
+use crate::model::{Track, TrackIdx, TrackKind, TrackTables};
+
+/// Up to so many tracks stand by themselves: the head of a smaller group would take more room than it saves.
+const ALONE_MAX: usize = 3;
+
+/// Groups of more tracks are folded at first: they would fill a screen.
+const UNFOLDED_TRACKS_MAX: u32 = 8;
+
+/// Several tracks of a process under one head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrackGroup {
+    /// The track of the group that appeared first in the capture.
+    pub lead: TrackIdx,
+    /// How many tracks there are.
+    pub tracks: u32,
+    /// The kind of all of them.
+    pub kind: TrackKind,
+}
+
+impl TrackGroup {
+    /// Whether the group is folded until the user unfolds it. Processors never are: they are few, and looked for.
+    #[must_use]
+    pub(crate) fn starts_folded(&self) -> bool {
+        self.tracks > UNFOLDED_TRACKS_MAX && self.kind != TrackKind::Cpu
+    }
+}
+
+/// The groups of a capture.
+#[derive(Debug, Default)]
+pub(crate) struct TrackGroups {
+    groups: Vec<TrackGroup>,
+    /// By track: its place in `groups`, or [`ALONE`]. Empty where there are no groups.
+    of_track: Vec<u32>,
+}
+
+const ALONE: u32 = u32::MAX;
+
+impl TrackGroups {
+    /// Finds the groups in the display order of tracks, in which those of a process are adjacent.
+    #[must_use]
+    pub(crate) fn new(tables: &TrackTables, order: &[TrackIdx]) -> Self {
+        let mut found = Self::default();
+        let track = |index: TrackIdx| &tables.tracks[index.index()];
+        for run in order.chunk_by(|&one, &next| are_together(track(one), track(next))) {
+            let kind = track(run[0]).key.kind;
+            if run.len() <= ALONE_MAX {
+                continue;
+            }
+            let Some(&lead) = run.iter().min() else { continue };
+            if found.of_track.is_empty() {
+                found.of_track = vec![ALONE; tables.tracks.len()];
+            }
+            run.iter().for_each(|member| found.of_track[member.index()] = found.groups.len() as u32);
+            found.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind });
+        }
+        found
+    }
+
+    /// The group of a track, if it is not by itself.
+    #[must_use]
+    pub(crate) fn of(&self, track: TrackIdx) -> Option<TrackGroup> {
+        self.groups.get(*self.of_track.get(track.index())? as usize).copied()
+    }
+
+    /// All groups, from top to bottom.
+    #[must_use]
+    pub(crate) fn all(&self) -> &[TrackGroup] {
+        &self.groups
+    }
+}
+
+fn are_together(one: &Track, other: &Track) -> bool {
+    one.process == other.process
+        && one.key.kind == other.key.kind
+        && match one.key.kind {
+            TrackKind::Async => one.name == other.name,
+            TrackKind::Counter | TrackKind::Cpu => true,
+            TrackKind::Global | TrackKind::Process | TrackKind::Thread | TrackKind::Samples | TrackKind::State => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Id, Process, ProcessIdx, TrackKey};
+
+    /// Tracks of `(kind, process, name)`, in the order in which they are shown.
+    fn tables(tracks: &[(TrackKind, u32, &str)]) -> TrackTables {
+        let track = |&(kind, process, name): &(TrackKind, u32, &str)| Track {
+            key: TrackKey { kind, pid: Id::None, tid: Id::None, name: name.into(), slot: 0 },
+            process: ProcessIdx(process),
+            name: name.into(),
+            sort_index: 0,
+        };
+        let processes = vec![Process::default(); 2];
+        TrackTables { processes, tracks: tracks.iter().map(track).collect(), ..TrackTables::default() }
+    }
+
+    #[test]
+    fn alike_tracks_of_a_process_are_a_group_and_those_of_another_are_another() {
+        use TrackKind::{Async, Counter, Cpu, Thread};
+        let tables = tables(&[
+            (Cpu, 0, "CPU 0"),
+            (Cpu, 0, "CPU 1"),
+            (Cpu, 0, "CPU 2"),
+            (Async, 0, "PROMISE"),
+            (Async, 0, "PROMISE"),
+            (Async, 0, "PROMISE"),
+            (Async, 0, "PROMISE"),
+            (Async, 0, "TIMER"),
+            (Async, 1, "TIMER"),
+            (Async, 1, "TIMER"),
+            (Async, 1, "TIMER"),
+            (Async, 1, "TIMER"),
+            (Thread, 1, "worker"),
+            (Thread, 1, "worker"),
+            (Thread, 1, "worker"),
+            (Thread, 1, "worker"),
+            (Counter, 1, "a"),
+            (Counter, 1, "b"),
+            (Counter, 1, "c"),
+            (Counter, 1, "d"),
+        ]);
+        // The second of the last timers appeared first.
+        let mut order: Vec<_> = (0..20).map(TrackIdx).collect();
+        order.swap(8, 9);
+        let groups = TrackGroups::new(&tables, &order);
+        let found: Vec<_> = groups.all().iter().map(|group| (group.lead.0, group.tracks)).collect();
+        assert_eq!(found, [(3, 4), (8, 4), (16, 4)]);
+        let of: Vec<_> = order.iter().map(|&track| groups.of(track).map(|group| group.lead.0)).collect();
+        let lead = |place: u32| match place {
+            3..=6 => Some(3),
+            8..=11 => Some(8),
+            16..=19 => Some(16),
+            _ => None,
+        };
+        assert_eq!(of, (0..20).map(lead).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_group_of_many_tracks_begins_folded() {
+        let counters = tables(&[(TrackKind::Counter, 0, "n"); 4]);
+        let order: Vec<_> = (0..4).map(TrackIdx).collect();
+        let groups = TrackGroups::new(&counters, &order);
+        assert_eq!(groups.all(), [TrackGroup { lead: TrackIdx(0), tracks: 4, kind: TrackKind::Counter }]);
+        assert!(!groups.all()[0].starts_folded());
+        let many = tables(&[(TrackKind::Async, 0, "n"); 9]);
+        let order: Vec<_> = (0..9).map(TrackIdx).collect();
+        assert!(TrackGroups::new(&many, &order).all()[0].starts_folded());
+        let none = TrackGroups::new(&many, &[]);
+        assert!(none.all().is_empty() && none.of(TrackIdx(3)).is_none());
+    }
+}

@@ -1,0 +1,56 @@
+//! The heights of rows, in whole pixels of a screen.
+
+/// The height of tracks, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+pub enum TrackDensity {
+    /// As many rows as possible, with names that can just be read.
+    Compact,
+    #[default]
+    Normal,
+    /// For screens that are looked at from afar.
+    Tall,
+}
+
+/// The heights of rows in whole pixels, so that rows are sharp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit stands in each name")]
+pub struct RowHeights {
+    pub(crate) header_px: u32,
+    pub(crate) span_px: u32,
+    /// A lane of instants or samples.
+    pub(crate) instant_px: u32,
+    pub(crate) counter_px: u32,
+    /// Free space above the first and below the last lane of a track.
+    pub(crate) padding_px: u32,
+    /// The least height of a track, so that its name fits.
+    pub(crate) track_min_px: u32,
+}
+
+impl RowHeights {
+    /// The heights on a screen of `scale` physical pixels for each point.
+    #[must_use]
+    pub fn at_scale(scale: f32) -> Self {
+        Self::new(TrackDensity::Normal, scale)
+    }
+
+    /// The heights of rows of some density on a screen of `scale` physical pixels for each point.
+    #[must_use]
+    pub(crate) fn new(density: TrackDensity, scale: f32) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
+        let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
+        // The first is that of a header, in which the strip of a folded process is drawn below the name's middle.
+        let [header, span, instant, counter, padding, track_min] = match density {
+            TrackDensity::Compact => [22.0, 14.0, 12.0, 28.0, 1.0, 18.0],
+            TrackDensity::Normal => [26.0, 19.0, 15.0, 40.0, 3.0, 24.0],
+            TrackDensity::Tall => [30.0, 27.0, 19.0, 64.0, 4.0, 34.0],
+        };
+        Self {
+            header_px: px(header),
+            span_px: px(span),
+            instant_px: px(instant),
+            counter_px: px(counter),
+            padding_px: px(padding),
+            track_min_px: px(track_min),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The lanes of one track from top to bottom. They are not listed: those of a track are instants, samples, counters and
+//! spans in this order, so a lane's place follows from how many there are of each.
+
+use std::ops::Range;
+
+use super::heights::RowHeights;
+use crate::model::TrackIdx;
+use crate::store::lane::{LaneIdx, LaneKind};
+
+/// A lane with its position below the top of all rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LaneRow {
+    pub(crate) lane: LaneIdx,
+    pub(crate) kind: LaneKind,
+    /// From the top of all rows.
+    pub(crate) top_px: u64,
+    pub(crate) height_px: u32,
+}
+
+/// How many lanes of each kind a track has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LanesOfTrack {
+    pub(super) track: TrackIdx,
+    pub(super) process_place: u32,
+    /// The place of the head of its group among the rows, or [`NOWHERE`](super::NOWHERE).
+    pub(super) head_place: u32,
+    pub(super) first: u32,
+    pub(super) instants: u32,
+    pub(super) samples: u32,
+    pub(super) counters: u32,
+    pub(super) spans: u32,
+    pub(super) folded: bool,
+    pub(super) in_folded_group: bool,
+    pub(super) hidden: bool,
+}
+
+impl LanesOfTrack {
+    pub(super) fn shown_spans(&self) -> u32 {
+        if self.folded { self.spans.min(1) } else { self.spans }
+    }
+
+    /// The lanes that are shown, from top to bottom: their kind, how many there are, and how high each is.
+    fn kinds(&self, heights: &RowHeights) -> [(LaneKind, u32, u32); 4] {
+        [
+            (LaneKind::Instants, self.instants, heights.instant_px),
+            (LaneKind::Samples, self.samples, heights.instant_px),
+            (LaneKind::Counter, self.counters, heights.counter_px),
+            (LaneKind::Spans, self.shown_spans(), heights.span_px),
+        ]
+    }
+
+    pub(super) fn height_px(&self, heights: &RowHeights) -> u32 {
+        if self.hidden || self.in_folded_group {
+            return 0;
+        }
+        let lanes_px = self.kinds(heights).map(|(_, count, height_px)| count.saturating_mul(height_px));
+        let all_px = lanes_px.into_iter().fold(heights.padding_px * 2, u32::saturating_add);
+        all_px.max(heights.track_min_px)
+    }
+
+    /// The lanes that touch the pixels `within` of a track that begins at `top_px`.
+    pub(super) fn within(&self, top_px: u64, within: Range<u64>, heights: &RowHeights) -> Vec<LaneRow> {
+        let mut rows = Vec::new();
+        let mut y_px = u64::from(heights.padding_px);
+        let mut first = self.first;
+        for (kind, count, height_px) in self.kinds(heights) {
+            let height = u64::from(height_px);
+            let from = within.start.saturating_sub(y_px) / height;
+            let to = within.end.saturating_sub(y_px).div_ceil(height).min(u64::from(count));
+            rows.extend((from..to).map(|number| LaneRow {
+                lane: LaneIdx(first + number as u32),
+                kind,
+                top_px: top_px + y_px + number * height,
+                height_px,
+            }));
+            y_px += u64::from(count) * height;
+            first += count;
+        }
+        rows
+    }
+
+    pub(super) fn row(&self, lane: LaneIdx, top_px: u64, heights: &RowHeights) -> Option<LaneRow> {
+        let mut number = lane.0.checked_sub(self.first)?;
+        let mut y_px = top_px + u64::from(heights.padding_px);
+        for (kind, count, height_px) in self.kinds(heights) {
+            if number < count {
+                let top_px = y_px + u64::from(number) * u64::from(height_px);
+                return Some(LaneRow { lane, kind, top_px, height_px });
+            }
+            number -= count;
+            y_px += u64::from(count) * u64::from(height_px);
+        }
+        None
+    }
+}
+
+/// The first of `range` that `holds` is not true for, where it is true for all before that.
+pub(super) fn partition_point(range: Range<u32>, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (range.start, range.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}

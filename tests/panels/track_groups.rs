@@ -1,0 +1,94 @@
+//! Groups of tracks beside the canvas: a trace of many asynchronous spans of one name is a row, until it is unfolded.
+
+use egui::{Key, Modifiers, Vec2};
+use egui_kittest::kittest::Queryable;
+use serde_json::json;
+
+use crate::session::Session;
+
+const SCREEN: Vec2 = Vec2::new(1200.0, 800.0);
+
+/// Promises and timers that run at the same time, and counters.
+fn trace(promises: u32) -> String {
+    let tree = |name: &str, id: u32| {
+        let event = |phase: &str, ts: u32| json!({"ph": phase, "cat": "c", "name": name, "id": format!("{name}{id}"), "pid": 7, "tid": 7, "ts": ts});
+        [event("b", id), event("e", 1000 + id * 10)]
+    };
+    let trees = (0..promises).flat_map(|id| tree("PROMISE", id)).chain((0..5).flat_map(|id| tree("TIMER", id)));
+    let counters =
+        ["a", "b", "c", "d"].map(|name| json!({"ph": "C", "name": name, "pid": 7, "ts": 5, "args": {"v": 1}}));
+    let thread = json!({"ph": "X", "name": "work", "pid": 7, "tid": 7, "ts": 0, "dur": 3000});
+    json!(trees.chain(counters).chain([thread]).collect::<Vec<_>>()).to_string()
+}
+
+fn with_groups(promises: u32) -> Session {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("groups.json");
+    std::fs::write(&path, trace(promises)).expect("written");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.harness.run_steps(3);
+    session
+}
+
+/// The labels of the names beside the canvas, from top to bottom.
+fn heads(session: &Session) -> Vec<String> {
+    let texts = session.node_texts().into_iter();
+    let heads = texts.filter_map(|text| text.strip_prefix("Button: ").map(str::to_owned));
+    heads.filter(|text| text.ends_with("folded")).collect()
+}
+
+#[test]
+fn many_promises_are_one_row_that_a_click_unfolds_and_another_folds_again() {
+    let mut session = with_groups(40);
+    let folded = heads(&session);
+    let wanted = ["PROMISE 40 tracks, folded", "TIMER 5 tracks, unfolded", "Counters 4 tracks, unfolded"];
+    for head in wanted {
+        assert_eq!(folded.iter().filter(|text| *text == head).count(), 1, "{head} in {folded:?}");
+    }
+    let shown = |session: &Session, name: &str| heads(session).iter().filter(|text| **text == *name).count();
+    assert_eq!((shown(&session, "PROMISE, unfolded"), shown(&session, "TIMER, unfolded")), (0, 5));
+    session.click("PROMISE 40 tracks, folded");
+    session.harness.run_steps(2);
+    assert!(shown(&session, "PROMISE, unfolded") > 5, "{:?}", heads(&session));
+    session.click("PROMISE 40 tracks, unfolded");
+    session.harness.run_steps(2);
+    session.click("TIMER 5 tracks, unfolded");
+    session.harness.run_steps(8);
+    assert_eq!((shown(&session, "PROMISE, unfolded"), shown(&session, "TIMER, unfolded")), (0, 0));
+    let mut again = session.started_again(SCREEN);
+    let path = again.capture.with_file_name("groups.json");
+    again.harness.state_mut().open_files(&[path]);
+    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    again.harness.run_steps(3);
+    assert_eq!(shown(&again, "TIMER 5 tracks, folded"), 1, "{:?}", heads(&again));
+}
+
+#[test]
+fn a_group_is_a_scope_and_is_hidden_and_a_search_unfolds_it() {
+    let mut session = with_groups(40);
+    let head = session.harness.get_by_label("PROMISE 40 tracks, folded").rect().center();
+    session.right_click(head);
+    session.click("Statistics of the group");
+    session.until("the lines", |session| session.says("40 tracks"));
+    session.until("only promises", |session| {
+        let lines = session.harness.query_all_by_role(egui::Role::ListItem).count();
+        lines == 1 && session.says("ListItem: PROMISE")
+    });
+    let head = session.harness.get_by_label_contains("PROMISE 40 tracks").rect().center();
+    session.right_click(head);
+    session.click("Hide the group");
+    session.harness.run_steps(2);
+    assert!(session.harness.query_by_label_contains("PROMISE 40 tracks").is_none());
+    assert!(session.says("40 hidden tracks"), "{:?}", session.node_texts());
+    session.press(Modifiers::NONE, Key::Escape);
+    session.press(Modifiers::NONE, Key::Escape);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("name:PROMISE");
+    session.until("the hits", |session| session.says("40 hits"));
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("its track", |session| {
+        session.says("PROMISE 40 tracks, in the scope, unfolded") || session.says("PROMISE 40 tracks, unfolded")
+    });
+}
