@@ -9,6 +9,7 @@
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -71,7 +72,7 @@ impl TrackSummaries {
         buckets: Buckets,
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
-        let mut of_processes: FxHashMap<ProcessIdx, Vec<Ranked>> = FxHashMap::default();
+        let mut of_processes: BTreeMap<ProcessIdx, Vec<Ranked>> = BTreeMap::new();
         for &track in snapshot.display_order() {
             let lanes = of_processes.entry(snapshot.track(track).process).or_default();
             lanes.extend(lanes_of(snapshot, track).map(|(lane, info)| Ranked::new(snapshot, lane, info)));
@@ -80,7 +81,7 @@ impl TrackSummaries {
         for (process, mut lanes) in of_processes {
             lanes.sort_by_key(|ranked| (std::cmp::Reverse(ranked.longest_ns), ranked.lane));
             let lanes = Arc::new(lanes);
-            let mut places: FxHashMap<TrackIdx, Vec<u32>> = FxHashMap::default();
+            let mut places: BTreeMap<TrackIdx, Vec<u32>> = BTreeMap::new();
             for (ranked, place) in lanes.iter().zip(0..) {
                 if let Some(group) = snapshot.group_of(snapshot.lane(ranked.lane).track) {
                     places.entry(group.lead).or_default().push(place);
