@@ -3,39 +3,83 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gimli::{EndianSlice, Error, LittleEndian, Reader, ReaderOffsetId, Result};
 
-/// Steps that may still be made, shared by all readers of one file.
+/// Steps that a reader takes from the pool at once, so that threads rarely meet there.
+const STEPS_AT_ONCE: u64 = 64 * 1024;
+
+/// Steps that may still be made for one file, by all threads together.
 #[derive(Debug)]
-pub(super) struct Fuel(Cell<u64>);
+pub(super) struct FuelPool(AtomicU64);
 
-impl Fuel {
+/// Steps that one thread may make before it asks the pool for more. The rest goes back.
+#[derive(Debug)]
+pub(super) struct Fuel<'p> {
+    left: Cell<u64>,
+    pool: &'p FuelPool,
+}
+
+impl FuelPool {
     pub(super) fn new(steps: u64) -> Self {
-        Self(Cell::new(steps))
+        Self(AtomicU64::new(steps))
     }
 
-    pub(super) fn is_burnt(&self) -> bool {
-        self.0.get() == 0
+    /// Takes up to so many steps out.
+    fn take(&self, steps: u64) -> u64 {
+        let taken = |left: u64| Some(left - left.min(steps));
+        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).unwrap_or(0);
+        before.min(steps)
+    }
+}
+
+impl<'p> Fuel<'p> {
+    pub(super) fn new(pool: &'p FuelPool) -> Self {
+        Self { left: Cell::new(0), pool }
     }
 
+    /// Makes some steps.
+    ///
+    /// # Errors
+    /// If the pool is empty.
     #[inline]
-    fn burn(&self, steps: u64) -> Result<()> {
-        let left = self.0.get().saturating_sub(steps);
-        self.0.set(left);
-        if left == 0 { Err(Error::UnexpectedEof(ReaderOffsetId(0))) } else { Ok(()) }
+    pub(super) fn burn(&self, steps: u64) -> Result<()> {
+        match self.left.get().checked_sub(steps) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => self.refill(steps),
+        }
+    }
+
+    #[cold]
+    fn refill(&self, steps: u64) -> Result<()> {
+        let missing = steps - self.left.get();
+        let taken = self.pool.take(missing.saturating_add(STEPS_AT_ONCE));
+        // An empty pool stays so: what is left is burnt as well.
+        let left = taken.checked_sub(missing);
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or(Error::UnexpectedEof(ReaderOffsetId(0)))
+    }
+}
+
+impl Drop for Fuel<'_> {
+    fn drop(&mut self) {
+        self.pool.0.fetch_add(self.left.get(), Ordering::Relaxed);
     }
 }
 
 /// A part of a section.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FuelledSlice<'a> {
+pub(super) struct FuelledSlice<'a, 'f> {
     slice: EndianSlice<'a, LittleEndian>,
-    fuel: &'a Fuel,
+    fuel: &'f Fuel<'f>,
 }
 
-impl<'a> FuelledSlice<'a> {
-    pub(super) fn new(bytes: &'a [u8], fuel: &'a Fuel) -> Self {
+impl<'a, 'f> FuelledSlice<'a, 'f> {
+    pub(super) fn new(bytes: &'a [u8], fuel: &'f Fuel<'f>) -> Self {
         Self { slice: EndianSlice::new(bytes, LittleEndian), fuel }
     }
 
@@ -44,7 +88,7 @@ impl<'a> FuelledSlice<'a> {
     }
 }
 
-impl Reader for FuelledSlice<'_> {
+impl Reader for FuelledSlice<'_, '_> {
     type Endian = LittleEndian;
     type Offset = usize;
 
@@ -85,9 +129,9 @@ impl Reader for FuelledSlice<'_> {
 
     #[inline]
     fn find(&self, byte: u8) -> Result<usize> {
-        let found = Reader::find(&self.slice, byte)?;
-        self.fuel.burn(1 + found as u64 / 16)?;
-        Ok(found)
+        let length = memchr::memchr(byte, self.slice.slice());
+        self.fuel.burn(1 + length.unwrap_or(self.slice.len()) as u64 / 16)?;
+        length.ok_or_else(|| Error::UnexpectedEof(self.slice.offset_id()))
     }
 
     #[inline]
@@ -119,5 +163,56 @@ impl Reader for FuelledSlice<'_> {
     fn read_slice(&mut self, buffer: &mut [u8]) -> Result<()> {
         self.fuel.burn(1)?;
         self.slice.read_slice(buffer)
+    }
+
+    #[inline]
+    fn read_u8(&mut self) -> Result<u8> {
+        self.fuel.burn(1)?;
+        self.slice.read_u8()
+    }
+
+    // A number of many bytes is one step: it has ten at most.
+    #[inline]
+    fn read_uleb128(&mut self) -> Result<u64> {
+        self.fuel.burn(1)?;
+        self.slice.read_uleb128()
+    }
+
+    #[inline]
+    fn read_sleb128(&mut self) -> Result<i64> {
+        self.fuel.burn(1)?;
+        self.slice.read_sleb128()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_the_steps_of_a_pool_and_give_back_what_they_leave() {
+        let pool = FuelPool::new(STEPS_AT_ONCE * 3);
+        {
+            let (one, other) = (Fuel::new(&pool), Fuel::new(&pool));
+            assert!(one.burn(1).is_ok() && other.burn(STEPS_AT_ONCE / 2).is_ok());
+            assert!(one.burn(STEPS_AT_ONCE * 3).is_err());
+            assert!(one.burn(1).is_err());
+        }
+        let fuel = Fuel::new(&pool);
+        assert!(fuel.burn(STEPS_AT_ONCE).is_ok() && fuel.burn(STEPS_AT_ONCE).is_err());
+    }
+
+    #[test]
+    fn numbers_are_those_of_a_reader_without_a_bound() {
+        let bytes =
+            [0x80, 0x81, 0x01, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, b'a', b'b', 0, 9];
+        let pool = FuelPool::new(STEPS_AT_ONCE);
+        let fuel = Fuel::new(&pool);
+        let (mut ours, mut theirs) = (FuelledSlice::new(&bytes, &fuel), EndianSlice::new(&bytes, LittleEndian));
+        assert_eq!(ours.read_uleb128(), theirs.read_uleb128());
+        assert_eq!(ours.read_sleb128(), theirs.read_sleb128());
+        assert_eq!(ours.read_uleb128(), theirs.read_uleb128());
+        assert_eq!(ours.read_null_terminated_slice().unwrap().bytes(), b"ab");
+        assert_eq!((ours.read_u8(), ours.len()), (Ok(9), 0));
     }
 }

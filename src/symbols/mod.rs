@@ -7,7 +7,7 @@
 //!
 //! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their debug information
 //! under the bound of `fuel`. `functions` is the symbol table, `kallsyms` that of the kernel, `perf_map` that of code
-//! made at run time. `demangle` reads names of C++ and Rust. `cache` keeps names by build-id. `resolve` has the names
+//! made at run time. `demangle` reads names of C++ and Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names
 //! of the addresses of one module, `lookup` of all modules of a trace, and `report` says what is missing.
 
 pub(crate) mod cache;
@@ -25,6 +25,7 @@ mod perf_map;
 pub(crate) mod report;
 pub(crate) mod resolve;
 pub(crate) mod state;
+mod texts;
 
 #[cfg(test)]
 mod tests;

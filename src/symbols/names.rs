@@ -99,32 +99,30 @@ impl AddressNames {
             *row += 1;
         }
     }
-
-    /// Both, where all addresses of `later` come after those here.
-    pub(super) fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
-        let mut builder = AddressNamesBuilder::default();
-        for part in parts {
-            for (row, &address) in part.addresses.iter().enumerate() {
-                builder.push(address, part.functions_of(row));
-            }
-        }
-        builder.finish()
-    }
 }
 
 impl AddressNamesBuilder {
     /// Adds an address after the last one.
     pub(super) fn push<'a>(&mut self, address: u64, functions: impl IntoIterator<Item = FunctionName<'a>>) {
+        let mut rows = Vec::new();
         for FunctionName { name, file, line } in functions {
             let name = self.text(name);
-            let file = if file.is_empty() { 0 } else { self.text(file) + 1 };
-            self.names.functions.push(FunctionRow { name, file, line });
+            rows.push((name, (!file.is_empty()).then(|| self.text(file)), line));
         }
+        self.push_rows(address, rows);
+    }
+
+    /// Adds an address after the last one, whose functions have rows of texts for their names and files.
+    pub(super) fn push_rows(&mut self, address: u64, functions: impl IntoIterator<Item = (u32, Option<u32>, u32)>) {
+        let row =
+            |(name, file, line): (u32, Option<u32>, u32)| FunctionRow { name, file: file.map_or(0, |it| it + 1), line };
+        self.names.functions.extend(functions.into_iter().map(row));
         self.names.addresses.push(address);
         self.names.ends.push(self.names.functions.len() as u32);
     }
 
-    fn text(&mut self, text: &str) -> u32 {
+    /// The row of a text.
+    pub(super) fn text(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.rows.get(text) {
             return known;
         }
@@ -151,7 +149,7 @@ mod tests {
         first.push(5, []);
         let mut second = AddressNamesBuilder::default();
         second.push(8, [function("outer", "", 0)]);
-        let names = AddressNames::joined([first.finish(), second.finish()]);
+        let names = first.finish().merged(&second.finish());
         let at = |address| names.get(address).map(Iterator::collect::<Vec<_>>);
         assert_eq!(at(3), Some(vec![function("inner", "a.c", 7), function("outer", "a.c", 9)]));
         assert_eq!((at(5), at(6)), (Some(vec![]), None));

@@ -3,11 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-
 use super::cache::KeptNames;
 use super::demangle::demangle;
-use super::dwarf::{DebugInfo, names_of_functions};
+use super::dwarf::{self, DebugInfo, names_of_functions};
 use super::elf::{ElfFile, build_id_in};
 use super::file::{InputFile, OpenError};
 use super::functions::FunctionTable;
@@ -18,9 +16,6 @@ use super::perf_map::JitFunctions;
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Module, ModuleKind};
-
-/// Addresses for which another thread is worth its own tables of the debug information.
-const ADDRESSES_PER_THREAD: usize = 16 * 1024;
 
 /// The longest list of functions of a process or a kernel.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -248,11 +243,7 @@ fn names_of(
 ) -> Result<ModuleNames, Cancelled> {
     let (path, is_verified) = (Some(best.elf.file.path.clone()), best.is_verified);
     let (names, state) = match DebugInfo::read(&best.elf, bytes_max) {
-        Ok(Some(info)) => {
-            let pieces = pairs.par_chunks(ADDRESSES_PER_THREAD);
-            let parts = pieces.map(|piece| info.names(piece, functions, cancel)).collect::<Result<Vec<_>, _>>()?;
-            (AddressNames::joined(parts), NameState::Complete)
-        }
+        Ok(Some(info)) => (dwarf::names(&info, pairs, functions, cancel)?, NameState::Complete),
         Ok(None) => {
             let state = match best.quality {
                 Quality::Nothing | Quality::DynamicSymbols => NameState::Stripped,

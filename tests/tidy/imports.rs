@@ -59,7 +59,6 @@ pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("signal_hook", &["src/base/"]),
     ("libc", &["src/base/mapped.rs"]),
     ("gimli", &["src/symbols/"]),
-    ("addr2line", &["src/symbols/"]),
     ("cpp_demangle", &["src/symbols/"]),
     ("rustc_demangle", &["src/symbols/"]),
 ];

@@ -63,6 +63,75 @@ fn a_small_section_that_unpacks_to_much_is_refused() {
     assert!(super::super::elf::unpack(1, &packed, 1 << 20, 1 << 20).is_some_and(|it| it.len() == 1 << 20));
 }
 
+/// Assembles debug information of one function of 16 bytes: its abbreviations, of which 3 may have more attributes, and
+/// the entries in the function.
+fn assembled(folder: &Path, abbreviation: &str, entries: &str) -> PathBuf {
+    let source = format!(
+        ".text
+        .globl _start
+        .type _start, @function
+        _start: .skip 16, 0x90
+        .size _start, 16
+        .section .debug_abbrev, \"\", @progbits
+        .uleb128 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0
+        .uleb128 2, 0x2e, 1, 0x03, 8, 0x11, 1, 0x12, 7, 0, 0
+        {abbreviation}
+        .byte 0
+        .section .debug_info, \"\", @progbits
+        .long end - begin
+        begin: .short 5
+        .byte 1, 8
+        .long 0
+        .uleb128 1
+        .quad _start, 16
+        .uleb128 2
+        .asciz \"outermost\"
+        .quad _start, 16
+        {entries}
+        end:\n"
+    );
+    let (input, output) = (folder.join("work.s"), folder.join("work"));
+    std::fs::write(&input, source).unwrap();
+    run(Command::new("gcc").args(["-nostdlib", "-static", "-Wl,--build-id", "-o"]).args([&output, &input]));
+    output
+}
+
+/// The names of the one function of an assembled program, and how long it took to have them.
+fn timed(path: &Path) -> (Chain, Duration) {
+    let address = addresses(path, |name| name == "_start")[3];
+    let started = Instant::now();
+    let (mut chains, _) = named(path, &[address], &locator_of(path.parent().unwrap()));
+    (chains.pop().unwrap(), started.elapsed())
+}
+
+#[test]
+fn functions_that_are_nested_without_end_are_read_without_a_stack() {
+    let folder = tempfile::tempdir().unwrap();
+    let inlined = ".uleb128 3, 0x1d, 1, 0x03, 8, 0x11, 1, 0x12, 7, 0, 0";
+    let entries = ".rept 300000
+        .uleb128 3
+        .asciz \"x\"
+        .quad _start, 16
+        .endr";
+    let (chain, took) = timed(&assembled(folder.path(), inlined, entries));
+    // As many as one address may have, and the function around them.
+    assert_eq!((chain.len(), chain.last().map(|(name, _)| name.as_str())), (257, Some("outermost")));
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[test]
+fn attributes_that_take_no_bytes_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let many = ".uleb128 3, 0x0b, 0
+        .rept 100000
+        .uleb128 0x3b, 0x21, 1
+        .endr
+        .uleb128 0, 0";
+    let (chain, took) = timed(&assembled(folder.path(), many, ".fill 3000000, 1, 3"));
+    assert_eq!(chain, [("outermost".to_owned(), "??:0".to_owned())]);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 

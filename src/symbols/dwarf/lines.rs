@@ -1,0 +1,95 @@
+//! The lines of a unit: the file and line of each wanted address, in one pass over its table of lines.
+
+use gimli::UnitRef;
+
+use super::sections::SectionReader;
+
+/// The longest path of Linux.
+const PATH_BYTES_MAX: usize = 4096;
+
+/// A file by its number in the table of its unit, and a line, 0 if unknown.
+pub(super) type FileLine = (u64, u32);
+
+type Unit<'u, 'a, 'f> = UnitRef<'u, SectionReader<'a, 'f>>;
+
+/// Calls for each run of code that the table describes.
+pub(super) fn each_sequence(
+    unit: &Unit<'_, '_, '_>,
+    mut with: impl FnMut(u64, u64) -> gimli::Result<()>,
+) -> gimli::Result<()> {
+    let Some(program) = unit.line_program.clone() else { return Ok(()) };
+    let mut rows = program.rows();
+    let mut start = None;
+    while let Some((_, row)) = rows.next_row()? {
+        let begin = *start.get_or_insert(row.address());
+        if row.end_sequence() {
+            if begin < row.address() {
+                with(begin, row.address())?;
+            }
+            start = None;
+        }
+    }
+    Ok(())
+}
+
+/// The file and line of each of some addresses in order, up to damage.
+pub(super) fn lines_of(unit: &Unit<'_, '_, '_>, wanted: &[u64]) -> Vec<Option<FileLine>> {
+    let mut lines = vec![None; wanted.len()];
+    let Some(program) = unit.line_program.clone() else { return lines };
+    let mut rows = program.rows();
+    let mut before: Option<(u64, FileLine)> = None;
+    // The first wanted address that is not before the row before.
+    let mut next = 0;
+    while let Ok(Some((_, row))) = rows.next_row() {
+        let address = row.address();
+        match before {
+            Some((start, line)) if start <= address => {
+                while wanted.get(next).is_some_and(|&it| it < address) {
+                    lines[next].get_or_insert(line);
+                    next += 1;
+                }
+            }
+            // A run of code begins, or goes back.
+            _ => next = wanted.partition_point(|&it| it < address),
+        }
+        let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
+        before = (!row.end_sequence()).then_some((address, (row.file_index(), line)));
+    }
+    lines
+}
+
+/// The path of a file in the table of a unit; empty if it has none.
+pub(super) fn path_of(unit: &Unit<'_, '_, '_>, file: u64) -> String {
+    let Some(header) = unit.line_program.as_ref().map(gimli::IncompleteLineProgram::header) else {
+        return String::new();
+    };
+    let Some(file) = header.file(file) else { return String::new() };
+    let text = |value| unit.attr_string(value).map(|text| String::from_utf8_lossy(text.bytes()).into_owned());
+    let mut path =
+        unit.comp_dir.map_or_else(String::new, |folder| String::from_utf8_lossy(folder.bytes()).into_owned());
+    // Folder 0 is that of the unit.
+    let folder = file.directory(header).filter(|_| file.directory_index() != 0);
+    let parts = folder.map(text).into_iter().chain([text(file.path_name())]);
+    for part in parts {
+        let Ok(part) = part else { return String::new() };
+        if is_absolute(&part) {
+            path = part;
+        } else {
+            let separator = if is_of_windows(&path) { '\\' } else { '/' };
+            if !path.is_empty() && !path.ends_with(separator) {
+                path.push(separator);
+            }
+            path.push_str(&part);
+        }
+    }
+    path.truncate(path.floor_char_boundary(PATH_BYTES_MAX));
+    path
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3) == Some(":/") || is_of_windows(path)
+}
+
+fn is_of_windows(path: &str) -> bool {
+    path.starts_with('\\') || path.get(1..3) == Some(":\\")
+}

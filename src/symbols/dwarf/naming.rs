@@ -1,0 +1,109 @@
+//! The names of addresses by all units together, and by the table of symbols where no unit has one.
+
+use rayon::prelude::*;
+
+use super::sections::DebugInfo;
+use super::units::{UnitAddresses, units_of};
+use super::walk::{AddressFrames, UnitReader};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::symbols::fuel::Fuel;
+use crate::symbols::functions::FunctionTable;
+use crate::symbols::names::{AddressNames, AddressNamesBuilder};
+use crate::symbols::texts::NameTexts;
+
+/// Debug information that one task reads before another thread may take the next.
+const TASK_BYTES: usize = 4 << 20;
+
+/// The names of addresses, which are pairs of the address that is asked for and that in the file, in order. Where
+/// the debug information says nothing, the function is that of the symbol table.
+pub(in crate::symbols) fn names(
+    info: &DebugInfo,
+    addresses: &[(u64, u64)],
+    functions: &FunctionTable,
+    cancel: &Cancel,
+) -> Result<AddressNames, Cancelled> {
+    let pool = info.steps();
+    // No function is at the end of memory.
+    let mut wanted: Vec<u64> = addresses.iter().map(|&(_, address)| address).filter(|&it| it != u64::MAX).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let units = units_of(info, &pool, &wanted, cancel)?;
+    let read = |units: &[UnitAddresses]| {
+        let fuel = Fuel::new(&pool);
+        let mut reader = UnitReader::new(info.dwarf(&fuel), &fuel, &wanted);
+        for unit in units {
+            cancel.check()?;
+            reader.read(unit);
+        }
+        Ok(reader.finish())
+    };
+    let groups = units.chunk_by(|unit, next| unit.offset / TASK_BYTES == next.offset / TASK_BYTES);
+    let groups: Vec<&[UnitAddresses]> = groups.collect();
+    let found = groups.into_par_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    Ok(names_of(addresses, &wanted, &found, functions))
+}
+
+/// Puts together what the units have of each address.
+fn names_of(
+    addresses: &[(u64, u64)],
+    wanted: &[u64],
+    found: &[AddressFrames<'_>],
+    functions: &FunctionTable,
+) -> AddressNames {
+    // Of several units, the first that has a function, else the first that has a line.
+    let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
+    for (group, frames) in found.iter().enumerate() {
+        for (row, address) in frames.addresses.iter().enumerate() {
+            let chosen = &mut chosen[address.wanted as usize];
+            let is_better =
+                |(group, row): (usize, usize)| address.has_function && !AddressFrames::has_function(&found[group], row);
+            if chosen.is_none_or(is_better) {
+                *chosen = Some((group, row));
+            }
+        }
+    }
+    let mut texts = NameTexts::default();
+    let mut rows = Vec::new();
+    let mut ends = Vec::with_capacity(addresses.len());
+    for &(_, address) in addresses {
+        let chosen = wanted.binary_search(&address).ok().and_then(|row| chosen[row]);
+        let start = rows.len();
+        if let Some((group, row)) = chosen {
+            rows.extend(found[group].frames(row).iter().map(|frame| {
+                let name = frame.name.filter(|name| !name.is_empty()).map(|name| texts.row(name));
+                (name, frame.file.map(|file| (group, file)), frame.line)
+            }));
+        }
+        // The outermost function has the name of the symbol table if it has none.
+        let is_nameless = rows[start..].last().is_none_or(|(name, ..)| name.is_none());
+        if let Some(symbol) = is_nameless.then(|| functions.find(address)).flatten() {
+            let symbol = Some(texts.row(symbol));
+            match rows[start..].last_mut() {
+                Some(outermost) => outermost.0 = symbol,
+                None => rows.push((symbol, None, 0)),
+            }
+        }
+        ends.push(rows.len());
+    }
+    let names = texts.readable();
+    let mut builder = AddressNamesBuilder::default();
+    let names: Vec<u32> = names.iter().map(|name| builder.text(name)).collect();
+    let files: Vec<Vec<u32>> =
+        found.iter().map(|group| group.files.iter().map(|file| builder.text(file)).collect()).collect();
+    let mut start = 0;
+    for (&(asked, _), end) in addresses.iter().zip(ends) {
+        // Inlined functions without a name are left out.
+        let rows = rows[start..end].iter().filter_map(|&(name, file, line)| {
+            let file = file.map(|(group, file): (usize, u32)| files[group][file as usize]);
+            Some((names[name? as usize], file, line))
+        });
+        builder.push_rows(asked, rows);
+        start = end;
+    }
+    builder.finish()
+}
+
+/// The names of addresses by the symbol table alone.
+pub(in crate::symbols) fn names_of_functions(addresses: &[(u64, u64)], functions: &FunctionTable) -> AddressNames {
+    names_of(addresses, &[], &[], functions)
+}

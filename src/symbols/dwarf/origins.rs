@@ -1,0 +1,145 @@
+//! The names of functions that are described elsewhere: a function that was inlined refers to what it was made from, and
+//! that to its declaration.
+
+use gimli::{AttributeValue, DebugInfoOffset, Dwarf, Unit, UnitOffset, UnitRef};
+use rustc_hash::FxHashMap;
+
+use super::sections::SectionReader;
+use crate::symbols::fuel::Fuel;
+
+/// References that are followed; real ones are two or three.
+const REFERENCES_MAX: usize = 16;
+
+/// Units that are kept for references from others. More are read again.
+const UNITS_MAX: usize = 1024;
+
+/// The attributes that a function has its name by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FunctionOrigin<'a, 'f> {
+    linkage_name: Option<AttributeValue<SectionReader<'a, 'f>>>,
+    name: Option<AttributeValue<SectionReader<'a, 'f>>>,
+    origin: Option<AttributeValue<SectionReader<'a, 'f>>>,
+}
+
+impl<'a, 'f> FunctionOrigin<'a, 'f> {
+    pub(super) const NONE: Self = Self { linkage_name: None, name: None, origin: None };
+
+    /// Takes an attribute that names a function.
+    pub(super) fn take(&mut self, name: gimli::DwAt, value: AttributeValue<SectionReader<'a, 'f>>) {
+        match name {
+            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => self.linkage_name = Some(value),
+            gimli::DW_AT_name => self.name = Some(value),
+            gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => self.origin = Some(value),
+            _ => {}
+        }
+    }
+}
+
+/// The units that others refer to, and the names that were found.
+#[derive(Debug)]
+pub(super) struct Origins<'a, 'f> {
+    fuel: &'f Fuel<'f>,
+    /// Offsets of all units, in order; read when the first reference leads out of its unit.
+    offsets: Option<Vec<usize>>,
+    units: FxHashMap<usize, Option<Box<Unit<SectionReader<'a, 'f>>>>>,
+    names: FxHashMap<usize, Option<&'a [u8]>>,
+}
+
+impl<'a, 'f> Origins<'a, 'f> {
+    pub(super) fn new(fuel: &'f Fuel<'f>) -> Self {
+        Self { fuel, offsets: None, units: FxHashMap::default(), names: FxHashMap::default() }
+    }
+
+    /// The name of a function, mangled where it is.
+    pub(super) fn name(
+        &mut self,
+        unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+        function: &FunctionOrigin<'a, 'f>,
+    ) -> Option<&'a [u8]> {
+        own_name(unit, function).or_else(|| {
+            let target = target(unit, function.origin?)?;
+            if let Some(&known) = self.names.get(&target) {
+                return known;
+            }
+            let found = self.follow(unit, target);
+            self.names.insert(target, found);
+            found
+        })
+    }
+
+    /// The name of what is described at an offset in the section.
+    fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: usize) -> Option<&'a [u8]> {
+        for _ in 0..REFERENCES_MAX {
+            let own = DebugInfoOffset(target).to_unit_offset(&unit.header);
+            let (name, next) = if let Some(offset) = own {
+                described(unit, offset, self.fuel)?
+            } else {
+                let fuel = self.fuel;
+                let other = UnitRef::new(unit.dwarf, self.unit_at(unit.dwarf, target)?);
+                described(&other, DebugInfoOffset(target).to_unit_offset(&other.header)?, fuel)?
+            };
+            if name.is_some() {
+                return name;
+            }
+            target = next?;
+        }
+        None
+    }
+
+    /// The unit that holds an offset in the section.
+    fn unit_at(&mut self, dwarf: &Dwarf<SectionReader<'a, 'f>>, target: usize) -> Option<&Unit<SectionReader<'a, 'f>>> {
+        let offsets = self.offsets.get_or_insert_with(|| {
+            let mut headers = dwarf.units();
+            let mut offsets = Vec::new();
+            while let Ok(Some(header)) = headers.next() {
+                offsets.extend(header.debug_info_offset().map(|offset| offset.0));
+            }
+            offsets
+        });
+        let offset = offsets[..offsets.partition_point(|&offset| offset < target)].last().copied()?;
+        if self.units.len() >= UNITS_MAX && !self.units.contains_key(&offset) {
+            self.units.clear();
+        }
+        let read = || {
+            let header = dwarf.unit_header(DebugInfoOffset(offset)).ok()?;
+            Some(Box::new(dwarf.unit(header).ok()?))
+        };
+        self.units.entry(offset).or_insert_with(read).as_deref()
+    }
+}
+
+/// The name that a function has itself.
+fn own_name<'a, 'f>(unit: &UnitRef<'_, SectionReader<'a, 'f>>, function: &FunctionOrigin<'a, 'f>) -> Option<&'a [u8]> {
+    let text = |value| unit.attr_string(value).ok().map(|text| text.bytes());
+    function.linkage_name.and_then(text).or_else(|| function.name.and_then(text))
+}
+
+/// The offset in the section that a reference leads to.
+fn target<'a, 'f>(
+    unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+    reference: AttributeValue<SectionReader<'a, 'f>>,
+) -> Option<usize> {
+    match reference {
+        AttributeValue::UnitRef(offset) => Some(offset.to_debug_info_offset(&unit.header)?.0),
+        AttributeValue::DebugInfoRef(offset) => Some(offset.0),
+        _ => None,
+    }
+}
+
+/// The name of what is described at an offset in a unit, and where its own origin is.
+fn described<'a>(
+    unit: &UnitRef<'_, SectionReader<'a, '_>>,
+    offset: UnitOffset,
+    fuel: &Fuel<'_>,
+) -> Option<(Option<&'a [u8]>, Option<usize>)> {
+    let mut entries = unit.entries_raw(Some(offset)).ok()?;
+    let abbreviation = entries.read_abbreviation().ok()??;
+    // An attribute may have its value in the abbreviation, which no reading is counted for.
+    fuel.burn(abbreviation.attributes().len() as u64).ok()?;
+    let mut function = FunctionOrigin::NONE;
+    for specification in abbreviation.attributes() {
+        let attribute = entries.read_attribute(*specification).ok()?;
+        function.take(attribute.name(), attribute.value());
+    }
+    Some((own_name(unit, &function), function.origin.and_then(|origin| target(unit, origin))))
+}

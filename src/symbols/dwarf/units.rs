@@ -1,0 +1,153 @@
+//! The units of debug information, and which of the wanted addresses are in each.
+
+use gimli::{AttributeValue, DebugInfoOffset, Dwarf, UnitRef, UnitType};
+use rayon::prelude::*;
+
+use super::sections::{DebugInfo, SectionReader};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::symbols::fuel::{Fuel, FuelPool};
+
+/// Units whose ranges one task reads.
+const UNITS_PER_TASK: usize = 256;
+
+/// A unit that holds wanted addresses.
+#[derive(Debug, Clone)]
+pub(super) struct UnitAddresses {
+    /// Where it begins in the section.
+    pub(super) offset: usize,
+    /// Ranges of rows of the wanted addresses, in order, apart from each other.
+    pub(super) wanted: Vec<(u32, u32)>,
+}
+
+/// Ranges of addresses, as an entry has them.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct EntryRanges {
+    low: Option<u64>,
+    high: Option<u64>,
+    bytes: Option<u64>,
+    list: Option<usize>,
+}
+
+impl EntryRanges {
+    /// Whether attributes of this name say where an entry is.
+    pub(super) fn is_part(name: gimli::DwAt) -> bool {
+        matches!(name, gimli::DW_AT_low_pc | gimli::DW_AT_high_pc | gimli::DW_AT_ranges)
+    }
+
+    /// Takes what an attribute says of the addresses of its entry.
+    pub(super) fn take<'a, 'f>(
+        &mut self,
+        unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+        name: gimli::DwAt,
+        value: AttributeValue<SectionReader<'a, 'f>>,
+    ) -> gimli::Result<()> {
+        match (name, value) {
+            (gimli::DW_AT_high_pc, AttributeValue::Udata(bytes)) => self.bytes = Some(bytes),
+            (gimli::DW_AT_high_pc, value) => self.high = unit.attr_address(value)?,
+            (gimli::DW_AT_low_pc, value) => self.low = unit.attr_address(value)?,
+            (gimli::DW_AT_ranges, value) => self.list = unit.attr_ranges_offset(value)?.map(|list| list.0),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Calls for each range that is not empty. Returns whether there was one.
+    pub(super) fn each(
+        &self,
+        unit: &UnitRef<'_, SectionReader<'_, '_>>,
+        mut with: impl FnMut(u64, u64) -> gimli::Result<()>,
+    ) -> gimli::Result<bool> {
+        let mut has_any = false;
+        let mut each = |begin: u64, end: u64| -> gimli::Result<()> {
+            if begin < end {
+                has_any = true;
+                with(begin, end)?;
+            }
+            Ok(())
+        };
+        if let Some(list) = self.list {
+            let mut ranges = unit.ranges(gimli::RangeListsOffset(list))?;
+            while let Some(range) = ranges.next()? {
+                each(range.begin, range.end)?;
+            }
+        } else if let Some(low) = self.low {
+            // The address of code that the linker left out has no end.
+            let end = self.high.or_else(|| low.checked_add(self.bytes?));
+            each(low, end.unwrap_or(low))?;
+        }
+        Ok(has_any)
+    }
+}
+
+/// The rows of the wanted addresses in a range.
+pub(super) fn rows_in(wanted: &[u64], begin: u64, end: u64) -> std::ops::Range<usize> {
+    let first = wanted.partition_point(|&address| address < begin);
+    first..first + wanted[first..].partition_point(|&address| address < end)
+}
+
+/// The units that hold wanted addresses, which are in order, up to damage.
+pub(super) fn units_of(
+    info: &DebugInfo,
+    pool: &FuelPool,
+    wanted: &[u64],
+    cancel: &Cancel,
+) -> Result<Vec<UnitAddresses>, Cancelled> {
+    let fuel = Fuel::new(pool);
+    let dwarf = info.dwarf(&fuel);
+    let mut offsets = Vec::new();
+    let mut headers = dwarf.units();
+    while let Ok(Some(header)) = headers.next() {
+        // Units of types have no code, and parts of units that others share have none of their own.
+        let has_code =
+            !matches!(header.type_(), UnitType::Type { .. } | UnitType::SplitType { .. } | UnitType::Partial);
+        offsets.extend(header.debug_info_offset().filter(|_| has_code).map(|offset| offset.0));
+    }
+    let read = |offsets: &[usize]| {
+        cancel.check()?;
+        let fuel = Fuel::new(pool);
+        let dwarf = info.dwarf(&fuel);
+        Ok(offsets.iter().filter_map(|&offset| unit_addresses(&dwarf, &fuel, offset, wanted).ok().flatten()).collect())
+    };
+    let units = offsets.par_chunks(UNITS_PER_TASK).map(read).collect::<Result<Vec<Vec<_>>, _>>()?;
+    Ok(units.into_iter().flatten().collect())
+}
+
+/// The wanted addresses of a unit; `None` if it has none.
+fn unit_addresses(
+    dwarf: &Dwarf<SectionReader<'_, '_>>,
+    fuel: &Fuel<'_>,
+    offset: usize,
+    wanted: &[u64],
+) -> gimli::Result<Option<UnitAddresses>> {
+    let unit = dwarf.unit(dwarf.unit_header(DebugInfoOffset(offset))?)?;
+    let unit = UnitRef::new(dwarf, &unit);
+    let mut entries = unit.entries_raw(None)?;
+    let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(None) };
+    let mut ranges = EntryRanges::default();
+    for specification in abbreviation.attributes() {
+        let attribute = entries.read_attribute(*specification)?;
+        ranges.take(&unit, attribute.name(), attribute.value())?;
+    }
+    let mut rows = Vec::new();
+    let mut add = |begin, end| {
+        fuel.burn(1)?;
+        let found = rows_in(wanted, begin, end);
+        if !found.is_empty() {
+            rows.push((found.start as u32, found.end as u32));
+        }
+        Ok(())
+    };
+    // A unit that does not say where it is has the addresses of its lines.
+    if !ranges.each(&unit, &mut add)? {
+        super::lines::each_sequence(&unit, &mut add)?;
+    }
+    rows.sort_unstable();
+    rows.dedup_by(|(start, end), (_, end_before)| {
+        let is_joined = start <= end_before;
+        if is_joined {
+            *end_before = (*end).max(*end_before);
+        }
+        is_joined
+    });
+    Ok((!rows.is_empty()).then_some(UnitAddresses { offset, wanted: rows }))
+}

@@ -1,0 +1,306 @@
+//! The functions of a unit that hold wanted addresses, and those that were inlined there, in one walk over its entries
+//! from front to back. The slow obvious answer goes down the tree of entries for each address.
+
+use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, Dwarf, EntriesRaw, UnitRef};
+use rustc_hash::FxHashMap;
+
+use super::lines::{lines_of, path_of};
+use super::origins::{FunctionOrigin, Origins};
+use super::sections::SectionReader;
+use super::units::{EntryRanges, UnitAddresses, rows_in};
+use crate::symbols::fuel::Fuel;
+
+/// Functions at one address; compilers inline some ten deep.
+const INLINED_MAX: usize = 256;
+
+/// The functions and lines that some units have of wanted addresses.
+#[derive(Debug, Default)]
+pub(super) struct AddressFrames<'a> {
+    pub(super) addresses: Vec<FoundAddress>,
+    frames: Vec<RawFrame<'a>>,
+    /// Paths of files, by the rows that frames have.
+    pub(super) files: Vec<String>,
+}
+
+/// An address that a unit has a function or a line of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FoundAddress {
+    /// Its row among the wanted.
+    pub(super) wanted: u32,
+    pub(super) has_function: bool,
+    /// Where its frames end.
+    end: u32,
+}
+
+/// A function at an address.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawFrame<'a> {
+    /// The name as it is in the file, where it has one.
+    pub(super) name: Option<&'a [u8]>,
+    /// The row of its file.
+    pub(super) file: Option<u32>,
+    /// 0 if unknown.
+    pub(super) line: u32,
+}
+
+impl<'a> AddressFrames<'a> {
+    /// The functions at an address, innermost first.
+    pub(super) fn frames(&self, row: usize) -> &[RawFrame<'a>] {
+        let start = row.checked_sub(1).map_or(0, |before| self.addresses[before].end as usize);
+        &self.frames[start..self.addresses[row].end as usize]
+    }
+
+    pub(super) fn has_function(&self, row: usize) -> bool {
+        self.addresses[row].has_function
+    }
+}
+
+/// Reads units, one after the other.
+pub(super) struct UnitReader<'a, 'f, 'w> {
+    dwarf: Dwarf<SectionReader<'a, 'f>>,
+    fuel: &'f Fuel<'f>,
+    wanted: &'w [u64],
+    /// The wanted addresses whose function was found in an earlier unit.
+    has_function: Vec<bool>,
+    origins: Origins<'a, 'f>,
+    found: AddressFrames<'a>,
+}
+
+impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
+    pub(super) fn new(dwarf: Dwarf<SectionReader<'a, 'f>>, fuel: &'f Fuel<'f>, wanted: &'w [u64]) -> Self {
+        let (has_function, origins) = (vec![false; wanted.len()], Origins::new(fuel));
+        Self { dwarf, fuel, wanted, has_function, origins, found: AddressFrames::default() }
+    }
+
+    pub(super) fn finish(self) -> AddressFrames<'a> {
+        self.found
+    }
+
+    /// Reads a unit, as far as it is whole.
+    pub(super) fn read(&mut self, addresses: &UnitAddresses) {
+        let rows = addresses.wanted.iter().flat_map(|&(start, end)| start..end);
+        let rows: Vec<u32> = rows.filter(|&row| !self.has_function[row as usize]).collect();
+        // Units may overlap as they like: each that looks at an address costs.
+        if rows.is_empty() || self.fuel.burn(rows.len() as u64).is_err() {
+            return;
+        }
+        let header = self.dwarf.unit_header(DebugInfoOffset(addresses.offset));
+        let Ok(unit) = header.and_then(|header| self.dwarf.unit(header)) else { return };
+        let unit = UnitRef::new(&self.dwarf, &unit);
+        let wanted: Vec<u64> = rows.iter().map(|&row| self.wanted[row as usize]).collect();
+        let mut walk = UnitWalk::new(unit, &wanted, self.fuel, &mut self.origins);
+        walk.run().ok();
+        let UnitWalk { functions, owners, inlined, .. } = walk;
+        let lines = lines_of(&unit, &wanted);
+        let mut files = UnitFiles { unit, rows: FxHashMap::default() };
+        for ((&row, owner), (mut calls, line)) in rows.iter().zip(owners).zip(inlined.into_iter().zip(lines)) {
+            if owner.is_none() && line.is_none() {
+                continue;
+            }
+            let mut location = line.map_or((None, 0), |(file, line)| (Some(file), line));
+            // From the innermost, which has the line of the address, outwards: a caller has that of the call.
+            while let Some(call) = calls.pop() {
+                let frame =
+                    RawFrame { name: call.name, file: files.row(location.0, &mut self.found), line: location.1 };
+                self.found.frames.push(frame);
+                location = (call.file, call.line);
+            }
+            let name = owner.and_then(|function| functions[function as usize]);
+            let frame = RawFrame { name, file: files.row(location.0, &mut self.found), line: location.1 };
+            self.found.frames.push(frame);
+            let (has_function, end) = (owner.is_some(), self.found.frames.len() as u32);
+            self.has_function[row as usize] = has_function;
+            self.found.addresses.push(FoundAddress { wanted: row, has_function, end });
+        }
+    }
+}
+
+/// The files of a unit that its frames have.
+struct UnitFiles<'u, 'a, 'f> {
+    unit: UnitRef<'u, SectionReader<'a, 'f>>,
+    rows: FxHashMap<u64, Option<u32>>,
+}
+
+impl UnitFiles<'_, '_, '_> {
+    /// The row of a file of the unit in the table of all.
+    fn row(&mut self, file: Option<u64>, found: &mut AddressFrames<'_>) -> Option<u32> {
+        *self.rows.entry(file?).or_insert_with(|| {
+            let path = path_of(&self.unit, file?);
+            (!path.is_empty()).then(|| {
+                found.files.push(path);
+                found.files.len() as u32 - 1
+            })
+        })
+    }
+}
+
+/// A function that was inlined.
+#[derive(Debug, Clone, Copy)]
+struct InlinedCall<'a> {
+    name: Option<&'a [u8]>,
+    /// Where it was called.
+    file: Option<u64>,
+    line: u32,
+}
+
+/// An entry that others are in.
+#[derive(Debug, Clone, Copy)]
+struct Scope {
+    depth: isize,
+    /// The function, if it holds wanted addresses.
+    function: Option<u32>,
+    /// How many inlined functions it is in, with itself.
+    inlined: usize,
+}
+
+/// The walk over the entries of a unit.
+struct UnitWalk<'u, 'a, 'f, 'w> {
+    unit: UnitRef<'u, SectionReader<'a, 'f>>,
+    wanted: &'w [u64],
+    fuel: &'f Fuel<'f>,
+    origins: &'w mut Origins<'a, 'f>,
+    /// The names of functions that hold wanted addresses.
+    functions: Vec<Option<&'a [u8]>>,
+    /// Of each wanted address, its function, and those that were inlined there, outermost first.
+    owners: Vec<Option<u32>>,
+    inlined: Vec<Vec<InlinedCall<'a>>>,
+    scopes: Vec<Scope>,
+}
+
+/// The attributes of a function.
+struct FunctionEntry<'a, 'f> {
+    ranges: EntryRanges,
+    origin: FunctionOrigin<'a, 'f>,
+    call_file: Option<u64>,
+    call_line: u32,
+}
+
+impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
+    fn new(
+        unit: UnitRef<'u, SectionReader<'a, 'f>>,
+        wanted: &'w [u64],
+        fuel: &'f Fuel<'f>,
+        origins: &'w mut Origins<'a, 'f>,
+    ) -> Self {
+        let (owners, inlined) = (vec![None; wanted.len()], vec![Vec::new(); wanted.len()]);
+        Self { unit, wanted, fuel, origins, functions: Vec::new(), owners, inlined, scopes: Vec::new() }
+    }
+
+    fn run(&mut self) -> gimli::Result<()> {
+        let unit = self.unit;
+        let mut entries = unit.entries_raw(None)?;
+        while !entries.is_empty() {
+            let depth = entries.next_depth();
+            let Some(abbreviation) = entries.read_abbreviation()? else { continue };
+            while self.scopes.last().is_some_and(|scope| scope.depth >= depth) {
+                self.scopes.pop();
+            }
+            // An attribute may have its value in the abbreviation, which no reading is counted for.
+            self.fuel.burn(abbreviation.attributes().len() as u64)?;
+            match abbreviation.tag() {
+                gimli::DW_TAG_subprogram => self.function(&mut entries, abbreviation, depth)?,
+                gimli::DW_TAG_inlined_subroutine => self.inlined(&mut entries, abbreviation, depth)?,
+                _ => entries.skip_attributes(abbreviation.attributes())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn function(
+        &mut self,
+        entries: &mut EntriesRaw<'_, SectionReader<'a, 'f>>,
+        abbreviation: &Abbreviation,
+        depth: isize,
+    ) -> gimli::Result<()> {
+        let is_in_function = self.scopes.last().is_some_and(|scope| scope.function.is_some());
+        let is_placed = abbreviation.attributes().iter().any(|attribute| EntryRanges::is_part(attribute.name()));
+        let mut function = None;
+        if is_placed {
+            let entry = self.entry(entries, abbreviation)?;
+            let (unit, wanted, fuel) = (self.unit, self.wanted, self.fuel);
+            let (owners, number) = (&mut self.owners, self.functions.len() as u32);
+            entry.ranges.each(&unit, |begin, end| {
+                let rows = rows_in(wanted, begin, end);
+                fuel.burn(rows.len() as u64)?;
+                // Of functions that share code, the first has it.
+                for owner in owners[rows].iter_mut().filter(|owner| owner.is_none()) {
+                    (*owner, function) = (Some(number), Some(number));
+                }
+                Ok(())
+            })?;
+            if function.is_some() {
+                self.functions.push(self.origins.name(&unit, &entry.origin));
+            }
+        } else {
+            entries.skip_attributes(abbreviation.attributes())?;
+        }
+        // Functions inlined in one without wanted addresses are no part of the one around it.
+        if abbreviation.has_children() && (function.is_some() || is_in_function) {
+            self.scopes.push(Scope { depth, function, inlined: 0 });
+        }
+        Ok(())
+    }
+
+    fn inlined(
+        &mut self,
+        entries: &mut EntriesRaw<'_, SectionReader<'a, 'f>>,
+        abbreviation: &Abbreviation,
+        depth: isize,
+    ) -> gimli::Result<()> {
+        let around = self.scopes.last().copied().filter(|scope| scope.inlined < INLINED_MAX);
+        let Some((scope, function)) = around.and_then(|scope| Some((scope, scope.function?))) else {
+            return entries.skip_attributes(abbreviation.attributes());
+        };
+        let entry = self.entry(entries, abbreviation)?;
+        let (unit, wanted, fuel) = (self.unit, self.wanted, self.fuel);
+        let (owners, inlined) = (&self.owners, &mut self.inlined);
+        let (mut held, mut is_alive) = (Vec::new(), false);
+        entry.ranges.each(&unit, |begin, end| {
+            let rows = rows_in(wanted, begin, end);
+            fuel.burn(rows.len() as u64)?;
+            // Of functions of one level that share code, the first has it; what is inlined in the others is still there.
+            let rows = rows.filter(|&row| owners[row] == Some(function) && inlined[row].len() >= scope.inlined);
+            held.extend(rows.inspect(|_| is_alive = true).filter(|&row| inlined[row].len() == scope.inlined));
+            Ok(())
+        })?;
+        if is_alive {
+            let name = self.origins.name(&unit, &entry.origin);
+            let call = InlinedCall { name, file: entry.call_file, line: entry.call_line };
+            for row in held {
+                // Ranges of one entry may overlap.
+                if inlined[row].len() == scope.inlined {
+                    inlined[row].push(call);
+                }
+            }
+            if abbreviation.has_children() {
+                self.scopes.push(Scope { depth, inlined: scope.inlined + 1, ..scope });
+            }
+        } else if abbreviation.has_children() {
+            self.scopes.push(Scope { depth, function: None, inlined: 0 });
+        }
+        Ok(())
+    }
+
+    /// Reads the attributes of a function.
+    fn entry(
+        &self,
+        entries: &mut EntriesRaw<'_, SectionReader<'a, 'f>>,
+        abbreviation: &Abbreviation,
+    ) -> gimli::Result<FunctionEntry<'a, 'f>> {
+        let (ranges, origin) = (EntryRanges::default(), FunctionOrigin::NONE);
+        let mut entry = FunctionEntry { ranges, origin, call_file: None, call_line: 0 };
+        for specification in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*specification)?;
+            match (attribute.name(), attribute.value()) {
+                (name, value) if EntryRanges::is_part(name) => entry.ranges.take(&self.unit, name, value)?,
+                // File 0 is none before version 5.
+                (gimli::DW_AT_call_file, AttributeValue::FileIndex(file)) => {
+                    entry.call_file = Some(file).filter(|&file| file > 0 || self.unit.header.version() >= 5);
+                }
+                (gimli::DW_AT_call_line, _) => entry.call_line = attribute.udata_value().unwrap_or(0) as u32,
+                (name, value) => entry.origin.take(name, value),
+            }
+        }
+        Ok(entry)
+    }
+}
