@@ -51,7 +51,7 @@ pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) ->
             return Ruler::default();
         };
         let base = if step_ns < DAY_NS { format!("{} UTC", utc_day_text(clamped(start_utc_ns))) } else { "UTC".into() };
-        return Ruler { base, ticks: ticks(view, utc_offset_ns, step_ns), step_ns, parts };
+        return Ruler { base, ticks: ticks(view, utc_offset_ns, step_ns), step_ns, parts, ..Ruler::default() };
     }
     let second_utc_ns = start_utc_ns.div_euclid(SECOND_NS.into()) * i128::from(SECOND_NS);
     let origin_ns = clamped(second_utc_ns - i128::from(utc_offset_ns));

@@ -22,6 +22,31 @@ pub(crate) struct Ruler {
     pub(crate) step_ns: i64,
     /// Into how many parts unlabelled ticks divide a step.
     pub(crate) parts: i64,
+    /// How labels count; `None` where they are times of day.
+    pub(super) count: Option<Count>,
+}
+
+/// How labels count time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count {
+    zero_ns: i128,
+    unit: Unit,
+    is_signed: bool,
+}
+
+impl Ruler {
+    /// A time as the labels count, with digits that tell pixels apart; `None` where labels are times of day.
+    #[must_use]
+    pub(crate) fn time_text(&self, ts_ns: i64, ns_per_px: f64) -> Option<String> {
+        let Count { zero_ns, mut unit, is_signed } = self.count?;
+        #[expect(clippy::cast_precision_loss, reason = "a unit is a power of ten")]
+        while unit.ns % 10_i128.pow(unit.decimals + 1) == 0
+            && unit.ns as f64 / 10_f64.powi(unit.decimals as i32) > ns_per_px
+        {
+            unit.decimals += 1;
+        }
+        Some(signed_label(i128::from(ts_ns) - zero_ns, unit, is_signed))
+    }
 }
 
 /// The ruler for a view, counting from `origin_ns`, where a digit is `digit_px` wide.
@@ -44,11 +69,13 @@ pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_sign
         if step_px < digit_px * (GAP_DIGITS + 4.0) {
             continue;
         }
-        let ticks = ticks(view, origin_ns, base_ns, step_ns, is_signed || base_ns != 0);
+        let is_signed = is_signed || base_ns != 0;
+        let (unit, ticks) = ticks(view, origin_ns, base_ns, step_ns, is_signed);
         let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "labels have some ten characters")]
         if longest as f64 * digit_px + GAP_DIGITS * digit_px <= step_px {
-            return (base_ns, Ruler { ticks, step_ns, parts, ..Ruler::default() });
+            let count = Some(Count { zero_ns: i128::from(origin_ns) + base_ns, unit, is_signed });
+            return (base_ns, Ruler { ticks, step_ns, parts, count, ..Ruler::default() });
         }
     }
     (base_ns, Ruler::default())
@@ -76,7 +103,7 @@ fn steps() -> impl Iterator<Item = (i64, i64)> {
     })
 }
 
-fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64, is_signed: bool) -> Vec<Tick> {
+fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64, is_signed: bool) -> (Unit, Vec<Tick>) {
     let origin = i128::from(origin_ns);
     let step = i128::from(step_ns);
     // One to the left, whose label may reach into view.
@@ -84,18 +111,20 @@ fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64, is_signed
     let last = (i128::from(view.end_ns()) - origin).div_euclid(step) + 1;
     let farthest_ns = [first, last].into_iter().map(|tick| (tick * step - base_ns).abs()).max().unwrap_or(0);
     let unit = unit_for(farthest_ns, step);
-    let plus = |ns: i128| if is_signed && ns >= 0 { "+" } else { "" };
-    (first..=last)
-        .filter_map(|tick| {
-            let ts_ns = i64::try_from(tick * step + origin).ok()?;
-            let ns = tick * step - base_ns;
-            Some(Tick { ts_ns, label: format!("{}{}", plus(ns), time_label(ns, unit)) })
-        })
-        .collect()
+    let ticks = (first..=last).filter_map(|tick| {
+        let ts_ns = i64::try_from(tick * step + origin).ok()?;
+        Some(Tick { ts_ns, label: signed_label(tick * step - base_ns, unit, is_signed) })
+    });
+    (unit, ticks.collect())
+}
+
+fn signed_label(ns: i128, unit: Unit, is_signed: bool) -> String {
+    let plus = if is_signed && ns >= 0 { "+" } else { "" };
+    format!("{plus}{}", time_label(ns, unit))
 }
 
 /// A unit and the digits after its point.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unit {
     ns: i128,
     text: &'static str,
@@ -183,6 +212,20 @@ pub(super) mod tests {
         let ruler = ruler(&view, 0, 8.0);
         let inside = ruler.ticks.into_iter().filter(|tick| (start_ns..end_ns).contains(&tick.ts_ns));
         (ruler.base, inside.map(|tick| tick.label).collect())
+    }
+
+    #[test]
+    fn a_time_has_the_unit_of_the_labels_and_digits_down_to_a_pixel() {
+        let text = |start_ns: i64, end_ns: i64, ts_ns: i64| {
+            let mut view = Viewport::covering(0, 100_000_000_000, 1000.0, 100.0);
+            view.show_exactly(start_ns, end_ns);
+            ruler(&view, 0, 8.0).time_text(ts_ns, view.ns_per_px()).unwrap()
+        };
+        // A pixel is 0.1 s, 5 us, 1 ns; the last ruler counts from 12.345678 s.
+        assert_eq!(text(0, 100_000_000_000, 12_345_678_901), "12.3 s");
+        assert_eq!(text(0, 5_000_000, 1_234_567), "1.234 ms");
+        assert_eq!(text(0, 1000, 7), "7 ns");
+        assert_eq!(text(12_345_678_901, 12_345_679_001, 12_345_678_950), "+950 ns");
     }
 
     #[test]

@@ -38,6 +38,7 @@ use self::layout::{GUTTER_PART_MAX, TimelineLayout};
 use self::ruler::PointerTime;
 use self::state::Timeline;
 use crate::frame::FrameOptions;
+use crate::scene::ruler::Ruler;
 use crate::tiles::loader::FRAME_PATIENCE;
 use crate::ui::command::Command;
 use crate::ui::theme::Theme;
@@ -60,12 +61,13 @@ impl Timeline {
         input::held_keys(self, ui);
         self.resize_gutter(ui, &layout);
         self.draw(ui, &layout);
-        let pointer = ruler::pointer_time(self, ui, &layout, theme, response.hover_pos());
+        let ruler = ruler::current(self, ui);
+        let pointer = ruler::pointer_time(self, &ruler, ui, &layout, theme, response.hover_pos());
         let flags = bookmarks::flags(self, ui, &layout);
         let length = range::length(self, ui, &layout, theme).map(|length| length.place);
         let covered = flags.iter().map(|flag| flag.place).chain(pointer.as_ref().map(|pointer| pointer.place));
         let covered = covered.chain(length);
-        self.paint(ui, &layout, theme, &covered.collect::<Vec<_>>(), pointer.as_ref());
+        self.paint(ui, &layout, theme, (&ruler, &covered.collect::<Vec<_>>()), pointer.as_ref());
         unsorted::paint(self, ui, &layout, theme);
         commands.extend(range::show(self, ui, &layout, theme));
         flow_curves::paint(self, ui, &layout, theme);
@@ -102,12 +104,19 @@ impl Timeline {
         self.shift_moving();
     }
 
-    fn paint(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme, covered: &[Rect], pointer: Option<&PointerTime>) {
+    fn paint(
+        &self,
+        ui: &Ui,
+        layout: &TimelineLayout,
+        theme: &Theme,
+        (ruler, covered): (&Ruler, &[Rect]),
+        pointer: Option<&PointerTime>,
+    ) {
         let painter = ui.painter_at(layout.all);
         painter.rect_filled(layout.all, 0.0, theme.canvas);
         painter.rect_filled(layout.gutter.union(layout.tools), 0.0, theme.gutter);
         painter.rect_filled(layout.ruler, 0.0, theme.gutter);
-        ruler::paint(self, ui, layout, theme, covered);
+        ruler::paint(self, ruler, ui, layout, theme, covered);
         if let Some(pointer) = pointer {
             pointer.paint_line(ui, layout, theme);
         }

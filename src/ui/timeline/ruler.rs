@@ -9,22 +9,33 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
 use crate::scene::clock_ruler::clock_ruler;
-use crate::scene::ruler::ruler;
+use crate::scene::ruler::{Ruler, ruler};
 use crate::ui::theme::Theme;
 
 /// Ticks and labels, in points.
 const TEXT_POINTS: f32 = 11.0;
 
-/// Paints the ruler; labels that something else covers are left out.
-pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme, covered: &[Rect]) {
-    let font = FontId::proportional(TEXT_POINTS);
-    let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&font, '0'));
-    let scale = timeline.scale();
-    let digit_px = f64::from(digit_points * scale);
-    let ruler = match timeline.ruler_utc_offset_ns() {
+/// The ruler of the view.
+pub(super) fn current(timeline: &Timeline, ui: &Ui) -> Ruler {
+    let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&FontId::proportional(TEXT_POINTS), '0'));
+    let digit_px = f64::from(digit_points * timeline.scale());
+    match timeline.ruler_utc_offset_ns() {
         Some(offset_ns) => clock_ruler(timeline.view.now(), offset_ns, digit_px),
         None => ruler(timeline.view.now(), timeline.origin_ns(), digit_px),
-    };
+    }
+}
+
+/// Paints the ruler; labels that something else covers are left out.
+pub(super) fn paint(
+    timeline: &Timeline,
+    ruler: &Ruler,
+    ui: &Ui,
+    layout: &TimelineLayout,
+    theme: &Theme,
+    covered: &[Rect],
+) {
+    let font = FontId::proportional(TEXT_POINTS);
+    let scale = timeline.scale();
     let painter = ui.painter_at(layout.ruler);
     let canvas = ui.painter_at(layout.rows());
     let x_of = |ts_ns| layout.canvas.left() + as_f32(timeline.view.now().x_from_time(ts_ns)) / scale;
@@ -61,6 +72,7 @@ pub(super) struct PointerTime {
 /// The time under the pointer, if that is on the rows.
 pub(super) fn pointer_time(
     timeline: &Timeline,
+    ruler: &Ruler,
     ui: &Ui,
     layout: &TimelineLayout,
     theme: &Theme,
@@ -68,7 +80,7 @@ pub(super) fn pointer_time(
 ) -> Option<PointerTime> {
     let at = hover.filter(|at| layout.rows().contains(*at))?;
     let ts_ns = timeline.time_at(layout, at);
-    let time = timeline.time_text(ts_ns);
+    let time = ruler.time_text(ts_ns, timeline.view.now().ns_per_px()).unwrap_or_else(|| timeline.time_text(ts_ns));
     let from_mark = distance_text(timeline, ts_ns);
     let text = if from_mark.is_empty() { time } else { format!("{time}   {from_mark}") };
     let galley = ui.painter().layout_no_wrap(text, FontId::proportional(TEXT_POINTS), theme.canvas);
