@@ -187,8 +187,8 @@ impl App {
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, theme));
         }
-        if let Some((title, message)) = &tab.message {
-            commands.extend(message::show(ui, title, message, theme));
+        if let Some(message) = &tab.message {
+            commands.extend(message::show(ui, message.title, &message.text, theme));
         }
     }
 

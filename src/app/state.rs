@@ -172,7 +172,7 @@ impl App {
     /// The last error, until the user closes its message.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        self.tab().message.as_ref().map(|(_, message)| message.as_str())
+        self.tab().message.as_ref().map(|message| message.text.as_str())
     }
 
     /// The text of the status bar beside the counts.
@@ -436,9 +436,6 @@ impl App {
         self.tabs[self.shown_tab].keep(self.options.folders.as_ref());
         if let LoadSource::Files(sources) = &source {
             // The input of a pipe cannot be opened again.
-            if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
-                self.preferences.recent.note(sources);
-            }
             self.folder = folder_of(sources).or_else(|| self.folder.take());
         }
         let id = self.next_task();

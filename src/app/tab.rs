@@ -45,10 +45,25 @@ pub(super) struct Tab {
     pub(crate) moved_from: Option<SavedTimeline>,
     /// The export that runs, to start over where the sorted store turns out to be damaged.
     pub(crate) export: Option<RunningExport>,
-    /// The last error: a title and a sentence.
-    pub(crate) message: Option<(&'static str, String)>,
+    /// The last error.
+    pub(crate) message: Option<TabMessage>,
     /// The text of the status bar beside the counts.
     pub(crate) note: String,
+}
+
+/// An error that is shown until the user closes it.
+pub(crate) struct TabMessage {
+    pub(crate) title: &'static str,
+    /// What happened, to which file, what to do.
+    pub(crate) text: String,
+    /// Whether the error is of what the tab shows, and not of another file that is shown nowhere.
+    pub(crate) is_of_tab: bool,
+}
+
+impl TabMessage {
+    pub(super) fn of_tab(title: &'static str, text: String) -> Self {
+        Self { title, text, is_of_tab: true }
+    }
 }
 
 impl Tab {

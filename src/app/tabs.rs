@@ -2,7 +2,7 @@
 //! shown keep what they are doing, and nothing is drawn for them.
 
 use super::state::App;
-use super::tab::Tab;
+use super::tab::{Tab, TabMessage};
 use super::tasks::LoadSource;
 use crate::app::event::{TabId, TaskError};
 use crate::ui::chrome::tab_bar::TabTitle;
@@ -60,23 +60,23 @@ impl App {
         let title = |(place, tab): (usize, &Tab)| TabTitle {
             text: tab.title(),
             part: tab.running.as_ref().map(|running| running.progress.view().fraction().unwrap_or(0.0)),
-            has_failed: tab.message.is_some(),
+            has_failed: tab.message.as_ref().is_some_and(|message| message.is_of_tab),
             is_shown: place == self.shown_tab,
         };
         self.tabs.iter().enumerate().map(title).collect()
     }
 
-    /// A capture could not be opened: the message is shown, in place of an empty tab over the one before.
-    pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError) {
-        let message = match error {
-            TaskError::Cancelled => None,
-            TaskError::Damaged(message) | TaskError::Failed(message) => Some((title, message)),
-        };
-        let at = if self.tabs[at].is_empty() && self.tabs.len() > 1 { self.remove_tab(at) } else { at };
+    /// Something failed: the message is shown, in place of an empty tab over the one before. `is_of_tab` says whether it
+    /// is of what the tab shows.
+    pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError, is_of_tab: bool) {
+        let is_gone = self.tabs[at].is_empty() && self.tabs.len() > 1;
+        let at = if is_gone { self.remove_tab(at) } else { at };
         let tab = &mut self.tabs[at];
-        match message {
-            Some(_) => tab.message = message,
-            None => "Stopped.".clone_into(&mut tab.note),
+        match error {
+            TaskError::Cancelled => "Stopped.".clone_into(&mut tab.note),
+            TaskError::Damaged(text) | TaskError::Failed(text) => {
+                tab.message = Some(TabMessage { title, text, is_of_tab: is_of_tab && !is_gone });
+            }
         }
     }
 

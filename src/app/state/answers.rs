@@ -5,9 +5,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::app::capture::OpenCapture;
 use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
 use crate::app::state::App;
-use crate::app::tab::Tab;
+use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
+use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
@@ -92,6 +93,10 @@ impl App {
                         let export = tab.export.take();
                         let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
                         let bytes = loaded.store.meta().summary.source_bytes;
+                        // The input of a pipe cannot be opened again.
+                        if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
+                            self.preferences.recent.note(&sources);
+                        }
                         self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
                         self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
                         if let Some(export) = export {
@@ -105,7 +110,8 @@ impl App {
                         if let Some(timeline) = tab.timeline_mut() {
                             timeline.move_file(None);
                         }
-                        self.fail(at, "The trace cannot be opened", error);
+                        let is_of_tab = tab.capture.as_ref().is_none_or(|open| open.sources == sources);
+                        self.fail(at, "The trace cannot be opened", error, is_of_tab);
                     }
                 }
             }
@@ -122,7 +128,7 @@ impl App {
                     Err(TaskError::Damaged(_)) if tab.capture.as_ref().is_some_and(|open| !open.is_mended) => {}
                     Err(error) => {
                         tab.export = None;
-                        self.fail(at, "The trace could not be written", error);
+                        self.fail(at, "The trace could not be written", error, true);
                     }
                 }
             }
@@ -161,13 +167,13 @@ impl App {
                 match result {
                     Ok(1) => tab.note = format!("1 row written to {}", path.display()),
                     Ok(rows) => tab.note = format!("{} rows written to {}", grouped_digits(rows), path.display()),
-                    Err(error) => self.fail(at, "The table could not be written", error),
+                    Err(error) => self.fail(at, "The table could not be written", error, true),
                 }
             }
             TabEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
             TabEvent::Wrote(_, Err(message)) => {
                 tab.note.clear();
-                tab.message = Some(("The file could not be written", message));
+                tab.message = Some(TabMessage::of_tab("The file could not be written", message));
             }
             // Of a cancelled task.
             TabEvent::Previewed(..) | TabEvent::Loaded(..) | TabEvent::Exported(..) => {}

@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::app::pasted::Pasted;
+use crate::app::tab::TabMessage;
 use crate::app::tasks;
 use crate::ui::panel::Panel;
 
@@ -47,7 +48,8 @@ impl App {
         }
         self.open_chosen(chosen);
         if !missing.is_empty() {
-            self.tab_mut().message = Some(("Not every file can be opened", missing.join("\n")));
+            let (title, text) = ("Not every file can be opened", missing.join("\n"));
+            self.tab_mut().message = Some(TabMessage { title, text, is_of_tab: false });
         }
         if paths < lines {
             self.set_note(format!("Of {lines} lines that were copied, {paths} name a file; the others were left out."));

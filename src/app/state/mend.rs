@@ -2,6 +2,7 @@
 //! the capture is sorted again.
 
 use super::{App, LoadSource};
+use crate::app::tab::TabMessage;
 use crate::ingest::CachePolicy;
 use crate::store::cache::Cache;
 
@@ -32,7 +33,8 @@ impl App {
         self.options.load.cache = cache;
         self.tab_mut().export = export;
         if let Err(error) = forgotten {
-            self.tab_mut().message = Some(("The sorted store is damaged", format!("{sources}: {error}")));
+            self.tab_mut().message =
+                Some(TabMessage::of_tab("The sorted store is damaged", format!("{sources}: {error}")));
         }
         "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
         if let Some(capture) = &mut self.tab_mut().capture {

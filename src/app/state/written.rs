@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::App;
 use crate::app::offscreen::TimelinePicture;
-use crate::app::tab::RunningExport;
+use crate::app::tab::{RunningExport, TabMessage};
 use crate::app::tasks::{self, file_name};
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
@@ -41,7 +41,7 @@ impl App {
             }),
         };
         if let Err(message) = written {
-            self.tab_mut().message = Some(("The file could not be written", message));
+            self.tab_mut().message = Some(TabMessage::of_tab("The file could not be written", message));
         }
     }
 
@@ -114,7 +114,7 @@ impl App {
         tab.note.clear();
         match drawn {
             Ok(pixels) => tasks::write_picture(path, pixels, sources, &tab.wake),
-            Err(error) => tab.message = Some(("The picture could not be drawn", error.to_string())),
+            Err(error) => tab.message = Some(TabMessage::of_tab("The picture could not be drawn", error.to_string())),
         }
     }
 

@@ -83,4 +83,19 @@ fn a_capture_that_is_open_is_shown_where_it_is_and_one_that_cannot_be_opened_lea
     session.finish_tasks();
     assert_eq!((session.app.tab_count(), session.app.title().as_str()), (2, "one.json - Longspan"));
     assert!(session.app.message().is_some_and(|message| message.contains("bad.json")));
+    // Neither of the two tabs is of the file that failed, and it is not offered again.
+    assert!(session.app.tab_titles().iter().all(|title| !title.has_failed));
+    let recent = serde_json::to_string(&session.app.preferences.recent).unwrap();
+    assert!(recent.contains("one.json") && recent.contains("two.json") && !recent.contains("bad.json"), "{recent}");
+}
+
+#[test]
+fn the_title_of_a_tab_whose_own_file_cannot_be_opened_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = file(folder.path(), "bad.json", "this is no trace");
+    let mut session = Session::new();
+    session.app.open_files(&[bad]);
+    session.finish_tasks();
+    assert!(session.app.message().is_some());
+    assert!(session.app.tab_titles()[0].has_failed);
 }
