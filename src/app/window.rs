@@ -46,7 +46,8 @@ impl From<accesskit_winit::Event> for UserEvent {
 /// Opens the window and returns when it is closed. The capture is opened after the first frame is on the screen. Fails
 /// with [`AppError`] if there is no display, no driver, or a library of the system is missing.
 pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
-    let instance = SingleInstance::for_user().filter(|_| options.hand_over);
+    let instance =
+        SingleInstance::for_user(options.folders.as_ref().map(|folders| &*folders.state)).filter(|_| options.hand_over);
     let is_preferred = options.folders.as_ref().is_none_or(|folders| folders.second_start() == SecondStart::Tab);
     let note = match instance.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {
         Some(instance) => match instance.hand_over(&sources) {

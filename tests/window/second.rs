@@ -60,6 +60,20 @@ fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone
 }
 
 #[test]
+fn without_a_runtime_folder_a_second_start_finds_the_window_too() {
+    let session = private_session();
+    let [one, two] = captures(&session);
+    let mut first = session.command(&[text(&one)]);
+    let window = session.open_by(first.env_remove("XDG_RUNTIME_DIR"));
+    window.until_found("the first capture", span_color("alpha"));
+    let mut second = session.command(&[text(&two)]);
+    let mut second = Process(second.env_remove("XDG_RUNTIME_DIR").spawn().expect("the program starts"));
+    let status = window.until("the second start ends", |_| second.0.try_wait().expect("a child"));
+    assert!(status.success(), "{status}");
+    window.until_title("two.json - Longspan");
+}
+
+#[test]
 fn a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another() {
     let session = private_session();
     let [one, two] = captures(&session);

@@ -1,4 +1,4 @@
-//! Hands the files of a second start to the window that runs already, through a socket in the user's runtime folder,
+//! Hands the files of a second start to the window that runs already, through a socket in a folder of the user,
 //! which nobody else can enter. There is no other way in: nothing listens on a network.
 //!
 //! The process that holds the lock beside the socket owns the socket. So a new window removes the socket of a crashed
@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use super::{HandOverError, Host, SingleInstance};
 use crate::app::background::spawn;
 use crate::app::event::{HandedOver, TaskEvent, Wake};
+use crate::base::files::make_private_folder;
 use crate::model::{SourceFile, Sources};
 
 /// How long a second start waits for an answer before it opens a window of its own.
@@ -35,12 +36,14 @@ const MAGIC: &[u8; 4] = b"LSP1";
 const TAKEN: u8 = b'y';
 
 impl SingleInstance {
-    /// That of the user's own display; `None` where the system names no folder that only the user can enter.
+    /// That of the user's own display, in the user's runtime folder; in a folder below `state` where the system names
+    /// none, as after `su`. `None` where there is no folder that only the user can enter.
     #[must_use]
-    pub(crate) fn for_user() -> Option<Self> {
+    pub(crate) fn for_user(state: Option<&Path>) -> Option<Self> {
         let display = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(|name| std::env::var(name).ok());
-        let folder = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
-        Self::within(&folder, &display.unwrap_or_default())
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let folder = runtime.filter(|folder| folder.is_dir()).or_else(|| own_folder(state?));
+        Self::within(&folder?, &display.unwrap_or_default())
     }
 
     fn within(folder: &Path, display: &str) -> Option<Self> {
@@ -114,6 +117,13 @@ fn answer(mut stream: UnixStream, wake: &Wake) -> Result<(), HandOverError> {
         stream.write_all(&[TAKEN])?;
     }
     Ok(())
+}
+
+/// A folder that only the user can enter, made where there is none.
+fn own_folder(state: &Path) -> Option<PathBuf> {
+    let folder = state.join("window");
+    fs::create_dir_all(state).and_then(|()| make_private_folder(&folder)).ok()?;
+    Some(folder)
 }
 
 fn message_of(sources: &Sources) -> Result<Vec<u8>, HandOverError> {

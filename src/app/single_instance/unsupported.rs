@@ -6,7 +6,7 @@ use crate::model::Sources;
 
 impl SingleInstance {
     #[must_use]
-    pub(crate) fn for_user() -> Option<Self> {
+    pub(crate) fn for_user(_: Option<&std::path::Path>) -> Option<Self> {
         None
     }
 
