@@ -30,7 +30,7 @@ pub(super) struct Seen {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reading {
     pub(super) events: Vec<Seen>,
-    pub(super) metadata: Vec<Metadata>,
+    pub(in crate::formats) metadata: Vec<Metadata>,
     pub(super) losses: Losses,
 }
 

@@ -1,11 +1,12 @@
 //! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, but some
-//! exporters write base64, so they are compared as text. Whole numbers may be in quotes, enumerations may be names or
+//! exporters write base64, which becomes hexadecimal. Whole numbers may be in quotes, enumerations may be names or
 //! numbers, and `null` counts as absent.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
@@ -341,7 +342,9 @@ impl JsonDecoder {
     fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: SourcePos, batch: &mut BatchBuilder) {
         let time = |time: Option<&RawValue>| TimeUnit::Nanoseconds.nanos(time?).ok();
         let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, place) };
-        let parent = span.parent_span_id.as_deref().filter(|parent| parent.bytes().any(|byte| byte != b'0'));
+        let (trace_id, own_id) = (id_text(&span.trace_id, TRACE_BYTES), id_text(&span.span_id, SPAN_BYTES));
+        let parent = span.parent_span_id.as_deref().map(|parent| id_text(parent, SPAN_BYTES));
+        let parent = parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
         let attributes = &mut self.attributes;
         attributes.begin();
         let kind = span.kind.map_or("", |kind| enumeration(kind, "SPAN_KIND_", kind_name));
@@ -351,9 +354,9 @@ impl JsonDecoder {
             ("kind", kind),
             ("status", code.map_or("", |code| enumeration(code, "STATUS_CODE_", status_name))),
             ("message", span.status.as_ref().map_or("", |status| &status.message)),
-            ("trace_id", &span.trace_id),
-            ("span_id", &span.span_id),
-            ("parent_span_id", parent.unwrap_or_default()),
+            ("trace_id", &trace_id),
+            ("span_id", &own_id),
+            ("parent_span_id", parent.as_deref().unwrap_or_default()),
         ] {
             attributes.text(key, text);
         }
@@ -376,12 +379,12 @@ impl JsonDecoder {
             }
             points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
         }
-        let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
+        let id_of = |id: &str| span_id(trace_id.as_bytes(), id.as_bytes());
         self.layout.push(ServiceSpan {
             start_ns,
             end_ns: time(span.end_time_unix_nano).unwrap_or(0),
-            id: id_of(&span.span_id),
-            parent: parent.map(id_of),
+            id: id_of(&own_id),
+            parent: parent.as_deref().map(id_of),
             service,
             name: span.name.as_bytes().into(),
             args,

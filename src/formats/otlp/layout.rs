@@ -119,10 +119,15 @@ impl Layout {
             let below = found.filter(|&(of, row, _)| {
                 of == span.service && service.rows[row].has_room_below(span.parent, span.start_ns, span.end_ns)
             });
+            let rows_before = service.rows.len();
             let row = match below {
                 Some((_, row, _)) => row,
                 None => service.free_row(span.start_ns, span.end_ns),
             };
+            if service.rows.len() > rows_before {
+                let TrackKey { pid, tid, .. } = key(span.service, row);
+                out.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name: ROW_NAME.into() });
+            }
             service.rows[row].open.push((span.id, span.end_ns));
             placed.insert(span.id, (span.service, row, span.start_ns));
             emit(out.batch, span, row);
@@ -177,6 +182,9 @@ impl Service {
         self.rows.iter_mut().for_each(|row| row.open.clear());
     }
 }
+
+/// The name of every row: rows are no threads of the service.
+const ROW_NAME: &str = "Spans";
 
 /// Services have no numbers of their own.
 fn pid(service: u32) -> Id {

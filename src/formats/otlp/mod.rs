@@ -7,6 +7,7 @@
 
 mod attributes;
 pub(crate) mod fields;
+mod ids;
 pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod proto;

@@ -6,6 +6,7 @@ use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, request, resource, resource_spans, scope, scope_spans,
     span, status,
 };
+use super::ids::hex;
 use super::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
@@ -138,11 +139,7 @@ impl WriteJson for ProtoAnyValue<'_> {
                 write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
             }
             Some((any_value::BYTES_VALUE, bytes)) => {
-                let hex = bytes.bytes().iter().fold(String::new(), |mut hex, byte| {
-                    let _ = write!(hex, "{byte:02x}"); // to memory
-                    hex
-                });
-                push_quoted(json, &hex);
+                push_quoted(json, &hex(bytes.bytes()));
             }
             _ => json.push_str("null"),
         }
@@ -188,14 +185,6 @@ impl WriteJson for ProtoLinks<'_> {
     fn write_json(&self, json: &mut String) {
         write_list(self.0.iter().map(|link| ProtoLink(link.0)), json);
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}"); // to memory
-        hex
-    })
 }
 
 #[derive(Default)]

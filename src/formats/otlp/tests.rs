@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
-use crate::model::{EventKind, Id, Loss};
+use crate::model::{EventKind, Id, Loss, Metadata};
 
 /// A span to write: start, end, id, parent (0: none), service.
 type Plain = (i64, i64, u64, u64, usize);
@@ -144,6 +144,34 @@ fn a_child_stands_below_its_parent_and_one_that_does_not_fit_has_an_arrow() {
 }
 
 #[test]
+fn rows_are_no_threads_and_a_parent_is_found_whether_its_id_is_base64_or_hexadecimal() {
+    let span = |id: &str, parent: &str, ts: u32| {
+        format!(
+            r#"{{"traceId":"IaF/uFj+icx/BOgGYvSlPQ==","spanId":"{id}","parentSpanId":"{parent}","name":"n",
+            "startTimeUnixNano":"{ts}","endTimeUnixNano":"{}"}}"#,
+            100 - ts
+        )
+    };
+    // The child names its parent as the protocol wants it.
+    let spans = [span("55Bnt9Wd37M=", "AAAAAAAAAAA=", 10), span("0102030405060708", "E79067B7D59DDFB3", 20)];
+    let reading = read(&format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(",")));
+    let rows: Vec<_> = placed(&reading).into_iter().map(|span| span.1).collect();
+    assert_eq!(rows, [Id::Number(1), Id::Number(1)], "the child is not below its parent");
+    let (root, child) = (&reading.events[0].args, &reading.events[1].args);
+    assert!(root.ends_with(r#""span_id":"e79067b7d59ddfb3"}"#), "{root}");
+    assert!(child.ends_with(r#""span_id":"0102030405060708","parent_span_id":"e79067b7d59ddfb3"}"#), "{child}");
+    let names: Vec<_> = reading
+        .metadata
+        .iter()
+        .filter_map(|fact| match fact {
+            Metadata::ThreadName { name, .. } => Some(&**name),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["Spans"]);
+}
+
+#[test]
 fn attributes_events_and_links_are_kept_whatever_their_types() {
     let reading = read(
         r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"IaF/uFj+icx/BOgGYvSlPQ==","spanId":"a","name":"db",
@@ -156,7 +184,7 @@ fn attributes_events_and_links_are_kept_whatever_their_types() {
     );
     assert_eq!(
         reading.events[0].args,
-        r#"{"kind":"CLIENT","status":"ERROR","message":"no","trace_id":"IaF/uFj+icx/BOgGYvSlPQ==","span_id":"a","i":9007199254740993,"d":1.5,"b":true,"l":["x",null],"o":{"k":1},"links":[{"traceId":"t"}]}"#
+        r#"{"kind":"CLIENT","status":"ERROR","message":"no","trace_id":"21a17fb858fe89cc7f04e80662f4a53d","span_id":"a","i":9007199254740993,"d":1.5,"b":true,"l":["x",null],"o":{"k":1},"links":[{"traceId":"t"}]}"#
     );
     assert_eq!((reading.events[1].ts_ns, &*reading.events[1].name, &*reading.events[1].args), (7, "row", r#"{"n":0}"#));
     assert_eq!(reading.lost(), []);
