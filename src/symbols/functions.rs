@@ -1,6 +1,7 @@
 //! The symbol table of a file: which function begins where. The slow answer is a scan of all symbols for each address.
 
 use super::elf::{DYNAMIC_SYMBOLS, ElfFile, SYMBOLS};
+use super::separate::mini_debug_info;
 
 /// Bytes of a symbol, in files of 64 and of 32 bits.
 const SYMBOL_BYTES: [usize; 2] = [24, 16];
@@ -24,15 +25,33 @@ pub(super) struct SymbolRow {
 }
 
 impl FunctionTable {
-    /// Reads the functions of a file: of its symbol table, else of the table for linking. `None` if it has neither.
+    /// Reads the functions of a file: of its symbol table, else of the table for linking and of the packed one, which
+    /// has the rest. `None` if it has none.
     pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
-        let read = |kind: u32| {
+        let read = |elf: &ElfFile, kind: u32| {
             let symbols = elf.sections_of(kind).next()?;
             let names = elf.bytes_of(elf.section(symbols.link)?, bytes_max)?;
             let rows = rows(elf, &elf.bytes_of(symbols, bytes_max)?, &names);
             (!rows.is_empty()).then_some(Self { rows, names })
         };
-        read(SYMBOLS).or_else(|| read(DYNAMIC_SYMBOLS))
+        read(elf, SYMBOLS).or_else(|| {
+            let packed = mini_debug_info(elf, bytes_max).and_then(|packed| read(&packed, SYMBOLS));
+            match (packed, read(elf, DYNAMIC_SYMBOLS)) {
+                (Some(packed), Some(dynamic)) => Some(packed.with(dynamic)),
+                (packed, dynamic) => packed.or(dynamic),
+            }
+        })
+    }
+
+    /// These functions and others.
+    fn with(mut self, others: Self) -> Self {
+        let after = self.names.len() as u32;
+        let moved =
+            others.rows.into_iter().filter_map(|row| Some(SymbolRow { name: row.name.checked_add(after)?, ..row }));
+        self.rows.extend(moved);
+        self.names.extend(others.names);
+        sort(&mut self.rows);
+        self
     }
 
     /// The function that an address is in.
@@ -90,8 +109,13 @@ fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<SymbolRow> {
         Some(SymbolRow { address, bytes, name, rank })
     };
     let mut rows: Vec<_> = symbols.chunks_exact(SYMBOL_BYTES[usize::from(!is_64)]).filter_map(row).collect();
+    sort(&mut rows);
+    rows
+}
+
+/// Leaves the best function of each address.
+fn sort(rows: &mut Vec<SymbolRow>) {
     rows.sort_by_key(|row| (row.address, row.rank));
     rows.dedup_by_key(|row| row.address);
     rows.shrink_to_fit();
-    rows
 }

@@ -155,6 +155,25 @@ impl Locator {
         all
     }
 
+    /// Where the debug file may be that a program at a path names.
+    pub(super) fn linked(&self, program: &Path, name: &Path) -> impl Iterator<Item = PathBuf> {
+        let folder = program.parent().unwrap_or(Path::new("/"));
+        let installed = Path::new(SYSTEM_DEBUG).join(folder.strip_prefix("/").unwrap_or(folder));
+        let folders =
+            self.given.iter().map(PathBuf::as_path).chain([folder]).chain(self.beside.iter().map(PathBuf::as_path));
+        let near = folders.flat_map(|folder| [folder.join(name), folder.join(".debug").join(name)]);
+        unique(near.chain([installed.join(name)]).collect())
+    }
+
+    /// Where the file may be that debug files share and name by a path and a build-id.
+    pub(super) fn shared(&self, path: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
+        let stores = self.given.iter().chain(&self.beside).chain(&self.stores);
+        let by_id = stores.flat_map(|store| by_build_id(store, id));
+        let name = path.file_name().map(Path::new);
+        let given = self.given.iter().filter_map(|folder| Some(folder.join(name?)));
+        unique(by_id.chain(given).chain([path.to_path_buf()]).collect())
+    }
+
     /// Lists of the functions that a process made while it ran: in the folders of the user and of the traces, and where
     /// the process wrote it, if it was a process of this user.
     pub(super) fn perf_maps<'a>(&'a self, path: &'a str) -> impl Iterator<Item = InputFile> + 'a {
@@ -167,6 +186,12 @@ impl Locator {
         };
         beside.chain(std::iter::once_with(move || written().filter(|_| self.has_system)).flatten())
     }
+}
+
+/// Each path once, in order.
+fn unique(paths: Vec<PathBuf>) -> impl Iterator<Item = PathBuf> {
+    let mut seen = std::collections::HashSet::new();
+    paths.into_iter().filter(move |path| seen.insert(path.clone()))
 }
 
 /// Whether a recorded path goes down only.

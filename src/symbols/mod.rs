@@ -6,9 +6,11 @@
 //! strangers: what is read of them is bounded in bytes, the reading of debug information in steps.
 //!
 //! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their debug information
-//! under the bound of `fuel`. `functions` is the symbol table, `kallsyms` that of the kernel, `perf_map` that of code
-//! made at run time. `demangle` reads names of C++ and Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names
-//! of the addresses of one module, `lookup` of all modules of a trace, and `report` says what is missing.
+//! under the bound of `fuel`. `separate` has the files that a file names for it, and `xz` unpacks a table inside.
+//! `functions` is the symbol table, `kallsyms` that of the kernel, `perf_map` that of code made at run time.
+//! `demangle` reads names of C++ and Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names
+//! of the addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace, and `report`
+//! says what is missing.
 
 pub(crate) mod cache;
 mod demangle;
@@ -24,8 +26,11 @@ pub(crate) mod names;
 mod perf_map;
 pub(crate) mod report;
 pub(crate) mod resolve;
+mod search;
+mod separate;
 pub(crate) mod state;
 mod texts;
+mod xz;
 
 #[cfg(test)]
 mod tests;

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use super::cache::KeptNames;
 use super::demangle::demangle;
 use super::dwarf::{self, DebugInfo, names_of_functions};
-use super::elf::{ElfFile, build_id_in};
-use super::file::{InputFile, OpenError};
+use super::elf::build_id_in;
+use super::file::InputFile;
 use super::functions::FunctionTable;
 use super::kallsyms::KernelFunctions;
 use super::locate::Locator;
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 use super::perf_map::JitFunctions;
+use super::search::{MatchingFile, ModuleSearch, Quality};
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Module, ModuleKind};
 
-/// The longest list of functions of a process or a kernel.
+/// The longest list of functions of a process.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
 /// The names of a module.
@@ -53,120 +54,9 @@ pub(crate) fn resolve(
     }
 }
 
-/// A file that is the module.
-struct MatchingFile {
-    elf: ElfFile,
-    is_verified: bool,
-    quality: Quality,
-}
-
-/// The tables of a file that name addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Quality {
-    Nothing,
-    DynamicSymbols,
-    Symbols,
-    DebugInfo,
-}
-
-impl Quality {
-    fn of(elf: &ElfFile) -> Self {
-        if elf.named(".debug_info").is_some() {
-            Self::DebugInfo
-        } else if elf.has_symbols() {
-            Self::Symbols
-        } else if elf.has_dynamic_symbols() {
-            Self::DynamicSymbols
-        } else {
-            Self::Nothing
-        }
-    }
-}
-
-/// The files of a module that were found, or why there is none.
-#[derive(Default)]
-struct ModuleSearch {
-    /// In the order of the search: a program and its debug file are two.
-    files: Vec<MatchingFile>,
-    /// A list of the functions of a kernel.
-    kernel: Option<(KernelFunctions, PathBuf)>,
-    /// Why there is none.
-    state: NameState,
-    path: Option<PathBuf>,
-}
-
-impl ModuleSearch {
-    fn of(module: &Module, locator: &Locator) -> Self {
-        let mut search = Self::default();
-        for candidate in locator.candidates(module) {
-            match locator.open(&candidate.path) {
-                // perf keeps the list of a kernel under its build-id.
-                Ok(file) if candidate.path.ends_with("kallsyms") => {
-                    let list = file.read_all(LIST_BYTES_MAX).and_then(|list| KernelFunctions::read(&list));
-                    search.kernel = search.kernel.or_else(|| Some((list?, file.path)));
-                }
-                Ok(file) => search.take(module, locator, file, candidate.is_given),
-                Err(OpenError::Missing) => {}
-                Err(OpenError::OutsideRoots) => search.fail(NameState::OutsideRoots, candidate.path),
-                Err(OpenError::NotRegular | OpenError::TooLarge { .. } | OpenError::Io(_)) => {
-                    search.fail(NameState::Unreadable, candidate.path);
-                }
-            }
-            let has_all = search.files.iter().any(|file| file.quality == Quality::DebugInfo)
-                && search.files.iter().any(|file| file.elf.has_code());
-            if has_all {
-                break;
-            }
-        }
-        if search.files.is_empty()
-            && module.kind == ModuleKind::Vdso
-            && let Some(own) = locator.has_system().then(own_vdso).flatten()
-        {
-            search.take(module, locator, own, false);
-        }
-        search
-    }
-
-    fn take(&mut self, module: &Module, locator: &Locator, file: InputFile, is_given: bool) {
-        let path = file.path.clone();
-        let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
-        let is_verified = match (&module.build_id, elf.build_id()) {
-            (Some(recorded), Some(own)) if recorded.is_same(&own) => true,
-            (None, _) if is_given || locator.fits(module, &elf.file) => false,
-            _ => return self.fail(NameState::OtherBuild, path),
-        };
-        let quality = Quality::of(&elf);
-        self.files.push(MatchingFile { elf, is_verified, quality });
-    }
-
-    /// Remembers why a file is not taken: another build says more than a file that is not searched.
-    fn fail(&mut self, state: NameState, path: PathBuf) {
-        let weight = |state: NameState| match state {
-            NameState::OtherBuild => 3,
-            NameState::Unreadable => 2,
-            NameState::OutsideRoots => 1,
-            _ => 0,
-        };
-        if weight(state) > weight(self.state) {
-            (self.state, self.path) = (state, Some(path));
-        }
-    }
-
-    /// Numbers that change when one of the files does.
-    fn stamps(&self) -> Vec<u64> {
-        let metadata = self.files.iter().filter_map(|file| file.elf.file.metadata());
-        metadata.flat_map(|metadata| crate::base::files::stamps(&metadata)).collect()
-    }
-
-    /// The file with the most names, the first of several.
-    fn best(&self) -> Option<&MatchingFile> {
-        self.files.iter().rev().max_by_key(|file| file.quality)
-    }
-
-    /// No names, and why.
-    fn failed(self) -> ModuleNames {
-        ModuleNames { state: self.state, path: self.path, ..ModuleNames::default() }
-    }
+/// No names, and why.
+fn failed(search: ModuleSearch) -> ModuleNames {
+    ModuleNames { state: search.state, path: search.path, ..ModuleNames::default() }
 }
 
 fn of_file(
@@ -176,7 +66,7 @@ fn of_file(
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
-    let search = ModuleSearch::of(module, locator);
+    let search = ModuleSearch::of(module, locator, cancel)?;
     let kept = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id));
     let Some(best) = search.best() else {
         // Names of the build itself, whatever has become of its files.
@@ -184,7 +74,7 @@ fn of_file(
             let (state, path) = (kept.state, Some(kept.path));
             ModuleNames { names: kept.names, state, path, is_verified: true }
         });
-        return Ok(known.unwrap_or_else(|| search.failed()));
+        return Ok(known.unwrap_or_else(|| failed(search)));
     };
     let Some(build_id) = module.build_id.as_ref().filter(|_| best.is_verified) else {
         return names_of_files(&search, best, addresses, bytes_max, cancel);
@@ -243,7 +133,12 @@ fn names_of(
 ) -> Result<ModuleNames, Cancelled> {
     let (path, is_verified) = (Some(best.elf.file.path.clone()), best.is_verified);
     let (names, state) = match DebugInfo::read(&best.elf, bytes_max) {
-        Ok(Some(info)) => (dwarf::names(&info, pairs, functions, cancel)?, NameState::Complete),
+        Ok(Some(mut info)) => {
+            if let Some(shared) = &best.shared {
+                info = info.with_shared(shared, bytes_max);
+            }
+            (dwarf::names(&info, pairs, functions, cancel)?, NameState::Complete)
+        }
         Ok(None) => {
             let state = match best.quality {
                 Quality::Nothing | Quality::DynamicSymbols => NameState::Stripped,
@@ -265,7 +160,7 @@ fn of_kernel(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let Some((symbol, anchor)) = &module.anchor else { return Ok(ModuleNames::default()) };
-    let mut search = ModuleSearch::of(module, locator);
+    let mut search = ModuleSearch::of(module, locator, cancel)?;
     if module.kind == ModuleKind::Kernel
         && let Some(best) = search.best().filter(|best| best.quality >= Quality::Symbols)
         && let Some(functions) = FunctionTable::read(&best.elf, bytes_max / 2)
@@ -280,12 +175,12 @@ fn of_kernel(
     let is_kept = kept.is_some();
     let (functions, path) = match kept {
         Some(kept) => kept,
-        None if !locator.has_system() => return Ok(search.failed()),
+        None if !locator.has_system() => return Ok(failed(search)),
         None => match running_kernel(module) {
             Ok(functions) => (functions, PathBuf::from("/proc/kallsyms")),
             Err(state) => {
                 search.state = if search.state == NameState::NoFile { state } else { search.state };
-                return Ok(search.failed());
+                return Ok(failed(search));
             }
         },
     };
@@ -319,21 +214,6 @@ fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
     }
     let list = InputFile::of_system(Path::new("/proc/kallsyms")).map_err(|_| NameState::Hidden)?;
     KernelFunctions::read(&list).ok_or(NameState::Hidden)
-}
-
-/// The page of functions that the kernel gave this process, which has a build-id as a file has.
-fn own_vdso() -> Option<InputFile> {
-    const BYTES_MAX: u64 = 64 << 10;
-    let maps = InputFile::of_system(Path::new("/proc/self/maps")).ok()?;
-    let maps = String::from_utf8_lossy(&maps);
-    let range = maps.lines().find(|line| line.ends_with("[vdso]"))?.split_whitespace().next()?;
-    let (start, end) = range.split_once('-')?;
-    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    let len = end.checked_sub(start).filter(|&len| len <= BYTES_MAX)?;
-    let mut bytes = vec![0; usize::try_from(len).ok()?];
-    let memory = std::fs::File::open("/proc/self/mem").ok()?;
-    crate::base::files::read_exact_at(&memory, &mut bytes, start).ok()?;
-    Some(InputFile::from_bytes("[vdso]".into(), bytes))
 }
 
 /// The names of code that a process made, from the list that it wrote.

@@ -60,6 +60,7 @@ pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("libc", &["src/base/mapped.rs"]),
     ("gimli", &["src/symbols/"]),
     ("cpp_demangle", &["src/symbols/"]),
+    ("lzma_rust2", &["src/symbols/"]),
     ("rustc_demangle", &["src/symbols/"]),
 ];
 

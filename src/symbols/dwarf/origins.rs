@@ -35,19 +35,29 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
     }
 }
 
+/// Where a reference leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Target {
+    /// Whether it is in the file that several share.
+    is_shared: bool,
+    /// The offset in the section there.
+    offset: usize,
+}
+
 /// The units that others refer to, and the names that were found.
 #[derive(Debug)]
 pub(super) struct Origins<'a, 'f> {
     fuel: &'f Fuel<'f>,
-    /// Offsets of all units, in order; read when the first reference leads out of its unit.
-    offsets: Option<Vec<usize>>,
-    units: FxHashMap<usize, Option<Box<Unit<SectionReader<'a, 'f>>>>>,
-    names: FxHashMap<usize, Option<&'a [u8]>>,
+    /// Offsets of all units, in order, of the file and of the shared one; read when the first reference leads there.
+    offsets: [Option<Vec<usize>>; 2],
+    /// By the place of the unit.
+    units: FxHashMap<Target, Option<Box<Unit<SectionReader<'a, 'f>>>>>,
+    names: FxHashMap<Target, Option<&'a [u8]>>,
 }
 
 impl<'a, 'f> Origins<'a, 'f> {
     pub(super) fn new(fuel: &'f Fuel<'f>) -> Self {
-        Self { fuel, offsets: None, units: FxHashMap::default(), names: FxHashMap::default() }
+        Self { fuel, offsets: [None, None], units: FxHashMap::default(), names: FxHashMap::default() }
     }
 
     /// The name of a function, mangled where it is.
@@ -57,7 +67,7 @@ impl<'a, 'f> Origins<'a, 'f> {
         function: &FunctionOrigin<'a, 'f>,
     ) -> Option<&'a [u8]> {
         own_name(unit, function).or_else(|| {
-            let target = target(unit, function.origin?)?;
+            let target = target(unit, false, function.origin?)?;
             if let Some(&known) = self.names.get(&target) {
                 return known;
             }
@@ -67,16 +77,17 @@ impl<'a, 'f> Origins<'a, 'f> {
         })
     }
 
-    /// The name of what is described at an offset in the section.
-    fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: usize) -> Option<&'a [u8]> {
+    /// The name of the function that is described at a target.
+    fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: Target) -> Option<&'a [u8]> {
         for _ in 0..REFERENCES_MAX {
-            let own = DebugInfoOffset(target).to_unit_offset(&unit.header);
+            let own = DebugInfoOffset(target.offset).to_unit_offset(&unit.header).filter(|_| !target.is_shared);
             let (name, next) = if let Some(offset) = own {
-                described(unit, offset, self.fuel)?
+                described(unit, false, offset, self.fuel)?
             } else {
-                let fuel = self.fuel;
-                let other = UnitRef::new(unit.dwarf, self.unit_at(unit.dwarf, target)?);
-                described(&other, DebugInfoOffset(target).to_unit_offset(&other.header)?, fuel)?
+                let (dwarf, fuel) = (if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf }, self.fuel);
+                let other = UnitRef::new(dwarf, self.unit_at(dwarf, target)?);
+                let offset = DebugInfoOffset(target.offset).to_unit_offset(&other.header)?;
+                described(&other, target.is_shared, offset, fuel)?
             };
             if name.is_some() {
                 return name;
@@ -86,9 +97,13 @@ impl<'a, 'f> Origins<'a, 'f> {
         None
     }
 
-    /// The unit that holds an offset in the section.
-    fn unit_at(&mut self, dwarf: &Dwarf<SectionReader<'a, 'f>>, target: usize) -> Option<&Unit<SectionReader<'a, 'f>>> {
-        let offsets = self.offsets.get_or_insert_with(|| {
+    /// The unit that holds a target.
+    fn unit_at(
+        &mut self,
+        dwarf: &Dwarf<SectionReader<'a, 'f>>,
+        target: Target,
+    ) -> Option<&Unit<SectionReader<'a, 'f>>> {
+        let offsets = self.offsets[usize::from(target.is_shared)].get_or_insert_with(|| {
             let mut headers = dwarf.units();
             let mut offsets = Vec::new();
             while let Ok(Some(header)) = headers.next() {
@@ -96,15 +111,16 @@ impl<'a, 'f> Origins<'a, 'f> {
             }
             offsets
         });
-        let offset = offsets[..offsets.partition_point(|&offset| offset < target)].last().copied()?;
-        if self.units.len() >= UNITS_MAX && !self.units.contains_key(&offset) {
+        let offset = offsets[..offsets.partition_point(|&offset| offset < target.offset)].last().copied()?;
+        let place = Target { offset, ..target };
+        if self.units.len() >= UNITS_MAX && !self.units.contains_key(&place) {
             self.units.clear();
         }
         let read = || {
             let header = dwarf.unit_header(DebugInfoOffset(offset)).ok()?;
             Some(Box::new(dwarf.unit(header).ok()?))
         };
-        self.units.entry(offset).or_insert_with(read).as_deref()
+        self.units.entry(place).or_insert_with(read).as_deref()
     }
 }
 
@@ -114,24 +130,29 @@ fn own_name<'a, 'f>(unit: &UnitRef<'_, SectionReader<'a, 'f>>, function: &Functi
     function.linkage_name.and_then(text).or_else(|| function.name.and_then(text))
 }
 
-/// The offset in the section that a reference leads to.
+/// Where a reference of a unit leads to, which is itself of the shared file or not.
 fn target<'a, 'f>(
     unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+    is_shared: bool,
     reference: AttributeValue<SectionReader<'a, 'f>>,
-) -> Option<usize> {
+) -> Option<Target> {
     match reference {
-        AttributeValue::UnitRef(offset) => Some(offset.to_debug_info_offset(&unit.header)?.0),
-        AttributeValue::DebugInfoRef(offset) => Some(offset.0),
+        AttributeValue::UnitRef(offset) => {
+            Some(Target { is_shared, offset: offset.to_debug_info_offset(&unit.header)?.0 })
+        }
+        AttributeValue::DebugInfoRef(offset) => Some(Target { is_shared, offset: offset.0 }),
+        AttributeValue::DebugInfoRefSup(offset) => Some(Target { is_shared: true, offset: offset.0 }),
         _ => None,
     }
 }
 
-/// The name of what is described at an offset in a unit, and where its own origin is.
+/// The name of the function that is described at an offset in a unit, and where its own origin is.
 fn described<'a>(
     unit: &UnitRef<'_, SectionReader<'a, '_>>,
+    is_shared: bool,
     offset: UnitOffset,
     fuel: &Fuel<'_>,
-) -> Option<(Option<&'a [u8]>, Option<usize>)> {
+) -> Option<(Option<&'a [u8]>, Option<Target>)> {
     let mut entries = unit.entries_raw(Some(offset)).ok()?;
     let abbreviation = entries.read_abbreviation().ok()??;
     // An attribute may have its value in the abbreviation, which no reading is counted for.
@@ -141,5 +162,5 @@ fn described<'a>(
         let attribute = entries.read_attribute(*specification).ok()?;
         function.take(attribute.name(), attribute.value());
     }
-    Some((own_name(unit, &function), function.origin.and_then(|origin| target(unit, origin))))
+    Some((own_name(unit, &function), function.origin.and_then(|origin| target(unit, is_shared, origin))))
 }

@@ -33,6 +33,8 @@ pub(super) type SectionReader<'a, 'f> = FuelledSlice<'a, 'f>;
 #[derive(Debug, Default)]
 pub(in crate::symbols) struct DebugInfo {
     sections: Vec<(SectionId, Vec<u8>)>,
+    /// The part that several debug files share, in another file.
+    shared: Option<Box<Self>>,
     bytes: u64,
 }
 
@@ -57,13 +59,25 @@ impl DebugInfo {
         Ok(Some(info))
     }
 
+    /// The same with what several debug files share. Damage there costs what it names.
+    pub(in crate::symbols) fn with_shared(mut self, elf: &ElfFile, bytes_max: u64) -> Self {
+        if let Ok(Some(shared)) = Self::read(elf, bytes_max.saturating_sub(self.bytes)) {
+            self.bytes += shared.bytes;
+            self.shared = Some(Box::new(shared));
+        }
+        self
+    }
+
     fn section(&self, id: SectionId) -> &[u8] {
         self.sections.iter().find(|(own, _)| *own == id).map_or(&[], |(_, bytes)| bytes)
     }
 
     /// The sections, read with the steps of a thread.
     pub(super) fn dwarf<'a, 'f>(&'a self, fuel: &'f Fuel<'f>) -> Dwarf<SectionReader<'a, 'f>> {
-        let Ok(dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(FuelledSlice::new(self.section(id), fuel)));
+        let Ok(mut dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(FuelledSlice::new(self.section(id), fuel)));
+        if let Some(shared) = &self.shared {
+            dwarf.set_sup(shared.dwarf(fuel));
+        }
         dwarf
     }
 

@@ -1,0 +1,206 @@
+//! The files of a module: those at the paths where they may be, and those that they name themselves. A file is taken if
+//! it is the build that was recorded; why another is not is remembered.
+
+use std::path::{Path, PathBuf};
+
+use super::elf::ElfFile;
+use super::file::{InputFile, OpenError};
+use super::kallsyms::KernelFunctions;
+use super::locate::Locator;
+use super::separate::{DebugLink, SharedLink};
+use super::state::NameState;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{Module, ModuleKind};
+
+/// The longest list of functions of a kernel.
+const LIST_BYTES_MAX: u64 = 256 << 20;
+
+/// A file that is the module.
+#[derive(Debug)]
+pub(super) struct MatchingFile {
+    pub(super) elf: ElfFile,
+    pub(super) is_verified: bool,
+    pub(super) quality: Quality,
+    /// The file of the part that it shares with other debug files.
+    pub(super) shared: Option<ElfFile>,
+}
+
+/// The tables of a file that name addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Quality {
+    Nothing,
+    DynamicSymbols,
+    Symbols,
+    DebugInfo,
+}
+
+impl Quality {
+    fn of(elf: &ElfFile) -> Self {
+        if elf.named(".debug_info").is_some() {
+            Self::DebugInfo
+        } else if elf.has_symbols() || elf.named(".gnu_debugdata").is_some() {
+            Self::Symbols
+        } else if elf.has_dynamic_symbols() {
+            Self::DynamicSymbols
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// The files of a module that were found, or why there is none.
+#[derive(Debug, Default)]
+pub(super) struct ModuleSearch {
+    /// In the order of the search: a program and its debug file are two.
+    pub(super) files: Vec<MatchingFile>,
+    /// A list of the functions of a kernel.
+    pub(super) kernel: Option<(KernelFunctions, PathBuf)>,
+    /// Why there is none.
+    pub(super) state: NameState,
+    pub(super) path: Option<PathBuf>,
+}
+
+impl ModuleSearch {
+    /// Searches for the files of a module.
+    ///
+    /// # Errors
+    /// If it was asked to stop.
+    pub(super) fn of(module: &Module, locator: &Locator, cancel: &Cancel) -> Result<Self, Cancelled> {
+        let mut search = Self::default();
+        for candidate in locator.candidates(module) {
+            match locator.open(&candidate.path) {
+                // perf keeps the list of a kernel under its build-id.
+                Ok(file) if candidate.path.ends_with("kallsyms") => {
+                    let list = file.read_all(LIST_BYTES_MAX).and_then(|list| KernelFunctions::read(&list));
+                    search.kernel = search.kernel.or_else(|| Some((list?, file.path)));
+                }
+                Ok(file) => search.take(module, locator, file, candidate.is_given),
+                Err(OpenError::Missing) => {}
+                Err(OpenError::OutsideRoots) => search.fail(NameState::OutsideRoots, candidate.path),
+                Err(OpenError::NotRegular | OpenError::TooLarge { .. } | OpenError::Io(_)) => {
+                    search.fail(NameState::Unreadable, candidate.path);
+                }
+            }
+            let has_all = search.files.iter().any(|file| file.quality == Quality::DebugInfo)
+                && search.files.iter().any(|file| file.elf.has_code());
+            if has_all {
+                break;
+            }
+        }
+        if search.files.is_empty()
+            && module.kind == ModuleKind::Vdso
+            && let Some(own) = locator.has_system().then(own_vdso).flatten()
+        {
+            search.take(module, locator, own, false);
+        }
+        search.follow_links(module, locator, cancel)?;
+        Ok(search)
+    }
+
+    fn take(&mut self, module: &Module, locator: &Locator, file: InputFile, is_given: bool) {
+        let path = file.path.clone();
+        let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
+        let is_verified = match (&module.build_id, elf.build_id()) {
+            (Some(recorded), Some(own)) if recorded.is_same(&own) => true,
+            (None, _) if is_given || locator.fits(module, &elf.file) => false,
+            _ => return self.fail(NameState::OtherBuild, path),
+        };
+        self.push(elf, is_verified);
+    }
+
+    fn push(&mut self, elf: ElfFile, is_verified: bool) {
+        let quality = Quality::of(&elf);
+        self.files.push(MatchingFile { elf, is_verified, quality, shared: None });
+    }
+
+    /// Opens the debug files that the files name, and what those share with others.
+    fn follow_links(&mut self, module: &Module, locator: &Locator, cancel: &Cancel) -> Result<(), Cancelled> {
+        let link =
+            |file: &MatchingFile| Some((file.elf.file.path.clone(), file.is_verified, DebugLink::of(&file.elf)?));
+        let is_whole = self.files.iter().any(|file| file.quality == Quality::DebugInfo);
+        let links: Vec<_> = self.files.iter().filter(|_| !is_whole).filter_map(link).collect();
+        for (program, is_verified, link) in links {
+            for path in locator.linked(&program, &link.name) {
+                match locator.open(&path) {
+                    Ok(file) if file.path != program => self.take_linked(module, &link, file, is_verified, cancel)?,
+                    Ok(_) | Err(OpenError::Missing | OpenError::OutsideRoots) => {}
+                    Err(_) => self.fail(NameState::Unreadable, path),
+                }
+            }
+        }
+        for file in &mut self.files {
+            file.shared = SharedLink::of(&file.elf).and_then(|link| {
+                let paths = locator.shared(&link.path, &link.build_id);
+                let mut found = paths.filter_map(|path| ElfFile::read(locator.open(&path).ok()?));
+                found.find(|shared| shared.build_id().is_some_and(|own| own.is_same(&link.build_id)))
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes a debug file that the program names, by its build-id, or where one has none by its sum.
+    fn take_linked(
+        &mut self,
+        module: &Module,
+        link: &DebugLink,
+        file: InputFile,
+        is_verified: bool,
+        cancel: &Cancel,
+    ) -> Result<(), Cancelled> {
+        let path = file.path.clone();
+        let Some(elf) = ElfFile::read(file) else {
+            self.fail(NameState::Unreadable, path);
+            return Ok(());
+        };
+        let is_same = match (&module.build_id, elf.build_id()) {
+            (Some(recorded), Some(own)) => recorded.is_same(&own),
+            _ => link.is_of(&elf.file, cancel)?,
+        };
+        if is_same {
+            self.push(elf, is_verified);
+        } else {
+            self.fail(NameState::OtherBuild, path);
+        }
+        Ok(())
+    }
+
+    /// Remembers why a file is not taken: another build says more than a file that is not searched.
+    fn fail(&mut self, state: NameState, path: PathBuf) {
+        let weight = |state: NameState| match state {
+            NameState::OtherBuild => 3,
+            NameState::Unreadable => 2,
+            NameState::OutsideRoots => 1,
+            _ => 0,
+        };
+        if weight(state) > weight(self.state) {
+            (self.state, self.path) = (state, Some(path));
+        }
+    }
+
+    /// Numbers that change when one of the files does.
+    pub(super) fn stamps(&self) -> Vec<u64> {
+        let files = self.files.iter().flat_map(|file| std::iter::once(&file.elf).chain(&file.shared));
+        let metadata = files.filter_map(|elf| elf.file.metadata());
+        metadata.flat_map(|metadata| crate::base::files::stamps(&metadata)).collect()
+    }
+
+    /// The file with the most names, the first of several.
+    pub(super) fn best(&self) -> Option<&MatchingFile> {
+        self.files.iter().rev().max_by_key(|file| file.quality)
+    }
+}
+
+/// The page of functions that the kernel gave this process, which has a build-id as a file has.
+fn own_vdso() -> Option<InputFile> {
+    const BYTES_MAX: u64 = 64 << 10;
+    let maps = InputFile::of_system(Path::new("/proc/self/maps")).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let range = maps.lines().find(|line| line.ends_with("[vdso]"))?.split_whitespace().next()?;
+    let (start, end) = range.split_once('-')?;
+    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    let len = end.checked_sub(start).filter(|&len| len <= BYTES_MAX)?;
+    let mut bytes = vec![0; usize::try_from(len).ok()?];
+    let memory = std::fs::File::open("/proc/self/mem").ok()?;
+    crate::base::files::read_exact_at(&memory, &mut bytes, start).ok()?;
+    Some(InputFile::from_bytes("[vdso]".into(), bytes))
+}
