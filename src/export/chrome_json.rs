@@ -47,6 +47,7 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
         let event = match event.kind {
             EventKind::Complete if is_async => asyncs.open(*event, &mut writer)?,
             EventKind::Instant if is_async => Event { value: asyncs.tree_id(event.track), ..*event },
+            _ if is_async => of_no_instant(flows.begun(*event)),
             _ => flows.begun(*event),
         };
         Ok(writer.event(&event, blob)?)
@@ -54,6 +55,17 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
     asyncs.close_all(&mut writer)?;
     writer.finish()?;
     Ok(report)
+}
+
+/// The same event; but a point of a flow that belongs to an instant of an asynchronous track belongs to none, since this
+/// format knows points of threads only, and the thread may have another instant at that time.
+fn of_no_instant(event: Event) -> Event {
+    let is_point = matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd);
+    let point = FlowPoint::from_event(&event, None);
+    if !is_point || point.bound != FlowBound::Instant {
+        return event;
+    }
+    Event { depth: FlowPoint { depth: None, bound: FlowBound::Span, ..point }.placed_depth(), ..event }
 }
 
 /// The flows that have begun and not ended, by their ids.

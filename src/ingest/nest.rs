@@ -129,6 +129,8 @@ impl LaneSlot {
 struct Entered {
     since_ns: i64,
     name: NameIdx,
+    /// A reference to its details.
+    detail: u64,
     is_awake: bool,
 }
 
@@ -215,9 +217,9 @@ impl<'a> Nester<'a> {
         }
         let last_ns = self.summary.end_ns;
         for track in 0..self.tracks.len() {
-            if let Some(state) = self.tracks[track].rare.as_mut().and_then(|rare| rare.thread.take())
-                && let Some(lane) = self.push_state(TrackIdx(track as u32), &state, last_ns)?
-            {
+            if let Some(state) = self.tracks[track].rare.as_mut().and_then(|rare| rare.thread.take()) {
+                // One that begins at the last moment is not over, so that it is shown without length.
+                let lane = self.push_state_row(TrackIdx(track as u32), &state, last_ns)?;
                 self.writer.mark_unfinished(lane);
             }
             self.finish_track(TrackIdx(track as u32))?;
@@ -309,7 +311,7 @@ impl<'a> Nester<'a> {
             EventKind::Counter => self.counter(event, blob),
             EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event),
             EventKind::Sample => self.sample(event, blob),
-            EventKind::State => self.state(event),
+            EventKind::State => self.state(event, blob),
             EventKind::AsyncBegin
             | EventKind::AsyncEnd
             | EventKind::AsyncInstant

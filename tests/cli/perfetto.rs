@@ -51,7 +51,7 @@ fn told(file: &Path, with_tracks: bool, later_ns: i64) -> (Counted, bool) {
         let thread = if with_tracks { thread(&sample["utid"]).to_string() } else { String::new() };
         count(format!("{} {thread} {}", ts(sample), sample["stack"]));
     }
-    let is_scheduled = of("state").next().is_some();
+    let is_scheduled = of("thread_state").next().is_some();
     (counted, is_scheduled)
 }
 

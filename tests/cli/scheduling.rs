@@ -83,15 +83,22 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
     let run = |ts: u64, dur: u64, cpu: u64, utid: &Value, end: &str| json!({"t": "sched", "ts": ts, "dur": dur, "cpu": cpu, "utid": utid, "end_state": end, "priority": 120});
     let runs = [run(1000, 2000, 0, &worker, "S"), run(3000, 3000, 0, &other, "R+"), run(4500, 4500, 1, &worker, "D")];
     assert_eq!(of("sched"), runs);
-    let state = |ts: u64, dur: i64, utid: &Value, state: &str| json!({"t": "state", "ts": ts, "dur": dur, "utid": utid, "state": state});
-    let mut states = of("state");
+    let state = |ts: u64, dur: i64, utid: &Value, state: &str| json!({"t": "thread_state", "ts": ts, "dur": dur, "utid": utid, "state": state});
+    let running = |ts: u64, dur: i64, utid: &Value, cpu: u64| {
+        let mut line = state(ts, dur, utid, "Running");
+        line["cpu"] = cpu.into();
+        line
+    };
+    let mut states = of("thread_state");
     states.sort_by_key(|state| (state["utid"].as_u64(), state["ts"].as_u64()));
     let mut expected = vec![
-        state(1000, 2000, &worker, "Running"),
+        running(1000, 2000, &worker, 0),
         state(3000, 1000, &worker, "S"),
         state(4000, 500, &worker, "R"),
-        state(4500, 4500, &worker, "Running"),
-        state(3000, 3000, &other, "Running"),
+        running(4500, 4500, &worker, 1),
+        // Entered at the last moment of the capture, and not over.
+        state(9000, -1, &worker, "D"),
+        running(3000, 3000, &other, 0),
         state(6000, -1, &other, "R+"),
     ];
     expected.sort_by_key(|state| (state["utid"].as_u64(), state["ts"].as_u64()));

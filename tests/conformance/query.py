@@ -100,8 +100,9 @@ class Answers:
                 self.insert("counter", ts=get("ts"), track_id=get("track"), value=get("value"))
             case "flow":
                 self.insert("flow", slice_out=get("out"), slice_in=get("in"))
-            case "state":
-                self.insert("thread_state", ts=get("ts"), dur=get("dur"), utid=get("utid"), state=get("state"))
+            case "thread_state":
+                self.insert("thread_state", ts=get("ts"), dur=get("dur"), cpu=get("cpu"), utid=get("utid"),
+                            state=get("state"), io_wait=get("io_wait"), blocked_function=get("blocked_function"))
 
     def ask(self, query):
         query = re.sub(r"INCLUDE\s+PERFETTO\s+MODULE\s+[\w.]+\s*;", "", query)

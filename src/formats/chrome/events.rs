@@ -17,6 +17,7 @@ use super::wire::{ChromeRecord, member, members};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
+use crate::formats::linux::scheduler::TaskState;
 use crate::model::args::Detail;
 use crate::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, SourcePos, TrackIdx, TrackKind,
@@ -113,6 +114,9 @@ impl<'a> ChromeEvents<'a> {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
             return self.losses.add(Loss::BadTime, place);
         };
+        if phase == Phase::OldAsync(EventKind::AsyncStepInto) && is_thread_state(record) {
+            return self.take_state(record, place, ts_ns);
+        }
         let name = match phase {
             Phase::OldAsync(EventKind::AsyncStepInto | EventKind::AsyncStepPast) => step_name(record),
             _ => record.name,
@@ -136,29 +140,33 @@ impl<'a> ChromeEvents<'a> {
     fn take_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
         let mut event = self.thread_event(record, spot, kind);
         match kind {
-            EventKind::Complete => match nanos_from_micros(number_text(&record.dur)) {
-                Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, spot.place),
-                Ok(dur_ns) => {
-                    // No span may reach beyond the last nanosecond there is.
-                    let longest_ns = i64::MAX.abs_diff(spot.ts_ns);
-                    event.value = dur_ns.unsigned_abs().min(longest_ns);
-                    if event.value < dur_ns.unsigned_abs() {
-                        self.losses.add(Loss::BadNumber, spot.place);
-                    }
-                }
-                // Tracers leave it out of a span that has not ended.
-                Err(_) if record.dur.is_absent() => event.flags = EventFlags::UNFINISHED,
-                Err(_) => {
-                    event.flags = EventFlags::UNFINISHED;
-                    self.losses.add(Loss::BadNumber, spot.place);
-                }
-            },
+            EventKind::Complete => self.set_duration(record, &mut event, spot.place),
             EventKind::End if record.name.is_absent() => event.flags = EventFlags::UNNAMED,
             _ => {}
         }
         self.chunk.events.push(event);
         if !record.bind_id.is_absent() && kind != EventKind::End {
             self.take_bound_flow(record, &event);
+        }
+    }
+
+    fn set_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, place: SourcePos) {
+        match nanos_from_micros(number_text(&record.dur)) {
+            Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, place),
+            Ok(dur_ns) => {
+                // No span may reach beyond the last nanosecond there is.
+                let longest_ns = i64::MAX.abs_diff(event.ts_ns);
+                event.value = dur_ns.unsigned_abs().min(longest_ns);
+                if event.value < dur_ns.unsigned_abs() {
+                    self.losses.add(Loss::BadNumber, place);
+                }
+            }
+            // Tracers leave it out of a span that has not ended.
+            Err(_) if record.dur.is_absent() => event.flags = EventFlags::UNFINISHED,
+            Err(_) => {
+                event.flags = EventFlags::UNFINISHED;
+                self.losses.add(Loss::BadNumber, place);
+            }
         }
     }
 
@@ -228,6 +236,29 @@ impl<'a> ChromeEvents<'a> {
         if kind == EventKind::AsyncEnd && record.name.is_absent() {
             event.flags = EventFlags::UNNAMED;
         }
+        self.chunk.events.push(event);
+    }
+
+    /// A state of a thread with its duration, by the letters of the kernel or another name.
+    fn take_state(&mut self, record: &ChromeRecord<'a>, place: SourcePos, ts_ns: i64) {
+        let words = match record.name.text {
+            b"Running" => "Running",
+            letters => TaskState::from_letters(letters).map_or("", TaskState::name),
+        };
+        let shape = Shape::String;
+        let name = if words.is_empty() {
+            record.name
+        } else {
+            JsonValue { text: words.as_bytes(), shape, ..JsonValue::default() }
+        };
+        let name = self.tables.name(&name, &record.name);
+        let spot = Spot { place, ts_ns, name: self.counted(name, place) };
+        // There is a thread, whether or not it has spans of its own.
+        self.thread(record, place);
+        let tid = if record.tid.is_absent() { record.pid } else { record.tid };
+        let track = self.track(TrackKind::State, &record.pid, &tid, &[], place);
+        let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
+        self.set_duration(record, &mut event, place);
         self.chunk.events.push(event);
     }
 
@@ -431,6 +462,11 @@ fn plain(id: JsonValue<'_>) -> JsonValue<'_> {
 fn local_or_global<'a>(id2: &JsonValue<'a>) -> (JsonValue<'a>, bool) {
     let global = member(id2, b"global");
     if global.is_absent() { (member(id2, b"local"), true) } else { (global, false) }
+}
+
+/// Whether a record is a state of a thread, as Perfetto's JSON has them: no step of an asynchronous span has a duration.
+fn is_thread_state(record: &ChromeRecord<'_>) -> bool {
+    record.cat.is_text(b"thread_state") && !record.dur.is_absent()
 }
 
 fn step_name<'a>(record: &ChromeRecord<'a>) -> JsonValue<'a> {

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use super::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
+use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
+use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::SystemCall;
 use super::trace_markers::{MarkerSource, marker};
 use crate::formats::input::decimal::nanos_from_micros;
@@ -33,6 +34,7 @@ pub(crate) struct KernelText {
     /// The kind of machine, as `uname` names it; empty if unknown.
     pub(crate) machine: String,
     args: ArgsWriter,
+    binder: Binder,
     /// The threads that are in a system call.
     calls: rustc_hash::FxHashMap<i64, CurrentCall>,
     /// The latest names of threads.
@@ -110,6 +112,25 @@ impl KernelText {
                 }
                 self.other(batch, event);
             }
+            b"sched_blocked_reason" => {
+                let Some(tid) = number(value(fields, b"pid")) else { return batch.lose(Loss::BadRecord, place) };
+                let is_io_wait = value(fields, b"iowait") == Some(b"1");
+                // The function, without the distance from its begin.
+                let caller = value(fields, b"caller").unwrap_or_default();
+                let function = &caller[..memchr::memchr(b'+', caller).unwrap_or(caller.len())];
+                self.scheduler.blocked(batch, &BlockedReason { tid, is_io_wait, function }, place);
+            }
+            b"binder_transaction" | b"binder_transaction_received" | b"binder_return" => {
+                match binder_from_fields(name, fields) {
+                    Some(binder_event) => {
+                        let track = batch.track_with(&self.thread(tid));
+                        self.binder.add_event(batch, BinderThread { ts_ns, tid, track, place }, binder_event);
+                    }
+                    None => batch.lose(Loss::BadRecord, place),
+                }
+            }
+            // A transaction or its return says the same.
+            b"binder_command" => {}
             b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
             _ => self.other(batch, event),
         }
@@ -191,7 +212,7 @@ impl KernelText {
         };
         self.args.clear();
         if !detail.is_empty() {
-            self.args.text(if kind == EventKind::End { "result" } else { "fields" }, detail);
+            self.args.text(if kind == EventKind::End { "ret" } else { "fields" }, detail);
         }
         if let Some(cpu) = event.cpu {
             self.args.number("cpu", cpu);
@@ -227,6 +248,30 @@ fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]
     let (_, rest) = find_key(fields, key)?;
     let end = memchr::memmem::find(rest, &[b" ", next, b"="].concat())?;
     Some(&rest[..end])
+}
+
+fn binder_from_fields(name: &[u8], fields: &[u8]) -> Option<BinderEvent> {
+    let hexadecimal = |key: &[u8]| {
+        let digits = std::str::from_utf8(value(fields, key)?).ok()?;
+        u64::from_str_radix(digits.strip_prefix("0x").unwrap_or(digits), 16).ok()
+    };
+    if name == b"binder_return" {
+        return Some(BinderEvent::Return { code: hexadecimal(b"cmd")? });
+    }
+    let id = number(value(fields, b"transaction"))?;
+    if name == b"binder_transaction_received" {
+        return Some(BinderEvent::Received { id });
+    }
+    let of = |key: &[u8]| number(value(fields, key)).unwrap_or(0);
+    Some(BinderEvent::Transaction(BinderTransaction {
+        id,
+        to_node: of(b"dest_node"),
+        to_process: of(b"dest_proc"),
+        to_thread: of(b"dest_thread"),
+        is_reply: of(b"reply") != 0,
+        flags: hexadecimal(b"flags").unwrap_or(0),
+        code: hexadecimal(b"code").unwrap_or(0),
+    }))
 }
 
 fn task_from_fields(fields: &[u8]) -> Option<SchedulerTask<'_>> {

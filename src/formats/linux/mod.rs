@@ -1,5 +1,6 @@
 //! Captures of Linux's tracers, as text and in binary, over one reading of the kernel's own events.
 
+pub(crate) mod binder;
 pub(crate) mod event_text;
 pub(crate) mod ftrace;
 pub(crate) mod function_graph;

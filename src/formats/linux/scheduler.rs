@@ -3,7 +3,8 @@
 //!
 //! Use one [`Scheduler`] for a capture. Set the process of a thread by [`Scheduler::set_process`] as soon as that is
 //! known (an unknown thread counts as a process of its own). For each `sched_switch` call [`Scheduler::switch`]; for
-//! each `sched_waking`, `sched_wakeup` and `sched_wakeup_new` [`Scheduler::wake`]; at the end [`Scheduler::finish`].
+//! each `sched_waking`, `sched_wakeup` and `sched_wakeup_new` [`Scheduler::wake`]; for each `sched_blocked_reason`
+//! [`Scheduler::blocked`]; at the end [`Scheduler::finish`].
 //! The switches of one CPU must come in their order; those of several CPUs, and wakings, need not, since the states of
 //! threads follow each other only after the sort.
 //!
@@ -72,6 +73,17 @@ struct ScheduledThread {
     name: Box<[u8]>,
     /// Its track of states in the batch of this number.
     states: (u32, TrackIdx),
+    /// When it left its CPU, and for which state; none while it runs or is awake.
+    left: Option<(i64, TaskState)>,
+}
+
+/// Why a thread was blocked, as `sched_blocked_reason` says after the switch away from it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockedReason<'a> {
+    pub(crate) tid: i64,
+    pub(crate) is_io_wait: bool,
+    /// The function of the kernel that it waits in; empty if unknown.
+    pub(crate) function: &'a [u8],
 }
 
 impl Scheduler {
@@ -127,6 +139,9 @@ impl Scheduler {
         }
         if let (Some(previous), Some(state)) = (previous, previous_state) {
             self.enter(batch, ts_ns, &previous, state.name(), &state.letters(), state.flags(), place);
+            if let Some(thread) = self.threads.get_mut(&previous.tid) {
+                thread.left = (!state.flags().has(EventFlags::AWAKE)).then_some((ts_ns, state));
+            }
         }
         if next.tid == 0 {
             return;
@@ -137,6 +152,27 @@ impl Scheduler {
         let name = if next.name.is_empty() { self.name(next.tid) } else { next.name }.into();
         self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
         self.enter(batch, ts_ns, &next, "Running", "Running", EventFlags::AWAKE, place);
+        if let Some(thread) = self.threads.get_mut(&next.tid) {
+            thread.left = None;
+        }
+    }
+
+    /// Adds the reason to the state that the thread entered when it left its CPU, which is written once more: of two
+    /// states of one time the last counts.
+    pub(crate) fn blocked(&mut self, batch: &mut BatchBuilder, reason: &BlockedReason<'_>, place: SourcePos) {
+        let left = self.threads.get(&reason.tid).and_then(|thread| thread.left);
+        let Some((ts_ns, state)) = left else { return };
+        self.args.clear();
+        self.args.number("io_wait", reason.is_io_wait.into());
+        if !reason.function.is_empty() {
+            self.args.text("blocked_function", reason.function);
+        }
+        let task = SchedulerTask { tid: reason.tid, ..SchedulerTask::default() };
+        let Some(track) = self.state_track(batch, &task, place) else { return batch.lose(Loss::OverLimit, place) };
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let name = batch.name(state.name().as_bytes(), Some(state.letters().as_bytes()), place);
+        batch.push(Event { detail, flags: state.flags(), ..bare(ts_ns, EventKind::State, track, name) });
     }
 
     /// Adds a `sched_waking` or a `sched_wakeup`: the first of both counts.
@@ -227,7 +263,12 @@ impl Scheduler {
             return None;
         }
         let nowhere = (u32::MAX, TrackIdx(0));
-        let thread = self.threads.entry(tid).or_insert(ScheduledThread { pid, name: Box::default(), states: nowhere });
+        let thread = self.threads.entry(tid).or_insert(ScheduledThread {
+            pid,
+            name: Box::default(),
+            states: nowhere,
+            left: None,
+        });
         if thread.pid != pid {
             (thread.pid, thread.states) = (pid, nowhere);
         }
@@ -330,7 +371,7 @@ impl TaskState {
     }
 
     /// In words; empty if there is no thread any more.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         let first = STATES.iter().find(|state| self.0 & state.0 != 0);
         match first {
             Some(state) => state.2,

@@ -362,7 +362,7 @@ impl Strace {
             self.args.text("args", &call.args.join(&b""[..]));
         }
         if let Some(result) = call.result {
-            self.args.text("result", result);
+            self.args.text("ret", result);
         }
         let args_json = self.args.finish();
         let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
@@ -433,7 +433,7 @@ mod tests {
             reading.short().iter().map(|&(ts, value, name)| (ts - base, value, name)).collect::<Vec<_>>(),
             [(1000, 3000, "read"), (2000, 4000, "close"), (10_000, 0, "exited with 0"), (20_000, 0, "wait4")]
         );
-        assert_eq!(reading.events[0].args, r#"{"args":"3,\"a = b\", 4096","result":"5"}"#);
+        assert_eq!(reading.events[0].args, r#"{"args":"3,\"a = b\", 4096","ret":"5"}"#);
         assert!(reading.events[3].flags.has(EventFlags::UNFINISHED));
         assert_eq!(reading.lost(), [(Loss::UnmatchedBegin, 1), (Loss::UnmatchedEnd, 1)]);
     }

@@ -1,15 +1,19 @@
 //! Which tracks, processes, threads and types of arguments a capture describes: as its packets come, or all of them at
 //! once where an event needs what is described only later. Reads no events.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::fields::{
-    child_ordering, counter_descriptor, counter_type, counter_unit, process_descriptor, process_tree,
-    process_tree_process, process_tree_thread, sibling_merge_behavior, system_info, thread_descriptor, trace_packet,
-    track_descriptor, utsname,
+    child_ordering, counter_descriptor, counter_type, counter_unit, process_descriptor, process_ordering, process_tree,
+    process_tree_process, process_tree_thread, sibling_merge_behavior, system_info, thread_descriptor, thread_ordering,
+    trace_packet, track_descriptor, utsname,
 };
 use super::packets::{PacketBlock, Packets, each_unpacked};
+use super::pids::Pids;
 use super::schema::Schema;
+use super::translations::Translations;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::text;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -29,17 +33,28 @@ pub(super) struct Descriptors {
     by_uuid: FxHashMap<u64, Descriptor>,
     /// The process of each thread of the kernel's events.
     pub(super) process_of: FxHashMap<i64, i64>,
+    pub(super) pids: Pids,
+    /// The track of the whole capture says that processes, and that threads, are ordered by their ranks.
+    ranks: Ranked,
     /// The kernel says that it is older than version 4.14.
     pub(super) is_before_4_14: bool,
     /// The kind of machine, as `uname` names it; empty if unknown.
     pub(super) machine: String,
     /// A track says how those below it are ordered.
     pub(super) is_ordered: bool,
-    pub(super) schema: Schema,
+    pub(super) schema: Arc<Schema>,
+    pub(super) translations: Translations,
     /// Names and orders that are not handed on yet.
     pub(super) metadata: Vec<Metadata>,
     /// Losses in descriptions that are not handed on yet.
     pub(super) losses: Losses,
+}
+
+/// Whether processes, and whether threads, are ordered by the ranks of their tracks.
+#[derive(Debug, Default)]
+struct Ranked {
+    processes: bool,
+    threads: bool,
 }
 
 /// The description of a track, merged from all packets that describe it.
@@ -47,8 +62,8 @@ pub(super) struct Descriptors {
 pub(super) struct Descriptor {
     pub(super) parent: Option<u64>,
     pub(super) name: Box<str>,
-    pub(super) process: Option<i64>,
-    pub(super) thread: Option<(i64, i64)>,
+    pub(super) process: Option<Id>,
+    pub(super) thread: Option<(Id, i64)>,
     pub(super) counter: Option<Counter>,
     /// Of a counter's values; empty if they have none.
     pub(super) unit: Box<str>,
@@ -113,12 +128,21 @@ impl Descriptors {
     pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos) {
         match number {
             trace_packet::PROCESS_TREE => self.process_tree(bytes, place),
-            trace_packet::PROCESS_DESCRIPTOR => drop(self.process(bytes, place)),
+            trace_packet::PROCESS_DESCRIPTOR => drop(self.process(bytes, None, place)),
             trace_packet::THREAD_DESCRIPTOR => drop(self.thread(bytes, place)),
             trace_packet::SYSTEM_INFO => self.system(bytes),
             trace_packet::TRACK_DESCRIPTOR => self.track(bytes, place),
-            trace_packet::EXTENSION_DESCRIPTOR => self.schema.take_extension(bytes, place, &mut self.losses),
+            trace_packet::TRANSLATION_TABLE => self.translate(bytes, place),
+            trace_packet::EXTENSION_DESCRIPTOR => {
+                Arc::make_mut(&mut self.schema).take_extension(bytes, place, &mut self.losses);
+            }
             _ => {}
+        }
+    }
+
+    fn translate(&mut self, bytes: &[u8], place: SourcePos) {
+        if !self.translations.take(bytes) {
+            self.losses.add(Loss::OverLimit, place);
         }
     }
 
@@ -140,20 +164,28 @@ impl Descriptors {
     }
 
     fn track(&mut self, bytes: &[u8], place: SourcePos) {
-        let mut uuid = 0;
+        let uuid = Fields::new(bytes).filter(|field| field.number == track_descriptor::UUID).last();
+        let uuid = uuid.map_or(0, |field| field.value.number());
         let mut said = Descriptor::default();
         let mut counter = None;
         let (mut merging, mut merge_key) = (0, Box::default());
         for field in Fields::new(bytes) {
             match field.number {
-                track_descriptor::UUID => uuid = field.value.number(),
                 track_descriptor::NAME | track_descriptor::STATIC_NAME | track_descriptor::ATRACE_NAME => {
                     said.name = self.text(field.value.bytes(), place);
                 }
-                track_descriptor::PROCESS => said.process = self.process(field.value.bytes(), place),
+                track_descriptor::PROCESS => {
+                    said.process = self.process(field.value.bytes(), Some(uuid), place);
+                }
                 track_descriptor::THREAD => said.thread = self.thread(field.value.bytes(), place),
                 track_descriptor::PARENT_UUID => said.parent = Some(field.value.number()),
                 track_descriptor::COUNTER => counter = Some(self.counter(field.value.bytes(), place)),
+                track_descriptor::PROCESS_ORDERING if uuid == 0 => {
+                    self.ranks.processes = field.value.number() == process_ordering::PROCESS_ORDERING_EXPLICIT;
+                }
+                track_descriptor::THREAD_ORDERING if uuid == 0 => {
+                    self.ranks.threads = field.value.number() == thread_ordering::THREAD_ORDERING_EXPLICIT;
+                }
                 track_descriptor::CHILD_ORDERING => said.children = order(field.value.number()),
                 track_descriptor::SIBLING_ORDER_RANK => said.rank = field.value.signed(),
                 track_descriptor::SIBLING_MERGE_BEHAVIOR => merging = field.value.number(),
@@ -177,23 +209,12 @@ impl Descriptors {
         if self.by_uuid.len() >= DESCRIPTORS_MAX && !self.by_uuid.contains_key(&uuid) {
             return self.losses.add(Loss::OverLimit, place);
         }
-        if let Some((pid, tid)) = said.thread
-            && !said.name.is_empty()
-        {
-            self.metadata.push(Metadata::ThreadName {
-                pid: Id::Number(pid),
-                tid: Id::Number(tid),
-                name: said.name.clone(),
-            });
-        } else if let Some(pid) = said.process
-            && !said.name.is_empty()
-        {
-            self.metadata.push(Metadata::ProcessName { pid: Id::Number(pid), name: said.name.clone() });
-        }
+        self.name_and_order(&said);
         let known = self.by_uuid.entry(uuid).or_default();
         known.parent = said.parent.or(known.parent);
-        known.process = said.process.or(known.process);
-        known.thread = said.thread.or(known.thread);
+        known.process = said.process.or_else(|| known.process.take());
+        // A thread stays in the process that it began in.
+        known.thread = known.thread.take().or(said.thread);
         known.counter = said.counter.or(known.counter);
         known.stands_alone |= said.stands_alone;
         if said.children != ChildOrder::Appearance {
@@ -214,12 +235,36 @@ impl Descriptors {
         }
     }
 
-    fn process(&mut self, bytes: &[u8], place: SourcePos) -> Option<i64> {
+    /// Names the thread or the process of a track as the track is named, and orders it by the rank of the track.
+    fn name_and_order(&mut self, said: &Descriptor) {
+        let (name, sort_index) = (said.name.clone(), said.rank);
+        let (has_name, has_rank) = (!name.is_empty(), sort_index != 0);
+        if let Some((pid, tid)) = said.thread.clone() {
+            let tid = Id::Number(tid);
+            if has_rank && self.ranks.threads {
+                self.metadata.push(Metadata::ThreadSortIndex { pid: pid.clone(), tid: tid.clone(), sort_index });
+            }
+            if has_name {
+                self.metadata.push(Metadata::ThreadName { pid, tid, name });
+            }
+        } else if let Some(pid) = said.process.clone() {
+            if has_rank && self.ranks.processes {
+                self.metadata.push(Metadata::ProcessSortIndex { pid: pid.clone(), sort_index });
+            }
+            if has_name {
+                self.metadata.push(Metadata::ProcessName { pid, name });
+            }
+        }
+    }
+
+    /// Reads a process, which a track of `uuid` may describe.
+    fn process(&mut self, bytes: &[u8], uuid: Option<u64>, place: SourcePos) -> Option<Id> {
         let (mut pid, mut name, mut command) = (None, Box::default(), Box::default());
         let mut labels: Vec<Box<str>> = Vec::new();
-        let mut sort_index = None;
+        let (mut sort_index, mut start_ns) = (None, None);
         for field in Fields::new(bytes) {
             match field.number {
+                process_descriptor::START_TIMESTAMP_NS => start_ns = Some(field.value.signed()),
                 process_descriptor::PID => pid = Some(field.value.signed()),
                 process_descriptor::CMDLINE if str::is_empty(&command) => {
                     command = self.text(field.value.bytes(), place);
@@ -230,9 +275,12 @@ impl Descriptors {
                 _ => {}
             }
         }
-        let pid_number = pid?;
-        let pid = Id::Number(pid_number);
-        let name = if name.is_empty() { command } else { name };
+        let pid: i64 = pid?;
+        let name: Box<str> = if name.is_empty() { command } else { name };
+        let pid = match uuid {
+            Some(uuid) => self.pids.described(pid, uuid, &name, start_ns),
+            None => self.pids.id(pid),
+        };
         if !name.is_empty() {
             self.metadata.push(Metadata::ProcessName { pid: pid.clone(), name });
         }
@@ -240,23 +288,23 @@ impl Descriptors {
             self.metadata.push(Metadata::ProcessLabels { pid: pid.clone(), labels: labels.join(", ").into() });
         }
         if let Some(sort_index) = sort_index {
-            self.metadata.push(Metadata::ProcessSortIndex { pid, sort_index });
+            self.metadata.push(Metadata::ProcessSortIndex { pid: pid.clone(), sort_index });
         }
-        Some(pid_number)
+        Some(pid)
     }
 
-    fn thread(&mut self, bytes: &[u8], place: SourcePos) -> Option<(i64, i64)> {
+    fn thread(&mut self, bytes: &[u8], place: SourcePos) -> Option<(Id, i64)> {
         let said = thread(bytes)?;
-        let (pid, tid) = (Id::Number(said.pid), Id::Number(said.tid));
+        let (pid, tid) = (self.pids.id(said.pid), Id::Number(said.tid));
         if !said.name.is_empty() {
             let name = self.text(said.name, place);
             self.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
         }
         if let Some(sort_index) = said.sort_index {
-            self.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index });
+            self.metadata.push(Metadata::ThreadSortIndex { pid: pid.clone(), tid, sort_index });
         }
         self.process_of.insert(said.tid, said.pid);
-        Some((said.pid, said.tid))
+        Some((pid, said.tid))
     }
 
     /// Reads the processes and threads of the kernel.
@@ -379,6 +427,16 @@ pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
     has_tid.then_some(said)
 }
 
+/// The thread whose events follow a packet on its sequence, unless they say otherwise: that of a thread descriptor, or
+/// of the descriptor of a thread's track.
+pub(super) fn thread_of_writer(kind: FieldNumber, bytes: &[u8]) -> Option<PerfettoThread<'_>> {
+    if kind == trace_packet::THREAD_DESCRIPTOR {
+        return thread(bytes);
+    }
+    let described = Fields::new(bytes).filter(|field| field.number == track_descriptor::THREAD);
+    described.last().and_then(|field| thread(field.value.bytes()))
+}
+
 /// Whether a packet of a kind describes something.
 pub(super) fn is_description(kind: FieldNumber) -> bool {
     matches!(
@@ -389,6 +447,7 @@ pub(super) fn is_description(kind: FieldNumber) -> bool {
             | trace_packet::SYSTEM_INFO
             | trace_packet::TRACK_DESCRIPTOR
             | trace_packet::EXTENSION_DESCRIPTOR
+            | trace_packet::TRANSLATION_TABLE
     )
 }
 

@@ -1,10 +1,9 @@
 //! Arguments of track events -> details: annotations, typed arguments, source locations, stacks.
 
-use super::args::Shared;
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
-use super::fields::{inline_callstack, inline_frame, log_message, task_execution, track_event};
-use super::schema::TypedWriter;
+use super::fields::{inline_callstack, inline_frame, task_execution, track_event};
 use super::sequence::location;
+use super::values::{Shared, TypedWriter};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::Loss;
 use crate::model::args::Detail;
@@ -62,12 +61,8 @@ impl PerfettoEventBuilder<'_> {
                     }
                 }
                 (track_event::LOG_MESSAGE, ProtoValue::Bytes(bytes)) => {
-                    let iid = Fields::new(bytes).find(|field| field.number == log_message::BODY_IID);
-                    let iid = iid.map(|field| field.value.number());
-                    match iid.and_then(|iid| texts.messages.get(iid)) {
-                        Some(message) => self.args.text("log_message", message),
-                        None => losses.add(Loss::MissingText, place),
-                    }
+                    let tracks = &mut *self.tracks;
+                    self.args.log_message(bytes, &mut Shared { texts, tracks, place, losses });
                 }
                 (track_event::SOURCE_LOCATION, ProtoValue::Bytes(bytes)) => {
                     self.args.location("source_location", &location(bytes).1);
@@ -141,7 +136,8 @@ impl PerfettoEventBuilder<'_> {
         }
         if !typed.is_empty() {
             let (json, schema) = (&mut self.args.json, self.tracks.schema_for(&typed));
-            TypedWriter { json, schema, place, losses, shows_unknown: false }.track_event(event.bytes, &typed);
+            let shared = &mut Shared { texts, tracks: self.tracks, place, losses };
+            TypedWriter { json, schema, shared, shows_unknown: false }.track_event(event.bytes, &typed);
         }
     }
 }

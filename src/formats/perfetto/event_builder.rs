@@ -103,6 +103,8 @@ impl PerfettoEventBuilder<'_> {
         let interned = texts.names.get(name_iid).map(|name| &**name);
         let mut is_missing = event.name.or(interned).is_none() && name_iid != 0;
         let name = event.name.or(interned).unwrap_or_default();
+        let translations = self.tracks.translations();
+        let name = if translations.keeps_spans() { name } else { translations.span(name) };
         let row = if event.categories == 0 && !event.has_inline_category {
             self.batch.name(name, None, self.place)
         } else {
@@ -143,11 +145,25 @@ impl PerfettoEventBuilder<'_> {
     /// The track of the event, or else of the writer, of the writer's thread, or of the whole capture.
     #[inline]
     pub(super) fn event_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
+        if let Some(legacy) = event.legacy.filter(|_| event.track == Some(0))
+            && let Some(track) = self.named_thread(event, legacy)
+        {
+            return track;
+        }
+        self.uuid_track(event)
+    }
+
+    /// The track of the event as its uuid says, or that of its writer.
+    #[inline]
+    pub(super) fn uuid_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
         // The number 0 names no track.
         let named = event.track.or(self.sequence.defaults.track).filter(|&uuid| uuid != 0);
-        let uuid = match (named, self.sequence.thread) {
+        // A type and the number 0 mean the whole capture; events of the older kind say 0 where they have no track.
+        let is_global = event.track == Some(0) && event.kind != 0;
+        let thread = if is_global { self.sequence.thread.as_ref() } else { self.sequence.any_thread() };
+        let uuid = match (named, thread) {
             (Some(uuid), _) => uuid,
-            (None, Some((pid, tid))) => return self.tracks.thread(pid, tid),
+            (None, Some((pid, tid))) => return self.tracks.thread_of(pid.clone(), *tid),
             (None, None) => 0,
         };
         if let Some((recent, track)) = self.sequence.recent_track
@@ -155,7 +171,9 @@ impl PerfettoEventBuilder<'_> {
         {
             return track;
         }
-        let track = self.tracks.spans(uuid);
+        let (texts, iid) = (&self.sequence.texts, event.name_iid);
+        let name = || event.name.or_else(|| texts.names.get(iid).map(|name| &**name));
+        let track = self.tracks.spans(uuid, name);
         self.sequence.recent_track = Some((uuid, track));
         track
     }
@@ -183,7 +201,10 @@ impl PerfettoEventBuilder<'_> {
                 let value = if counter.is_incremental { self.sum(uuid, value) } else { value };
                 value as f64 * counter.multiplier as f64
             }
-            CounterValue::Double(value) => value * counter.multiplier as f64,
+            CounterValue::Double(value) => {
+                let value = if counter.is_incremental { self.sum_of_doubles(uuid, value) } else { value };
+                value * counter.multiplier as f64
+            }
         };
         if !value.is_finite() {
             return self.batch.lose(Loss::BadCounter, self.place);
@@ -195,6 +216,12 @@ impl PerfettoEventBuilder<'_> {
     fn sum(&mut self, uuid: u64, distance: i64) -> i64 {
         let sum = self.sequence.sums.entry(uuid).or_default();
         *sum = sum.wrapping_add(distance);
+        *sum
+    }
+
+    fn sum_of_doubles(&mut self, uuid: u64, distance: f64) -> f64 {
+        let sum = self.sequence.double_sums.entry(uuid).or_default();
+        *sum += distance;
         *sum
     }
 

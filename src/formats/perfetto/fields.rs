@@ -41,6 +41,7 @@ proto_numbers! {
         EXTENSION_DESCRIPTOR = 72,
         UI_STATE = 78,
         TRUSTED_PID = 79,
+        TRANSLATION_TABLE = 82,
         FIRST_PACKET_ON_SEQUENCE = 87,
         TRACE_UUID = 89,
         TRACK_EVENT_RANGE_OF_INTEREST = 90,
@@ -73,6 +74,7 @@ proto_numbers! {
         MAPPING_PATHS = 17,
         MAPPINGS = 19,
         LOG_MESSAGE_BODY = 20,
+        HISTOGRAM_NAMES = 25,
         DEBUG_ANNOTATION_VALUE_TYPE_NAMES = 27,
         DEBUG_ANNOTATION_STRING_VALUES = 29,
         CORRELATION_ID_STR = 43,
@@ -99,27 +101,17 @@ proto_numbers! {
         LOG_MESSAGE = 21,
         CATEGORIES = 22,
         NAME = 23,
-        CHROME_USER_EVENT = 25,
-        CHROME_KEYED_SERVICE = 26,
-        CHROME_LEGACY_IPC = 27,
-        CHROME_HISTOGRAM_SAMPLE = 28,
         COUNTER_VALUE = 30,
         EXTRA_COUNTER_TRACK_UUIDS = 31,
         SOURCE_LOCATION = 33,
         SOURCE_LOCATION_IID = 34,
-        CHROME_MESSAGE_PUMP = 35,
         FLOW_IDS_OLD = 36,
-        CHROME_MOJO_EVENT_INFO = 38,
-        CHROME_APPLICATION_STATE_INFO = 39,
-        CHROME_WINDOW_HANDLE_EVENT_INFO = 41,
         TERMINATING_FLOW_IDS_OLD = 42,
-        CHROME_CONTENT_SETTINGS_EVENT_INFO = 43,
         DOUBLE_COUNTER_VALUE = 44,
         EXTRA_DOUBLE_COUNTER_TRACK_UUIDS = 45,
         EXTRA_DOUBLE_COUNTER_VALUES = 46,
         FLOW_IDS = 47,
         TERMINATING_FLOW_IDS = 48,
-        CHROME_ACTIVE_PROCESSES = 49,
         CORRELATION_ID = 52,
         CORRELATION_ID_STR = 53,
         CORRELATION_ID_STR_IID = 54,
@@ -206,50 +198,8 @@ proto_numbers! {
         POSTED_FROM_IID = 1,
     }
     fields log_message = "perfetto.protos.LogMessage" {
+        SOURCE_LOCATION_IID = 1,
         BODY_IID = 2,
-    }
-    fields chrome_user_event = "perfetto.protos.ChromeUserEvent" {
-        ACTION = 1,
-        ACTION_HASH = 2,
-    }
-    fields chrome_keyed_service = "perfetto.protos.ChromeKeyedService" {
-        NAME = 1,
-    }
-    fields chrome_legacy_ipc = "perfetto.protos.ChromeLegacyIpc" {
-        MESSAGE_CLASS = 1,
-        MESSAGE_LINE = 2,
-    }
-    fields chrome_histogram_sample = "perfetto.protos.ChromeHistogramSample" {
-        NAME_HASH = 1,
-        NAME = 2,
-        SAMPLE = 3,
-    }
-    fields chrome_message_pump = "perfetto.protos.ChromeMessagePump" {
-        SENT_MESSAGES_IN_QUEUE = 1,
-        IO_HANDLER_LOCATION_IID = 2,
-    }
-    fields chrome_mojo_event_info = "perfetto.protos.ChromeMojoEventInfo" {
-        WATCHER_NOTIFY_INTERFACE_TAG = 1,
-        IPC_HASH = 2,
-        MOJO_INTERFACE_TAG = 3,
-        MOJO_INTERFACE_METHOD_IID = 4,
-        IS_REPLY = 5,
-        PAYLOAD_SIZE = 6,
-        DATA_NUM_BYTES = 7,
-    }
-    fields chrome_application_state_info = "perfetto.protos.ChromeApplicationStateInfo" {
-        APPLICATION_STATE = 1,
-    }
-    fields chrome_window_handle_event_info = "perfetto.protos.ChromeWindowHandleEventInfo" {
-        DPI = 1,
-        MESSAGE_ID = 2,
-        HWND_PTR = 3,
-    }
-    fields chrome_content_settings_event_info = "perfetto.protos.ChromeContentSettingsEventInfo" {
-        NUMBER_OF_EXCEPTIONS = 1,
-    }
-    fields chrome_active_processes = "perfetto.protos.ChromeActiveProcesses" {
-        PID = 1,
     }
     fields track_descriptor = "perfetto.protos.TrackDescriptor" {
         UUID = 1,
@@ -265,10 +215,18 @@ proto_numbers! {
         SIBLING_MERGE_BEHAVIOR = 15,
         SIBLING_MERGE_KEY = 16,
         SIBLING_MERGE_KEY_INT = 17,
+        PROCESS_ORDERING = 19,
+        THREAD_ORDERING = 20,
     }
     values child_ordering = "perfetto.protos.TrackDescriptor.ChildTracksOrdering" {
         LEXICOGRAPHIC = 1,
         EXPLICIT = 3,
+    }
+    values process_ordering = "perfetto.protos.TrackDescriptor.ProcessOrdering" {
+        PROCESS_ORDERING_EXPLICIT = 1,
+    }
+    values thread_ordering = "perfetto.protos.TrackDescriptor.ThreadOrdering" {
+        THREAD_ORDERING_EXPLICIT = 1,
     }
     values sibling_merge_behavior = "perfetto.protos.TrackDescriptor.SiblingMergeBehavior" {
         SIBLING_MERGE_BEHAVIOR_NONE = 2,
@@ -294,6 +252,7 @@ proto_numbers! {
         CMDLINE = 2,
         LEGACY_SORT_INDEX = 3,
         PROCESS_NAME = 6,
+        START_TIMESTAMP_NS = 7,
         PROCESS_LABELS = 8,
     }
     fields thread_descriptor = "perfetto.protos.ThreadDescriptor" {
@@ -317,6 +276,20 @@ proto_numbers! {
         TID = 1,
         NAME = 2,
         TGID = 3,
+    }
+    fields translation_table = "perfetto.protos.TranslationTable" {
+        SLICE_NAME = 4,
+        PROCESS_TRACK_NAME = 5,
+    }
+    fields slice_names = "perfetto.protos.SliceNameTranslationTable" {
+        RAW_TO_DEOBFUSCATED_NAME = 1,
+    }
+    fields track_names = "perfetto.protos.ProcessTrackNameTranslationTable" {
+        RAW_TO_DEOBFUSCATED_NAME = 1,
+    }
+    fields translation = "perfetto.protos.SliceNameTranslationTable.RawToDeobfuscatedNameEntry" {
+        KEY = 1,
+        VALUE = 2,
     }
     fields system_info = "perfetto.protos.SystemInfo" {
         UTSNAME = 1,

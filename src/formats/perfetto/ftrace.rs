@@ -218,7 +218,7 @@ impl FtraceDecoder<'_> {
             args.text("fields", values.join(", ").as_bytes());
         }
         if let Some(result) = result {
-            args.signed("result", result);
+            args.signed("ret", result);
         }
         args.number("cpu", cpu);
         let detail = Detail { args_json: args.finish(), ..Detail::default() };

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::args::{annotation_name, annotation_number, annotation_text};
+use super::args::{annotation_number, annotation_text};
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::{flow_direction, instant_event_scope, track_event};
 use super::legacy_event::Legacy;
 use super::tracks::TrackNumber;
+use super::values::annotation_name;
 use crate::formats::output::batch::{bare, text};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, TrackKey, TrackKind};
@@ -88,7 +89,12 @@ impl PerfettoEventBuilder<'_> {
             _ => return,
         };
         let value = hash(b'v', &[], bind_id, None);
-        let (flags, depth) = (EventFlags::BIND_ENCLOSING, Event::FLOW_OF_SPAN);
+        // A span is found by its begin, so that a flow which reaches one goes on to others.
+        let depth = match made.kind {
+            EventKind::Instant | EventKind::End => Event::FLOW_OF_SPAN,
+            _ => 0,
+        };
+        let flags = EventFlags::BIND_ENCLOSING;
         self.batch.push(Event { kind, value, flags, depth, detail: 0, ..*made });
     }
 
@@ -171,7 +177,7 @@ impl PerfettoEventBuilder<'_> {
             .find_map(|field| annotation_text(field.value.bytes()));
         let name = said.map(|said| text(said, self.place, &mut self.batch.batch.losses));
         let pid = self.process(event, legacy);
-        let tid = legacy.tid.or(self.sequence.thread.map(|(_, tid)| tid));
+        let tid = legacy.tid.or(self.sequence.any_thread().map(|(_, tid)| *tid));
         let metadata = match (&*what, name, tid) {
             ("process_name", Some(name), _) => Metadata::ProcessName { pid, name },
             ("process_labels", Some(labels), _) => Metadata::ProcessLabels { pid, labels },
@@ -183,23 +189,32 @@ impl PerfettoEventBuilder<'_> {
 
     /// The thread that the event names, or else its track.
     fn legacy_track(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> TrackNumber {
-        match (legacy.pid, legacy.tid) {
-            (None, None) => self.event_track(event),
-            (pid, Some(tid)) => {
-                let pid = pid.map_or_else(|| self.process(event, legacy), Id::Number);
+        self.named_thread(event, legacy).unwrap_or_else(|| self.event_track(event))
+    }
+
+    /// The thread, or the process, whose numbers the event has.
+    pub(super) fn named_thread(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> Option<TrackNumber> {
+        let track = match (legacy.pid, legacy.tid) {
+            (None, None) => return None,
+            (_, Some(tid)) => {
+                let pid = self.process(event, legacy);
                 let key =
                     TrackKey { kind: TrackKind::Thread, pid, tid: Id::Number(tid), name: Arc::default(), slot: 0 };
                 self.tracks.number(key)
             }
-            (Some(pid), None) => self.tracks.process(Id::Number(pid)),
-        }
+            (Some(pid), None) => {
+                let pid = self.tracks.process_now(pid);
+                self.tracks.process(pid)
+            }
+        };
+        Some(track)
     }
 
     fn process(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> Id {
         if let Some(pid) = legacy.pid {
-            return Id::Number(pid);
+            return self.tracks.process_now(pid);
         }
-        let track = self.event_track(event);
+        let track = self.uuid_track(event);
         self.tracks.key(track).pid.clone()
     }
 }

@@ -24,6 +24,7 @@ mod legacy_event;
 mod order;
 pub(crate) mod packets;
 mod parse;
+mod pids;
 mod profile;
 pub(crate) mod read;
 mod sample_defaults;
@@ -31,12 +32,11 @@ mod schema;
 mod sequence;
 mod track_event;
 mod tracks;
+mod translations;
+mod values;
 pub(crate) mod write;
 
 pub(crate) use read::FORMAT;
-
-#[cfg(test)]
-pub(crate) use schema::KNOWN;
 
 #[cfg(test)]
 mod tests;

@@ -172,11 +172,13 @@ impl PerfettoSample {
     }
 }
 
-/// Stacks and the microseconds from each sample to the next, as Chromium writes them.
-pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (u64, i64)> + '_ {
+/// Stacks and the microseconds from each sample to the next, as Chromium writes them. Also where a stack is missing,
+/// its time counts for those after it.
+pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (Option<u64>, i64)> + '_ {
     let column = |number: FieldNumber| {
         Fields::new(bytes).filter(move |field| field.number == number).flat_map(|field| field.value.numbers(false))
     };
     let distances = column(streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
-    column(streaming_profile_packet::CALLSTACK_IID).zip(distances)
+    let stacks = column(streaming_profile_packet::CALLSTACK_IID).map(Some).chain(std::iter::repeat(None));
+    stacks.zip(distances)
 }

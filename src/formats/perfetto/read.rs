@@ -293,10 +293,15 @@ impl Decoder {
             trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, place),
             trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), place),
             trace_packet::FTRACE_EVENTS => self.ftrace_decoder(fields.sequence, place).bundle(data),
-            trace_packet::THREAD_DESCRIPTOR => {
-                if let Some(thread) = descriptors::thread(data) {
+            // The thread of a track is that of its writer too, from here on.
+            trace_packet::TRACK_DESCRIPTOR | trace_packet::THREAD_DESCRIPTOR => {
+                if let Some(thread) = descriptors::thread_of_writer(fields.kind, data) {
                     let sequence = &mut self.sequences.all[row];
-                    sequence.thread = Some((thread.pid, thread.tid));
+                    let described = Some((self.tracks.process_now(thread.pid), thread.tid));
+                    match fields.kind {
+                        trace_packet::THREAD_DESCRIPTOR => sequence.thread = described,
+                        _ => sequence.described_thread = described,
+                    }
                     sequence.newest_us = thread.reference_us.unwrap_or(sequence.newest_us);
                     sequence.newest_thread_us = thread.reference_thread_us.unwrap_or(sequence.newest_thread_us);
                     sequence.newest_instructions =
@@ -368,12 +373,17 @@ impl Decoder {
     /// is that of writing it.
     fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
         let sequence = &mut self.sequences.all[row];
-        let Some((pid, tid)) = sequence.thread else { return self.batch.lose(Loss::MissingState, place) };
-        let track = self.tracks.thread(pid, tid);
-        let track = self.batch.track(track, &self.tracks);
+        let track = sequence.any_thread().cloned().map(|(pid, tid)| self.tracks.thread_of(pid, tid));
+        let track = track.map(|track| self.batch.track(track, &self.tracks));
         for (iid, later_us) in streamed(bytes) {
+            // Also of a sample that cannot be shown: those after it count from there.
             sequence.newest_us = sequence.newest_us.wrapping_add(later_us);
-            let Some(stack) = sequence.stacks.stack(iid, &mut self.batch, place) else {
+            let Some(track) = track else {
+                self.batch.lose(Loss::MissingState, place);
+                continue;
+            };
+            let stack = iid.and_then(|iid| sequence.stacks.stack(iid, &mut self.batch, place));
+            let Some(stack) = stack else {
                 self.batch.lose(Loss::MissingText, place);
                 continue;
             };

@@ -9,7 +9,7 @@ use super::profile::PerfettoStackTables;
 use super::sample_defaults::SampleDefaults;
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
-use crate::model::NameIdx;
+use crate::model::{Id, NameIdx};
 
 /// Names with an array entry instead of a hash look-up; 24 bytes each, for each writer.
 const RECENT_NAMES_MAX: u64 = 4096;
@@ -29,8 +29,12 @@ pub(super) struct Sequence {
     pub(super) stacks: PerfettoStackTables,
     /// The sums of counters that are written as deltas, by their uuids.
     pub(super) sums: FxHashMap<u64, i64>,
-    /// The thread whose events these are, in captures without tracks.
-    pub(super) thread: Option<(i64, i64)>,
+    /// The same of those whose values are doubles.
+    pub(super) double_sums: FxHashMap<u64, f64>,
+    /// The process and the thread whose events these are, where they are on no track.
+    pub(super) thread: Option<(Id, i64)>,
+    /// The same as the descriptor of a track said last: not of events which say that they are on no track.
+    pub(super) described_thread: Option<(Id, i64)>,
     pub(super) newest_us: i64,
     pub(super) newest_thread_us: i64,
     pub(super) newest_instructions: i64,
@@ -63,6 +67,7 @@ pub(super) struct InternedTexts {
     pub(super) argument_types: Interned<Box<[u8]>>,
     pub(super) messages: Interned<Box<[u8]>>,
     pub(super) correlations: Interned<Box<[u8]>>,
+    pub(super) histograms: Interned<Box<[u8]>>,
     pub(super) locations: Interned<Location>,
 }
 
@@ -75,6 +80,11 @@ pub(super) struct Location {
 }
 
 impl Sequence {
+    /// The thread of this writer, however it is known.
+    pub(super) fn any_thread(&self) -> Option<&(Id, i64)> {
+        self.thread.as_ref().or(self.described_thread.as_ref())
+    }
+
     /// Clears the state: the writer refers to nothing before this packet.
     #[inline(never)]
     pub(super) fn clear(&mut self) {
@@ -82,6 +92,7 @@ impl Sequence {
         self.stacks = PerfettoStackTables::default();
         self.defaults = Defaults::default();
         self.sums.clear();
+        self.double_sums.clear();
         self.known_names.clear();
         self.recent_names.clear();
         self.recent_track = None;
@@ -107,6 +118,7 @@ impl Sequence {
                 interned_data::LOG_MESSAGE_BODY => &mut texts.messages,
                 interned_data::DEBUG_ANNOTATION_VALUE_TYPE_NAMES => &mut texts.argument_types,
                 interned_data::DEBUG_ANNOTATION_STRING_VALUES => &mut texts.argument_values,
+                interned_data::HISTOGRAM_NAMES => &mut texts.histograms,
                 interned_data::CORRELATION_ID_STR => &mut texts.correlations,
                 number => {
                     self.stacks.intern(number, field.value.bytes());

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
 use super::fields::trace_packet;
 use super::schema::Schema;
+use super::translations::Translations;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -74,7 +75,7 @@ impl PerfettoTracks {
     pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let said = if self.second_pass.is_some() {
             &mut self.described
-        } else if number == trace_packet::EXTENSION_DESCRIPTOR {
+        } else if matches!(number, trace_packet::EXTENSION_DESCRIPTOR | trace_packet::TRANSLATION_TABLE) {
             return;
         } else {
             self.redescribed.forget();
@@ -89,7 +90,10 @@ impl PerfettoTracks {
     pub(super) fn all_described(&mut self) -> &Descriptors {
         if let Some(second_pass) = self.second_pass.take() {
             match second_pass.collect() {
-                Ok(described) => self.described = described,
+                Ok(described) => {
+                    let described = std::mem::replace(&mut self.described, described);
+                    self.redescribed.pids = described.pids;
+                }
                 Err(error) => self.failed = Some(error),
             }
         }
@@ -111,19 +115,19 @@ impl PerfettoTracks {
     }
 
     /// The types of arguments. Those of fields with these numbers are complete if the capture describes them anywhere.
-    pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> &Schema {
+    pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> Arc<Schema> {
         if self.second_pass.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
             self.all_described();
         }
-        &self.described.schema
+        Arc::clone(&self.described.schema)
     }
 
     /// The types of messages. The one of this name is complete if the capture describes it anywhere.
-    pub(super) fn schema_with_type(&mut self, name: &str) -> &Schema {
+    pub(super) fn schema_with_type(&mut self, name: &str) -> Arc<Schema> {
         if self.second_pass.is_some() && !self.described.schema.knows_type(name) {
             self.all_described();
         }
-        &self.described.schema
+        Arc::clone(&self.described.schema)
     }
 
     /// The uuids of tracks with events below a process or a thread, and these tracks, in the
@@ -157,7 +161,17 @@ impl PerfettoTracks {
     }
 
     pub(super) fn thread(&mut self, pid: i64, tid: i64) -> TrackNumber {
-        self.number(plain(TrackKind::Thread, Id::Number(pid), Id::Number(tid)))
+        let pid = self.process_now(pid);
+        self.thread_of(pid, tid)
+    }
+
+    pub(super) fn thread_of(&mut self, pid: Id, tid: i64) -> TrackNumber {
+        self.number(plain(TrackKind::Thread, pid, Id::Number(tid)))
+    }
+
+    /// The process that a number means at the packet that is read.
+    pub(super) fn process_now(&self, pid: i64) -> Id {
+        if self.second_pass.is_some() { self.described.pids.id(pid) } else { self.redescribed.pids.id(pid) }
     }
 
     pub(super) fn process(&mut self, pid: Id) -> TrackNumber {
@@ -169,27 +183,39 @@ impl PerfettoTracks {
         self.number(plain(TrackKind::Global, Id::None, Id::None))
     }
 
-    /// The track of the spans of a uuid.
+    /// The names that are shown instead of others.
     #[inline]
-    pub(super) fn spans(&mut self, uuid: u64) -> TrackNumber {
+    pub(super) fn translations(&self) -> &Translations {
+        &self.described.translations
+    }
+
+    /// The track of the spans of a uuid, of which `name` gives the name of the event that asks.
+    #[inline]
+    pub(super) fn spans<'n>(&mut self, uuid: u64, name: impl FnOnce() -> Option<&'n [u8]>) -> TrackNumber {
         match self.spans_of.get(&uuid) {
             Some(&known) => known,
-            None => self.new_spans(uuid),
+            None => self.new_spans(uuid, name().unwrap_or_default()),
         }
     }
 
+    /// The new track of a uuid, whose first event has a name.
     #[inline(never)]
-    fn new_spans(&mut self, uuid: u64) -> TrackNumber {
+    fn new_spans(&mut self, uuid: u64, first: &[u8]) -> TrackNumber {
         let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
         let track = match descriptor {
-            Descriptor { thread: Some((pid, tid)), .. } => self.thread(pid, tid),
-            Descriptor { process: Some(pid), .. } => self.process(Id::Number(pid)),
+            Descriptor { thread: Some((pid, tid)), .. } => self.thread_of(pid, tid),
+            Descriptor { process: Some(pid), .. } => self.process(pid),
             _ if uuid == 0 => self.global(),
             _ => {
                 let Owner { pid, tid } = self.owner(uuid);
                 let kind = TrackKind::Async;
                 let slot = if descriptor.stands_alone { TrackKey::SLOT_ALONE } else { TrackKey::SLOT_SIBLING };
-                let name = self.merged_name(&descriptor);
+                let mut name = self.merged_name(&descriptor);
+                if name.is_empty() {
+                    // A track without a name has that of its first event, so that this is what may be translated.
+                    let first = String::from_utf8_lossy(first);
+                    name = self.described.translations.track(&first).unwrap_or_default();
+                }
                 let key = self.unlike(TrackKey { kind, pid, tid, name: name.into(), slot });
                 self.number(key)
             }
@@ -207,6 +233,8 @@ impl PerfettoTracks {
         let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
         let Owner { pid, tid } = self.owner(uuid);
         let name: &str = if descriptor.name.is_empty() { name } else { &descriptor.name };
+        let translated = self.described.translations.track(name);
+        let name = translated.as_deref().unwrap_or(name);
         let name: Box<str> =
             if descriptor.unit.is_empty() { name.into() } else { format!("{name} ({})", descriptor.unit).into() };
         let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 });
@@ -250,7 +278,8 @@ impl PerfettoTracks {
     /// The names of a track of spans and of the tracks above it, up to its thread or process. Spans of one name share
     /// rows, and the queues of two devices are not one.
     fn name_below(&self, descriptor: &Descriptor) -> Box<str> {
-        let mut path = descriptor.name.clone();
+        let translated = self.described.translations.track(&descriptor.name);
+        let mut path = translated.unwrap_or_else(|| descriptor.name.clone());
         let mut last = &descriptor.name;
         let mut next = descriptor.parent;
         for _ in 0..NAMED_PARENTS_MAX {
@@ -272,11 +301,11 @@ impl PerfettoTracks {
         let mut next = Some(uuid);
         for _ in 0..PARENTS_MAX {
             let Some(descriptor) = next.and_then(|uuid| self.described.get(uuid)) else { break };
-            if let Some((pid, tid)) = descriptor.thread {
-                return Owner { pid: Id::Number(pid), tid: Id::Number(tid) };
+            if let Some((pid, tid)) = descriptor.thread.clone() {
+                return Owner { pid, tid: Id::Number(tid) };
             }
-            if let Some(pid) = descriptor.process {
-                return Owner { pid: Id::Number(pid), tid: Id::None };
+            if let Some(pid) = descriptor.process.clone() {
+                return Owner { pid, tid: Id::None };
             }
             next = descriptor.parent;
         }

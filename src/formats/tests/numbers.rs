@@ -45,12 +45,13 @@ fn the_table_holds_the_messages_that_are_used_and_no_others() {
 }
 
 /// The messages of interned texts and their texts: all are read as the last one.
-const IIDS: [(&str, &str); 6] = [
+const IIDS: [(&str, &str); 7] = [
     ("perfetto.protos.EventCategory", "NAME"),
     ("perfetto.protos.EventName", "NAME"),
     ("perfetto.protos.DebugAnnotationName", "NAME"),
     ("perfetto.protos.DebugAnnotationValueTypeName", "NAME"),
     ("perfetto.protos.LogMessageBody", "BODY"),
+    ("perfetto.protos.HistogramName", "NAME"),
     ("perfetto.protos.InternedString", "STR"),
 ];
 
@@ -77,21 +78,4 @@ fn messages_that_are_read_as_one_have_the_same_numbers() {
             assert_eq!(of(message, field), of("perfetto.protos.SchedWakingFtraceEvent", field), "{message}");
         }
     }
-}
-
-#[test]
-fn the_types_that_captures_leave_out_are_those_of_the_public_definitions() {
-    let numbers = numbers();
-    for &(number, message, fields) in perfetto::KNOWN {
-        let track_event = numbers.get(&("perfetto.protos.TrackEvent", message.to_uppercase()));
-        assert_eq!(track_event, Some(&number.get()), "{message}");
-        let full = format!("perfetto.protos.{}", in_camel_case(message));
-        for &(number, name, _) in fields {
-            assert!(rows().any(|row| row == (full.as_str(), name, number.get())), "{full}.{name}");
-        }
-    }
-}
-
-fn in_camel_case(name: &str) -> String {
-    name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }

@@ -54,7 +54,7 @@ impl Nester<'_> {
     }
 
     /// Ends the state before, and notes the one that begins. One that takes no time is none.
-    pub(super) fn state(&mut self, event: &Event) -> io::Result<()> {
+    pub(super) fn state(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let before = self.track(event.track).rare().thread;
         if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
             return Ok(());
@@ -63,19 +63,25 @@ impl Nester<'_> {
             self.push_state(event.track, &before, event.ts_ns)?;
         }
         let is_awake = event.flags.has(EventFlags::AWAKE);
-        let entered = Entered { since_ns: event.ts_ns, name: event.name, is_awake };
+        let detail = self.detail(blob)?;
+        let entered = Entered { since_ns: event.ts_ns, name: event.name, detail, is_awake };
         self.saw(event.ts_ns);
         self.track(event.track).rare().thread = (event.name != NameIdx::EMPTY).then_some(entered);
         Ok(())
     }
 
     pub(super) fn push_state(&mut self, track: TrackIdx, state: &Entered, end_ns: i64) -> io::Result<Option<LaneIdx>> {
-        let value = end_ns.abs_diff(state.since_ns);
-        if value == 0 {
+        if end_ns == state.since_ns {
             return Ok(None);
         }
-        let row = Row { start_ns: state.since_ns, value, detail: 0, name: state.name.0 };
-        self.push_span(track, 0, row, end_ns).map(Some)
+        self.push_state_row(track, state, end_ns).map(Some)
+    }
+
+    /// Adds the row of a state, also of one that takes no time.
+    pub(super) fn push_state_row(&mut self, track: TrackIdx, state: &Entered, end_ns: i64) -> io::Result<LaneIdx> {
+        let value = end_ns.abs_diff(state.since_ns);
+        let row = Row { start_ns: state.since_ns, value, detail: state.detail, name: state.name.0 };
+        self.push_span(track, 0, row, end_ns)
     }
 
     pub(super) fn sample(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {

@@ -284,3 +284,27 @@ fn an_asynchronous_end_without_a_name_closes_the_innermost_span_of_its_id() {
         read(r#"[{"ph":"b","cat":"c","id":1,"name":"a","pid":1,"ts":1},{"ph":"e","cat":"c","id":1,"pid":1,"ts":5}]"#);
     assert_eq!(reading.events[1].flags, EventFlags::UNNAMED);
 }
+
+#[test]
+fn states_of_threads_are_on_a_track_of_their_own_by_the_words_for_their_letters() {
+    let state = |ts: u32, name: &str, args: &str| {
+        format!(r#"{{"ph":"T","cat":"thread_state","name":"{name}","pid":1,"tid":2,"ts":{ts},"dur":5{args}}}"#)
+    };
+    let states = [state(0, "Running", ""), state(5, "D", r#","args":{"io_wait":1}"#), state(10, "odd", "")];
+    // Without a duration it is a step of an asynchronous span.
+    let step = r#"{"ph":"T","cat":"thread_state","name":"s","id":1,"pid":1,"tid":2,"ts":20}"#;
+    let reading = read(&format!("[{},{step}]", states.join(",")));
+    let found: Vec<_> = reading
+        .events
+        .iter()
+        .map(|event| (event.track.kind, event.kind, event.value, &*event.name, event.category.as_deref(), &*event.args))
+        .collect();
+    let (state, complete) = (crate::model::TrackKind::State, EventKind::Complete);
+    let expected = [
+        (state, complete, 5000, "Running", Some("Running"), ""),
+        (state, complete, 5000, "Uninterruptible sleep", Some("D"), r#"{"io_wait":1}"#),
+        (state, complete, 5000, "odd", Some("odd"), ""),
+    ];
+    assert_eq!(found[..3], expected);
+    assert_eq!((reading.events[3].kind, reading.lost()), (EventKind::AsyncStepInto, vec![]));
+}

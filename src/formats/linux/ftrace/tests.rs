@@ -50,7 +50,7 @@ fn system_calls_that_are_told_by_number_are_spans_and_not_begins_without_end() {
     ];
     assert_eq!(threads(&reading), expected);
     assert_eq!(reading.events[1].args, r#"{"fields":"b, 1, 55fa4b38f9bc","cpu":0}"#);
-    assert_eq!(reading.events[2].args, r#"{"result":"-9","cpu":0}"#);
+    assert_eq!(reading.events[2].args, r#"{"ret":"-9","cpu":0}"#);
 }
 
 #[test]
@@ -239,4 +239,75 @@ fn asynchronous_spans_with_a_track_have_its_name() {
     let found: Vec<_> = reading.events.iter().map(|event| (event.kind, &*event.track.name, event.track.slot)).collect();
     let slot = crate::model::TrackKey::SLOT_NAMED;
     assert_eq!(found, [(EventKind::AsyncBegin, "mytrack", slot), (EventKind::AsyncEnd, "mytrack", slot)]);
+}
+
+#[test]
+fn calls_of_binder_are_spans_of_both_ends_with_a_flow_and_end_where_there_is_no_answer() {
+    let at = |tid: u32, micros: u32, event: &str| format!("a-{tid} [000] ..... 1.{micros:06}: {event}\n");
+    let call = |id: u32, flags: &str, reply: u32| {
+        format!(
+            "binder_transaction: transaction={id} dest_node=1 dest_proc=20 dest_thread=0 reply={reply} flags={flags} code=0x3"
+        )
+    };
+    let received = |id: u32| format!("binder_transaction_received: transaction={id}");
+    let text = [
+        at(10, 1, &call(5, "0x10", 0)),
+        at(20, 2, &received(5)),
+        at(20, 3, &call(6, "0x0", 1)),
+        at(10, 4, &received(6)),
+        // Nobody waits for it.
+        at(10, 5, &call(7, "0x11", 0)),
+        at(20, 6, &received(7)),
+        // It fails; then an answer to a call before the recording.
+        at(10, 7, &call(8, "0x10", 0)),
+        at(10, 8, "binder_return: cmd=0x7211 BR_FAILED_REPLY"),
+        at(10, 9, &received(99)),
+        at(10, 10, &call(9, "0x0", 1)),
+    ];
+    let reading = read(&text.concat());
+    let found: Vec<_> = reading
+        .events
+        .iter()
+        .map(|event| ((event.ts_ns - 1_000_000_000) / 1000, event.track.tid.to_string(), event.kind, &*event.name))
+        .collect();
+    let (call, answer) = ("binder transaction", "binder reply");
+    let expected = [
+        (1, "10", EventKind::Begin, call),
+        (1, "10", EventKind::FlowStart, ""),
+        (2, "20", EventKind::Begin, answer),
+        (2, "20", EventKind::FlowEnd, ""),
+        (3, "20", EventKind::End, answer),
+        (4, "10", EventKind::End, call),
+        (5, "10", EventKind::Instant, "binder transaction async"),
+        (5, "10", EventKind::FlowStart, ""),
+        (6, "20", EventKind::Instant, "binder async rcv"),
+        (6, "20", EventKind::FlowEnd, ""),
+        (7, "10", EventKind::Begin, call),
+        (7, "10", EventKind::FlowStart, ""),
+        (8, "10", EventKind::End, call),
+    ];
+    let expected: Vec<_> = expected.into_iter().map(|(at, tid, kind, name)| (at, tid.to_owned(), kind, name)).collect();
+    assert_eq!(found, expected);
+    assert_eq!(
+        reading.events[0].args,
+        r#"{"transaction id":5,"destination node":1,"destination process":20,"destination thread":0,"flags":"0x10","code":"0x3"}"#
+    );
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn the_reason_of_a_blocked_thread_is_written_with_the_state_that_it_entered() {
+    let reading = read(
+        "a-7 [000] d..2 1.000001: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=b next_pid=8 next_prio=120\n\
+         b-8 [000] d..2 1.000002: sched_blocked_reason: pid=7 iowait=1 caller=wait_on_page+0x10/0x20\n\
+         b-8 [000] d..2 1.000003: sched_blocked_reason: pid=8 iowait=1 caller=x+0x10/0x20\n",
+    );
+    let states = reading
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::State && event.track.tid == crate::model::Id::Number(7));
+    let states: Vec<_> = states.map(|event| (event.ts_ns, event.category.as_deref(), &*event.args)).collect();
+    let reason = r#"{"io_wait":1,"blocked_function":"wait_on_page"}"#;
+    assert_eq!(states, [(1_000_001_000, Some("D"), ""), (1_000_001_000, Some("D"), reason)]);
+    assert_eq!(reading.lost(), [], "thread 8 runs, so that it is not blocked");
 }

@@ -215,7 +215,7 @@ fn system_calls_that_are_told_by_number_are_the_spans_that_perf_script_prints() 
     let result = |event: &Seen| -> serde_json::Value { serde_json::from_str(&event.args).expect("JSON") };
     let ends = reading.events.iter().zip(&printed.events).filter(|(event, _)| event.kind == EventKind::End);
     for (event, line) in ends {
-        assert_eq!(result(event)["ret"].to_string(), result(line)["result"].as_str().expect("a text"));
+        assert_eq!(result(event)["ret"].to_string(), result(line)["ret"].as_str().expect("a text"));
     }
 }
 

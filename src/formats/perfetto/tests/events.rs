@@ -427,3 +427,97 @@ fn asynchronous_ends_without_a_name_close_their_span() {
     let found: Vec<_> = reading.events.iter().map(|event| (event.kind, event.flags)).collect();
     assert_eq!(found, [(K::AsyncBegin, EventFlags::NONE), (K::AsyncEnd, EventFlags::UNNAMED)]);
 }
+
+#[test]
+fn events_without_a_track_belong_to_the_thread_that_their_writer_described_or_that_they_name() {
+    let instant = || message().number(9, INSTANT);
+    let other = instant().number(11, 0).message(6, message().number(18, 5).number(19, 9));
+    let older = message().number(11, 0).message(6, message().number(2, b'I'.into()));
+    let mut elsewhere = packet(5).message(11, instant());
+    elsewhere.0.extend(message().number(10, 2).0);
+    let packets = [
+        thread(7, 5, 8, "t"),
+        packet(1).message(11, instant()),
+        packet(2).message(11, other),
+        packet(3).message(11, older),
+        packet(4).message(11, instant().number(11, 0)),
+        elsewhere,
+    ];
+    let reading = read(packets);
+    let tids: Vec<_> = reading.events.iter().map(|event| (event.track.kind, event.track.tid.clone())).collect();
+    let (kind, tid) = (TrackKind::Thread, Id::Number);
+    let global = (TrackKind::Global, Id::None);
+    assert_eq!(tids, [(kind, tid(8)), (kind, tid(9)), (kind, tid(8)), global.clone(), global]);
+}
+
+#[test]
+fn a_process_that_has_the_number_of_one_before_is_another() {
+    let packets = [
+        process(10, 5, "first"),
+        thread(11, 5, 6, "t"),
+        event(1, INSTANT, 11, "a"),
+        process(20, 5, "second"),
+        thread(21, 5, 7, "u"),
+        event(2, INSTANT, 20, "b"),
+        event(3, INSTANT, 21, "c"),
+        event(4, INSTANT, 11, "d"),
+    ];
+    let reading = read(packets);
+    let pids: Vec<_> = reading.events.iter().map(|event| event.track.pid.to_string()).collect();
+    assert_eq!(pids, ["5", "5 (2)", "5 (2)", "5"]);
+    let name = |pid, name: &str| Metadata::ProcessName { pid, name: name.into() };
+    assert_eq!(reading.metadata[0], name(Id::Number(5), "first"));
+    assert!(reading.metadata.contains(&name(Id::Text("5 (2)".into()), "second")), "{:?}", reading.metadata);
+}
+
+#[test]
+fn processes_and_threads_are_ordered_by_rank_where_the_capture_says_so() {
+    let root = |explicit| {
+        message().number(10, 1).message(60, message().number(1, 0).number(19, explicit).number(20, explicit))
+    };
+    let ranked = |track: Message, rank| message().number(10, 1).message(60, track.number(12, rank));
+    let orders = |explicit| {
+        let process = message().number(1, 1).message(3, message().number(1, 5).bytes(6, "p"));
+        let thread = message().number(1, 2).message(4, message().number(1, 5).number(2, 6));
+        let reading = read([root(explicit), ranked(process, 3), ranked(thread, 4), event(1, INSTANT, 2, "a")]);
+        let is_order =
+            |said: &&Metadata| matches!(said, Metadata::ProcessSortIndex { .. } | Metadata::ThreadSortIndex { .. });
+        reading.metadata.iter().filter(is_order).cloned().collect::<Vec<_>>()
+    };
+    let (pid, tid) = (Id::Number(5), Id::Number(6));
+    let expected = [
+        Metadata::ProcessSortIndex { pid: pid.clone(), sort_index: 3 },
+        Metadata::ThreadSortIndex { pid, tid, sort_index: 4 },
+    ];
+    assert_eq!((orders(1), orders(0)), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn distances_of_a_counter_add_up_also_where_they_are_doubles() {
+    let counter = message().number(1, 9).bytes(2, "c").message(8, message().number(4, 10).number(5, 1));
+    let value = |at, double: f64| {
+        packet(at).message(11, message().number(9, COUNTER).number(11, 9).fixed(44, double.to_bits()))
+    };
+    let reading = read([message().number(10, 1).message(60, counter), value(1, 1.5), value(2, 2.0), value(3, -0.5)]);
+    let values: Vec<f64> = reading.events.iter().map(|event| f64::from_bits(event.value)).collect();
+    assert_eq!(values, [15.0, 35.0, 30.0]);
+}
+
+#[test]
+fn names_of_spans_and_tracks_are_translated_from_the_table_on() {
+    let pair = |raw: &str, name: &str| message().message(1, message().bytes(1, raw).bytes(2, name));
+    let table = message().message(4, pair("a", "whole.name")).message(5, pair("t", "whole track"));
+    let table = message().message(82, table);
+    let packets = [
+        process(1, 5, "p"),
+        child(2, 1, "t"),
+        event(1, INSTANT, 2, "a"),
+        table,
+        child(3, 1, "t"),
+        event(2, INSTANT, 3, "a"),
+        event(3, INSTANT, 3, "b"),
+    ];
+    let reading = read(packets);
+    let found: Vec<_> = reading.events.iter().map(|event| (&*event.track.name, &*event.name)).collect();
+    assert_eq!(found, [("t", "a"), ("whole track", "whole.name"), ("whole track", "b")]);
+}

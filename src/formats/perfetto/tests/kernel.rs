@@ -80,7 +80,7 @@ fn system_calls_are_spans_of_their_threads_named_as_the_machine_numbers_them() {
     ]);
     assert_eq!(reading.kinds(), [(10, K::Begin, "read"), (20, K::Begin, "semget"), (30, K::End, "read")]);
     let args: Vec<&str> = reading.events.iter().map(|event| &*event.args).collect();
-    assert_eq!(args, [r#"{"fields":"3, 7ffd","cpu":3}"#, r#"{"cpu":3}"#, r#"{"result":-11,"cpu":3}"#]);
+    assert_eq!(args, [r#"{"fields":"3, 7ffd","cpu":3}"#, r#"{"cpu":3}"#, r#"{"ret":-11,"cpu":3}"#]);
     let track = &reading.events[0].track;
     assert_eq!((track.kind, &track.pid, &track.tid), (TrackKind::Thread, &Id::Number(5), &Id::Number(7)));
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "a call that is not told which");

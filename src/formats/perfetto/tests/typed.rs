@@ -172,3 +172,57 @@ fn messages_in_messages_end_at_a_depth_and_damage_costs_what_is_damaged() {
         assert_eq!(reading.events.len(), 1, "{len}");
     }
 }
+
+#[test]
+fn annotations_within_a_message_have_their_own_names() {
+    let child = message().bytes(1, "Child").message(2, field("text", 1, STRING, ""));
+    let child = child.message(2, repeated("debug_annotations", 99, MESSAGE, ".perfetto.protos.DebugAnnotation"));
+    let child = child.message(6, extension(field("nested", 2000, MESSAGE, ".x.Child")));
+    let file = message().bytes(2, "x").message(4, child);
+    let described = message().number(10, 1).message(72, message().message(1, message().message(1, file)));
+    let entry = message().bytes(10, "key").bytes(6, "value");
+    let nested = message()
+        .bytes(1, "shown")
+        .message(99, message().bytes(10, "arg1").number(4, 7))
+        .message(99, message().bytes(10, "arg2").message(11, entry));
+    let event = packet(5).message(11, message().number(9, 3).number(11, 7).message(2000, nested));
+    let reading = read([described, event, thread(7, 1, 2, "t")]);
+    let expected = serde_json::json!({"nested": {"text": "shown", "arg1": 7, "arg2": {"key": "value"}}});
+    assert_eq!((args(&reading), reading.lost()), (expected, vec![]));
+}
+
+#[test]
+fn messages_of_the_format_need_no_descriptor_and_show_what_they_refer_to() {
+    let interned = message()
+        .message(4, message().number(1, 3).bytes(2, "f.cc").bytes(3, "main").number(4, 12))
+        .message(20, message().number(1, 1).bytes(2, "hello"))
+        .message(25, message().number(1, 4).bytes(2, "Page.Load"));
+    let latency = message().number(1, 7).message(4, message().number(1, 3).number(2, 9)).number(5, 1);
+    let of = |number: u32, inner: Message| message().number(9, 3).number(11, 7).message(number, inner);
+    let events = [
+        of(29, latency),
+        of(28, message().number(3, 5).number(4, 4)),
+        of(28, message().bytes(2, "own").number(4, 4)),
+        of(35, message().number(2, 3)),
+        of(21, message().number(1, 3).number(2, 1)),
+        of(27, message().number(1, 1)),
+    ];
+    let mut packets = vec![thread(7, 1, 2, "t"), message().number(10, 1).message(12, interned)];
+    packets.extend(events.into_iter().map(|event| packet(5).message(11, event)));
+    let reading = read(packets);
+    let position = serde_json::json!({"file_name": "f.cc", "function_name": "main", "line_number": 12});
+    let component = "COMPONENT_INPUT_EVENT_LATENCY_FIRST_SCROLL_UPDATE_ORIGINAL";
+    let expected = [
+        serde_json::json!({"chrome_latency_info":
+            {"trace_id": 7, "component_info": [{"component_type": component, "time_us": 9}], "is_coalesced": true}}),
+        serde_json::json!({"chrome_histogram_sample": {"sample": 5, "name": "Page.Load", "name_iid": 4}}),
+        serde_json::json!({"chrome_histogram_sample": {"name": "own", "name_iid": 4}}),
+        serde_json::json!({"chrome_message_pump": {"io_handler_location": position, "io_handler_location_iid": 3}}),
+        serde_json::json!({"track_event.log_message":
+            {"message": "hello", "file_name": "f.cc", "function_name": "main", "line_number": 12}}),
+        serde_json::json!({"chrome_legacy_ipc": {"message_class": "CLASS_AUTOMATION"}}),
+    ];
+    let found: Vec<serde_json::Value> =
+        reading.events.iter().map(|event| serde_json::from_str(&event.args).expect("JSON")).collect();
+    assert_eq!((found.as_slice(), reading.lost()), (&expected[..], vec![]));
+}

@@ -1,0 +1,186 @@
+//! Calls between processes of Android, from the events of the `binder` driver of any tracer. A call is a span of the
+//! thread that waits, its answer one of the thread that works, with a flow between them; a call that nobody waits for
+//! is an instant at each end. Locks of the driver, buffers and reference counts are left out.
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
+
+/// Calls and threads that are remembered; a capture has fewer under way.
+const PENDING_MAX: usize = 1 << 18;
+
+/// Calls of a thread, each within the one before.
+const CALLS_DEEP_MAX: usize = 64;
+
+/// The flag of a call that nobody waits for.
+const ONE_WAY: u64 = 1;
+
+/// The codes by which the driver tells a caller that there is no answer: dead, failed and frozen.
+const NO_ANSWER: [u64; 3] = [0x7205, 0x7211, 0x7212];
+
+/// An event of the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BinderEvent {
+    Transaction(BinderTransaction),
+    /// The transaction of this number arrived at the thread.
+    Received {
+        id: i64,
+    },
+    /// The driver returns to the thread with this code.
+    Return {
+        code: u64,
+    },
+}
+
+/// A thread sends a call or an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct BinderTransaction {
+    pub(crate) id: i64,
+    pub(crate) to_node: i64,
+    pub(crate) to_process: i64,
+    pub(crate) to_thread: i64,
+    pub(crate) is_reply: bool,
+    pub(crate) flags: u64,
+    pub(crate) code: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BinderSpan {
+    /// The caller waits.
+    Call,
+    /// The called thread works.
+    Answer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    Call,
+    OneWay,
+    Answer,
+}
+
+/// The calls that are under way.
+#[derive(Debug, Default)]
+pub(crate) struct Binder {
+    /// By number of the transaction.
+    sent: FxHashMap<i64, Sent>,
+    /// By thread: its open spans, outermost first.
+    open: FxHashMap<i64, Vec<BinderSpan>>,
+    args: ArgsWriter,
+}
+
+/// When, by which thread, and on which track an event is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BinderThread {
+    pub(crate) ts_ns: i64,
+    pub(crate) tid: i64,
+    pub(crate) track: TrackIdx,
+    pub(crate) place: SourcePos,
+}
+
+impl Binder {
+    /// Adds the events of an event of the driver.
+    pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, at: BinderThread, event: BinderEvent) {
+        match event {
+            BinderEvent::Transaction(sent) => self.transaction(batch, at, &sent),
+            BinderEvent::Received { id } => self.received(batch, at, id),
+            BinderEvent::Return { code } if NO_ANSWER.contains(&code) => self.end(batch, at, BinderSpan::Call),
+            BinderEvent::Return { .. } => {}
+        }
+    }
+
+    fn transaction(&mut self, batch: &mut BatchBuilder, at: BinderThread, sent: &BinderTransaction) {
+        if self.sent.len() >= PENDING_MAX {
+            batch.lose(Loss::OverLimit, at.place);
+            self.sent.clear();
+        }
+        if sent.is_reply {
+            self.sent.insert(sent.id, Sent::Answer);
+            return self.end(batch, at, BinderSpan::Answer);
+        }
+        let is_one_way = sent.flags & ONE_WAY != 0;
+        self.sent.insert(sent.id, if is_one_way { Sent::OneWay } else { Sent::Call });
+        let args = &mut self.args;
+        args.clear();
+        args.signed("transaction id", sent.id);
+        args.signed("destination node", sent.to_node);
+        args.signed("destination process", sent.to_process);
+        args.signed("destination thread", sent.to_thread);
+        args.text("flags", format!("{:#x}", sent.flags).as_bytes());
+        args.text("code", format!("{:#x}", sent.code).as_bytes());
+        let detail = Detail { args_json: args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        if is_one_way {
+            instant(batch, at, b"binder transaction async", detail);
+        } else {
+            self.begin(batch, at, BinderSpan::Call, detail);
+        }
+        flow(batch, at, EventKind::FlowStart, sent.id, is_one_way);
+    }
+
+    fn received(&mut self, batch: &mut BatchBuilder, at: BinderThread, id: i64) {
+        match self.sent.remove(&id) {
+            Some(Sent::Answer) => self.end(batch, at, BinderSpan::Call),
+            Some(Sent::Call) => {
+                self.begin(batch, at, BinderSpan::Answer, 0);
+                flow(batch, at, EventKind::FlowEnd, id, false);
+            }
+            Some(Sent::OneWay) => {
+                instant(batch, at, b"binder async rcv", 0);
+                flow(batch, at, EventKind::FlowEnd, id, true);
+            }
+            // Sent before the recording began.
+            None => {}
+        }
+    }
+
+    fn begin(&mut self, batch: &mut BatchBuilder, at: BinderThread, span: BinderSpan, detail: u32) {
+        if self.open.len() >= PENDING_MAX && !self.open.contains_key(&at.tid) {
+            return batch.lose(Loss::OverLimit, at.place);
+        }
+        let open = self.open.entry(at.tid).or_default();
+        if open.len() >= CALLS_DEEP_MAX {
+            return batch.lose(Loss::DeepNesting, at.place);
+        }
+        open.push(span);
+        let name = span.name(batch, at.place);
+        batch.push(Event { detail, ..bare(at.ts_ns, EventKind::Begin, at.track, name) });
+    }
+
+    /// Ends the innermost span of the driver on a thread, if it is of that kind.
+    fn end(&mut self, batch: &mut BatchBuilder, at: BinderThread, span: BinderSpan) {
+        let Some(open) = self.open.get_mut(&at.tid).filter(|open| open.last() == Some(&span)) else { return };
+        open.pop();
+        if open.is_empty() {
+            self.open.remove(&at.tid);
+        }
+        let name = span.name(batch, at.place);
+        batch.push(bare(at.ts_ns, EventKind::End, at.track, name));
+    }
+}
+
+impl BinderSpan {
+    fn name(self, batch: &mut BatchBuilder, place: SourcePos) -> NameIdx {
+        let name: &[u8] = match self {
+            Self::Call => b"binder transaction",
+            Self::Answer => b"binder reply",
+        };
+        batch.name(name, Some(b"binder"), place)
+    }
+}
+
+fn instant(batch: &mut BatchBuilder, at: BinderThread, name: &[u8], detail: u32) {
+    let name = batch.name(name, Some(b"binder"), at.place);
+    batch.push(Event { detail, ..bare(at.ts_ns, EventKind::Instant, at.track, name) });
+}
+
+fn flow(batch: &mut BatchBuilder, at: BinderThread, kind: EventKind, id: i64, is_of_instant: bool) {
+    let value = xxh3_64(&[b"binder", &id.to_le_bytes()[..]].concat());
+    let depth = if is_of_instant { Event::FLOW_OF_INSTANT } else { Event::FLOW_OF_SPAN };
+    let flags = EventFlags::BIND_ENCLOSING;
+    batch.push(Event { value, depth, flags, ..bare(at.ts_ns, kind, at.track, NameIdx::EMPTY) });
+}

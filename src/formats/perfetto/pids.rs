@@ -1,0 +1,78 @@
+//! Which process a number means: a system gives the number of a process that ended to another. A descriptor of another
+//! track which says another name or another start is of another process, whose id has a count after the number.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::Id;
+
+/// Numbers and tracks that are remembered.
+const PIDS_MAX: usize = 1 << 20;
+
+/// The processes of each number that is known to have had several, or a described one.
+#[derive(Debug, Default)]
+pub(super) struct Pids {
+    by_number: FxHashMap<i64, PidOwner>,
+    by_uuid: FxHashMap<u64, Id>,
+}
+
+/// The process that has a number now.
+#[derive(Debug, Default)]
+struct PidOwner {
+    /// Of its track.
+    uuid: u64,
+    name: Box<str>,
+    start_ns: Option<i64>,
+    /// How many processes have had the number.
+    count: u32,
+}
+
+impl Pids {
+    /// The process that a number means now.
+    pub(super) fn id(&self, pid: i64) -> Id {
+        id_of(pid, self.by_number.get(&pid).map_or(1, |owner| owner.count))
+    }
+
+    /// The process that the descriptor of a track is of.
+    pub(super) fn described(&mut self, pid: i64, uuid: u64, name: &str, start_ns: Option<i64>) -> Id {
+        if let Some(known) = self.by_uuid.get(&uuid) {
+            return known.clone();
+        }
+        if self.by_uuid.len() >= PIDS_MAX {
+            return self.id(pid);
+        }
+        let owner = self.by_number.entry(pid).or_default();
+        let is_renamed = !name.is_empty() && !owner.name.is_empty() && *owner.name != *name;
+        let is_restarted = start_ns.is_some() && owner.start_ns.is_some() && owner.start_ns != start_ns;
+        if owner.count == 0 || owner.uuid != uuid && (is_renamed || is_restarted) {
+            *owner = PidOwner { uuid, name: name.into(), start_ns, count: owner.count + 1 };
+        } else if owner.name.is_empty() {
+            owner.name = name.into();
+        }
+        let id = id_of(pid, owner.count);
+        self.by_uuid.insert(uuid, id.clone());
+        id
+    }
+}
+
+fn id_of(pid: i64, count: u32) -> Id {
+    if count <= 1 { Id::Number(pid) } else { Id::Text(format!("{pid} ({count})").into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_of_another_process_once_another_track_says_another_name_or_start() {
+        let mut pids = Pids::default();
+        let first = Id::Number(5);
+        let second = Id::Text("5 (2)".into());
+        assert_eq!(pids.described(5, 10, "p1", None), first);
+        assert_eq!(pids.described(5, 11, "", None), first, "says nothing else");
+        assert_eq!(pids.described(5, 12, "p1", Some(7)), first, "the first said no start");
+        assert_eq!((pids.described(5, 20, "p2", Some(7)), pids.id(5)), (second.clone(), second.clone()));
+        assert_eq!(pids.described(5, 10, "p3", None), first, "a track stays in its process, whatever its name");
+        assert_eq!(pids.described(5, 30, "p2", Some(9)), Id::Text("5 (3)".into()));
+        assert_eq!((pids.described(6, 40, "p2", Some(9)), pids.id(7)), (Id::Number(6), Id::Number(7)));
+    }
+}
