@@ -263,7 +263,7 @@ fn push_counter(
     color: Rgba,
     pixels_per_point: f32,
 ) {
-    let (min, max) = tiles.counter_range(TileOwner::Lane(lane.lane));
+    let (min, max) = tiles.counter_range(TileOwner::Lane(lane.lane)).unwrap_or_default();
     let scale = counters::Scale::for_values(min, max);
     let band = counters::CounterBand {
         y0: lane.y0 + (2.0 * pixels_per_point).round(),

@@ -264,10 +264,10 @@ impl Tiles {
         }
     }
 
-    /// The least and the largest value that a counter ever takes.
+    /// The least and the largest value that a counter ever takes, once it was loaded.
     #[must_use]
-    pub(crate) fn counter_range(&self, owner: TileOwner) -> (f64, f64) {
-        self.counter_ranges.get(&owner).map_or((0.0, 0.0), |range| (range.min, range.max))
+    pub(crate) fn counter_range(&self, owner: TileOwner) -> Option<(f64, f64)> {
+        self.counter_ranges.get(&owner).map(|range| (range.min, range.max))
     }
 
     /// The reads of all results that arrived since the frame began.

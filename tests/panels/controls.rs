@@ -85,7 +85,8 @@ fn every_control_of_every_panel_has_a_name_and_lies_on_the_screen() {
 #[test]
 fn the_tabulator_leads_to_every_button_of_the_window() {
     let mut session = Session::with_capture(SIZES[1], 1.0);
-    session.harness.run_steps(2);
+    // The name of a counter has its range once that is loaded.
+    session.until("the counter", |session| session.says("queue length 3 to 3"));
     let buttons = |session: &Session| {
         let nodes = session.harness.root().children_recursive();
         let buttons = nodes.filter(|node| {

@@ -100,7 +100,7 @@ impl Pane {
     }
 
     /// The least and the largest value of a counter, once it was drawn.
-    pub(super) fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
+    pub(super) fn counter_range(&self, lane: LaneIdx) -> Option<(f64, f64)> {
         self.tiles.known().counter_range(TileOwner::Lane(lane))
     }
 

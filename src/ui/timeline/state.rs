@@ -328,7 +328,7 @@ impl Timeline {
     fn counter_range(&self, track: TrackIdx) -> Option<(f64, f64)> {
         let mut lanes = self.snapshot.lanes_of(track).map(LaneIdx);
         let lane = lanes.find(|&lane| self.snapshot.lane(lane).kind == LaneKind::Counter)?;
-        Some(self.rows.counter_range(lane))
+        self.rows.counter_range(lane)
     }
 
     /// Both canvases as they are shown: that of the rows which stay at the top, and that of those which scroll.
