@@ -21,6 +21,7 @@ mod samples;
 mod scope;
 mod session;
 mod spans;
+mod spoken;
 #[cfg(target_os = "linux")] // ELF files
 mod symbols;
 mod tables;

@@ -6,6 +6,7 @@ use crate::ui::command::Command;
 use crate::ui::command_table::{CommandEntry, TABLE, UiState, key_text};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
+use crate::ui::widgets::spoken;
 
 /// The list while it is open.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +32,7 @@ impl CommandPalette {
         let id = egui::Id::unique("commands");
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(id).anchor(egui::Align2::CENTER_TOP, vec2(0.0, 80.0));
+        let area = area.accessible_name("Commands");
         let modal = egui::Modal::new(id).area(area).frame(frame).show(ui.ctx(), |ui| {
             ui.set_width(WIDTH);
             let pressed = |ui: &Ui, key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
@@ -56,6 +58,9 @@ impl CommandPalette {
             if entries.is_empty() {
                 ui.label(RichText::new("No such command").color(theme.weak_text));
             }
+            // The focus stays in the field while the keys go through the list.
+            let chosen = entries.get(self.chosen).map_or("No such command", |entry| entry.title);
+            spoken::say(ui, id.with("chosen"), response.rect.min, chosen);
             let moved = up || down || response.changed();
             if let Some(entry) = self.list(ui, &entries, moved, theme) {
                 outcome = Outcome::Given(entry.command(state));

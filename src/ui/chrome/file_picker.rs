@@ -67,6 +67,7 @@ impl Picker {
         };
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);
+        let area = area.accessible_name(self.purpose.title());
         egui::Modal::new(egui::Id::unique("picker")).area(area).frame(frame).show(ui.ctx(), |ui| {
             ui.set_width(room(ui).x.min(WIDTH));
             ui.label(RichText::new(self.purpose.title()).size(15.0).strong());

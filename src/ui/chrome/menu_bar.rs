@@ -4,6 +4,7 @@ use egui::{Button, ScrollArea, Stroke, Ui, vec2};
 
 use crate::ui::command::Command;
 use crate::ui::command_table::{CommandEntry, Menu, MenuList, TABLE, UiState, key_text};
+use crate::ui::widgets::spoken;
 
 /// Shows the bar; `list` shows what follows an entry and is no fixed command.
 pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList) -> Option<Command>) -> Vec<Command> {
@@ -46,7 +47,11 @@ fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> bool {
     if let Some(key) = entry.keys.first() {
         button = button.shortcut_text(key_text(ui.ctx(), *key));
     }
-    entry.hinted(ui.add_enabled(entry.is_enabled(state), button)).clicked()
+    let response = ui.add_enabled(entry.is_enabled(state), button);
+    if let Some(is_checked) = entry.is_checked(state) {
+        spoken::set_checked(&response, is_checked);
+    }
+    entry.hinted(response).clicked()
 }
 
 /// The room of a tick, with the tick where there is one.

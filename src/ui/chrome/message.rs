@@ -5,20 +5,23 @@ use egui::{Align2, RichText, Ui};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::theme::Theme;
+use crate::ui::widgets::spoken;
 
 /// Shows a message until it is closed.
 #[must_use]
 pub(crate) fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let frame = egui::Frame::window(ui.style());
-    egui::Modal::new(egui::Id::unique("message")).frame(frame).show(ui.ctx(), |ui| {
+    let id = egui::Id::unique("message");
+    let area = egui::Modal::default_area(id).role(egui::accesskit::Role::AlertDialog).accessible_name(title);
+    egui::Modal::new(id).area(area).frame(frame).show(ui.ctx(), |ui| {
         ui.set_max_width(480.0);
         let lines: Vec<&str> = message.lines().collect();
-        ui.label(RichText::new(title).size(15.0).strong().color(theme.error));
+        spoken::announce(&ui.label(RichText::new(title).size(15.0).strong().color(theme.error)));
         ui.add_space(4.0);
         if lines.len() <= LINES_MAX {
             for line in &lines {
-                ui.add(egui::Label::new(shown(line)).wrap().selectable(true));
+                spoken::announce(&ui.add(egui::Label::new(shown(line)).wrap().selectable(true)));
             }
         } else {
             show_lines(ui, &lines);

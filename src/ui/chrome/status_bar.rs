@@ -10,6 +10,7 @@ use crate::scene::palette::{ColorBy, Palette};
 use crate::ui::command::Command;
 use crate::ui::panels::losses;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::spoken;
 
 /// The content of the line beside the capture's own counts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,7 +48,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
             }
         }
         if !status.note.is_empty() {
-            ui.label(weak(shown(status.note).into_owned()));
+            spoken::announce(&ui.label(weak(shown(status.note).into_owned())));
         }
         // Nothing may cover the import issues.
         let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);

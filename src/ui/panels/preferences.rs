@@ -11,6 +11,7 @@ use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN, UiState};
 use crate::ui::settings::{Navigation, SecondStart, Sizes, Wheel};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::filter_field::density_title;
+use crate::ui::widgets::spoken;
 
 /// Shows all of it; returns what was chosen.
 pub(crate) fn show(
@@ -79,7 +80,9 @@ impl Lines<'_> {
         self.add(title, why, |ui| {
             let mut given = None;
             for &(value, text) in values {
-                if ui.selectable_label(value == chosen, text).clicked() && value != chosen {
+                let response = ui.selectable_label(value == chosen, text);
+                spoken::describe(&response, title);
+                if response.clicked() && value != chosen {
                     given = Some(command(value));
                 }
             }

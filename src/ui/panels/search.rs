@@ -18,6 +18,7 @@ use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
+use crate::ui::widgets::spoken;
 
 /// A word of each kind that a search knows; see [`Filter`].
 const EXAMPLES: [(&str, &str); 11] = [
@@ -202,7 +203,7 @@ impl SearchPanel {
 
     fn show_state(&self, ui: &mut Ui, progress: Option<&Progress>, theme: &Theme) {
         if let Some(error) = &self.error {
-            ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+            spoken::announce(&ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate()));
         } else if let Some(progress) = progress {
             let view = progress.view();
             ui.add(egui::ProgressBar::new(view.fraction().unwrap_or(0.0)).desired_width(80.0).desired_height(6.0));
@@ -216,7 +217,7 @@ impl SearchPanel {
                 }
                 None => hits_text(hits.total()),
             };
-            ui.label(text);
+            spoken::announce(&ui.label(text));
         }
     }
 

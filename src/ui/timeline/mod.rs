@@ -42,6 +42,7 @@ use crate::scene::ruler::Ruler;
 use crate::tiles::loader::FRAME_PATIENCE;
 use crate::ui::command::Command;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::spoken;
 
 impl Timeline {
     /// Shows the timeline in all of the space that is left, and takes input.
@@ -85,6 +86,7 @@ impl Timeline {
         canvas_menu::show(self, &layout, &response, theme, &mut commands);
         self.show_hover(&response, &layout, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
+        spoken::say(ui, response.id.with("selected"), layout.canvas.min, &self.selected_text());
         commands
     }
 

@@ -291,17 +291,16 @@ impl Timeline {
         let from = seconds_text(self.view.now().start_ns().saturating_sub(origin_ns));
         let to = seconds_text(self.view.now().end_ns().saturating_sub(origin_ns));
         let tracks = self.snapshot.display_order().len();
-        let selected = match self.selection.span() {
-            Some(row) => {
-                let span = self.snapshot.row(row);
-                let name = shown(self.snapshot.names().get(span.name).text).into_owned();
-                format!("Selected: {name}, {}, at {} s.", duration_text(span.dur_ns), {
-                    seconds_text(span.start_ns.saturating_sub(origin_ns))
-                })
-            }
-            None => "Nothing selected.".to_owned(),
-        };
-        format!("Timeline of {tracks} tracks, {from} s to {to} s in view. {selected}")
+        format!("Timeline of {tracks} tracks, {from} s to {to} s in view. {}", self.selected_text())
+    }
+
+    /// The selected span in words.
+    pub(super) fn selected_text(&self) -> String {
+        let Some(row) = self.selection.span() else { return "Nothing selected.".to_owned() };
+        let span = self.snapshot.row(row);
+        let name = shown(self.snapshot.names().get(span.name).text).into_owned();
+        let at = seconds_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
+        format!("Selected: {name}, {}, at {at} s.", duration_text(span.dur_ns))
     }
 
     /// The name of a process as it is shown: never empty.

@@ -3,3 +3,4 @@
 pub(crate) mod bars;
 pub(crate) mod field;
 pub(crate) mod reading_order;
+pub(crate) mod spoken;

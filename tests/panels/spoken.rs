@@ -1,0 +1,79 @@
+//! What a screen reader says by itself: the text of live nodes, which it speaks when that changes. And what it says of a
+//! choice: for what it is one, and whether an entry is checked.
+
+use egui::accesskit::{Live, Role, Toggled};
+use egui::{Key, Modifiers, Vec2, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::session::Session;
+
+const SCREEN: Vec2 = vec2(1200.0, 800.0);
+
+/// The texts of all live nodes.
+fn spoken(session: &Session) -> Vec<String> {
+    let nodes = session.harness.root().children_recursive();
+    let live = nodes.filter(|node| node.accesskit_node().live() == Live::Polite);
+    live.map(|node| node.accesskit_node().label().or_else(|| node.accesskit_node().value()).unwrap_or_default())
+        .collect()
+}
+
+#[track_caller]
+fn assert_spoken(session: &Session, text: &str) {
+    let spoken = spoken(session);
+    assert!(spoken.iter().any(|said| said.contains(text)), "{text:?} is not spoken: {spoken:?}");
+}
+
+#[test]
+fn a_selected_span_the_count_of_hits_and_the_chosen_command_are_spoken() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(2);
+    assert_spoken(&session, "Nothing selected.");
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.harness.run_steps(2);
+    assert_spoken(&session, "Selected: ");
+    assert!(!spoken(&session).iter().any(|said| said.contains("Nothing selected.")));
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("name:request");
+    session.until("the hits", |session| spoken(session).iter().any(|said| said.contains(" hit")));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    session.harness.step();
+    session.type_text("track");
+    session.harness.run_steps(2);
+    let first = spoken(&session);
+    session.press(Modifiers::NONE, Key::ArrowDown);
+    session.harness.run_steps(2);
+    assert_ne!(spoken(&session), first, "the next command is not spoken");
+    session.type_text("xyzzy");
+    session.harness.run_steps(2);
+    assert_spoken(&session, "No such command");
+}
+
+#[test]
+fn an_error_is_an_alert_that_is_spoken_and_dialogs_have_names() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    let missing = session.capture.with_file_name("missing.json");
+    session.harness.state_mut().open_files(&[missing]);
+    session.until("the message", |session| spoken(session).iter().any(|said| said.contains("missing.json")));
+    let nodes = session.harness.root().children_recursive();
+    let alerts = nodes.filter(|node| node.accesskit_node().role() == Role::AlertDialog);
+    let names: Vec<_> = alerts.filter_map(|node| node.accesskit_node().label()).collect();
+    assert_eq!(names, ["The trace cannot be opened"]);
+}
+
+#[test]
+fn choices_say_what_they_are_for_and_entries_of_menus_whether_they_are_checked() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.give("Preferences");
+    session.harness.run_steps(3);
+    let tall = session.harness.get_by_label("Tall");
+    assert_eq!(tall.accesskit_node().description().as_deref(), Some("Track height"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.click("Settings");
+    session.harness.run_steps(3);
+    let nodes = session.harness.root().children_recursive();
+    let entries = nodes.filter(|node| node.accesskit_node().role() == Role::MenuItemCheckBox);
+    let checked: Vec<_> = entries.filter_map(|node| node.accesskit_node().toggled()).collect();
+    assert!(checked.contains(&Toggled::True) && checked.contains(&Toggled::False), "{checked:?}");
+}
