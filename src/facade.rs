@@ -179,6 +179,9 @@ pub mod scene {
         pub use crate::scene::viewport::Viewport;
     }
 }
+pub mod symbols {
+    pub use crate::symbols::below::names_below;
+}
 pub mod store {
     pub use crate::store::block::Row;
     pub use crate::store::format::{LoadStats, Meta, Summary};

@@ -12,6 +12,7 @@
 //! of the addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace, and `report`
 //! says what is missing.
 
+pub(crate) mod below;
 pub(crate) mod cache;
 mod demangle;
 mod dwarf;

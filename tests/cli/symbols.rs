@@ -1,12 +1,14 @@
 //! Names of functions as scripts see them: of a program that is compiled, and a recording of it that is written.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::harness::{folder, longspan, records, text};
-use crate::recording::{build_id, program, recording, run};
+use crate::recording::{KERNEL_AT, MAPPED_AT, RecordedMap, address, build_id, program, recording, run, written};
 
 /// Runs `symbols`, and returns state, named frames and command of the modules that end so.
 fn state(words: &[&str], module: &str) -> [String; 3] {
@@ -105,4 +107,96 @@ fn a_trace_without_addresses_has_no_modules() {
     assert!(answer.stderr.contains("no frame has an address"), "{}", answer.stderr);
     assert_eq!(answer.done().lines().count(), 1);
     longspan(&["symbols", "--no-cache", text(&file), "--symbols", "/", "--no-symbols"]).failed(2);
+}
+
+#[test]
+fn a_function_that_the_kernel_interrupts_at_its_first_byte_has_its_own_name() {
+    let folder = folder();
+    let program = program(folder.path(), "");
+    let (outer, main) = (address(&program, "outer"), address(&program, "main") + 5);
+    let maps = [
+        RecordedMap { start: MAPPED_AT, path: text(&program), build_id: &build_id(&program) },
+        RecordedMap { start: KERNEL_AT, path: "[kernel.kallsyms]_text", build_id: "" },
+    ];
+    let file = written(folder.path(), &maps, &[&[KERNEL_AT + 0x40, outer, main]]);
+    // It is no call, before whose end the address would be of what comes before the function.
+    let all = folded(&[text(&file)]);
+    let [path] = &all[..] else { panic!("{all:?}") };
+    let frames: Vec<&str> = path.split(';').collect();
+    assert_eq!(frames[..2], ["main", "outer"], "{path}");
+    assert!(frames[frames.len() - 1].starts_with("[kernel.kallsyms]+0x"), "{path}");
+}
+
+/// The files that a command opens, and the programs that it starts, as strace sees them.
+#[cfg(target_os = "linux")]
+fn opened(folder: &Path, words: &[&str]) -> Vec<String> {
+    let log = folder.join("strace.log");
+    let calls = "--trace=open,openat,openat2,creat,execve,connect";
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-s", "4096", calls, "-o", text(&log), env!("CARGO_BIN_EXE_longspan")])
+        .args(words)
+        .env("HOME", "/nonexistent")
+        .output()
+        .expect("strace, which .ci/setup installs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let log = fs::read_to_string(log).expect("a log");
+    assert!(!log.contains("connect("), "{log}");
+    let is_done = |line: &&str| line.rsplit_once(" = ").is_some_and(|(_, result)| !result.starts_with('-'));
+    let path = |line: &str| line.split('"').nth(1).map(str::to_owned);
+    log.lines().filter(is_done).filter_map(path).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_file_outside_the_roots_is_opened_whatever_a_recording_names() {
+    use std::os::unix::fs::symlink;
+    let (folder, outside) = (folder(), folder());
+    let inside = |name: &str| folder.path().join(name);
+    let secret = program(outside.path(), "");
+    let id = build_id(&secret);
+    let apart = outside.path().join("apart.dbg");
+    run(Command::new("objcopy").arg("--only-keep-debug").args([&secret, &apart]));
+    // A stripped program beside the trace, whose debug file is a link out of the folder, as that of its build-id is.
+    let stripped = inside("stripped");
+    run(Command::new("objcopy")
+        .arg("--strip-all")
+        .arg(format!("--add-gnu-debuglink={}", text(&apart)))
+        .args([&secret, &stripped]));
+    symlink(&apart, inside("apart.dbg")).expect("linked");
+    symlink(&secret, inside("link")).expect("linked");
+    symlink(outside.path(), inside("folder")).expect("linked");
+    let by_id = inside(&format!(".build-id/{}", &id[..2]));
+    fs::create_dir_all(&by_id).expect("made");
+    symlink(&apart, by_id.join(format!("{}.debug", &id[2..]))).expect("linked");
+    let up = inside("..").join(outside.path().file_name().expect("a name")).join("work");
+    let (link, below) = (inside("link"), inside("folder/work"));
+    let paths = [
+        text(&secret),
+        text(&link),
+        text(&below),
+        text(&up),
+        text(&stripped),
+        "/proc/1/environ",
+        "/dev/zero",
+        "/etc/passwd",
+    ];
+    let start = |row: usize| MAPPED_AT + row as u64 * 0x1000_0000;
+    let maps: Vec<_> =
+        (0..).zip(paths).map(|(row, path)| RecordedMap { start: start(row), path, build_id: &id }).collect();
+    let stacks: Vec<[u64; 1]> = (0..paths.len()).map(|row| [start(row) + 0x1140]).collect();
+    let stacks: Vec<&[u64]> = stacks.iter().map(|stack| &stack[..]).collect();
+    let file = written(folder.path(), &maps, &stacks);
+
+    let words = ["symbols", "--no-cache", text(&file)];
+    let all = opened(folder.path(), &words);
+    assert!(all.iter().any(|path| path == text(&file)) && all.iter().any(|path| path == text(&stripped)), "{all:?}");
+    let is_refused = |path: &&String| {
+        path.starts_with(text(outside.path())) || paths[5..].contains(&path.as_str()) || path.contains("/folder/")
+    };
+    assert_eq!(all.iter().find(is_refused), None);
+    let programs = all.iter().filter(|path| *path == env!("CARGO_BIN_EXE_longspan")).count();
+    assert_eq!(programs, 1, "no other program is started: {all:?}");
+    // The folder that the user names is searched: the test sees what is opened there.
+    let given = opened(folder.path(), &[&words[..], &["--symbols", text(outside.path())]].concat());
+    assert!(given.iter().any(|path| path.starts_with(text(outside.path()))), "{given:?}");
 }

@@ -11,7 +11,7 @@ int main(int argc, char **argv) { return outer(argc) + 1; }
 ";
 
 /// Where the program was in memory.
-const MAPPED_AT: u64 = 0x5555_0000_0000;
+pub(crate) const MAPPED_AT: u64 = 0x5555_0000_0000;
 
 /// Compiles the program; another `salt` is another build.
 pub(crate) fn program(folder: &Path, salt: &str) -> PathBuf {
@@ -32,11 +32,11 @@ fn number(hex: &str) -> u64 {
     u64::from_str_radix(hex.trim_start_matches("0x"), 16).expect("a number")
 }
 
-/// The address of a function, by nm.
-fn address(program: &Path, function: &str) -> u64 {
+/// The address in memory of a function, by nm.
+pub(crate) fn address(program: &Path, function: &str) -> u64 {
     let text = run(Command::new("nm").arg(program));
     let line = text.lines().find(|line| line.ends_with(&format!(" T {function}"))).expect("a function");
-    number(line.split_whitespace().next().expect("an address"))
+    MAPPED_AT + number(line.split_whitespace().next().expect("an address"))
 }
 
 /// The build-id, by readelf.
@@ -56,40 +56,42 @@ fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Writes a recording of the program: two samples in `outer`, called by `main`, and one in a file that is not there.
-pub(crate) fn recording(folder: &Path, program: &Path) -> PathBuf {
+/// A file in memory as a recording has it.
+pub(crate) struct RecordedMap<'a> {
+    pub start: u64,
+    pub path: &'a str,
+    /// The build-id in digits; empty if it was not recorded.
+    pub build_id: &'a str,
+}
+
+/// Where the kernel is in memory.
+pub(crate) const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
+
+/// Writes a recording of some files and of one sample for each stack, innermost frame first.
+pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]) -> PathBuf {
     const MMAP2: u32 = 10;
     const SAMPLE: u32 = 9;
     const HAS_BUILD_ID: u16 = 1 << 14;
-    // Offsets in the file are addresses in its only mapping that matters: linkers leave them equal here.
+    const KERNEL: u16 = 1;
+    const USER: u16 = 2;
     let ids = u64::from(7u32) << 32 | 7;
-    let map = |start: u64, path: &str, id: &[u8]| {
-        let mut body = [words(&[ids, start, 0x10_0000, 0]), vec![id.len() as u8, 0, 0, 0], id.to_vec()].concat();
+    let map = |map: &RecordedMap<'_>| {
+        let digits = map.build_id;
+        let id: Vec<u8> = (0..digits.len()).step_by(2).map(|at| number(&digits[at..at + 2]) as u8).collect();
+        let (of, mode) = if map.start >= KERNEL_AT { (u64::MAX, KERNEL) } else { (ids, USER) };
+        // Offsets in the file are addresses in its only mapping that matters: linkers leave them equal here.
+        let mut body = [words(&[of, map.start, 0x10_0000, 0]), vec![id.len() as u8, 0, 0, 0], id.clone()].concat();
         body.resize(body.len() + 20 - id.len(), 0);
         body.extend(words(&[0]));
-        body.extend(path.as_bytes());
+        body.extend(map.path.as_bytes());
         body.push(0);
-        record(MMAP2, if id.is_empty() { 0 } else { HAS_BUILD_ID }, body)
+        record(MMAP2, if id.is_empty() { mode } else { mode | HAS_BUILD_ID }, body)
     };
-    let id: Vec<u8> = {
-        let digits = build_id(program);
-        (0..digits.len()).step_by(2).map(|at| number(&digits[at..at + 2]) as u8).collect()
+    let sample = |(time, stack): (u64, &&[u64])| {
+        let head = [stack[0], ids, time * 1000, 1, stack.len() as u64];
+        record(SAMPLE, if stack[0] >= KERNEL_AT { KERNEL } else { USER }, words(&[&head[..], stack].concat()))
     };
-    // The second byte of main is behind its first instruction, the last of outer's first.
-    let (main, outer) = (MAPPED_AT + address(program, "main") + 5, MAPPED_AT + address(program, "outer") + 3);
-    let sample = |time: u64, stack: &[u64]| {
-        let head = [stack[0], ids, time, 1, stack.len() as u64];
-        record(SAMPLE, 2, words(&[&head[..], stack].concat()))
-    };
-    let missing = MAPPED_AT + 0x1000_0000;
-    let data = [
-        map(MAPPED_AT, program.to_str().expect("a path of a test is text"), &id),
-        map(missing, "/usr/lib/longspan-test/libmissing.so", &[0xab; 20]),
-        sample(1000, &[outer, main]),
-        sample(2000, &[outer, main]),
-        sample(3000, &[missing + 0x40, main]),
-    ]
-    .concat();
+    let data: Vec<u8> = maps.iter().flat_map(map).chain((1..).zip(stacks).flat_map(sample)).collect();
     // Type and size, configuration, period, what samples have, nothing read, flags, and nothing more; then its ids.
     let attribute = words(&[64 << 32 | 1, 0, 1, 1 | 2 | 4 | 32 | 256, 0, 0, 0, 0, 0, 0]);
     let sections = [104, attribute.len() as u64, 104 + attribute.len() as u64, data.len() as u64, 0, 0, 0, 0, 0, 0];
@@ -97,4 +99,17 @@ pub(crate) fn recording(folder: &Path, program: &Path) -> PathBuf {
     let path = folder.join("perf.data");
     fs::write(&path, [head, attribute, data].concat()).expect("written");
     path
+}
+
+/// Writes a recording of the program: two samples in `outer`, called by `main`, and one in a file that is not there.
+pub(crate) fn recording(folder: &Path, program: &Path) -> PathBuf {
+    // The second byte of main is behind its first instruction, the last of outer's first.
+    let (main, outer) = (address(program, "main") + 5, address(program, "outer") + 3);
+    let missing = MAPPED_AT + 0x1000_0000;
+    let path = program.to_str().expect("a path of a test is text");
+    let maps = [
+        RecordedMap { start: MAPPED_AT, path, build_id: &build_id(program) },
+        RecordedMap { start: missing, path: "/usr/lib/longspan-test/libmissing.so", build_id: &"ab".repeat(20) },
+    ];
+    written(folder, &maps, &[&[outer, main], &[outer, main], &[missing + 0x40, main]])
 }

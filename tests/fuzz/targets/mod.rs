@@ -13,6 +13,7 @@ mod preferences;
 mod reading;
 mod rows;
 mod store;
+mod symbols;
 #[cfg(feature = "window")]
 mod timeline;
 
@@ -37,6 +38,7 @@ macro_rules! with_targets {
                 native: native::check;
                 packed: packed::check;
                 store: store::check;
+                symbols: symbols::check;
             }
             of_window {
                 preferences: preferences::check;

@@ -1,0 +1,37 @@
+//! The names that the files of one folder have, for checks that any bytes must pass.
+
+use std::path::Path;
+
+use super::locate::Locator;
+use super::resolve::resolve;
+use crate::base::cancel::Cancel;
+use crate::model::{BuildId, Module, ModuleKind};
+
+/// Debug information that is read.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Where a kernel ran whose list begins with `_text`, and its build-id.
+const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
+const KERNEL_BUILD_ID: [u8; 20] = [0xab; 20];
+
+/// The functions at each address of a module, innermost first, by the files below a folder alone. A kernel has a build-id
+/// of 20 bytes `ab`, other modules have none.
+#[must_use]
+pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<String>> {
+    let mut module = Module { path: path.into(), kind, ..Module::default() };
+    if kind == ModuleKind::Kernel {
+        module.build_id = BuildId::new(&KERNEL_BUILD_ID);
+        module.anchor = Some(("_text".into(), KERNEL_AT));
+    }
+    let locator = Locator::without_system([], &[folder.to_path_buf()]);
+    let mut sorted = addresses.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    // Nobody stops it.
+    let found = resolve(&module, &sorted, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
+    let names = |&address: &u64| {
+        let functions = found.names.get(address).into_iter().flatten();
+        functions.map(|function| function.name.to_owned()).collect()
+    };
+    addresses.iter().map(names).collect()
+}

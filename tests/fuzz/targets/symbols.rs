@@ -1,0 +1,78 @@
+//! Files that addresses get their names from: programs, their debug files, what several of them share, and lists of
+//! functions. Any bytes name what they can, and nothing else; a list names what a search of its lines does.
+
+use std::path::Path;
+
+use longspan::facade::model::ModuleKind;
+use longspan::facade::symbols::names_below;
+
+/// A stripped program that names `debug_file`, and one that shares debug information in `shared.dwz`.
+const LINKED: &[u8] = include_bytes!("../corpus/symbols/linked");
+const SHARING: &[u8] = include_bytes!("../corpus/symbols/sharing");
+const DEBUG_FILE: &[u8] = include_bytes!("../corpus/symbols/debug_file");
+const SHARED: &[u8] = include_bytes!("../corpus/symbols/shared.dwz");
+
+/// The longest name, as it is shown: a cut one and its suffix.
+const NAME_BYTES_MAX: usize = 4096;
+
+/// Functions at an address: those that were inlined and the one around them.
+const FUNCTIONS_MAX: usize = 257;
+
+/// Where kernels are.
+const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
+
+/// Runs the checks of this module.
+pub(super) fn check(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("made");
+    let offsets: Vec<u64> = (0..0x4000).step_by(211).chain([u64::MAX - 1, u64::MAX]).collect();
+    // The bytes as a program, as its debug file, and as what it shares.
+    for (work, debug, shared) in [(bytes, DEBUG_FILE, SHARED), (LINKED, bytes, SHARED), (SHARING, DEBUG_FILE, bytes)] {
+        for (name, content) in [("work", work), ("debug_file", debug), ("shared.dwz", shared)] {
+            std::fs::write(folder.path().join(name), content).expect("written");
+        }
+        named(folder.path(), "/bin/work", ModuleKind::File, &offsets);
+    }
+    std::fs::write(folder.path().join("perf-7.map"), bytes).expect("written");
+    let names = named(folder.path(), "/tmp/perf-7.map", ModuleKind::Jit(7), &offsets);
+    for (&address, names) in offsets.iter().zip(&names) {
+        assert_eq!(!names.is_empty(), is_in_map(bytes, address), "{address:#x}: {names:?}");
+    }
+    let id = "ab".repeat(20);
+    let kept = folder.path().join(".build-id").join(&id[..2]).join(&id[2..]);
+    std::fs::create_dir_all(&kept).expect("made");
+    std::fs::write(kept.join("kallsyms"), bytes).expect("written");
+    let addresses: Vec<u64> = (0..0x400).step_by(31).map(|offset| KERNEL_AT + offset).collect();
+    named(folder.path(), "[kernel.kallsyms]", ModuleKind::Kernel, &addresses);
+}
+
+/// The names of addresses, which are the same each time.
+fn named(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<String>> {
+    let names = names_below(folder, path, kind, addresses);
+    assert_eq!(names.len(), addresses.len());
+    for functions in &names {
+        assert!(functions.len() <= FUNCTIONS_MAX, "{} functions", functions.len());
+        assert!(functions.iter().all(|name| !name.is_empty() && name.len() <= NAME_BYTES_MAX), "{functions:?}");
+    }
+    assert_eq!(names_below(folder, path, kind, addresses), names);
+    names
+}
+
+/// Whether a list of `start size name` has a name for an address, by a search of all lines: the nearest start before it
+/// decides, the last of several lines.
+fn is_in_map(list: &[u8], address: u64) -> bool {
+    let number = |digits: &[u8]| {
+        let digits = std::str::from_utf8(digits).ok()?;
+        u64::from_str_radix(digits.strip_prefix("0x").unwrap_or(digits), 16).ok()
+    };
+    let mut nearest: Option<(u64, u64, bool)> = None;
+    for line in list.split(|&byte| byte == b'\n') {
+        let mut parts = line.splitn(3, |&byte| byte == b' ');
+        let (Some(start), Some(bytes), Some(name)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (Some(start), Some(bytes)) = (number(start), number(bytes)) else { continue };
+        let Some(end) = start.checked_add(bytes) else { continue };
+        if start <= address && nearest.is_none_or(|(before, ..)| before <= start) {
+            nearest = Some((start, end, !name.is_empty()));
+        }
+    }
+    nearest.is_some_and(|(_, end, has_name)| address < end && has_name)
+}
