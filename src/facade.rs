@@ -145,6 +145,9 @@ pub mod query {
     pub mod rows {
         pub use crate::query::rows::{SortedRow, SortedRows};
     }
+    pub mod sample_table {
+        pub use crate::query::sample_table::{SampleBy, SampleTable};
+    }
     pub mod scope {
         pub use crate::query::scope::{Scope, TrackChoice};
     }
@@ -152,7 +155,7 @@ pub mod query {
         pub use crate::query::search::search;
     }
     pub mod stacks {
-        pub use crate::query::stacks::from_spans;
+        pub use crate::query::stacks::{CallPaths, from_samples, from_spans};
     }
     pub mod totals {
         pub use crate::query::totals::{GrowingTotals, Totals, TotalsWork, add_up, sum_up};

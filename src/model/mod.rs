@@ -20,7 +20,7 @@ pub(crate) use event::{Event, EventFlags, EventKind, Payload};
 pub(crate) use loss::{Loss, Losses, Lost, SourcePos};
 pub(crate) use modules::{BuildId, Module, ModuleKind};
 pub(crate) use names::{NameIdx, NameRow, Names};
-pub(crate) use sample_measure::SampleMeasure;
+pub(crate) use sample_measure::{SampleEvent, SampleEvents, SampleMeasure, SampleSum};
 pub(crate) use sources::{Input, SourceFile, Sources};
 pub(crate) use stacks::{StackIdx, StackRow, Stacks};
 pub(crate) use texts::{StrIdx, TextSpill};

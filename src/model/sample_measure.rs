@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// The unit of samples that have no period.
@@ -18,6 +18,9 @@ pub(crate) const COUNT: &str = "count";
 /// The unit of bytes.
 pub(crate) const BYTES: &str = "bytes";
 
+/// The name of all events beyond [`SampleEvents::MAX`].
+pub(crate) const OTHER_EVENTS: &str = "(other events)";
+
 /// The width of a count in a picture of a profile without times: a microsecond. Cycles of many cores for an hour fit.
 const COUNT_NS: u64 = 1_000;
 
@@ -28,6 +31,32 @@ pub(crate) struct SampleMeasure<'a> {
     pub(crate) event: Cow<'a, str>,
     pub(crate) unit: Cow<'a, str>,
     pub(crate) weight: u64,
+}
+
+/// Samples that have something in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SampleSum {
+    pub(crate) samples: u64,
+    /// In the unit of their event.
+    pub(crate) weight: u64,
+}
+
+/// An event that samples count, in a unit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SampleEvent {
+    /// Empty if the trace does not name it.
+    pub(crate) name: Box<str>,
+    pub(crate) unit: Box<str>,
+}
+
+/// Events of samples by row, in order of first appearance.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SampleEvents {
+    rows: Vec<SampleEvent>,
+    /// The row of the last sample: the next one is usually of the same event.
+    last: usize,
+    /// The row of samples without arguments.
+    plain: Option<usize>,
 }
 
 /// The arguments that say what a sample counts.
@@ -45,6 +74,9 @@ impl<'a> SampleMeasure<'a> {
     /// From the arguments of a sample. A period that is no whole number counts as none.
     #[must_use]
     pub(crate) fn from_args(args_json: &'a str) -> Self {
+        if let Some(measure) = Self::from_flat_args(args_json) {
+            return measure;
+        }
         let args: MeasureArgs<'a> = serde_json::from_str(args_json).unwrap_or_default();
         let event = args.event.and_then(text).unwrap_or_default();
         let Some(weight) = args.period.and_then(|period| period.get().parse().ok()) else {
@@ -52,6 +84,44 @@ impl<'a> SampleMeasure<'a> {
         };
         let unit = args.unit.and_then(text).unwrap_or_else(|| unit_of_event(&event).into());
         Self { event, unit, weight }
+    }
+
+    /// The same of arguments that are texts without escapes and whole numbers, as recorders have them: a fifth of the
+    /// time of a JSON parser. `None` for all others.
+    fn from_flat_args(args_json: &'a str) -> Option<Self> {
+        let (mut event, mut unit, mut period) = (None, None, None);
+        let mut rest = args_json.strip_prefix('{')?;
+        loop {
+            let (key, after) = flat_text(rest)?;
+            let (value, after) = flat_value(after.strip_prefix(':')?)?;
+            let known = match key {
+                "event" => event.replace(value),
+                "unit" => unit.replace(value),
+                "period" => period.replace(value),
+                _ => None,
+            };
+            if known.is_some() {
+                return None;
+            }
+            match after.strip_prefix(',') {
+                Some(next) => rest = next,
+                None if after == "}" => break,
+                None => return None,
+            }
+        }
+        let text = |value: Option<FlatValue<'a>>| match value {
+            None => Some(None),
+            Some(FlatValue::Text(text)) => Some(Some(text)),
+            Some(FlatValue::Number(_)) => None,
+        };
+        let (event, unit) = (text(event)?.unwrap_or_default(), text(unit)?);
+        match period {
+            None => Some(Self { event: event.into(), unit: SAMPLES.into(), weight: 1 }),
+            Some(FlatValue::Number(weight)) => {
+                Some(Self { event: event.into(), unit: unit.unwrap_or_else(|| unit_of_event(event)).into(), weight })
+            }
+            Some(FlatValue::Text(_)) => None,
+        }
     }
 
     /// How long the sample is drawn where a profile has no times: time as it is, a byte as a nanosecond, any other
@@ -65,6 +135,110 @@ impl<'a> SampleMeasure<'a> {
             "seconds" => 1_000_000_000,
             _ => COUNT_NS,
         })
+    }
+}
+
+impl SampleSum {
+    #[must_use]
+    pub(crate) fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.samples = self.samples.saturating_add(other.samples);
+        self.weight = self.weight.saturating_add(other.weight);
+    }
+
+    /// Takes away a part of the sum.
+    pub(crate) fn subtract(&mut self, part: Self) {
+        self.samples = self.samples.saturating_sub(part.samples);
+        self.weight = self.weight.saturating_sub(part.weight);
+    }
+}
+
+impl SampleEvent {
+    /// Its name and unit, for a person.
+    #[must_use]
+    pub(crate) fn title(&self) -> String {
+        let Self { name, unit } = self;
+        match (&**name, &**unit) {
+            ("", unit) => unit.to_owned(),
+            (name, SAMPLES) => name.to_owned(),
+            (name, unit) => format!("{name} ({unit})"),
+        }
+    }
+
+    fn is(&self, name: &str, unit: &str) -> bool {
+        *self.name == *name && *self.unit == *unit
+    }
+}
+
+impl SampleEvents {
+    /// Events that are counted apart. Recorders have some ten; the samples of more are counted as those of one event.
+    pub(crate) const MAX: usize = 1024;
+
+    /// Events that are known by their rows.
+    pub(crate) fn from_rows(rows: Vec<SampleEvent>) -> Self {
+        Self { rows, last: 0, plain: None }
+    }
+
+    /// The row of the event of a sample, and the weight of the sample there; without a measure, of a sample without
+    /// arguments, whose texts are compared once.
+    pub(crate) fn row_of_sample(&mut self, measure: Option<&SampleMeasure<'_>>) -> (usize, u64) {
+        match (measure, self.plain) {
+            (Some(measure), _) => self.row(measure),
+            (None, Some(row)) => (row, 1),
+            (None, None) => {
+                let (row, weight) = self.row(&SampleMeasure::from_args(""));
+                self.plain = Some(row);
+                (row, weight)
+            }
+        }
+    }
+
+    /// The row of the event of a sample, new or known, and the weight of the sample there.
+    fn row(&mut self, measure: &SampleMeasure<'_>) -> (usize, u64) {
+        let SampleMeasure { event, unit, weight } = measure;
+        if let Some(row) = self.known(event, unit) {
+            return (row, *weight);
+        }
+        if self.rows.len() < Self::MAX {
+            return (self.push(event, unit), *weight);
+        }
+        (self.known(OTHER_EVENTS, SAMPLES).unwrap_or_else(|| self.push(OTHER_EVENTS, SAMPLES)), 1)
+    }
+
+    fn known(&mut self, name: &str, unit: &str) -> Option<usize> {
+        if !self.rows.get(self.last).is_some_and(|event| event.is(name, unit)) {
+            self.last = self.rows.iter().position(|event| event.is(name, unit))?;
+        }
+        Some(self.last)
+    }
+
+    fn push(&mut self, name: &str, unit: &str) -> usize {
+        self.rows.push(SampleEvent { name: name.into(), unit: unit.into() });
+        self.rows.len() - 1
+    }
+
+    /// The row of an event, new or known. Expects fewer than [`Self::MAX`] others.
+    pub(crate) fn row_of(&mut self, event: &SampleEvent) -> usize {
+        self.known(&event.name, &event.unit).unwrap_or_else(|| self.push(&event.name, &event.unit))
+    }
+
+    /// Whether some samples are counted as those of another event, which depends on the order of samples.
+    #[must_use]
+    pub(crate) fn are_too_many(&self) -> bool {
+        self.rows.len() > Self::MAX
+    }
+
+    #[must_use]
+    pub(crate) fn rows(&self) -> &[SampleEvent] {
+        &self.rows
+    }
+
+    #[must_use]
+    pub(crate) fn into_rows(self) -> Vec<SampleEvent> {
+        self.rows
     }
 }
 
@@ -88,6 +262,31 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     // Without escapes it is what stands between the quotes.
     let inside = raw.get().strip_prefix('"')?.strip_suffix('"')?;
     if inside.contains('\\') { serde_json::from_str(raw.get()).ok().map(Cow::Owned) } else { Some(inside.into()) }
+}
+
+/// An argument that is a text without escapes, or a whole number.
+enum FlatValue<'a> {
+    Text(&'a str),
+    Number(u64),
+}
+
+/// What stands between the quotes that a text begins with, and what follows; `None` with escapes.
+fn flat_text(text: &str) -> Option<(&str, &str)> {
+    let inside = text.strip_prefix('"')?;
+    let end = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
+    let after = inside[end..].strip_prefix('"')?;
+    Some((&inside[..end], after))
+}
+
+fn flat_value(text: &str) -> Option<(FlatValue<'_>, &str)> {
+    if let Some((value, after)) = flat_text(text) {
+        return Some((FlatValue::Text(value), after));
+    }
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit())?;
+    let (digits, after) = text.split_at(end);
+    // A number of JSON has no zeros in front.
+    let is_number = digits == "0" || !digits.starts_with('0');
+    Some((FlatValue::Number(digits.parse().ok().filter(|_| is_number)?), after))
 }
 
 /// The unit of an event's period: the kernel's clocks count nanoseconds. A modifier may follow the name, `cpu-clock:u`.
@@ -125,6 +324,27 @@ mod tests {
             // Cut short, its beginning has a name.
             let known = if args.ends_with(',') { "x" } else { event };
             assert_eq!(sample_event(args), known, "{args}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn flat_arguments_are_measured_as_a_parser_of_json_would(
+            args in proptest::collection::vec((
+                proptest::sample::select(vec!["event", "unit", "period", "cpu", "e\"x", "é"]),
+                proptest::sample::select(vec!["7", "0", "007", "-5", "1.5", "18446744073709551616", "null", "{}", "\"ns\"",
+                    "\"cpu-clock:u\"", "\"a\\nb\"", "\"\"", "\"\t\"", "[1]", "true", ""]),
+            ), 0..4),
+            cut in 0usize..80,
+        ) {
+            let inside = args.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");
+            let whole = format!("{{{inside}}}");
+            for args in [&whole[..], whole.get(..cut.min(whole.len())).unwrap_or("")] {
+                let Some(flat) = SampleMeasure::from_flat_args(args) else { continue };
+                // A space makes it one for the parser.
+                let spaced = format!(" {args}");
+                proptest::prop_assert_eq!(flat, SampleMeasure::from_args(&spaced));
+            }
         }
     }
 

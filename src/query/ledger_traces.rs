@@ -10,6 +10,7 @@ use crate::model::args::Detail;
 use crate::model::{Id, Names, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
+use crate::store::sample_ledger::SampleShape;
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// A span of the oracle.
@@ -123,7 +124,9 @@ pub(super) fn store(spans: &[TraceSpan], shape: Option<LedgerShape>, budget_byte
     let summary = Summary { end_ns, ..Summary::default() };
     let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
     let (cancel, progress) = (Cancel::default(), Progress::default());
-    let context = shape.map(|shape| LedgerContext { shape, budget_bytes, cancel: &cancel, progress: &progress });
+    let samples = SampleShape::default();
+    let context =
+        shape.map(|shape| LedgerContext { shape, samples, budget_bytes, cancel: &cancel, progress: &progress });
     writer.finish_with_ledger(meta, context.as_ref()).unwrap();
     let snapshot = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     (file, snapshot)

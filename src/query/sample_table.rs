@@ -14,11 +14,15 @@ use crate::model::TrackIdx;
 
 /// A property that samples are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum SampleBy {
+pub enum SampleBy {
+    /// Functions with their modules.
     #[default]
     Function,
+    /// The files that functions are in.
     Module,
+    /// The tracks that samples are on.
     Thread,
+    /// Events with their units.
     Event,
 }
 
@@ -55,12 +59,7 @@ impl SampleTable {
     ///
     /// # Errors
     /// If it was asked to stop.
-    pub(crate) fn new(
-        snapshot: &Snapshot,
-        paths: Arc<CallPaths>,
-        by: SampleBy,
-        cancel: &Cancel,
-    ) -> Result<Self, Cancelled> {
+    pub fn new(snapshot: &Snapshot, paths: Arc<CallPaths>, by: SampleBy, cancel: &Cancel) -> Result<Self, Cancelled> {
         let picture = FlamePicture::new(snapshot, &paths.tree, &FlameView::default(), cancel)?;
         let whole = |sum| OwnAndTotal { own: sum, total: sum };
         let rows = match by {

@@ -1,48 +1,28 @@
-//! Samples of a part of a trace as one histogram: how many, and how much of their event's unit, for each stack. Reads
-//! the arguments of each sample once; names and paths are looked up in the answer, which is far smaller.
+//! Samples of a part of a trace as one histogram: how many, and how much of their event's unit, for each stack. With a
+//! ledger of samples a range is a few nodes and the rows of both its edges. Filters of rows read all samples. Names and
+//! paths are looked up in the answer, which is far smaller.
 //!
 //! Never adds up two events, nor one event in two units. The slow answer: for each sample, its event and its stack.
 
-use std::collections::BTreeMap;
+mod count;
 
 use rustc_hash::FxHashMap;
 
 use super::row_filter::RowFilter;
-use super::rows::SortedRows;
+use super::rows::{SortedRow, SortedRows};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
-use crate::model::sample_measure::{SAMPLES, SampleMeasure};
-use crate::model::{NameIdx, StackIdx, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
+use crate::model::{NameIdx, SampleEvents, SampleMeasure, StackIdx, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
+pub(crate) use crate::model::{SampleEvent, SampleSum};
 use crate::store::details::DetailReader;
+use crate::store::sample_node::TrackSamples;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
-
-/// Events that are counted apart. Recorders have some ten; the samples of more are counted as those of one event.
-const EVENTS_MAX: usize = 1024;
-
-/// The name of all events beyond [`EVENTS_MAX`].
-const OTHER_EVENTS: &str = "(other events)";
 
 /// Rows between two looks at the request to stop: some milliseconds.
 const ROWS_BETWEEN_CHECKS: usize = 16 * 1024;
-
-/// Samples that have something in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct SampleSum {
-    pub(crate) samples: u64,
-    /// In the unit of their event.
-    pub(crate) weight: u64,
-}
-
-/// An event that samples count, in a unit.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SampleEvent {
-    /// Empty if the trace does not name it.
-    pub(crate) name: Box<str>,
-    pub(crate) unit: Box<str>,
-}
 
 /// A row of [`SampleHistogram::functions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,47 +37,32 @@ pub(crate) struct FunctionSums<'a> {
 /// Samples by event and stack.
 #[derive(Debug, Default)]
 pub(crate) struct SampleHistogram {
-    /// In order of first appearance.
-    events: Vec<SampleEvent>,
+    events: SampleEvents,
     /// By row of `events`.
-    sums: Vec<FxHashMap<StackIdx, SampleSum>>,
-    /// By row of `events`.
-    lanes: Vec<FxHashMap<LaneIdx, SampleSum>>,
+    sums: Vec<EventSums>,
+    pub(crate) work: SampleWork,
 }
 
-impl SampleSum {
-    #[must_use]
-    pub(crate) fn is_empty(self) -> bool {
-        self == Self::default()
-    }
-
-    pub(crate) fn add(&mut self, other: Self) {
-        self.samples += other.samples;
-        self.weight = self.weight.saturating_add(other.weight);
-    }
-
-    /// Takes away a part of the sum.
-    pub(crate) fn subtract(&mut self, part: Self) {
-        self.samples = self.samples.saturating_sub(part.samples);
-        self.weight = self.weight.saturating_sub(part.weight);
-    }
+/// The samples of one event.
+#[derive(Debug, Default)]
+struct EventSums {
+    stacks: FxHashMap<StackIdx, SampleSum>,
+    tracks: FxHashMap<TrackIdx, TrackSamples>,
 }
 
-impl SampleEvent {
-    /// Its name and unit, for a person.
-    #[must_use]
-    pub(crate) fn title(&self) -> String {
-        let Self { name, unit } = self;
-        match (&**name, &**unit) {
-            ("", unit) => unit.to_owned(),
-            (name, SAMPLES) => name.to_owned(),
-            (name, unit) => format!("{name} ({unit})"),
-        }
-    }
+/// Work that a count took: repeats exactly for the same question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SampleWork {
+    /// Nodes of the ledger that were read.
+    pub(crate) nodes: u64,
+    /// Samples that were read one by one.
+    pub(crate) rows: u64,
+    /// Nodes that were damaged: their samples were read instead.
+    pub(crate) damaged_nodes: u64,
 }
 
 impl SampleHistogram {
-    /// Counts the samples in `scope`. `progress` counts samples.
+    /// Counts the samples in `scope`. `progress` counts samples that are read one by one.
     ///
     /// # Errors
     /// If it was asked to stop.
@@ -107,49 +72,59 @@ impl SampleHistogram {
         cancel: &Cancel,
         progress: &Progress,
     ) -> Result<Self, Cancelled> {
+        let counted = if scope.matcher.is_every_row_of_lane() {
+            count::from_ledger(snapshot, scope, cancel, progress)?
+        } else {
+            None
+        };
+        match counted {
+            Some(histogram) => Ok(histogram),
+            None => Self::in_order(snapshot, scope, cancel, progress),
+        }
+    }
+
+    /// Reads all samples in order of time: which events are too many depends on it, and filters judge blocks in order.
+    fn in_order(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<Self, Cancelled> {
         let mut histogram = Self::default();
-        let mut rows = 0;
         progress.begin(Stage::Counting, snapshot.summary().samples);
-        each_sample(snapshot, scope, cancel, |lane, stack, args_json| {
-            rows += 1;
-            if rows % ROWS_BETWEEN_CHECKS as u64 == 0 {
+        each_sample(snapshot, scope, cancel, |sample, stack, args_json| {
+            histogram.work.rows += 1;
+            if histogram.work.rows.is_multiple_of(ROWS_BETWEEN_CHECKS as u64) {
                 progress.advance(ROWS_BETWEEN_CHECKS as u64);
             }
-            histogram.add(lane, stack, &SampleMeasure::from_args(args_json));
+            let first = (sample.row.start_ns, sample.index.row);
+            let measure = SampleMeasure::from_args(args_json);
+            histogram.add(snapshot.lane(sample.index.lane).track, first, stack, Some(&measure));
         })?;
         Ok(histogram)
     }
 
-    fn add(&mut self, lane: LaneIdx, stack: StackIdx, measure: &SampleMeasure<'_>) {
-        let (event, weight) = self.event_row(measure);
+    fn add(&mut self, track: TrackIdx, first: (i64, u64), stack: StackIdx, measure: Option<&SampleMeasure<'_>>) {
+        let (event, weight) = self.events.row_of_sample(measure);
         let sum = SampleSum { samples: 1, weight };
-        self.sums[event].entry(stack).or_default().add(sum);
-        self.lanes[event].entry(lane).or_default().add(sum);
+        self.add_stack(event, stack, sum);
+        self.add_track(event, track, &TrackSamples { sum, first });
     }
 
-    /// The row of the event of a sample, and its weight there.
-    fn event_row(&mut self, measure: &SampleMeasure<'_>) -> (usize, u64) {
-        let is = |event: &SampleEvent, name: &str, unit: &str| *event.name == *name && *event.unit == *unit;
-        let known = self.events.iter().position(|event| is(event, &measure.event, &measure.unit));
-        if let Some(row) = known {
-            return (row, measure.weight);
+    fn of(&mut self, event: usize) -> &mut EventSums {
+        if self.sums.len() <= event {
+            self.sums.resize_with(event + 1, EventSums::default);
         }
-        let is_full = self.events.len() >= EVENTS_MAX;
-        if is_full && let Some(row) = self.events.iter().position(|event| is(event, OTHER_EVENTS, SAMPLES)) {
-            return (row, 1);
-        }
-        let (name, unit, weight) =
-            if is_full { (OTHER_EVENTS, SAMPLES, 1) } else { (&*measure.event, &*measure.unit, measure.weight) };
-        self.events.push(SampleEvent { name: name.into(), unit: unit.into() });
-        self.sums.push(FxHashMap::default());
-        self.lanes.push(FxHashMap::default());
-        (self.events.len() - 1, weight)
+        &mut self.sums[event]
+    }
+
+    fn add_stack(&mut self, event: usize, stack: StackIdx, sum: SampleSum) {
+        self.of(event).stacks.entry(stack).or_default().add(sum);
+    }
+
+    fn add_track(&mut self, event: usize, track: TrackIdx, samples: &TrackSamples) {
+        self.of(event).tracks.entry(track).and_modify(|known| known.merge(samples)).or_insert(*samples);
     }
 
     /// The events of the samples, in order of first appearance.
     #[must_use]
     pub(crate) fn events(&self) -> &[SampleEvent] {
-        &self.events
+        self.events.rows()
     }
 
     /// The event that is shown unless another is asked for: the default of a profile of pprof, else the one with the
@@ -162,31 +137,30 @@ impl SampleHistogram {
         };
         let named = snapshot.tracks().tracks.iter().find(is_default).and_then(|track| {
             // As the reader of profiles names the rows of its types.
-            self.events.iter().position(|event| *event.title() == *track.name)
+            self.events().iter().position(|event| *event.title() == *track.name)
         });
-        let rows = 0..self.events.len();
+        let rows = 0..self.events().len();
         named.or_else(|| rows.max_by_key(|&row| (self.total(row).samples, std::cmp::Reverse(row))))
     }
 
     /// The sums of the stacks of an event, in no order.
     pub(crate) fn stacks(&self, event: usize) -> impl Iterator<Item = (StackIdx, SampleSum)> + '_ {
-        self.sums[event].iter().map(|(&stack, &sum)| (stack, sum))
+        self.sums[event].stacks.iter().map(|(&stack, &sum)| (stack, sum))
     }
 
     /// The sums of an event's samples by their tracks, in the order of tracks.
     #[must_use]
-    pub(crate) fn tracks(&self, snapshot: &Snapshot, event: usize) -> Vec<(TrackIdx, SampleSum)> {
-        let mut tracks = BTreeMap::<TrackIdx, SampleSum>::new();
-        let lanes = self.lanes[event].iter();
-        lanes.for_each(|(&lane, &sum)| tracks.entry(snapshot.lane(lane).track).or_default().add(sum));
-        tracks.into_iter().collect()
+    pub(crate) fn tracks(&self, event: usize) -> Vec<(TrackIdx, SampleSum)> {
+        let mut tracks: Vec<_> = self.sums[event].tracks.iter().map(|(&track, samples)| (track, samples.sum)).collect();
+        tracks.sort_unstable_by_key(|&(track, _)| track);
+        tracks
     }
 
     /// The sum of all samples of an event.
     #[must_use]
     pub(crate) fn total(&self, event: usize) -> SampleSum {
         let mut total = SampleSum::default();
-        self.sums[event].values().for_each(|&sum| total.add(sum));
+        self.sums[event].tracks.values().for_each(|samples| total.add(samples.sum));
         total
     }
 
@@ -226,7 +200,7 @@ impl SampleHistogram {
     }
 }
 
-/// Calls `take` with the lane, the stack and the arguments of each sample in `scope`, in order of time.
+/// Calls `take` with the row, the stack and the arguments of each sample in `scope`, in order of time.
 ///
 /// # Errors
 /// If it was asked to stop.
@@ -234,7 +208,7 @@ pub(crate) fn each_sample(
     snapshot: &Snapshot,
     scope: &Scope,
     cancel: &Cancel,
-    mut take: impl FnMut(LaneIdx, StackIdx, &str),
+    mut take: impl FnMut(&SortedRow, StackIdx, &str),
 ) -> Result<(), Cancelled> {
     let tracks = scope.event_tracks(snapshot);
     let is_sampled = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Samples;
@@ -250,7 +224,7 @@ pub(crate) fn each_sample(
             continue;
         }
         let detail = Detail::decode(snapshot.store().detail(DetailRef(row.row.detail), &mut reader));
-        take(row.index.lane, StackIdx::from_value(row.row.value), detail.args_json);
+        take(&row, StackIdx::from_value(row.row.value), detail.args_json);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::rows::SortedRows;
-use super::samples::{SampleEvent, SampleHistogram, SampleSum};
+use super::samples::{SampleEvent, SampleHistogram, SampleSum, SampleWork};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -127,6 +127,7 @@ impl CallTree {
     }
 
     /// Adds what ends with a path, whose outermost name comes first.
+    #[cfg(test)]
     fn add(&mut self, path: impl IntoIterator<Item = NameIdx>, own: u64, count: u64) {
         let node = path.into_iter().fold(NodeIdx::ROOT, |parent, name| self.node(parent, name));
         let node = &mut self.nodes[node.index()];
@@ -177,7 +178,7 @@ pub fn from_spans(
 
 /// The call paths of spans or of the samples of one event, and the events that there are.
 #[derive(Debug, Default)]
-pub(crate) struct CallPaths {
+pub struct CallPaths {
     pub(crate) tree: CallTree,
     /// The events of the samples in order of first appearance; none of spans.
     pub(crate) events: Vec<SampleEvent>,
@@ -187,13 +188,23 @@ pub(crate) struct CallPaths {
     pub(crate) event_sums: Vec<SampleSum>,
     /// The sums of the samples of the event by their tracks.
     pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
+    /// Work that counting the samples took.
+    pub(crate) work: SampleWork,
+}
+
+impl CallPaths {
+    /// How many nodes of the ledger of samples were read.
+    #[must_use]
+    pub fn ledger_nodes(&self) -> u64 {
+        self.work.nodes
+    }
 }
 
 /// The call paths of the samples in `scope` of one event: of the default one, where there are none of `event`.
 ///
 /// # Errors
 /// If it was asked to stop.
-pub(crate) fn from_samples(
+pub fn from_samples(
     snapshot: &Snapshot,
     scope: &Scope,
     event: Option<&SampleEvent>,
@@ -205,8 +216,9 @@ pub(crate) fn from_samples(
     let event = wanted.or_else(|| histogram.default_event(snapshot));
     let tree = event.map(|event| from_histogram(snapshot, &histogram, event)).unwrap_or_default();
     let event_sums = (0..histogram.events().len()).map(|event| histogram.total(event)).collect();
-    let tracks = event.map(|event| histogram.tracks(snapshot, event)).unwrap_or_default();
-    Ok(CallPaths { tree, events: histogram.events().to_vec(), event, event_sums, tracks })
+    let tracks = event.map(|event| histogram.tracks(event)).unwrap_or_default();
+    let (events, work) = (histogram.events().to_vec(), histogram.work);
+    Ok(CallPaths { tree, events, event, event_sums, tracks, work })
 }
 
 /// The call paths of the samples of one event, by their weights.
@@ -215,10 +227,26 @@ pub(crate) fn from_histogram(snapshot: &Snapshot, histogram: &SampleHistogram, e
     let mut stacks: Vec<_> = histogram.stacks(event).collect();
     stacks.sort_unstable_by_key(|&(stack, _)| stack);
     let mut tree = CallTree::default();
+    // By shown stack, the node of its path, 0 where it is not known yet: each frame that stacks share is looked up once.
+    let table = snapshot.stacks();
+    let mut nodes: Vec<u32> = vec![0; table.len()];
+    let mut path = Vec::new();
     for (stack, sum) in stacks {
-        let mut names: Vec<NameIdx> = snapshot.frames(stack).collect();
-        names.reverse();
-        tree.add(names, sum.weight, sum.samples);
+        let mut above = NodeIdx::ROOT;
+        for frame in table.path(snapshot.stack(stack)) {
+            above = NodeIdx(nodes[frame.index()]);
+            if above != NodeIdx::ROOT {
+                break;
+            }
+            path.push(frame);
+        }
+        for frame in path.drain(..).rev() {
+            above = tree.node(above, table.get(frame).name);
+            nodes[frame.index()] = above.0;
+        }
+        let node = &mut tree.nodes[above.index()];
+        node.own = node.own.saturating_add(sum.weight);
+        node.count += sum.samples;
     }
     tree.add_up();
     tree

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
 //! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
-//! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger: tables of the body, in order |
+//! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger, samples: tables of the body, in order |
 //! | [`Trailer`] | offsets of the sections, their checksums, the length of the file |
 //!
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else
@@ -26,7 +26,7 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 
 /// The version of extents and details, which other files carry as well: raised only when these change.
 pub(crate) const BODY_VERSION: u32 = 7;
@@ -51,10 +51,12 @@ pub(crate) enum Section {
     /// The [`LedgerIndex`](super::ledger::LedgerIndex), encoded as postcard; empty for a store without a ledger. Its
     /// nodes are in the body.
     Ledger,
+    /// The [`SampleLedgerIndex`](super::sample_ledger::SampleLedgerIndex), as that of the ledger.
+    Samples,
 }
 
 /// How many sections there are.
-pub(crate) const SECTIONS: usize = 8;
+pub(crate) const SECTIONS: usize = 9;
 
 /// The position of a section, and its checksum.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]

@@ -12,7 +12,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::sums::{Additive, ByName, NameSums};
+use super::sums::{Additive, ByName, NameSums, merge_sorted};
 use super::verified::Verified;
 use crate::base::mapped::Mapped;
 use crate::base::sketch::Sketch;
@@ -120,6 +120,30 @@ pub(crate) trait NodeItem: Additive + Sized {
     fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])>;
 }
 
+/// The sums of a node.
+pub(crate) trait NodeContent: Default {
+    /// Adds those of another range.
+    fn merge(&mut self, other: &Self);
+
+    /// Appends them as they are written.
+    fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()>;
+}
+
+impl<T: NodeItem> NodeContent for ByName<T> {
+    fn merge(&mut self, other: &Self) {
+        merge_sorted(self, other);
+    }
+
+    fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()> {
+        let mut next_name = 0;
+        for (name, item) in self {
+            *out = item.pack(name.0 - next_name, std::mem::take(out))?;
+            next_name = name.0.wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
 impl NodeItem for NameSums {
     fn pack(&self, name_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>> {
         let has_whole = self.starts > 0;
@@ -167,14 +191,10 @@ impl NodeItem for Sketch {
 }
 
 impl NodeRecord {
-    /// Appends the packed items to `out`. `offset` is where these bytes begin in the file.
-    pub(crate) fn pack<T: NodeItem>(items: &ByName<T>, offset: u64, out: &mut Vec<u8>) -> postcard::Result<Self> {
+    /// Appends the packed sums to `out`. `offset` is where these bytes begin in the file.
+    pub(crate) fn pack(content: &impl NodeContent, offset: u64, out: &mut Vec<u8>) -> postcard::Result<Self> {
         let start = out.len();
-        let mut next_name = 0;
-        for (name, item) in items {
-            *out = item.pack(name.0 - next_name, std::mem::take(out))?;
-            next_name = name.0.wrapping_add(1);
-        }
+        content.pack(out)?;
         let bytes = u32::try_from(out.len() - start).map_err(|_| postcard::Error::SerializeBufferFull)?;
         Ok(Self { offset, bytes, checksum: xxh3_64(&out[start..]) })
     }
@@ -322,11 +342,15 @@ impl Ledger {
     /// the node is damaged: nothing was passed on then.
     #[must_use]
     pub(crate) fn read<T: NodeItem>(&self, map: &Mapped, node: LedgerNode, each: impl FnMut(NameIdx, T)) -> bool {
+        self.intact_bytes(map, node).is_some_and(|bytes| unpack(bytes, each))
+    }
+
+    /// The bytes of a node; `None` if they are damaged.
+    pub(super) fn intact_bytes<'m>(&self, map: &'m Mapped, node: LedgerNode) -> Option<&'m [u8]> {
         let record = self.tree_index(node.tree).nodes[node.node];
-        let bytes = record.bytes(map);
+        let bytes = record.bytes(map)?;
         let number = self.first_nodes[node.tree] + node.node;
-        let is_intact = || bytes.is_some_and(|bytes| xxh3_64(bytes) == record.checksum);
-        self.verified.is_intact(number, is_intact) && bytes.is_some_and(|bytes| unpack(bytes, each))
+        self.verified.is_intact(number, || xxh3_64(bytes) == record.checksum).then_some(bytes)
     }
 
     /// The track whose spans a node sums; `None`: those of all tracks of events.

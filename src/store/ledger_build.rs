@@ -12,8 +12,11 @@ use rayon::prelude::*;
 
 use super::append::AppendFile;
 use super::lane::{LaneIdx, LaneInfo, LaneKind};
-use super::ledger::{LedgerIndex, LedgerShape, NodeItem, NodeRecord, TreeIndex, level_counts};
+use super::ledger::{LedgerIndex, LedgerShape, NodeContent, TreeIndex, level_counts};
+use super::ledger_tree::TreeBuilder;
 use super::read::Store;
+use super::sample_ledger::SampleShape;
+use super::slice_bounds::slice_bounds;
 use super::sums::{ByName, NameSums, SketchTable, SumTable, merge_sorted};
 use super::sweep::{EveryRow, TrackSweep, span_lanes};
 use crate::base::cancel::Cancel;
@@ -24,18 +27,14 @@ use crate::model::{NameIdx, TrackIdx};
 /// How a ledger is built.
 pub(crate) struct LedgerContext<'a> {
     pub(crate) shape: LedgerShape,
+    /// Of the ledger of samples, which takes as much once more, after the other one.
+    pub(crate) samples: SampleShape,
     /// Bytes that the sums may take while they grow.
     pub(crate) budget_bytes: usize,
     pub(crate) cancel: &'a Cancel,
     /// Counts slices.
     pub(crate) progress: &'a Progress,
 }
-
-/// Moments that rows are estimated to start at, at most, to divide the time into slices: 4 MiB.
-const MOMENTS_MAX: usize = 1 << 18;
-
-/// Moments of one extent, at most: 512 rows each.
-const EXTENT_MOMENTS_MAX: usize = 8;
 
 /// Tasks of a band, at least, as far as there are tracks: one track may have most of the rows.
 const TASKS: usize = 64;
@@ -48,7 +47,7 @@ struct TrackBuild {
     track: TrackIdx,
     lanes: Range<u32>,
     rows: u64,
-    tree: Option<Box<TreeBuilder<NameSums>>>,
+    tree: Option<Box<TreeBuilder<ByName<NameSums>>>>,
 }
 
 /// Builds the ledger of all rows of `store`, whose file `out` appends to. `None` for a small trace, for one with more
@@ -70,7 +69,8 @@ pub(super) fn build(
         return Ok(None);
     }
     let mut tracks = span_tracks(store);
-    let bounds_ns = slice_bounds(store, &tracks, shape.slice_rows.max(open_rows));
+    let lanes = || tracks.iter().flat_map(|track| track.lanes.clone()).map(|lane| store.lane(LaneIdx(lane)));
+    let bounds_ns = slice_bounds(lanes, shape.slice_rows.max(open_rows));
     let slices = bounds_ns.len() - 1;
     let names = store.meta().names.len();
     let Some(plan) = MemoryPlan::new(context, names, slices, rows) else { return Ok(None) };
@@ -78,8 +78,9 @@ pub(super) fn build(
 
     context.progress.begin(Stage::Publishing, slices as u64);
     let tracks_per_task = tracks.len().div_ceil(TASKS).min(TRACKS_PER_TASK);
-    let mut whole = TreeBuilder::new(None, shape.fan_out, 0);
-    let mut sketches: Option<TreeBuilder<Sketch>> = plan.has_sketches.then(|| TreeBuilder::new(None, shape.fan_out, 0));
+    let mut whole = TreeBuilder::new(None, shape.fan_out);
+    let mut sketches: Option<TreeBuilder<ByName<Sketch>>> =
+        plan.has_sketches.then(|| TreeBuilder::new(None, shape.fan_out));
     let tables: Mutex<Vec<TaskTables>> = Mutex::default();
     for first in (0..slices).step_by(plan.band_slices) {
         if context.cancel.is_cancelled() {
@@ -125,12 +126,18 @@ pub(super) fn build(
         }
         context.progress.advance(band.len() as u64);
     }
-    let mut trees = vec![whole.finish(slices, out)?];
+    let mut trees = vec![finish(whole, slices, out)?];
     for tree in tracks.into_iter().filter_map(|track| track.tree) {
-        trees.push(tree.finish(slices, out)?);
+        trees.push(finish(*tree, slices, out)?);
     }
-    let sketches = sketches.map(|tree| tree.finish(slices, out)).transpose()?;
+    let sketches = sketches.map(|tree| finish(tree, slices, out)).transpose()?;
     Ok(Some(LedgerIndex { bounds_ns, fan_out: shape.fan_out, trees, sketches }))
+}
+
+/// Ends a tree that reaches to the last slice.
+fn finish<C: NodeContent>(mut tree: TreeBuilder<C>, slices: usize, out: &mut AppendFile) -> io::Result<TreeIndex> {
+    tree.close_last_leaf(slices).map_err(io::Error::other)?;
+    tree.finish(out)
 }
 
 /// The sums of one task, handed on from task to task.
@@ -159,51 +166,6 @@ fn span_tracks(store: &Store) -> Vec<TrackBuild> {
         TrackBuild { track, lanes, rows, tree: None }
     });
     builds.filter(|build| build.rows > 0).collect()
-}
-
-/// Divides the time into slices in which some `slice_rows` spans start. Returns the first start, the starts of all
-/// further slices, and the last end. Reads no rows: those of an extent count as spread evenly over its time.
-fn slice_bounds(store: &Store, tracks: &[TrackBuild], slice_rows: u64) -> Vec<i64> {
-    let lanes = || tracks.iter().flat_map(|track| track.lanes.clone()).map(|lane| store.lane(LaneIdx(lane)));
-    let extent_count: usize = lanes().map(|lane| lane.extents().len()).sum();
-    let per_extent = (MOMENTS_MAX / extent_count.max(1)).clamp(1, EXTENT_MOMENTS_MAX);
-    let stride = extent_count.div_ceil(MOMENTS_MAX).max(1);
-    let mut moments: Vec<(i64, u64)> = Vec::with_capacity(per_extent * extent_count.div_ceil(stride));
-    let mut number = 0usize;
-    for lane in lanes() {
-        let extents = lane.extents();
-        for (index, extent) in extents.iter().enumerate() {
-            number += 1;
-            if !number.is_multiple_of(stride) {
-                continue;
-            }
-            let end_ns = extents.get(index + 1).map_or(lane.info().end_ns, |next| next.first_start_ns);
-            // Multiples of the golden ratio fill each extent's time evenly, whatever the order of the extents.
-            let shift = (number as u32).wrapping_mul(0x9E37_79B9);
-            for moment in 0..per_extent {
-                let part = ((moment as u128) << 32) + u128::from(shift);
-                let width = u128::from(end_ns.abs_diff(extent.first_start_ns));
-                let offset = (width * part / ((per_extent as u128) << 32)) as u64;
-                let weight = u64::from(extent.rows) * stride as u64 / per_extent as u64;
-                moments.push((extent.first_start_ns.saturating_add_unsigned(offset), weight));
-            }
-        }
-    }
-    moments.sort_unstable();
-    let start_ns = lanes().map(|lane| lane.info().start_ns).min().unwrap_or(0);
-    let end_ns = lanes().map(|lane| lane.info().end_ns).max().unwrap_or(start_ns);
-    let mut bounds_ns = vec![start_ns];
-    let mut rows = 0;
-    for (moment_ns, weight) in moments {
-        let last_ns = bounds_ns[bounds_ns.len() - 1];
-        if rows >= slice_rows && moment_ns > last_ns && moment_ns < end_ns {
-            bounds_ns.push(moment_ns);
-            rows = 0;
-        }
-        rows += weight;
-    }
-    bounds_ns.push(end_ns);
-    bounds_ns
 }
 
 /// The parts of a ledger that fit the budget.
@@ -257,7 +219,8 @@ impl MemoryPlan {
             let bytes = (levels + 1) * used * size_of::<(NameIdx, NameSums)>();
             let Some(rest) = left.checked_sub(bytes) else { return };
             left = rest;
-            let tree = TreeBuilder::new(Some(tracks[track].track), shape.fan_out, shape.leaf_rows);
+            let mut tree = TreeBuilder::new(Some(tracks[track].track), shape.fan_out);
+            tree.leaf_rows = shape.leaf_rows;
             tracks[track].tree = Some(Box::new(tree));
         }
     }
@@ -306,103 +269,10 @@ impl TrackBuild {
     }
 }
 
-/// A tree that grows leaf by leaf.
-struct TreeBuilder<T> {
-    fan_out: usize,
-    leaf_rows: u64,
-    /// The leaf that grows, and how many spans start in it.
-    leaf: ByName<T>,
-    rows: u64,
-    tree: TreeIndex,
-    levels: Vec<LevelBuilder<T>>,
-    /// Nodes that are not written yet, and for each its level and number.
-    packed: Vec<u8>,
-    unwritten: Vec<(usize, usize)>,
-}
-
-/// The nodes of one level, and the node above them that grows.
-struct LevelBuilder<T> {
-    records: Vec<NodeRecord>,
-    parent: ByName<T>,
-    children: usize,
-}
-
-impl<T: NodeItem> TreeBuilder<T> {
-    fn new(track: Option<TrackIdx>, fan_out: u32, leaf_rows: u64) -> Self {
-        Self {
-            fan_out: (fan_out as usize).max(2),
-            leaf_rows,
-            leaf: Vec::new(),
-            rows: 0,
-            tree: TreeIndex { track, leaves: vec![0], nodes: Vec::new() },
-            levels: Vec::new(),
-            packed: Vec::new(),
-            unwritten: Vec::new(),
-        }
-    }
-
-    fn close_leaf(&mut self, end: usize) -> Result<(), postcard::Error> {
-        // There are fewer slices than rows of any trace divided by thousands.
-        self.tree.leaves.push(u32::try_from(end).unwrap_or(u32::MAX));
-        self.rows = 0;
-        let leaf = std::mem::take(&mut self.leaf);
-        self.push_node(0, &leaf)
-    }
-
-    fn push_node(&mut self, level: usize, items: &ByName<T>) -> Result<(), postcard::Error> {
-        if self.levels.len() == level {
-            self.levels.push(LevelBuilder { records: Vec::new(), parent: Vec::new(), children: 0 });
-        }
-        let record = NodeRecord::pack(items, self.packed.len() as u64, &mut self.packed)?;
-        let growing = &mut self.levels[level];
-        self.unwritten.push((level, growing.records.len()));
-        growing.records.push(record);
-        merge_sorted(&mut growing.parent, items);
-        growing.children += 1;
-        if growing.children == self.fan_out { self.close_parent(level) } else { Ok(()) }
-    }
-
-    fn close_parent(&mut self, level: usize) -> Result<(), postcard::Error> {
-        let parent = std::mem::take(&mut self.levels[level].parent);
-        self.levels[level].children = 0;
-        self.push_node(level + 1, &parent)
-    }
-
-    /// Appends the nodes that are packed.
-    fn write(&mut self, out: &mut AppendFile) -> io::Result<()> {
-        if self.packed.is_empty() {
-            return Ok(());
-        }
-        let offset = out.append(&self.packed)?;
-        for (level, number) in self.unwritten.drain(..) {
-            self.levels[level].records[number].offset += offset;
-        }
-        self.packed.clear();
-        Ok(())
-    }
-
-    /// Closes what grows, up to a single node.
-    fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<TreeIndex> {
-        if self.tree.leaves.last().is_none_or(|&end| (end as usize) < slices) {
-            self.close_leaf(slices).map_err(io::Error::other)?;
-        }
-        let mut level = 0;
-        while self.levels.get(level).is_some_and(|growing| growing.records.len() > 1) {
-            if self.levels[level].children > 0 {
-                self.close_parent(level).map_err(io::Error::other)?;
-            }
-            level += 1;
-        }
-        self.write(out)?;
-        self.tree.nodes = self.levels.into_iter().flat_map(|level| level.records).collect();
-        Ok(self.tree)
-    }
-}
-
-impl TreeBuilder<NameSums> {
+impl TreeBuilder<ByName<NameSums>> {
     /// Adds the sums of a slice; slices come in order, and those without sums may be left out.
     fn add_slice(&mut self, sums: &ByName<NameSums>, slice: usize) -> Result<(), postcard::Error> {
-        merge_sorted(&mut self.leaf, sums);
+        self.leaf.merge(sums);
         self.rows += sums.iter().map(|(_, sums)| sums.starts).sum::<u64>();
         if self.rows >= self.leaf_rows { self.close_leaf(slice + 1) } else { Ok(()) }
     }

@@ -15,6 +15,8 @@ pub(super) struct TreeBuilder<C> {
     pub(super) leaf: C,
     /// How many rows start in the leaf that grows.
     pub(super) rows: u64,
+    /// Bytes of all nodes so far.
+    pub(super) node_bytes: u64,
     tree: TreeIndex,
     levels: Vec<LevelBuilder<C>>,
     /// Nodes that are not written yet, and for each its level and number.
@@ -36,6 +38,7 @@ impl<C: NodeContent> TreeBuilder<C> {
             leaf_rows: 0,
             leaf: C::default(),
             rows: 0,
+            node_bytes: 0,
             tree: TreeIndex { track, leaves: vec![0], nodes: Vec::new() },
             levels: Vec::new(),
             packed: Vec::new(),
@@ -56,7 +59,9 @@ impl<C: NodeContent> TreeBuilder<C> {
         if self.levels.len() == level {
             self.levels.push(LevelBuilder { records: Vec::new(), parent: C::default(), children: 0 });
         }
-        let record = NodeRecord::pack(content, self.packed.len() as u64, &mut self.packed)?;
+        let before = self.packed.len();
+        let record = NodeRecord::pack(content, before as u64, &mut self.packed)?;
+        self.node_bytes += (self.packed.len() - before) as u64;
         let growing = &mut self.levels[level];
         self.unwritten.push((level, growing.records.len()));
         growing.records.push(record);
@@ -84,11 +89,24 @@ impl<C: NodeContent> TreeBuilder<C> {
         Ok(())
     }
 
-    /// Closes what grows, up to a single node.
-    pub(super) fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<TreeIndex> {
-        if self.tree.leaves.last().is_none_or(|&end| (end as usize) < slices) {
-            self.close_leaf(slices).map_err(io::Error::other)?;
-        }
+    /// Ends the last leaf after the last slice, unless it has ended.
+    pub(super) fn close_last_leaf(&mut self, slices: usize) -> Result<(), postcard::Error> {
+        let is_open = self.tree.leaves.last().is_none_or(|&end| (end as usize) < slices);
+        if is_open { self.close_leaf(slices) } else { Ok(()) }
+    }
+
+    /// Whether a leaf has ended.
+    pub(super) fn has_leaves(&self) -> bool {
+        self.tree.leaves.len() > 1
+    }
+
+    /// The leaf and the nodes above it that grow: memory is what they take.
+    pub(super) fn growing(&self) -> impl Iterator<Item = &C> {
+        std::iter::once(&self.leaf).chain(self.levels.iter().map(|level| &level.parent))
+    }
+
+    /// Closes the nodes above the leaves, up to a single one. A leaf that has not ended is left out.
+    pub(super) fn finish(mut self, out: &mut AppendFile) -> io::Result<TreeIndex> {
         let mut level = 0;
         while self.levels.get(level).is_some_and(|growing| growing.records.len() > 1) {
             if self.levels[level].children > 0 {

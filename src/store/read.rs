@@ -15,11 +15,13 @@ use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
 use super::ledger::{Ledger, LedgerIndex, LedgerNode, NodeItem};
 use super::overview::{OverviewBucket, OverviewLevel};
+use super::sample_ledger::{SampleLedger, SampleLedgerIndex};
+use super::sample_node::{EventKey, TrackSamples};
 use super::signature;
 use super::table::Table;
 use super::verified::Verified;
 use crate::base::mapped::Mapped;
-use crate::model::{NameIdx, TrackIdx};
+use crate::model::{NameIdx, SampleSum, StackIdx, TrackIdx};
 
 /// Why a store file cannot be used. It is a cache: the answer is to make it again.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +59,7 @@ pub(super) struct StoreTables {
     pub signatures: Table<u64>,
     pub meta: Meta,
     pub ledger: Option<Ledger>,
+    pub samples: Option<SampleLedger>,
 }
 
 impl Store {
@@ -104,7 +107,14 @@ impl Store {
                 Some(index.and_then(Ledger::new).ok_or_else(|| damaged("ledger"))?)
             }
         };
-        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger };
+        let samples = match section(Section::Samples, "ledger of samples")? {
+            [] => None,
+            bytes => {
+                let index: Option<SampleLedgerIndex> = postcard::from_bytes(bytes).ok();
+                Some(index.and_then(SampleLedger::new).ok_or_else(|| damaged("ledger of samples"))?)
+            }
+        };
+        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples };
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
@@ -125,8 +135,10 @@ impl Store {
         let extents = Table::mapped(&map, range(Section::Extents)?).ok_or_else(no_table)?;
         let forests = Table::mapped(&map, range(Section::Forests)?).ok_or_else(no_table)?;
         let signatures = Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?;
-        let (details, ledger) = (Vec::new(), None);
-        let tables = StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta, ledger };
+        let details = map.get(range(Section::Details)?).ok_or_else(no_table)?;
+        let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
+        let (overview, ledger, samples) = (0..0, None, None);
+        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples };
         Self::from_tables(tables, path).ok_or_else(no_table)
     }
 
@@ -173,6 +185,23 @@ impl Store {
         self.ledger().is_some_and(|ledger| ledger.read(&self.tables.map, node, each))
     }
 
+    /// The samples of slices of time by stack and track; `None` if the store has none.
+    #[must_use]
+    pub(crate) fn sample_ledger(&self) -> Option<&SampleLedger> {
+        self.tables.samples.as_ref()
+    }
+
+    /// Calls `each_track` and `each_stack` for the samples of a node; see [`SampleLedger::read`].
+    #[must_use]
+    pub(crate) fn sample_node(
+        &self,
+        node: LedgerNode,
+        each_track: impl FnMut(EventKey<TrackIdx>, TrackSamples),
+        each_stack: impl FnMut(EventKey<StackIdx>, SampleSum),
+    ) -> bool {
+        self.sample_ledger().is_some_and(|ledger| ledger.read(&self.tables.map, node, each_track, each_stack))
+    }
+
     /// How many lanes there are.
     #[must_use]
     pub fn lane_count(&self) -> u32 {
@@ -210,8 +239,13 @@ impl Store {
     /// incomplete: the store should be built again.
     #[must_use]
     pub fn damaged(&self) -> u64 {
-        let ledger = self.tables.ledger.as_ref().map_or(0, Ledger::damaged);
-        self.extents.damaged() + self.details.damaged() + ledger
+        self.extents.damaged() + self.details.damaged() + self.ledgers().map(Ledger::damaged).sum::<u64>()
+    }
+
+    /// The trees of all ledgers.
+    fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
+        let of_samples = self.tables.samples.as_ref().map(SampleLedger::trees);
+        self.tables.ledger.iter().chain(of_samples)
     }
 
     /// Reads everything that is not read yet, and says the same of the whole file.
@@ -220,9 +254,7 @@ impl Store {
         for index in 0..self.tables.extents.len() {
             self.extent(index);
         }
-        if let Some(ledger) = &self.tables.ledger {
-            ledger.verify_all(&self.tables.map);
-        }
+        self.ledgers().for_each(|ledger| ledger.verify_all(&self.tables.map));
         for (index, block) in self.tables.details.iter().enumerate() {
             self.details.is_intact(index, || block.is_intact(&self.tables.map));
         }

@@ -1,6 +1,8 @@
 //! Sums of spans by name over one range of time: counts, times, whole durations. Sums of disjoint ranges add up to the
 //! sums of the whole, so an index may keep them for slices of time.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::sketch::Sketch;
@@ -83,8 +85,8 @@ impl Additive for Sketch {
 /// Something by name, in order of the names' indices.
 pub(crate) type ByName<T> = Vec<(NameIdx, T)>;
 
-/// Adds `from` to `into`; both are in order of the names' indices. Linear in both.
-pub(crate) fn merge_sorted<T: Additive>(into: &mut ByName<T>, from: &[(NameIdx, T)]) {
+/// Adds `from` to `into`; both are in order of their keys, such as the names' indices. Linear in both.
+pub(crate) fn merge_sorted<K: Copy + Ord, T: Additive>(into: &mut Vec<(K, T)>, from: &[(K, T)]) {
     if into.is_empty() {
         into.extend_from_slice(from);
         return;
@@ -94,22 +96,23 @@ pub(crate) fn merge_sorted<T: Additive>(into: &mut ByName<T>, from: &[(NameIdx, 
         return;
     }
     let mut merged = Vec::with_capacity(into.len() + rest.len());
-    for (name, mut sums) in into.drain(..) {
-        let before = rest.partition_point(|(other, _)| *other < name);
-        merged.extend_from_slice(&rest[..before]);
-        rest = &rest[before..];
-        if let Some(((_, other), others)) = rest.split_first().filter(|((other, _), _)| *other == name) {
-            sums.add(other);
+    for (key, mut sums) in into.drain(..) {
+        while let Some(((other, item), others)) = rest.split_first() {
+            match other.cmp(&key) {
+                Ordering::Less => merged.push((*other, item.clone())),
+                Ordering::Equal => sums.add(item),
+                Ordering::Greater => break,
+            }
             rest = others;
         }
-        merged.push((name, sums));
+        merged.push((key, sums));
     }
     merged.extend_from_slice(rest);
     *into = merged;
 }
 
-/// Adds the items of `from` in place, up to the first name that `into` lacks. Returns the rest of `from`.
-fn add_in_place<'f, T: Additive>(into: &mut ByName<T>, from: &'f [(NameIdx, T)]) -> &'f [(NameIdx, T)] {
+/// Adds the items of `from` in place, up to the first key that `into` lacks. Returns the rest of `from`.
+fn add_in_place<'f, K: Copy + Ord, T: Additive>(into: &mut [(K, T)], from: &'f [(K, T)]) -> &'f [(K, T)] {
     let mut entries = into.iter_mut();
     for (index, (name, item)) in from.iter().enumerate() {
         match entries.find(|(entry, _)| entry >= name) {

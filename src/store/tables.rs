@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::append::AppendFile;
@@ -16,7 +17,6 @@ use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord};
 use super::iforest;
 use super::lane::LaneKind;
 use super::lane_builder::LaneBuilder;
-use super::ledger::LedgerIndex;
 use super::overview::{OverviewBucket, OverviewShape};
 use super::read::{Store, StoreTables};
 use super::signature;
@@ -76,7 +76,7 @@ pub(super) fn write(
 
 /// Writes the section of a ledger whose nodes are written, or an empty one. Fails with the I/O error of a write, such
 /// as a full disk.
-pub(super) fn write_ledger(file: &mut AppendFile, index: Option<&LedgerIndex>) -> io::Result<SectionRecord> {
+pub(super) fn write_ledger(file: &mut AppendFile, index: Option<&impl Serialize>) -> io::Result<SectionRecord> {
     section(file, |out| match index {
         Some(index) => postcard::to_io(index, out).map(drop).map_err(io::Error::other),
         None => Ok(()),
@@ -110,7 +110,18 @@ pub(super) fn preview(
     let (lanes, extents) = (Table::Held(lanes), Table::Held(extents));
     let (forests, signatures) = (Table::Held(forests), Table::Held(signatures));
     Store::from_tables(
-        StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta, ledger: None },
+        StoreTables {
+            map,
+            lanes,
+            extents,
+            forests,
+            details,
+            overview: 0..0,
+            signatures,
+            meta,
+            ledger: None,
+            samples: None,
+        },
         Path::new(""),
     )
     .ok_or_else(|| io::Error::other("a lane belongs to no track"))

@@ -1,15 +1,23 @@
 //! Histograms of samples beside their oracle: a loop over all samples.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use proptest::prelude::*;
+
 use super::*;
+use crate::model::sample_measure::OTHER_EVENTS;
 use crate::model::{Id, Names, Registry, Stacks, TrackIdx, TrackSet};
 use crate::query::filter::Filter;
 use crate::query::flame::FunctionIdx;
 use crate::query::matcher::Matcher;
 use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
 use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples};
+use crate::store::ledger::LedgerShape;
+use crate::store::ledger_build::LedgerContext;
+use crate::store::sample_ledger::SampleShape;
 use crate::store::{Meta, Row, Store, StoreWriter, Summary};
 
 /// A sample before it is written: its time, track, path (outermost first), event and weight.
@@ -35,12 +43,25 @@ fn meant(count: usize, seed: u64) -> Vec<Meant> {
         ts_ns += below(4) as i64;
         let path = (0..below(6)).map(|_| 1 + below(5) as u32).collect();
         let weight = (below(4) > 0).then(|| below(1000));
-        Meant { ts_ns, track: below(2) as u32, path, event: EVENTS[below(3) as usize], weight }
+        Meant { ts_ns, track: (below(4) as u32).min(2), path, event: EVENTS[below(3) as usize], weight }
     });
     samples.collect()
 }
 
+/// Trees of many levels for a thousand samples.
+const SMALL: SampleShape =
+    SampleShape { rows_min: 1, slice_rows: 16, leaf_rows: 20, fan_out: 3, row_bytes: 1 << 20, rows_per_lane: 0 };
+
+/// The same samples without a ledger and with one.
+fn snapshots(samples: &[Meant]) -> [Snapshot; 2] {
+    [None, Some(SMALL)].map(|shape| store(samples, shape, 1 << 24).1)
+}
+
 fn snapshot(samples: &[Meant]) -> Snapshot {
+    store(samples, None, 0).1
+}
+
+fn store(samples: &[Meant], shape: Option<SampleShape>, budget_bytes: usize) -> (File, Snapshot) {
     let (mut names, mut registry, mut stacks) = (Names::default(), Registry::default(), Stacks::default());
     for name in 0..5 {
         // Two of them differ in their category only.
@@ -48,7 +69,7 @@ fn snapshot(samples: &[Meant]) -> Snapshot {
     }
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
-    let lanes = [0, 1].map(|tid| {
+    let lanes = [0, 1, 2].map(|tid| {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         writer.add_lane(registry.track(&key).unwrap(), LaneKind::Samples, 0).unwrap()
@@ -67,8 +88,17 @@ fn snapshot(samples: &[Meant]) -> Snapshot {
     let summary = Summary { end_ns, samples: samples.len() as u64, ..Summary::default() };
     let (names, stacks) = (names.into(), Arc::new(stacks));
     let meta = Meta { names, stacks, tracks: registry.tables().clone(), summary, ..Meta::default() };
-    writer.finish(&meta).unwrap();
-    Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
+    let (cancel, progress, shapeless) = (Cancel::default(), Progress::default(), LedgerShape::default());
+    let context = shape.map(|samples| LedgerContext {
+        shape: shapeless,
+        samples,
+        budget_bytes,
+        cancel: &cancel,
+        progress: &progress,
+    });
+    writer.finish_with_ledger(meta, context.as_ref()).unwrap();
+    let snapshot = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
+    (file, snapshot)
 }
 
 /// The event of a sample with its unit, and its weight.
@@ -97,16 +127,16 @@ fn counted(snapshot: &Snapshot, scope: &Scope) -> SampleHistogram {
     SampleHistogram::count(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap()
 }
 
-fn scopes() -> [Scope; 3] {
+fn scopes() -> [Scope; 4] {
     let part = Scope::from_range(Some(200), Some(900));
-    [Scope::default(), part.clone(), Scope { tracks: TrackSet::from_iter([TrackIdx(1)]), ..part }]
+    let some = Scope { tracks: TrackSet::from_iter([TrackIdx(0), TrackIdx(2)]), ..part.clone() };
+    [Scope::default(), part.clone(), Scope { tracks: TrackSet::from_iter([TrackIdx(1)]), ..part }, some]
 }
 
 #[test]
 fn functions_have_the_sums_of_their_samples_by_event_and_unit() {
     let samples = meant(2000, 7);
-    let snapshot = snapshot(&samples);
-    for scope in scopes() {
+    for (snapshot, scope) in snapshots(&samples).iter().flat_map(|snapshot| scopes().map(|scope| (snapshot, scope))) {
         let mut expected: BTreeMap<(&str, &str), BTreeMap<String, [u64; 4]>> = BTreeMap::new();
         for sample in in_scope(&samples, &scope) {
             let (event, weight) = measured(sample);
@@ -120,10 +150,10 @@ fn functions_have_the_sums_of_their_samples_by_event_and_unit() {
                 [is_own, is_own * weight, 1, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
             }
         }
-        let histogram = counted(&snapshot, &scope);
+        let histogram = counted(snapshot, &scope);
         let mut found = BTreeMap::new();
         for (row, event) in histogram.events().iter().enumerate() {
-            let functions = histogram.functions(&snapshot, row);
+            let functions = histogram.functions(snapshot, row);
             assert!(functions.is_sorted_by_key(|row| std::cmp::Reverse((row.own.weight, row.total.weight))));
             let sums = |row: FunctionSums<'_>| {
                 let FunctionSums { name, own, total } = row;
@@ -152,9 +182,8 @@ fn call_paths_have_the_weights_of_their_samples() {
     let mut samples = meant(1500, 9);
     // Names that differ in their category are different paths.
     samples.iter_mut().for_each(|sample| sample.path.retain(|&name| name < 5));
-    let snapshot = snapshot(&samples);
-    for scope in scopes() {
-        let histogram = counted(&snapshot, &scope);
+    for (snapshot, scope) in snapshots(&samples).iter().flat_map(|snapshot| scopes().map(|scope| (snapshot, scope))) {
+        let histogram = counted(snapshot, &scope);
         for (row, event) in histogram.events().iter().enumerate() {
             let mut expected: BTreeMap<Vec<String>, [u64; 3]> = BTreeMap::new();
             for sample in in_scope(&samples, &scope) {
@@ -169,9 +198,9 @@ fn call_paths_have_the_weights_of_their_samples() {
                     [ends_here, ends_here * weight, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
                 }
             }
-            let tree = from_histogram(&snapshot, &histogram, row);
-            assert_eq!(paths_of(&snapshot, &tree), expected, "{event:?}");
-            assert_eq!(from_histogram(&snapshot, &histogram, row).nodes()[0].total, histogram.total(row).weight);
+            let tree = from_histogram(snapshot, &histogram, row);
+            assert_eq!(paths_of(snapshot, &tree), expected, "{event:?}");
+            assert_eq!(from_histogram(snapshot, &histogram, row).nodes()[0].total, histogram.total(row).weight);
         }
     }
 }
@@ -192,17 +221,18 @@ fn a_filter_judges_each_sample() {
 #[test]
 fn events_beyond_the_limit_are_counted_as_samples_of_one() {
     let mut histogram = SampleHistogram::default();
-    for number in 0..EVENTS_MAX as u64 + 20 {
+    for number in 0..SampleEvents::MAX as u64 + 20 {
         let event = format!("event {number}");
         histogram.add(
-            LaneIdx(0),
+            TrackIdx(0),
+            (0, number),
             StackIdx::EMPTY,
-            &SampleMeasure { event: event.into(), unit: "count".into(), weight: 5 },
+            Some(&SampleMeasure { event: event.into(), unit: "count".into(), weight: 5 }),
         );
     }
-    assert_eq!(histogram.events().len(), EVENTS_MAX + 1);
-    assert_eq!(&*histogram.events()[EVENTS_MAX].name, OTHER_EVENTS);
-    assert_eq!(histogram.total(EVENTS_MAX), SampleSum { samples: 20, weight: 20 });
+    assert_eq!(histogram.events().len(), SampleEvents::MAX + 1);
+    assert_eq!(&*histogram.events()[SampleEvents::MAX].name, OTHER_EVENTS);
+    assert_eq!(histogram.total(SampleEvents::MAX), SampleSum { samples: 20, weight: 20 });
     assert_eq!(histogram.total(3), SampleSum { samples: 1, weight: 5 });
 }
 
@@ -217,12 +247,11 @@ fn a_count_that_is_stopped_says_so() {
 #[test]
 fn tables_have_each_sample_once_by_function_module_thread_and_event() {
     let samples = meant(1500, 31);
-    let snapshot = snapshot(&samples);
-    for scope in scopes() {
-        let events = counted(&snapshot, &scope).events().to_vec();
+    for (snapshot, scope) in snapshots(&samples).iter().flat_map(|snapshot| scopes().map(|scope| (snapshot, scope))) {
+        let events = counted(snapshot, &scope).events().to_vec();
         for event in &events {
             let (cancel, progress) = (Cancel::default(), Progress::default());
-            let paths = from_samples(&snapshot, &scope, Some(event), &cancel, &progress).unwrap();
+            let paths = from_samples(snapshot, &scope, Some(event), &cancel, &progress).unwrap();
             let paths = Arc::new(paths);
             for by in [SampleBy::Function, SampleBy::Module, SampleBy::Thread, SampleBy::Event] {
                 let mut expected: BTreeMap<String, [u64; 4]> = BTreeMap::new();
@@ -248,7 +277,7 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
                         [is_own, is_own * weight, 1, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
                     }
                 }
-                let table = SampleTable::new(&snapshot, Arc::clone(&paths), by, &cancel).unwrap();
+                let table = SampleTable::new(snapshot, Arc::clone(&paths), by, &cancel).unwrap();
                 let functions = &table.picture.functions;
                 let found = table.rows.iter().map(|row| {
                     let text = match row.key {
@@ -256,7 +285,7 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
                             "[no frames]".to_owned()
                         }
                         SampleGroup::Function(idx) => {
-                            format!("{} {}", functions.text(&snapshot, idx), functions.module(idx))
+                            format!("{} {}", functions.text(snapshot, idx), functions.module(idx))
                         }
                         SampleGroup::Module(idx) => functions.module(idx).to_owned(),
                         SampleGroup::Thread(track) => track.0.to_string(),
@@ -270,6 +299,144 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
                 });
                 assert_eq!(found.collect::<BTreeMap<_, _>>(), expected, "{event:?} {by:?}");
             }
+        }
+    }
+}
+
+/// The samples of an event: by stack as its path, and by track.
+type EventCounts = (BTreeMap<Vec<u32>, (u64, u64)>, BTreeMap<u32, (u64, u64)>);
+
+/// By event, in order of first appearance.
+fn naive(samples: &[Meant], scope: &Scope) -> Vec<((String, String), EventCounts)> {
+    let mut events: Vec<((String, String), EventCounts)> = Vec::new();
+    let mut in_order: Vec<&Meant> = in_scope(samples, scope).collect();
+    in_order.sort_by_key(|sample| (sample.ts_ns, sample.track));
+    for sample in in_order {
+        let ((name, unit), weight) = measured(sample);
+        let event = (name.to_owned(), unit.to_owned());
+        let row = events.iter().position(|(known, _)| *known == event).unwrap_or_else(|| {
+            events.push((event, EventCounts::default()));
+            events.len() - 1
+        });
+        let (stacks, tracks) = &mut events[row].1;
+        for sum in [stacks.entry(sample.path.clone()).or_default(), tracks.entry(sample.track).or_default()] {
+            (sum.0, sum.1) = (sum.0 + 1, sum.1 + weight);
+        }
+    }
+    events
+}
+
+fn counts(snapshot: &Snapshot, histogram: &SampleHistogram) -> Vec<((String, String), EventCounts)> {
+    let path = |stack| {
+        let mut path: Vec<u32> = snapshot.raw_stacks().frames(stack).map(|name| name.0).collect();
+        path.reverse();
+        path
+    };
+    let pair = |sum: SampleSum| (sum.samples, sum.weight);
+    let events = histogram.events().iter().enumerate().map(|(row, event)| {
+        let stacks = histogram.stacks(row).map(|(stack, sum)| (path(stack), pair(sum))).collect();
+        let tracks = histogram.tracks(row).into_iter().map(|(track, sum)| (track.0, pair(sum))).collect();
+        ((event.name.to_string(), event.unit.to_string()), (stacks, tracks))
+    });
+    events.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_samples_in_any_shape_of_ledger_add_up(
+        (count, seed) in (1usize..600, any::<u64>()),
+        (slice_rows, leaf_rows, fan_out) in (1u64..40, 1u64..40, 2u32..6),
+        (row_bytes, rows_per_lane) in (0u64..40, 0u64..9),
+        budget_bytes in prop_oneof![Just(1usize << 22), 0usize..60_000],
+        ranges in proptest::collection::vec(proptest::option::of(-10i64..1200), 10),
+        tracks in 1u32..8,
+    ) {
+        let samples = meant(count, seed);
+        let shape = SampleShape { rows_min: 1, slice_rows, leaf_rows, fan_out, row_bytes, rows_per_lane };
+        let (_file, snapshot) = store(&samples, Some(shape), budget_bytes);
+        let some: Vec<_> = (0..3).filter(|track| tracks >> track & 1 != 0).map(TrackIdx).collect();
+        let ends = (Some(snapshot.end_ns()), Some(snapshot.end_ns() + 1));
+        let ranges = ranges.chunks(2).map(|range| (range[0], range[1])).chain([(None, None), (None, ends.0), (None, ends.1)]);
+        for (from_ns, to_ns) in ranges {
+            let in_range = Scope::from_range(from_ns, to_ns);
+            for scope in [in_range.clone(), in_range.with_tracks(&some)] {
+                let histogram = counted(&snapshot, &scope);
+                prop_assert_eq!(counts(&snapshot, &histogram), naive(&samples, &scope), "{:?}..{:?} {:?}", from_ns, to_ns, some);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_filter_of_tracks_reads_nodes() {
+    let samples = meant(1000, 5);
+    let (_file, snapshot) = store(&samples, Some(SMALL), 1 << 24);
+    let matcher = Matcher::new(&snapshot, &Filter::parse("thread:1").unwrap());
+    let histogram = counted(&snapshot, &Scope::from_matcher(matcher));
+    assert!(histogram.work.nodes > 0 && histogram.work.rows < 40, "{:?}", histogram.work);
+    let of_track = Scope::default().with_tracks(&[TrackIdx(1)]);
+    assert_eq!(counts(&snapshot, &histogram), naive(&samples, &of_track));
+}
+
+#[test]
+fn work_for_a_range_grows_with_the_logarithm_of_the_samples() {
+    let work = |count: usize| {
+        let samples = meant(count, 11);
+        let shape = SampleShape { slice_rows: 64, leaf_rows: 64, ..SMALL };
+        let (_file, snapshot) = store(&samples, Some(shape), 1 << 24);
+        let end_ns = snapshot.end_ns();
+        let scope = Scope::from_range(Some(end_ns / 7), Some(end_ns / 7 * 5));
+        [scope.clone(), scope.with_tracks(&[TrackIdx(1)])].map(|scope| counted(&snapshot, &scope).work)
+    };
+    for (few, many) in work(500).into_iter().zip(work(50_000)) {
+        // A hundred times the samples are some four levels of three more: up to 16 nodes.
+        assert!(many.nodes <= few.nodes + 17 && many.nodes > 0, "{many:?} after {few:?}");
+        // Bounds of slices are estimated to an eighth of an extent of 4,096 rows, and there are two edges.
+        assert!(many.rows < 2048, "{many:?} after {few:?}");
+    }
+}
+
+#[test]
+fn a_damaged_node_is_read_row_by_row_and_said() {
+    let samples = meant(1000, 13);
+    let (file, snapshot) = store(&samples, Some(SMALL), 1 << 24);
+    let trees = snapshot.store().sample_ledger().expect("a ledger").trees();
+    let slices = trees.bounds_ns().len() as u32 - 1;
+    for tree in [None, Some(TrackIdx(2))] {
+        let (nodes, _) = trees.cover(trees.tree(tree).expect("a tree"), 0, slices);
+        let (at, mut byte) = (trees.offset(nodes[0]), [0]);
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+    }
+    let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
+    for (number, scope) in [Scope::default(), Scope::default().with_tracks(&[TrackIdx(2)])].iter().enumerate() {
+        let histogram = counted(&damaged, scope);
+        assert_eq!(counts(&damaged, &histogram), naive(&samples, scope));
+        assert_eq!((histogram.work.damaged_nodes, damaged.store().damaged()), (1, number as u64 + 1));
+    }
+    assert_eq!(damaged.store().damaged_in_all(), 2);
+}
+
+#[test]
+fn stacks_that_hardly_repeat_and_a_small_budget_mean_no_ledger() {
+    let samples = meant(600, 17);
+    for (row_bytes, budget_bytes) in [(0, 1 << 24), (1 << 20, 5000)] {
+        let (_file, snapshot) = store(&samples, Some(SampleShape { row_bytes, ..SMALL }), budget_bytes);
+        assert!(snapshot.store().sample_ledger().is_none());
+        assert_eq!(counts(&snapshot, &counted(&snapshot, &Scope::default())), naive(&samples, &Scope::default()));
+    }
+}
+
+#[test]
+fn samples_at_one_time_are_in_one_slice() {
+    let mut samples = meant(300, 19);
+    samples.iter_mut().for_each(|sample| sample.ts_ns = i64::MAX);
+    for snapshot in snapshots(&samples) {
+        for (from_ns, to_ns) in [(None, None), (Some(i64::MAX), None), (None, Some(i64::MAX))] {
+            let scope = Scope::from_range(from_ns, to_ns);
+            assert_eq!(counts(&snapshot, &counted(&snapshot, &scope)), naive(&samples, &scope));
         }
     }
 }

@@ -1,0 +1,234 @@
+//! The nodes of the ledger of samples and the rows that make up a scope, added up.
+
+use rayon::prelude::*;
+
+use super::{SampleHistogram, SampleWork};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::model::{SampleEvents, TrackIdx};
+use crate::query::scope::Scope;
+use crate::query::slices::Slices;
+use crate::query::snapshot::Snapshot;
+use crate::store::LaneIdx;
+use crate::store::ledger::{Ledger, LedgerNode};
+use crate::store::sample_ledger::SampleLedger;
+use crate::store::sample_rows::{SamplePart, each_measured, sample_lanes};
+use crate::store::slice_bounds::slice_bounds;
+
+/// Samples that one thread reads at once, at least.
+const ROWS_PER_TASK: u64 = 64 * 1024;
+
+/// The parts of a scope. No two of them share a sample.
+struct SamplePlan {
+    nodes: Vec<LedgerNode>,
+    /// Rows that no node has.
+    parts: Vec<SamplePart>,
+    /// The sampled tracks in scope, with their lanes.
+    tracks: Vec<(TrackIdx, LaneIdx)>,
+}
+
+/// Counts the samples in a scope whose filter asks for tracks only. `None` if they are of too many events to be counted
+/// in any order.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn from_ledger(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Option<SampleHistogram>, Cancelled> {
+    let mut plan = SamplePlan::new(snapshot, scope);
+    let mut histogram = SampleHistogram::default();
+    let mut damaged = Vec::new();
+    for &node in &plan.nodes {
+        cancel.check()?;
+        if !histogram.add_node(snapshot, node) {
+            damaged.push(node);
+        }
+    }
+    histogram.work = SampleWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, rows: 0 };
+    plan.read_damaged(snapshot, &damaged);
+    let read = read_parts(snapshot, &plan.parts, cancel, progress)?;
+    histogram.merge(&read);
+    histogram.work.rows = read.work.rows;
+    let is_whole = !read.events.are_too_many() && !histogram.events.are_too_many();
+    Ok(is_whole.then(|| histogram.in_order_of_first()))
+}
+
+impl SamplePlan {
+    fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
+        let store = snapshot.store();
+        let in_scope = |(lane, track): (LaneIdx, TrackIdx)| scope.has_track(track).then_some((track, lane));
+        let all = || sample_lanes(store).map(|(lane, info)| (lane, info.track));
+        let tracks: Vec<_> = all().filter_map(in_scope).collect();
+        let has_all = tracks.len() == all().count();
+        let mut plan = Self { nodes: Vec::new(), parts: Vec::new(), tracks };
+        let (from_ns, to_ns) = (scope.from_ns, scope.to_ns);
+        let ledger = store.sample_ledger().map(|ledger| {
+            let trees = ledger.trees();
+            (trees, Slices::new(trees, from_ns, to_ns))
+        });
+        // The leaves of all tracks are cut alike, so their edges are the same.
+        let whole = ledger.as_ref().filter(|_| has_all).and_then(|(trees, slices)| {
+            let (nodes, covered) = trees.cover(trees.tree(None)?, slices.from, slices.to);
+            (!nodes.is_empty()).then_some((nodes, covered))
+        });
+        for &(track, lane) in &plan.tracks {
+            let covered = match (&whole, &ledger) {
+                (Some((_, covered)), Some((trees, slices))) => Some((*trees, slices, covered.clone())),
+                (None, Some((trees, slices))) => trees.tree(Some(track)).and_then(|tree| {
+                    let (nodes, covered) = trees.cover(tree, slices.from, slices.to);
+                    let is_some = !nodes.is_empty();
+                    plan.nodes.extend(nodes);
+                    is_some.then_some((*trees, slices, covered))
+                }),
+                _ => None,
+            };
+            let info = store.lane(lane).info();
+            let mut push = |part: SamplePart| {
+                let is_there = info.end_ns >= part.from_ns && part.is_before_end(info.start_ns);
+                plan.parts.extend(is_there.then_some(part));
+            };
+            let Some((trees, slices, covered)) = covered else {
+                push(SamplePart { lane, from_ns: from_ns.unwrap_or(i64::MIN), to_ns });
+                continue;
+            };
+            let bounds_ns = trees.bounds_ns();
+            if !(slices.is_from_start && covered.start == 0) {
+                let from_ns = from_ns.unwrap_or(i64::MIN);
+                push(SamplePart { lane, from_ns, to_ns: Some(bounds_ns[covered.start as usize]) });
+            }
+            if (covered.end as usize) + 1 < bounds_ns.len() {
+                push(SamplePart { lane, from_ns: bounds_ns[covered.end as usize], to_ns });
+            }
+        }
+        plan.nodes.extend(whole.into_iter().flat_map(|(nodes, _)| nodes));
+        plan
+    }
+
+    /// Reads the time of damaged nodes row by row.
+    fn read_damaged(&mut self, snapshot: &Snapshot, damaged: &[LedgerNode]) {
+        let Some(trees) = snapshot.store().sample_ledger().map(SampleLedger::trees) else { return };
+        for node in damaged {
+            let (from_ns, to_ns) = time_of(trees, node);
+            let track = trees.track_of(*node);
+            let lanes = self.tracks.iter().filter(|(own, _)| track.is_none_or(|track| track == *own));
+            self.parts.extend(lanes.map(|&(_, lane)| SamplePart { lane, from_ns, to_ns }));
+        }
+    }
+}
+
+/// The time of a node; the last slice has what starts at its very end.
+fn time_of(trees: &Ledger, node: &LedgerNode) -> (i64, Option<i64>) {
+    let bounds_ns = trees.bounds_ns();
+    let is_last = node.to as usize + 1 == bounds_ns.len();
+    (bounds_ns[node.from as usize], (!is_last).then(|| bounds_ns[node.to as usize]))
+}
+
+/// Reads the samples of parts on all threads, each some time of all of them: their details lie side by side.
+fn read_parts(
+    snapshot: &Snapshot,
+    parts: &[SamplePart],
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<SampleHistogram, Cancelled> {
+    let store = snapshot.store();
+    let rows: u64 = parts.iter().map(|part| part.rows_at_most(store)).sum();
+    progress.begin(Stage::Counting, rows);
+    if rows < 2 * ROWS_PER_TASK {
+        return read_task(snapshot, parts, cancel, progress);
+    }
+    let lanes = || parts.iter().map(|part| store.lane(part.lane));
+    // A look at a part takes as long as some samples.
+    let task_rows = ROWS_PER_TASK.max(64 * parts.len() as u64);
+    let bounds_ns = slice_bounds(lanes, task_rows);
+    let slices = bounds_ns.len() - 1;
+    let tasks = (0..slices).into_par_iter().map(|slice| {
+        // Nothing is before the first bound, and the last slice has what starts at its end.
+        let (from_ns, to_ns) = (bounds_ns[slice], (slice + 1 < slices).then(|| bounds_ns[slice + 1]));
+        let within = parts.iter().map(|part| part.within(from_ns, to_ns));
+        let within: Vec<_> = within.filter(|part| part.to_ns.is_none_or(|to_ns| part.from_ns < to_ns)).collect();
+        read_task(snapshot, &within, cancel, progress)
+    });
+    tasks.try_reduce(SampleHistogram::default, |mut left, right| {
+        left.merge(&right);
+        Ok(left)
+    })
+}
+
+fn read_task(
+    snapshot: &Snapshot,
+    parts: &[SamplePart],
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<SampleHistogram, Cancelled> {
+    let tracks: Vec<TrackIdx> = parts.iter().map(|part| snapshot.lane(part.lane).track).collect();
+    let mut histogram = SampleHistogram::default();
+    each_measured(snapshot.store(), parts, cancel, |sample, measure| {
+        histogram.work.rows += 1;
+        histogram.add(tracks[sample.part], (sample.ts_ns, sample.row), sample.stack, measure);
+    })?;
+    progress.advance(histogram.work.rows);
+    Ok(histogram)
+}
+
+impl SampleHistogram {
+    /// Adds the samples of a node; false if it is damaged.
+    fn add_node(&mut self, snapshot: &Snapshot, node: LedgerNode) -> bool {
+        let store = snapshot.store();
+        let Some(ledger) = store.sample_ledger() else { return false };
+        if self.events.rows().is_empty() {
+            self.events = SampleEvents::from_rows(ledger.events().to_vec());
+            self.sums.resize_with(ledger.events().len(), Default::default);
+        }
+        // The rows of the ledger are those here.
+        let sums = &mut self.sums;
+        let mut tracks = Vec::new();
+        let is_intact = store.sample_node(
+            node,
+            |key, samples| tracks.push((key, samples)),
+            |(stack, event), sum| {
+                if let Some(sums) = sums.get_mut(event as usize) {
+                    sums.stacks.entry(stack).or_default().add(sum);
+                }
+            },
+        );
+        for ((track, event), samples) in tracks {
+            self.add_track(event as usize, track, &samples);
+        }
+        is_intact
+    }
+
+    /// Adds the samples of another part of the scope.
+    fn merge(&mut self, other: &Self) {
+        if self.events.are_too_many() {
+            return;
+        }
+        for (event, sums) in other.events.rows().iter().zip(&other.sums) {
+            let row = self.events.row_of(event);
+            // In any order: these are sums.
+            sums.stacks.iter().for_each(|(&stack, &sum)| self.add_stack(row, stack, sum));
+            sums.tracks.iter().for_each(|(&track, samples)| self.add_track(row, track, samples));
+        }
+        self.work.rows += other.work.rows;
+    }
+
+    /// The same with its events in order of first appearance, without those that no sample is of.
+    fn in_order_of_first(self) -> Self {
+        // Of samples at one time, those of the first track come first.
+        let first = |sums: &super::EventSums| {
+            let firsts = sums.tracks.iter().map(|(&track, samples)| (samples.first.0, track, samples.first.1));
+            firsts.min()
+        };
+        let mut rows: Vec<_> = self.events.into_rows().into_iter().zip(self.sums).collect();
+        rows.retain(|(_, sums)| !sums.tracks.is_empty());
+        rows.sort_by_cached_key(|(_, sums)| first(sums));
+        let mut sorted = Self { work: self.work, ..Self::default() };
+        for (event, sums) in rows {
+            sorted.events.row_of(&event);
+            sorted.sums.push(sums);
+        }
+        sorted
+    }
+}

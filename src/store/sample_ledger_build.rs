@@ -1,0 +1,283 @@
+//! Builds the ledger of samples of a store whose rows are all written: bands of slices, each slice on a thread of its
+//! own, and appends the nodes to the file.
+//!
+//! Memory is bounded by a budget. Where the sums of all tracks do not fit, the store gets no ledger of samples, and
+//! questions read its rows. Where only the trees of single tracks do not fit, the largest of them go.
+
+use std::io;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::append::AppendFile;
+use super::lane::LaneIdx;
+use super::ledger::{LedgerIndex, NodeContent, TreeIndex};
+use super::ledger_build::LedgerContext;
+use super::ledger_tree::TreeBuilder;
+use super::read::Store;
+use super::sample_ledger::{SampleLedgerIndex, SampleShape};
+use super::sample_node::{EventKey, SampleNode, TrackSamples};
+use super::sample_rows::{SamplePart, each_measured, sample_lanes};
+use super::slice_bounds::slice_bounds;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Stage;
+use crate::model::{SampleEvents, SampleSum, StackIdx, TrackIdx};
+
+/// Bytes of a stack while it is counted or merged: hash tables are half full at worst.
+const STACK_BYTES: usize = 2 * size_of::<(TrackIdx, EventKey<StackIdx>, SampleSum)>();
+
+/// A lane of samples.
+struct LaneBuild {
+    track: TrackIdx,
+    lane: LaneIdx,
+    tree: Option<Box<SampleTree>>,
+}
+
+/// A tree that grows.
+struct SampleTree {
+    nodes: TreeBuilder<SampleNode>,
+    /// Samples so far.
+    rows: u64,
+    row_bytes: u64,
+}
+
+/// The samples of a slice.
+#[derive(Default)]
+struct SliceCounts {
+    events: SampleEvents,
+    /// By the number of the lane.
+    tracks: FxHashMap<EventKey<usize>, TrackSamples>,
+    /// The same, 0 for all of them where no track has a tree of its own.
+    stacks: FxHashMap<(usize, EventKey<StackIdx>), SampleSum>,
+    /// Whether memory had room for all stacks.
+    has_all: bool,
+}
+
+/// Builds the ledger of all samples of `store`, whose file `out` appends to. `None` for few samples, for stacks that
+/// hardly repeat, for more than the budget has room for, and if it was cancelled.
+///
+/// # Errors
+/// I/O errors of a write, such as a full disk.
+pub(super) fn build(
+    store: &Store,
+    context: &LedgerContext<'_>,
+    out: &mut AppendFile,
+) -> io::Result<Option<SampleLedgerIndex>> {
+    let shape = &context.samples;
+    let rows: u64 = sample_lanes(store).map(|(_, info)| info.rows).sum();
+    let lane_rows = shape.rows_per_lane * sample_lanes(store).count() as u64;
+    if rows < shape.rows_min.max(lane_rows).max(1) {
+        return Ok(None);
+    }
+    let mut lanes = lanes_of(store, shape);
+    let with_trees = lanes.iter().any(|lane| lane.tree.is_some());
+    let bounds_ns = slice_bounds(|| lanes.iter().map(|lane| store.lane(lane.lane)), shape.slice_rows.max(lane_rows));
+    let slices = bounds_ns.len() - 1;
+    context.progress.begin(Stage::Publishing, slices as u64);
+
+    let mut events = SampleEvents::default();
+    let mut whole = SampleTree::new(None, 1, shape);
+    let band_slices = 2 * rayon::current_num_threads();
+    let stacks_max = context.budget_bytes / 2 / band_slices / STACK_BYTES;
+    let numbers: Vec<usize> = (0..slices).collect();
+    for band in numbers.chunks(band_slices) {
+        if context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let counted: Vec<Option<SliceCounts>> = band
+            .par_iter()
+            .map(|&slice| count_slice(store, &lanes, (&bounds_ns, slice), (with_trees, stacks_max), context.cancel))
+            .collect();
+        for (&slice, counted) in band.iter().zip(counted) {
+            let Some(counted) = counted.filter(|counted| counted.has_all) else { return Ok(None) };
+            if counted.events.are_too_many() || !counted.add_to(&mut whole, &mut lanes, &mut events, slice)? {
+                return Ok(None);
+            }
+        }
+        whole.nodes.write(out)?;
+        for tree in lanes.iter_mut().filter_map(|lane| lane.tree.as_deref_mut()) {
+            tree.nodes.write(out)?;
+        }
+        if !fit(&whole, &mut lanes, context.budget_bytes / 2) {
+            return Ok(None);
+        }
+        context.progress.advance(band.len() as u64);
+    }
+    let Some(whole) = whole.finish(slices, out)? else { return Ok(None) };
+    let mut trees = vec![whole];
+    for tree in lanes.into_iter().filter_map(|lane| lane.tree) {
+        trees.extend(tree.finish(slices, out)?);
+    }
+    let trees = LedgerIndex { bounds_ns, fan_out: shape.fan_out, trees, sketches: None };
+    Ok(Some(SampleLedgerIndex { events: events.into_rows(), trees }))
+}
+
+/// The lanes of samples, with trees for those of many; of a single one it would be the tree of all again.
+fn lanes_of(store: &Store, shape: &SampleShape) -> Vec<LaneBuild> {
+    let mut lanes: Vec<LaneBuild> =
+        sample_lanes(store).map(|(lane, info)| LaneBuild { track: info.track, lane, tree: None }).collect();
+    if lanes.len() > 1 {
+        for lane in &mut lanes {
+            if store.lane(lane.lane).rows() >= 2 * shape.leaf_rows.max(1) {
+                lane.tree = Some(Box::new(SampleTree::new(Some(lane.track), shape.leaf_rows, shape)));
+            }
+        }
+    }
+    lanes
+}
+
+/// Counts the samples of a slice; `None` if it was cancelled.
+fn count_slice(
+    store: &Store,
+    lanes: &[LaneBuild],
+    (bounds_ns, slice): (&[i64], usize),
+    (by_lane, stacks_max): (bool, usize),
+    cancel: &Cancel,
+) -> Option<SliceCounts> {
+    let is_last = slice + 2 == bounds_ns.len();
+    // The last slice has what starts at the very end.
+    let (from_ns, to_ns) = (bounds_ns[slice], (!is_last).then(|| bounds_ns[slice + 1]));
+    let is_there = |lane: &LaneBuild| {
+        let info = store.lane(lane.lane).info();
+        info.end_ns >= from_ns && to_ns.is_none_or(|to_ns| info.start_ns < to_ns)
+    };
+    let (numbers, parts): (Vec<usize>, Vec<SamplePart>) = lanes
+        .iter()
+        .enumerate()
+        .filter(|(_, lane)| is_there(lane))
+        .map(|(number, lane)| (number, SamplePart { lane: lane.lane, from_ns, to_ns }))
+        .unzip();
+    let mut counts = SliceCounts::default();
+    let SliceCounts { events, tracks, stacks, has_all } = &mut counts;
+    *has_all = true;
+    each_measured(store, &parts, cancel, |sample, measure| {
+        let (event, weight) = events.row_of_sample(measure);
+        let (number, event, sum) = (numbers[sample.part], event as u32, SampleSum { samples: 1, weight });
+        let one = TrackSamples { sum, first: (sample.ts_ns, sample.row) };
+        tracks.entry((number, event)).and_modify(|known| known.merge(&one)).or_insert(one);
+        let place = if by_lane { number } else { 0 };
+        // Samples without times may all be in one slice.
+        *has_all &= stacks.len() < stacks_max;
+        if *has_all {
+            stacks.entry((place, (sample.stack, event))).or_default().add(sum);
+        }
+    })
+    .ok()?;
+    Some(counts)
+}
+
+impl SliceCounts {
+    /// Adds the samples of a slice to the tree of all tracks, and to those of single ones. False if the events are too
+    /// many.
+    fn add_to(
+        self,
+        whole: &mut SampleTree,
+        lanes: &mut [LaneBuild],
+        events: &mut SampleEvents,
+        slice: usize,
+    ) -> io::Result<bool> {
+        let rows: Vec<u32> = self.events.rows().iter().map(|event| events.row_of(event) as u32).collect();
+        if events.rows().len() > SampleEvents::MAX {
+            return Ok(false);
+        }
+        let mut tracks: Vec<(EventKey<usize>, TrackSamples)> =
+            self.tracks.into_iter().map(|((lane, event), item)| ((lane, rows[event as usize]), item)).collect();
+        tracks.sort_unstable_by_key(|&(key, _)| key);
+        let mut stacks: Vec<((usize, EventKey<StackIdx>), SampleSum)> = self.stacks.into_iter().collect();
+        for ((_, (_, event)), _) in &mut stacks {
+            *event = rows[*event as usize];
+        }
+        stacks.sort_unstable_by_key(|&(key, _)| key);
+        let mut of_all: Vec<(EventKey<StackIdx>, SampleSum)> = Vec::with_capacity(stacks.len());
+        of_all.extend(stacks.iter().map(|&((_, key), sum)| (key, sum)));
+        of_all.sort_unstable_by_key(|&(key, _)| key);
+        of_all.dedup_by(|next, last| {
+            let is_same = next.0 == last.0;
+            if is_same {
+                last.1.add(next.1);
+            }
+            is_same
+        });
+        let (mut rest_tracks, mut rest_stacks) = (&*tracks, &*stacks);
+        let mut all = SampleNode { tracks: Vec::with_capacity(tracks.len()), stacks: of_all };
+        while let Some(&((number, _), _)) = rest_tracks.first() {
+            let (own_tracks, others) =
+                rest_tracks.split_at(rest_tracks.partition_point(|((lane, _), _)| *lane <= number));
+            let before = rest_stacks.partition_point(|((lane, _), _)| *lane < number);
+            let end = rest_stacks.partition_point(|((lane, _), _)| *lane <= number);
+            let LaneBuild { track, tree, .. } = &mut lanes[number];
+            let own_tracks = own_tracks.iter().map(|&((_, event), item)| ((*track, event), item));
+            all.tracks.extend(own_tracks.clone());
+            if let Some(tree) = tree {
+                let own_stacks = rest_stacks[before..end].iter().map(|&((_, key), sum)| (key, sum));
+                let own = SampleNode { tracks: own_tracks.collect(), stacks: own_stacks.collect() };
+                tree.add_slice(&own, slice).map_err(io::Error::other)?;
+            }
+            (rest_tracks, rest_stacks) = (others, &rest_stacks[end..]);
+        }
+        // The lanes of tracks are in the order of tracks.
+        whole.add_slice(&all, slice).map_err(io::Error::other)?;
+        Ok(true)
+    }
+}
+
+/// Gives up trees of single tracks until those that grow fit; false if that of all tracks does not.
+fn fit(whole: &SampleTree, lanes: &mut [LaneBuild], bytes_max: usize) -> bool {
+    let Some(mut left) = bytes_max.checked_sub(whole.growing_bytes()) else { return false };
+    let mut trees: Vec<(usize, usize)> = lanes
+        .iter()
+        .enumerate()
+        .filter_map(|(number, lane)| lane.tree.as_deref().map(|tree| (tree.growing_bytes(), number)))
+        .collect();
+    trees.sort_unstable();
+    for (bytes, number) in trees {
+        match left.checked_sub(bytes) {
+            Some(rest) => left = rest,
+            None => lanes[number].tree = None,
+        }
+    }
+    true
+}
+
+/// Bytes of a stack in a node, as an estimate.
+const NODE_STACK_BYTES: u64 = 8;
+
+impl SampleTree {
+    fn new(track: Option<TrackIdx>, leaf_rows: u64, shape: &SampleShape) -> Self {
+        let mut nodes = TreeBuilder::new(track, shape.fan_out);
+        nodes.leaf_rows = leaf_rows;
+        Self { nodes, rows: 0, row_bytes: shape.row_bytes }
+    }
+
+    /// Adds the samples of a slice; slices come in order, and those without samples may be left out.
+    fn add_slice(&mut self, node: &SampleNode, slice: usize) -> Result<(), postcard::Error> {
+        let rows = node.tracks.iter().map(|(_, samples)| samples.sum.samples).sum::<u64>();
+        self.rows += rows;
+        self.nodes.leaf.merge(node);
+        self.nodes.rows += rows;
+        if self.nodes.rows >= self.nodes.leaf_rows && self.has_room() {
+            self.nodes.close_leaf(slice + 1)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether the leaf that grows may end here.
+    fn has_room(&self) -> bool {
+        let leaf_bytes = NODE_STACK_BYTES * self.nodes.leaf.stacks.len() as u64;
+        self.nodes.node_bytes + leaf_bytes <= self.row_bytes.saturating_mul(self.rows)
+    }
+
+    /// Bytes of memory that the nodes take that grow.
+    fn growing_bytes(&self) -> usize {
+        self.nodes.growing().map(|node| node.stacks.len()).sum::<usize>() * STACK_BYTES
+    }
+
+    /// Ends the tree. Its last leaf stays away if it has no room; `None` if the tree has no other.
+    fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<Option<TreeIndex>> {
+        if self.has_room() {
+            self.nodes.close_last_leaf(slices).map_err(io::Error::other)?;
+        }
+        if self.nodes.has_leaves() { self.nodes.finish(out).map(Some) } else { Ok(None) }
+    }
+}
