@@ -14,6 +14,7 @@ pub mod facade;
 mod formats;
 mod frame;
 mod ingest;
+mod live;
 mod model;
 mod query;
 #[cfg(feature = "window")]

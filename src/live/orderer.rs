@@ -1,0 +1,245 @@
+//! Puts the events of several running sources in order of time: a state machine without a clock, a thread or a file.
+//!
+//! Each source has a queue. At every tick the orderer notes a watermark: the smallest of the newest times of the
+//! sources that are not idle. A watermark counts once it is as old as the delay: then all events up to it are
+//! released. An event that comes after a later one was released is released at once, and counted with how late it is.
+//! A full queue refuses the next event, so that its source waits: nothing is dropped.
+//!
+//! The slow answer: a stable sort of all events by time, once all have come.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The settings of an orderer. Times are nanoseconds of the caller's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OrdererLimits {
+    /// How long an event waits for earlier ones of other sources, and of its own.
+    pub(crate) delay_ns: u64,
+    /// The shortest time between two watermarks.
+    pub(crate) tick_ns: u64,
+    /// A source without an event for so long holds up nothing.
+    pub(crate) idle_ns: u64,
+    /// The bytes that may wait in the queue of one source.
+    pub(crate) queue_bytes: usize,
+}
+
+/// An event in its turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Released<T> {
+    pub(crate) source: usize,
+    /// How far its time is before the latest one that was released before it; 0 where it is in order.
+    pub(crate) late_ns: u64,
+    pub(crate) item: T,
+}
+
+/// The late events of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct LateEvents {
+    pub(crate) count: u64,
+    pub(crate) most_ns: u64,
+}
+
+/// An event that waits for its turn.
+#[derive(Debug)]
+struct Waiting<T> {
+    key_ns: i64,
+    /// Counts the events of all sources, so that events of one time stay in the order in which they came.
+    number: u64,
+    bytes: usize,
+    item: T,
+}
+
+impl<T> Waiting<T> {
+    fn rank(&self) -> (i64, u64) {
+        (self.key_ns, self.number)
+    }
+}
+
+impl<T> PartialEq for Waiting<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl<T> Eq for Waiting<T> {}
+
+impl<T> PartialOrd for Waiting<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Waiting<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// The events of one source.
+#[derive(Debug)]
+struct SourceQueue<T> {
+    /// Those that came in order of time.
+    in_order: VecDeque<Waiting<T>>,
+    /// Those that came after a later one, which a sorted insertion would move aside.
+    strays: BinaryHeap<Reverse<Waiting<T>>>,
+    newest_ns: Option<i64>,
+    /// When the last event came, or when the source began.
+    last_came_ns: u64,
+    bytes: usize,
+    has_ended: bool,
+    late: LateEvents,
+}
+
+impl<T> SourceQueue<T> {
+    fn first(&self) -> Option<(i64, u64)> {
+        let stray = self.strays.peek().map(|Reverse(stray)| stray.rank());
+        let next = self.in_order.front().map(Waiting::rank);
+        stray.into_iter().chain(next).min()
+    }
+
+    fn take_first(&mut self) -> Option<Waiting<T>> {
+        let stray = self.strays.peek().map(|Reverse(stray)| stray.rank());
+        let is_stray = stray.is_some_and(|stray| self.in_order.front().is_none_or(|next| stray < next.rank()));
+        let first =
+            if is_stray { self.strays.pop().map(|Reverse(stray)| stray) } else { self.in_order.pop_front() };
+        self.bytes -= first.as_ref().map_or(0, |first| first.bytes);
+        first
+    }
+}
+
+/// A watermark that counts once the delay has passed.
+#[derive(Debug, Clone, Copy)]
+struct Watermark {
+    noted_ns: u64,
+    key_ns: i64,
+}
+
+/// Orders the events of a fixed number of sources.
+#[derive(Debug)]
+pub(crate) struct Orderer<T> {
+    limits: OrdererLimits,
+    queues: Vec<SourceQueue<T>>,
+    /// At most one for each tick of the delay, oldest first.
+    watermarks: VecDeque<Watermark>,
+    last_tick_ns: Option<u64>,
+    /// Events up to here may go; `None`: none yet.
+    release_to_ns: Option<i64>,
+    last_released_ns: Option<i64>,
+    pushed: u64,
+    /// The latest time of the caller's clock, which may step back.
+    now_ns: u64,
+}
+
+impl<T> Orderer<T> {
+    pub(crate) fn new(limits: OrdererLimits, sources: usize, now_ns: u64) -> Self {
+        let queue = || SourceQueue {
+            in_order: VecDeque::new(),
+            strays: BinaryHeap::new(),
+            newest_ns: None,
+            last_came_ns: now_ns,
+            bytes: 0,
+            has_ended: false,
+            late: LateEvents::default(),
+        };
+        Self {
+            limits,
+            queues: (0..sources).map(|_| queue()).collect(),
+            watermarks: VecDeque::new(),
+            last_tick_ns: None,
+            release_to_ns: None,
+            last_released_ns: None,
+            pushed: 0,
+            now_ns,
+        }
+    }
+
+    /// Takes the next event of a source, which comes at `now_ns` and goes by `key_ns`. Gives it back where the queue
+    /// has no room for its bytes; an empty queue has room for any event.
+    pub(crate) fn push(&mut self, source: usize, key_ns: i64, bytes: usize, item: T, now_ns: u64) -> Result<(), T> {
+        self.now_ns = self.now_ns.max(now_ns);
+        let queue = &mut self.queues[source];
+        if queue.bytes > 0 && queue.bytes + bytes > self.limits.queue_bytes {
+            return Err(item);
+        }
+        queue.bytes += bytes;
+        queue.last_came_ns = self.now_ns;
+        let waiting = Waiting { key_ns, number: self.pushed, bytes, item };
+        self.pushed += 1;
+        if queue.in_order.back().is_none_or(|last| last.key_ns <= key_ns) {
+            queue.in_order.push_back(waiting);
+        } else {
+            queue.strays.push(Reverse(waiting));
+        }
+        queue.newest_ns = queue.newest_ns.max(Some(key_ns));
+        Ok(())
+    }
+
+    /// Notes that a source has no more events: it holds up nothing.
+    pub(crate) fn end(&mut self, source: usize) {
+        self.queues[source].has_ended = true;
+        if self.queues.iter().all(|queue| queue.has_ended) {
+            self.release_to_ns = Some(i64::MAX);
+        }
+    }
+
+    /// Notes a watermark if it is time for one, and releases up to those that have waited for the delay.
+    pub(crate) fn tick(&mut self, now_ns: u64) {
+        self.now_ns = self.now_ns.max(now_ns);
+        if self.last_tick_ns.is_none_or(|last_ns| self.now_ns - last_ns >= self.limits.tick_ns) {
+            self.last_tick_ns = Some(self.now_ns);
+            if let Some(key_ns) = self.watermark() {
+                self.watermarks.push_back(Watermark { noted_ns: self.now_ns, key_ns });
+            }
+        }
+        while let Some(first) = self.watermarks.front()
+            && self.now_ns - first.noted_ns >= self.limits.delay_ns
+        {
+            self.release_to_ns = self.release_to_ns.max(Some(first.key_ns));
+            self.watermarks.pop_front();
+        }
+    }
+
+    /// The time up to which all sources that are not idle have come. Where all are idle, nobody is waited for.
+    fn watermark(&self) -> Option<i64> {
+        let live = || self.queues.iter().filter(|queue| !queue.has_ended);
+        let is_idle = |queue: &&SourceQueue<T>| self.now_ns - queue.last_came_ns >= self.limits.idle_ns;
+        if live().all(|queue| is_idle(&queue)) {
+            return self.queues.iter().filter_map(|queue| queue.newest_ns).max();
+        }
+        // A source without any event may yet have an earlier one.
+        let newest = live().filter(|queue| !is_idle(queue)).map(|queue| queue.newest_ns);
+        newest.min().flatten()
+    }
+
+    /// The next event whose turn it is, the earliest first.
+    pub(crate) fn pop(&mut self) -> Option<Released<T>> {
+        let release_to_ns = self.release_to_ns?;
+        let firsts = self.queues.iter().enumerate().filter_map(|(source, queue)| Some((queue.first()?, source)));
+        let ((key_ns, _), source) = firsts.min()?;
+        if key_ns > release_to_ns {
+            return None;
+        }
+        let item = self.queues[source].take_first()?.item;
+        let late_ns = self.last_released_ns.filter(|&last_ns| last_ns > key_ns).map_or(0, |last| last.abs_diff(key_ns));
+        self.last_released_ns = self.last_released_ns.max(Some(key_ns));
+        if late_ns > 0 {
+            let late = &mut self.queues[source].late;
+            late.count += 1;
+            late.most_ns = late.most_ns.max(late_ns);
+        }
+        Some(Released { source, late_ns, item })
+    }
+
+    /// Whether an event waits for its turn: only then does time have to pass.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.queues.iter().any(|queue| queue.bytes > 0 || queue.first().is_some())
+    }
+
+    /// The late events of a source so far.
+    pub(crate) fn late(&self, source: usize) -> LateEvents {
+        self.queues[source].late
+    }
+}
+
+#[cfg(test)]
+mod tests;

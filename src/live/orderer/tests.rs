@@ -1,0 +1,241 @@
+//! The figure of the article on sorting events, replayed, and schedules of all kinds beside a stable sort.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const TICK_NS: u64 = 50;
+
+/// As the article has it: a watermark counts after two ticks, and a CPU without an event since the last tick is idle.
+const ARTICLE: OrdererLimits =
+    OrdererLimits { delay_ns: 2 * TICK_NS, tick_ns: TICK_NS, idle_ns: TICK_NS, queue_bytes: usize::MAX };
+
+type TimeOrderer = Orderer<i64>;
+
+fn push_all(orderer: &mut TimeOrderer, events: &[(i64, usize)], now_ns: u64) {
+    for &(time, cpu) in events {
+        orderer.push(cpu, time, 1, time, now_ns).expect("room");
+    }
+}
+
+/// The times that are released now.
+fn released(orderer: &mut TimeOrderer) -> Vec<i64> {
+    std::iter::from_fn(|| orderer.pop()).map(|released| released.item).collect()
+}
+
+#[test]
+fn the_figure_of_the_article_is_replayed() {
+    let mut orderer = Orderer::new(ARTICLE, 3, 0);
+    push_all(&mut orderer, &[(1, 0), (3, 0), (6, 0), (8, 0), (2, 1), (5, 1), (4, 2)], 1);
+    push_all(&mut orderer, &[(9, 1), (11, 2), (13, 1), (10, 2), (12, 2)], 49);
+    orderer.tick(50);
+    assert_eq!(released(&mut orderer), [] as [i64; 0], "T8 is noted");
+    push_all(&mut orderer, &[(7, 0), (22, 1), (23, 2), (20, 0), (25, 1), (24, 2), (21, 0)], 99);
+    orderer.tick(100);
+    assert_eq!(released(&mut orderer), [] as [i64; 0], "T21 is noted");
+    let third = [30, 34, 35, 31, 36, 32, 37, 33, 38, 50, 51].into_iter().zip([0, 1, 2, 0, 2, 0, 2, 0, 2, 1, 1]);
+    push_all(&mut orderer, &third.collect::<Vec<_>>(), 149);
+    orderer.tick(150);
+    assert_eq!(released(&mut orderer), (1..=8).collect::<Vec<i64>>(), "up to T8, T33 is noted");
+    orderer.tick(200);
+    let up_to_21 = [9, 10, 11, 12, 13, 20, 21];
+    assert_eq!(released(&mut orderer), up_to_21);
+    orderer.tick(250);
+    assert_eq!(released(&mut orderer), [22, 23, 24, 25, 30, 31, 32, 33]);
+    assert_eq!((0..3).map(|cpu| orderer.late(cpu).count).sum::<u64>(), 0);
+    (0..3).for_each(|cpu| orderer.end(cpu));
+    assert_eq!(released(&mut orderer), [34, 35, 36, 37, 38, 50, 51]);
+    assert!(!orderer.has_waiting());
+}
+
+#[test]
+fn an_idle_source_holds_up_nothing_and_one_that_has_not_begun_does_until_it_is_idle() {
+    let limits = OrdererLimits { idle_ns: 100, ..ARTICLE };
+    let mut orderer = Orderer::new(limits, 2, 0);
+    push_all(&mut orderer, &[(10, 0)], 10);
+    orderer.tick(50);
+    orderer.tick(150);
+    assert_eq!(released(&mut orderer), [] as [i64; 0], "the other one may have begun earlier");
+    // Now both are idle, and nobody is waited for.
+    orderer.tick(200);
+    orderer.tick(300);
+    assert_eq!(released(&mut orderer), [10]);
+    push_all(&mut orderer, &[(20, 0), (30, 0)], 310);
+    push_all(&mut orderer, &[(20, 1)], 310);
+    (350..=450).step_by(50).for_each(|now_ns| orderer.tick(now_ns));
+    assert_eq!(released(&mut orderer), [20, 20], "30 waits for the slower one");
+    (500..=600).step_by(50).for_each(|now_ns| orderer.tick(now_ns));
+    assert_eq!(released(&mut orderer), [30], "until that is idle");
+}
+
+#[test]
+fn late_events_are_released_at_once_and_counted_with_how_late_they_are() {
+    let mut orderer = Orderer::new(ARTICLE, 2, 0);
+    push_all(&mut orderer, &[(100, 0), (200, 0)], 1);
+    [50, 100, 150].into_iter().for_each(|now_ns| orderer.tick(now_ns));
+    assert_eq!(released(&mut orderer), [100, 200]);
+    push_all(&mut orderer, &[(150, 0), (40, 1), (200, 1)], 151);
+    let all: Vec<_> = std::iter::from_fn(|| orderer.pop()).map(|event| (event.item, event.late_ns)).collect();
+    assert_eq!(all, [(40, 160), (150, 50), (200, 0)]);
+    assert_eq!(orderer.late(0), LateEvents { count: 1, most_ns: 50 });
+    assert_eq!(orderer.late(1), LateEvents { count: 1, most_ns: 160 });
+}
+
+#[test]
+fn a_source_whose_clock_steps_back_is_late_and_none_of_it_waits_for_ever() {
+    let mut orderer = Orderer::new(ARTICLE, 1, 0);
+    push_all(&mut orderer, &[(i64::MAX, 0)], 1);
+    [50, 150].into_iter().for_each(|now_ns| orderer.tick(now_ns));
+    assert_eq!(released(&mut orderer), [i64::MAX]);
+    for time in 0..1000 {
+        push_all(&mut orderer, &[(time, 0)], 160);
+        assert_eq!(released(&mut orderer), [time]);
+    }
+    push_all(&mut orderer, &[(i64::MIN, 0)], 160);
+    assert_eq!(orderer.pop().map(|event| event.late_ns), Some(u64::MAX));
+    assert_eq!(orderer.late(0).count, 1001);
+}
+
+#[test]
+fn a_clock_of_the_caller_that_steps_back_stops_nothing() {
+    let mut orderer = Orderer::new(ARTICLE, 1, 1000);
+    push_all(&mut orderer, &[(1, 0)], 1000);
+    orderer.tick(1000);
+    orderer.tick(3);
+    assert_eq!(released(&mut orderer), [] as [i64; 0]);
+    orderer.tick(1100);
+    assert_eq!(released(&mut orderer), [1]);
+}
+
+#[test]
+fn a_full_queue_gives_the_event_back_and_others_have_room() {
+    let limits = OrdererLimits { queue_bytes: 100, ..ARTICLE };
+    let mut orderer = Orderer::new(limits, 2, 0);
+    assert_eq!(orderer.push(0, 1, 1000, 'a', 0), Ok(()), "an event of any size, alone");
+    assert_eq!(orderer.push(0, 2, 1, 'b', 0), Err('b'));
+    assert_eq!(orderer.push(1, 2, 60, 'b', 0), Ok(()));
+    assert_eq!(orderer.push(1, 3, 41, 'c', 0), Err('c'));
+    assert_eq!(orderer.push(1, 3, 40, 'c', 0), Ok(()));
+    [0, 50, 100, 150].into_iter().for_each(|now_ns| orderer.tick(now_ns));
+    let all: Vec<char> = std::iter::from_fn(|| orderer.pop()).map(|event| event.item).collect();
+    assert_eq!(all, ['a', 'b', 'c']);
+    assert_eq!(orderer.push(0, 4, 100, 'd', 200), Ok(()), "there is room again");
+}
+
+#[test]
+fn watermarks_that_wait_are_few_however_often_the_caller_ticks() {
+    let mut orderer = Orderer::new(ARTICLE, 1, 0);
+    for now_ns in 0..10_000 {
+        push_all(&mut orderer, &[(now_ns as i64, 0)], now_ns);
+        orderer.tick(now_ns);
+        released(&mut orderer);
+        assert!(orderer.watermarks.len() <= 3);
+    }
+}
+
+/// A step of a schedule.
+#[derive(Debug, Clone)]
+enum Step {
+    /// An event of a source, so far from the wall time.
+    Event { source: usize, offset: i64 },
+    /// Time passes.
+    Wait(u64),
+    End(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (0..4usize, -300..300i64).prop_map(|(source, offset)| Step::Event { source, offset }),
+        3 => (0..120u64).prop_map(Step::Wait),
+        1 => (0..4usize).prop_map(Step::End),
+    ];
+    proptest::collection::vec(step, 0..300)
+}
+
+proptest! {
+    #[test]
+    fn any_schedule_is_in_order_but_for_what_is_counted_late_and_equals_the_sort_at_the_end(
+        steps in steps(),
+        delay_ns in 0..200u64,
+        idle_ns in 0..200u64,
+        queue_bytes in 1..40usize,
+    ) {
+        let limits = OrdererLimits { delay_ns, tick_ns: TICK_NS, idle_ns, queue_bytes };
+        let (mut orderer, mut now_ns, mut number) = (Orderer::new(limits, 4, 0), 0, 0u64);
+        let (mut came, mut gone, mut late) = (Vec::new(), Vec::new(), 0);
+        let mut has_ended = [false; 4];
+        let mut latest_ns = i64::MIN;
+        let mut drain = |orderer: &mut Orderer<(i64, u64)>| {
+            while let Some(event) = orderer.pop() {
+                let (key_ns, _) = event.item;
+                let is_late = key_ns < latest_ns;
+                assert_eq!(event.late_ns, if is_late { latest_ns.abs_diff(key_ns) } else { 0 });
+                late += u64::from(is_late);
+                latest_ns = latest_ns.max(key_ns);
+                gone.push(event.item);
+            }
+        };
+        for step in steps {
+            match step {
+                Step::Event { source, .. } if has_ended[source] => {}
+                Step::Event { source, offset } => {
+                    let key_ns = now_ns as i64 + offset;
+                    let item = (key_ns, number);
+                    // The source waits until there is room, as one that is blocked does.
+                    while orderer.push(source, key_ns, 1, item, now_ns).is_err() {
+                        prop_assert_eq!(orderer.queues[source].bytes, queue_bytes);
+                        now_ns += TICK_NS;
+                        orderer.tick(now_ns);
+                        drain(&mut orderer);
+                    }
+                    came.push(item);
+                    number += 1;
+                }
+                Step::Wait(ns) => now_ns += ns,
+                Step::End(source) => {
+                    has_ended[source] = true;
+                    orderer.end(source);
+                }
+            }
+            orderer.tick(now_ns);
+            drain(&mut orderer);
+            prop_assert!(orderer.queues.iter().all(|queue| queue.bytes <= queue_bytes));
+        }
+        (0..4).for_each(|source| orderer.end(source));
+        drain(&mut orderer);
+        prop_assert!(!orderer.has_waiting());
+        prop_assert_eq!((0..4).map(|source| orderer.late(source).count).sum::<u64>(), late);
+        came.sort_by_key(|&(key_ns, _)| key_ns);
+        if late == 0 {
+            prop_assert_eq!(&gone, &came);
+        }
+        gone.sort_by_key(|&(key_ns, _)| key_ns);
+        gone.sort_unstable();
+        came.sort_unstable();
+        prop_assert_eq!(gone, came);
+    }
+
+    #[test]
+    fn nothing_is_late_that_comes_within_the_delay(
+        events in proptest::collection::vec((0..2usize, 0..30i64, 0..90u64), 0..200),
+    ) {
+        // An event comes up to 90 ns after its time; every source has one in each 50 ns, so that none is idle.
+        let limits = OrdererLimits { delay_ns: 100, tick_ns: 1, idle_ns: 1000, queue_bytes: usize::MAX };
+        let mut schedule: Vec<(u64, usize, i64)> = Vec::new();
+        for (position, (source, jitter, travel)) in events.into_iter().enumerate() {
+            let key_ns = 20 * position as i64 + jitter;
+            schedule.push((key_ns as u64 + travel, source, key_ns));
+        }
+        schedule.sort_unstable();
+        let mut orderer = Orderer::new(limits, 2, 0);
+        for &(now_ns, source, key_ns) in &schedule {
+            // A tick each nanosecond up to here.
+            for tick_ns in orderer.now_ns..=now_ns {
+                orderer.tick(tick_ns);
+                released(&mut orderer);
+            }
+            orderer.push(source, key_ns, 1, key_ns, now_ns).expect("room");
+        }
+        prop_assert_eq!(orderer.late(0).count + orderer.late(1).count, 0);
+    }
+}
