@@ -1,6 +1,18 @@
 //! Signals that end the program: its temporary files go first, then it ends as it would have without a handler. A write
 //! beyond the limit on the length of files becomes an error. Signals that the caller ignores stay ignored.
 
+use std::sync::OnceLock;
+
+use super::cancel::Cancel;
+
+/// The work that the first signal asks to stop, instead of ending the program.
+static TO_STOP: OnceLock<Cancel> = OnceLock::new();
+
+/// From here on, the first signal that would end the program asks `work` to stop; the second one ends it.
+pub(crate) fn stop_first(work: Cancel) {
+    TO_STOP.set(work).ok(); // a process runs one command
+}
+
 /// Starts a thread that handles signals. `say` shows a sentence to the user.
 #[cfg(unix)]
 pub(crate) fn watch(say: fn(String)) {
@@ -42,6 +54,11 @@ pub(crate) fn watch(say: fn(String)) {
     let in_watcher = Arc::clone(&is_ending);
     let work = move || {
         for signal in &mut signals.forever() {
+            let is_ending_signal = [SIGINT, SIGTERM, SIGHUP].contains(&signal);
+            if let Some(work) = TO_STOP.get().filter(|work| is_ending_signal && !work.is_cancelled()) {
+                work.cancel();
+                continue;
+            }
             in_watcher.store(true, Ordering::SeqCst);
             temporary::remove_all();
             #[cfg(target_os = "linux")]

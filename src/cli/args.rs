@@ -3,23 +3,29 @@
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap_complete::Shell;
 use regex::Regex;
 
 use super::error::CliError;
+use super::live_rows::LiveRowFormat;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFlame,
-    LowFlameFormat, LowFormat, LowHues, LowMan, LowOffsets, LowProgress, LowRender, LowRowFormat, LowRows, LowScope,
-    LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowTheme, LowWindow,
+    LowFlameFormat, LowFormat, LowHues, LowMan, LowOffsets, LowProgress, LowRecord, LowRender, LowRowFormat, LowRows,
+    LowScope, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowTheme, LowWindow,
 };
+use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
 use super::scope::{ScopeArgs, TimeBounds};
 use super::units::SizeArg;
+use crate::base::budget::Memory;
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
 use crate::export::format::ends_in_gz;
 use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
+use crate::live::arrivals::LiveInput;
+use crate::live::row_filter::LiveFilter;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::Filter;
 use crate::query::flame::FlameView;
@@ -45,6 +51,8 @@ pub(super) enum CliCommand {
     Export { export: Export, load: Load },
     Render { render: Render, load: Load },
     Synth(SynthArgs),
+    Tail(Tail),
+    Record { record: Record, load: Load },
     Dump { sources: Sources, load: Load },
     CacheList { folder: PathBuf },
     CacheClear { folder: PathBuf },
@@ -162,6 +170,30 @@ pub(super) struct Symbols {
     pub(crate) format: RowFormat,
 }
 
+/// The arguments of `longspan tail`.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(crate) inputs: Vec<LiveInput>,
+    pub(crate) filter: LiveFilter,
+    pub(crate) format: LiveRowFormat,
+    /// How long events wait for earlier ones.
+    pub(crate) delay: Duration,
+    pub(crate) memory: Memory,
+}
+
+/// The arguments of `longspan record`.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(crate) inputs: Vec<LiveInput>,
+    pub(crate) output: PathBuf,
+    /// The recording ends with a row that passes.
+    pub(crate) until: Option<LiveFilter>,
+    /// The most bytes to keep.
+    pub(crate) disk_cap: u64,
+    /// How long events wait for earlier ones.
+    pub(crate) delay: Duration,
+}
+
 /// The arguments of `longspan export`.
 #[derive(Debug)]
 pub(super) struct Export {
@@ -232,12 +264,11 @@ impl CliCommand {
             }
             Some(LowCommand::Flame(low)) => {
                 let LowFlame { capture: files, scope, samples, event, edits, format, common } = low;
-                let inverted = edits.inverted;
                 let format = match format {
                     LowFlameFormat::Folded => FlameFormat::Folded,
                     LowFlameFormat::Svg => FlameFormat::Svg,
                     LowFlameFormat::Json => FlameFormat::Json,
-                    LowFlameFormat::Pprof if inverted => {
+                    LowFlameFormat::Pprof if edits.inverted => {
                         let message = "--inverted is not for --format pprof: its tools invert a profile themselves";
                         return Err(CliError::Usage(message.to_owned()));
                     }
@@ -290,6 +321,8 @@ impl CliCommand {
                 refuse_terminal(&output)?;
                 Self::Synth(SynthArgs { output, spans, threads, depth, disorder, seed, format })
             }
+            Some(LowCommand::Tail(low)) => Self::Tail(tail(low)?),
+            Some(LowCommand::Record(low)) => record(low)?,
             Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
             Some(LowCommand::Cache(low)) => match low.action {
                 LowCacheAction::List(which) => Self::CacheList { folder: cache_folder(which.cache)? },
@@ -388,6 +421,59 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
 /// block of each format beside it: with less, those of small captures do not fit.
 const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
+fn tail(low: LowTail) -> Result<Tail, CliError> {
+    let LowTail { live, filter: text, format, memory } = low;
+    let filter = live_filter("--filter", text)?.unwrap_or_default();
+    let (inputs, delay) = live_inputs(live)?;
+    let format = match format {
+        LowTailFormat::Text => LiveRowFormat::Text,
+        LowTailFormat::Jsonl => LiveRowFormat::JsonLines,
+    };
+    check_memory(memory)?;
+    Ok(Tail { inputs, filter, format, delay, memory: memory.map_or_else(Memory::default, Memory::new) })
+}
+
+fn record(low: LowRecord) -> Result<CliCommand, CliError> {
+    let LowRecord { live, kept: LowKept { output, until, disk_cap }, memory, threads, progress } = low;
+    if output == Path::new("-") || is_stdout(&output) {
+        let message = "-o -: a recording is kept in files beside OUT, so that OUT must be a file";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let until = live_filter("--until", until)?;
+    let (inputs, delay) = live_inputs(live)?;
+    let (cache, symbols) = (None, Vec::new());
+    let common = LowCommon { memory, threads, cache, no_cache: true, symbols, no_symbols: true, progress };
+    let record = Record { inputs, output, until, disk_cap: disk_cap.unwrap_or(u64::MAX), delay };
+    Ok(CliCommand::Record { record, load: load(common)? })
+}
+
+fn check_memory(memory: Option<u64>) -> Result<(), CliError> {
+    if let Some(given) = memory.filter(|given| *given < MEMORY_BYTES_MIN) {
+        let least = MEMORY_BYTES_MIN >> 20;
+        return Err(CliError::Usage(format!("--memory {given}: a load needs at least {least} MiB")));
+    }
+    Ok(())
+}
+
+/// The sources that still run, and how long their events wait for each other.
+fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Duration), CliError> {
+    let LowLive { sources: paths, command, delay } = low;
+    let files = sources(paths, LowOffsets { offsets: Vec::new() })?;
+    let mut inputs: Vec<LiveInput> = files.files().iter().map(|file| LiveInput::Input(file.input.clone())).collect();
+    inputs.extend((!command.is_empty()).then_some(LiveInput::Command(command)));
+    if inputs.is_empty() {
+        let message = "expected a SOURCE (a file, a pipe or - for stdin), or -- and a COMMAND whose output is read";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    Ok((inputs, Duration::from_nanos(delay)))
+}
+
+fn live_filter(option: &str, text: Option<String>) -> Result<Option<LiveFilter>, CliError> {
+    let Some(text) = text else { return Ok(None) };
+    let live = LiveFilter::new(filter(option, &text)?);
+    live.map(Some).map_err(|problem| CliError::Usage(format!("{option}: {problem}")))
+}
+
 fn load(common: LowCommon) -> Result<Load, CliError> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let progress = match common.progress {
@@ -396,10 +482,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Always => ShowProgress::Log,
         LowProgress::Auto => ShowProgress::Not,
     };
-    if let Some(given) = common.memory.filter(|given| *given < MEMORY_BYTES_MIN) {
-        let least = MEMORY_BYTES_MIN >> 20;
-        return Err(CliError::Usage(format!("--memory {given}: a load needs at least {least} MiB")));
-    }
+    check_memory(common.memory)?;
     let is_usual = common.memory.is_none()
         && common.threads.is_none()
         && common.cache.is_none()

@@ -7,6 +7,7 @@ use crate::export::ExportError;
 use crate::export::output::is_stdout;
 use crate::formats::native::write::WriteError;
 use crate::ingest::LoadError;
+use crate::live::feed::FeedError;
 
 /// The failure of a command.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,11 @@ pub(super) enum CliError {
     /// More groups than are told apart.
     #[error("more than {most} groups of two keys: give a scope of fewer tracks or names, or one key")]
     TooManyGroups { most: usize },
+    /// A source that still runs could not be read to its end.
+    #[error(transparent)]
+    Live(#[from] FeedError),
+    #[error("nothing came: there is nothing to record")]
+    NothingCame,
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),

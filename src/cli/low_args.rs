@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
+use super::low_live::{LowKept, LowLive, LowTail};
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
@@ -175,6 +176,10 @@ pub(super) enum LowCommand {
     Render(LowRender),
     /// Write a generated trace
     Synth(LowSynth),
+    /// Print the spans of traces that still run, as soon as they are in order
+    Tail(LowTail),
+    /// Keep the traces of sources that still run, and sort them into one when they end
+    Record(LowRecord),
     /// Print everything that is known of a trace as JSON lines
     Dump(LowDump),
     /// List or clear the sorted traces that are kept
@@ -428,6 +433,23 @@ pub(super) struct LowSynth {
     /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
     #[arg(long, value_parser = generated_format())]
     pub(crate) format: Option<LowFormat>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowRecord {
+    #[command(flatten)]
+    pub(crate) live: LowLive,
+    #[command(flatten)]
+    pub(crate) kept: LowKept,
+    /// The most memory that may be held, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+    /// How many threads may work at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// When to show progress on stderr; auto: when it is a terminal
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) progress: LowProgress,
 }
 
 #[derive(Debug, Args)]

@@ -16,11 +16,14 @@ mod export;
 mod flame;
 mod flame_view;
 mod info;
+mod live_rows;
 mod load;
 mod low_args;
+mod low_live;
 mod man;
 mod messages;
 mod progress_line;
+mod record;
 mod sample_stats;
 mod scope;
 mod search;
@@ -29,6 +32,7 @@ mod stats;
 mod stdout;
 mod symbols;
 mod synth;
+mod tail;
 mod units;
 #[cfg_attr(not(feature = "window"), path = "no_window.rs")]
 mod window;
@@ -108,6 +112,8 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Flame { flame, load } => flame::print(&flame, &load),
         CliCommand::Search { search, load } => search::print(&search, &load),
         CliCommand::Symbols { symbols, load } => symbols::print(&symbols, &load),
+        CliCommand::Tail(tail) => tail::print(&tail),
+        CliCommand::Record { record, load } => record::write(&record, &load),
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),
         CliCommand::CacheClear { folder } => cache::clear(&folder),

@@ -108,7 +108,7 @@ fn text_of(view: &ProgressView) -> String {
 }
 
 /// Three digits and a decimal prefix, such as `1.21 G`.
-fn with_prefix(count: f64) -> String {
+pub(super) fn with_prefix(count: f64) -> String {
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     match prefixes.into_iter().find(|(scale, _)| count >= *scale) {
         Some((scale, prefix)) => format!("{:.2} {prefix}", count / scale),

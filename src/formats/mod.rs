@@ -15,6 +15,7 @@ pub(crate) mod fxt;
 pub(crate) mod input;
 mod json;
 pub(crate) mod linux;
+pub(crate) mod live;
 pub(crate) mod multi;
 pub(crate) mod native;
 pub(crate) mod ninja;

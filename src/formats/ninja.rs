@@ -83,6 +83,14 @@ impl LineParser for NinjaLog {
         }
     }
 
+    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        // The next line may be another output of the last command.
+        let last = self.commands.pop();
+        self.lay_out(out.batch);
+        self.commands.extend(last);
+        Ok(())
+    }
+
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         self.lay_out(out.batch);
         out.flush_if_full()

@@ -137,6 +137,44 @@ fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     Ok(taker.reading)
 }
 
+/// The first bytes of a live stream in tests.
+const LIVE_HEAD_BYTES: usize = 64;
+
+/// Bytes that come in pieces of these lengths, again and again.
+struct Pieces {
+    bytes: Vec<u8>,
+    taken: usize,
+    lens: Vec<usize>,
+    reads: usize,
+}
+
+impl std::io::Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let rest = &self.bytes[self.taken..];
+        let len = self.lens[self.reads % self.lens.len()].min(rest.len()).min(buffer.len());
+        self.reads += 1;
+        buffer[..len].copy_from_slice(&rest[..len]);
+        self.taken += len;
+        Ok(len)
+    }
+}
+
+/// Reads bytes as a stream that still runs, of which pieces of some lengths come at a time.
+pub(super) fn read_live(bytes: &[u8], lens: &[usize]) -> Result<Reading, ReadError> {
+    use super::live::{StreamState, open_live, recognise_live};
+    let context = context(1);
+    let head_len = bytes.len().min(super::input::source::HEAD_BYTES);
+    let live = recognise_live(&bytes[..head_len], StreamState::Ended).expect("enough").expect("a format of streams");
+    // No more than what a format's header takes is there at first.
+    let head_len = bytes.len().min(LIVE_HEAD_BYTES);
+    let rest = Box::new(Pieces { bytes: bytes[head_len..].to_vec(), taken: 0, lens: lens.to_vec(), reads: 0 });
+    let head = bytes[..head_len].to_vec();
+    let source = super::input::source::Source::live(Path::new("stream"), head, rest, &context);
+    let mut taker = CollectingSink::default();
+    open_live(live, source, &context)?.read(&mut taker, &context)?;
+    Ok(taker.reading)
+}
+
 /// Reads bytes as a file.
 pub(super) fn read_bytes(bytes: &[u8]) -> Result<Reading, ReadError> {
     read_path(file_of(bytes).path())

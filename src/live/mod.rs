@@ -1,6 +1,15 @@
-//! Sources that still run: bytes as they come in, events in order of time out. A part of nothing that is loaded: it
-//! keeps no store, and holds no more than its limits whatever the sources send.
+//! Sources that still run: bytes as they come in, rows in order of time out. Keeps no store, and holds no more than its
+//! part of the memory limit, whatever the sources send.
 //!
-//! [`orderer`] puts events in order.
+//! [`arrivals`] reads a stream, a file that grows or the output of a command, and gives every byte to [`spool_files`]
+//! first if it is recorded. [`feed`] runs the reader of the format on it, and takes its batches apart. [`orderer`] puts
+//! the events of all sources in order, [`pairs`] makes rows of them, [`row_filter`] says which are wanted, and
+//! [`session`] is all of this for whoever calls its steps.
 
+pub(crate) mod arrivals;
+pub(crate) mod feed;
 pub(crate) mod orderer;
+pub(crate) mod pairs;
+pub(crate) mod row_filter;
+pub(crate) mod session;
+pub(crate) mod spool_files;

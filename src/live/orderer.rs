@@ -100,8 +100,7 @@ impl<T> SourceQueue<T> {
     fn take_first(&mut self) -> Option<Waiting<T>> {
         let stray = self.strays.peek().map(|Reverse(stray)| stray.rank());
         let is_stray = stray.is_some_and(|stray| self.in_order.front().is_none_or(|next| stray < next.rank()));
-        let first =
-            if is_stray { self.strays.pop().map(|Reverse(stray)| stray) } else { self.in_order.pop_front() };
+        let first = if is_stray { self.strays.pop().map(|Reverse(stray)| stray) } else { self.in_order.pop_front() };
         self.bytes -= first.as_ref().map_or(0, |first| first.bytes);
         first
     }

@@ -8,6 +8,8 @@ mod flame;
 mod golden;
 mod harness;
 mod large;
+#[cfg(target_os = "linux")] // signals, pipes with names
+mod live;
 mod people;
 mod perfetto;
 mod pictures;

@@ -68,6 +68,11 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["man"], true),
         (vec!["man", "stats"], true),
     ];
+    // A file is followed for ever; the output of a command ends with it.
+    commands.push((vec!["tail", "--", "cat", capture], true));
+    commands.push((vec!["tail", "--format", "jsonl", "--", "cat", capture], true));
+    let recorded = at("recorded.longspan");
+    commands.push((vec!["record", "-o", &recorded, "--", "cat", capture], false));
     let (exported, generated, cleared, picture) = (at("out.json"), at("out.longspan"), at("cleared"), at("out.png"));
     commands.push((vec!["export", capture, "--cache", &cache, "-o", &exported], false));
     commands.push((vec!["synth", "--spans", "1000", "-o", &generated], false));

@@ -12,6 +12,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("query", &["base", "model", "store"]),
     ("symbols", &["base", "model", "query"]),
     ("export", &["base", "model", "formats", "store", "query", "symbols"]),
+    ("live", &["base", "model", "formats", "query"]),
     ("synth", &["base", "model", "formats"]),
     ("scene", &["base", "model", "store", "query"]),
     ("tiles", &["base", "model", "store", "query", "scene"]),
@@ -28,15 +29,15 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "base", "model", "formats", "store", "ingest", "query", "symbols", "export", "synth", "scene", "tiles",
-            "frame", "render", "ui", "app",
+            "base", "model", "formats", "store", "ingest", "query", "symbols", "live", "export", "synth", "scene",
+            "tiles", "frame", "render", "ui", "app",
         ],
     ),
     (
         "facade",
         &[
-            "base", "model", "formats", "store", "ingest", "query", "symbols", "export", "synth", "scene", "tiles",
-            "frame", "render", "ui", "app", "cli",
+            "base", "model", "formats", "store", "ingest", "query", "symbols", "live", "export", "synth", "scene",
+            "tiles", "frame", "render", "ui", "app", "cli",
         ],
     ),
     ("main", &["run"]),

@@ -87,6 +87,12 @@ pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
+/// The device and the number of a file, which another file at the same path does not have.
+pub(crate) fn identity(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
 /// Whether both paths name the same existing file. Opens neither, since opening a pipe waits for its other end.
 #[must_use]
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {

@@ -73,9 +73,13 @@ impl StreamReader for ChromeJson {
         let affordable = BudgetShare::ChromePieces.bytes(&context.budget) / (3 * self.piece_bytes as u64).max(1);
         let pieces_ahead = saturating_len(affordable).clamp(2, 2 * workers + 1);
         let (spare, spares) = bounded(pieces_ahead);
-        let is_small = source.is_small();
-        let splitter = Splitter::new(source, self.piece_bytes, spares);
+        let is_small = source.is_small() || source.is_live();
         let frames = OnceLock::new();
+        if source.is_live() {
+            // The table of stack frames follows the events, so a stream that still runs has none.
+            frames.set(StackFrames::default()).ok();
+        }
+        let splitter = Splitter::new(source, self.piece_bytes, spares);
         let frames = FrameLookup { path: &path, found: &frames };
         let follower = Follower::new(sink, context, spare, frames);
         let read = if is_small {
@@ -139,6 +143,10 @@ fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>
         }
     }
 }
+
+/// Of a live stream, a shorter carry is looked at whenever bytes have come: its record may be whole now, and the next
+/// one may not come for hours.
+const LIVE_CARRY_BYTES: usize = 256 << 10;
 
 /// The contents that make a document a trace.
 const EVENTS: &str = "the events of a trace, each with a phase (`ph`)";
@@ -245,6 +253,9 @@ impl<'a> Follower<'a> {
         while let Some(piece) = splitter.next_piece()? {
             self.context.cancel.check().map_err(ReadError::from)?;
             let _charge = self.context.budget.charge(3 * piece.bytes.len() as u64);
+            if splitter.is_live() && self.carry.len() < LIVE_CARRY_BYTES {
+                self.enough_bytes = 0;
+            }
             self.take_bytes(piece.bytes)?;
         }
         self.context.cancel.check().map_err(ReadError::from)?;

@@ -60,9 +60,10 @@ impl Splitter {
         }
         let read = self.source.fill(&mut piece.bytes[held..])?;
         piece.bytes.truncate(held + read);
-        self.ended = piece.bytes.len() < wanted;
+        self.ended = if self.is_live() { read == 0 } else { piece.bytes.len() < wanted };
         self.next.offset = piece.offset + piece.bytes.len() as u64;
         if !self.ended
+            && !self.is_live()
             && let Some((cut, begins)) = find_cut(&piece.bytes)
         {
             self.next.bytes = piece.bytes.split_off(cut);
@@ -70,6 +71,11 @@ impl Splitter {
             self.next.begins = Some(begins);
         }
         Ok((!piece.bytes.is_empty()).then_some(piece))
+    }
+
+    /// Whether pieces are what has come of a stream that still runs.
+    pub(super) fn is_live(&self) -> bool {
+        self.source.is_live()
     }
 
     /// The offset at which the source was cut, if it was; known after the last piece.

@@ -72,6 +72,9 @@ impl StreamReader for Fxt {
             if count.is_multiple_of(RECORDS_PER_CHECK) {
                 context.cancel.check()?;
             }
+            if input.would_wait(WORD) {
+                parser.batch.flush_if_any(sink)?;
+            }
             let place = SourcePos::Offset(input.offset());
             let header = match input.peek(WORD)? {
                 [] => break,
@@ -101,6 +104,9 @@ impl StreamReader for Fxt {
                 continue;
             }
             let len = words as usize * WORD;
+            if input.would_wait(len) {
+                parser.batch.flush_if_any(sink)?;
+            }
             let record = input.peek(len)?;
             if record.len() < len {
                 parser.batch.lose(Loss::Truncated, place);

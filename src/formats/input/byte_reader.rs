@@ -33,6 +33,11 @@ impl ByteReader {
         self.offset + self.start as u64
     }
 
+    /// Whether the next `len` bytes of a live stream have not come yet.
+    pub(crate) fn would_wait(&self, len: usize) -> bool {
+        self.source.is_live() && self.buffer.len() - self.start < len
+    }
+
     /// The next `len` bytes, which stay unread; fewer at the end of the capture.
     pub(crate) fn peek(&mut self, len: usize) -> Result<&[u8], ReadError> {
         if self.buffer.len() - self.start < len {
@@ -46,13 +51,24 @@ impl ByteReader {
                 self.buffer.resize(filled + self.block_bytes, 0);
                 let read = self.source.fill(&mut self.buffer[filled..])?;
                 filled += read;
-                if read < self.block_bytes {
+                if read == 0 || read < self.block_bytes && !self.source.is_live() {
                     break;
                 }
             }
             self.buffer.truncate(filled);
         }
         let end = self.buffer.len().min(self.start + len);
+        Ok(&self.buffer[self.start..end])
+    }
+
+    /// The next bytes, at most `most`, which stay unread. Of a live stream those that are at hand, and not fewer than
+    /// `least` before its end.
+    pub(crate) fn peek_at_hand(&mut self, least: usize, most: usize) -> Result<&[u8], ReadError> {
+        if !self.source.is_live() {
+            return self.peek(most);
+        }
+        self.peek(least)?;
+        let end = self.buffer.len().min(self.start + most);
         Ok(&self.buffer[self.start..end])
     }
 

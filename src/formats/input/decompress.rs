@@ -42,6 +42,16 @@ pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
     Ok(filled)
 }
 
+/// Reads what is there, at least one byte before the end.
+pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
 /// How bytes are packed, by their first ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Compression {

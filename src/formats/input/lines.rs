@@ -50,6 +50,12 @@ pub(crate) trait LineParser: Send {
         out.flush_if_full()
     }
 
+    /// Hands on what waits for later lines and need not: the stream is live, and no whole line is at hand.
+    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let _ = out; // most hold nothing back
+        Ok(())
+    }
+
     /// Why the text is no capture, once all lines are parsed: what it is instead.
     fn refusal(&self) -> Option<&'static str> {
         None
@@ -102,7 +108,12 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
         let mut lines = LineReader::new(source, P::LINE_BYTES_MAX);
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut count = 0u64;
-        while let Some(line) = lines.next(&mut batch)? {
+        loop {
+            if lines.would_wait() {
+                self.parser.pause(&mut Output::new(&mut batch, &mut *sink, context))?;
+                batch.flush_if_any(sink)?;
+            }
+            let Some(line) = lines.next(&mut batch)? else { break };
             self.parser.line(line, &mut batch);
             self.parser.after_line(&mut Output::new(&mut batch, &mut *sink, context))?;
             count += 1;
@@ -146,6 +157,11 @@ impl LineReader {
     /// Where compressed data are cut or damaged; known at their end.
     pub(crate) fn cut_at(&self) -> Option<u64> {
         self.source.cut_at()
+    }
+
+    /// Whether the next line of a live stream has not come yet.
+    pub(crate) fn would_wait(&self) -> bool {
+        self.source.is_live() && !self.ended && memchr::memchr(b'\n', &self.buffer[self.start..]).is_none()
     }
 
     /// The next line; counts those that are too long to be one.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::decompress::{Blocks, Compression, read_full};
+use super::decompress::{Blocks, Compression, read_full, read_some};
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::reader::SMALL_BYTES;
@@ -33,6 +33,8 @@ const UNPACKED_RATIO: u64 = 16;
 enum Remainder {
     Plain(FileReader),
     Blocks(Blocks),
+    /// A stream that still runs: a read waits while there is nothing, and returns what is there.
+    Live(Box<dyn Read + Send>),
 }
 
 impl Source {
@@ -77,6 +79,20 @@ impl Source {
         Ok(source)
     }
 
+    /// A stream that still runs and whose first bytes are `head`. A read of `rest` waits while there is nothing, returns
+    /// what is there, and returns 0 at its end.
+    #[must_use]
+    pub(crate) fn live(path: &Path, head: Vec<u8>, rest: Box<dyn Read + Send>, context: &ReadContext) -> Self {
+        let (path, rest, chunk_limits) = (path.to_owned(), Remainder::Live(rest), context.chunk_limits);
+        Self { path, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits, file_bytes: 0 }
+    }
+
+    /// Whether the stream still runs. Its readers hand on what they have before they wait for more.
+    #[must_use]
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.rest, Remainder::Live(_))
+    }
+
     /// The path that was opened.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
@@ -115,9 +131,11 @@ impl Source {
         self.cut_at
     }
 
-    /// Fills `buffer` as far as there are bytes. An I/O error has the offset at which the system refused.
+    /// Fills `buffer` as far as there are bytes; of a live stream, with what is there, at least one byte before its end.
+    /// An I/O error has the offset at which the system refused.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
-        read_full(self, buffer).map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })
+        let filled = if self.is_live() { read_some(self, buffer) } else { read_full(self, buffer) };
+        filled.map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })
     }
 
     /// Wraps the file in decompressors.
@@ -143,6 +161,7 @@ impl Read for Source {
         let len = if unread.is_empty() {
             match &mut self.rest {
                 Remainder::Plain(file) => file.read(buffer)?,
+                Remainder::Live(stream) => stream.read(buffer)?,
                 Remainder::Blocks(blocks) => {
                     let len = blocks.read(buffer)?;
                     if len == 0 && !buffer.is_empty() && !blocks.ended {

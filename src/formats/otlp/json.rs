@@ -33,6 +33,10 @@ fn looks_like_otlp(head: &[u8]) -> bool {
 
 /// Makes a reader of requests.
 fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
+    if source.is_live() {
+        // A document that is laid out for people is written at once, not as it comes.
+        return Ok(crate::formats::input::lines::open(source, Requests::default()));
+    }
     let first = source.head().trim_ascii_start();
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
     // The first line of a document that is laid out for people is not a whole request.
@@ -249,6 +253,10 @@ impl LineParser for Requests {
 
     fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         if self.decoder.layout.is_full(out.budget()) { self.decoder.layout.flush(out) } else { Ok(()) }
+    }
+
+    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.decoder.layout.flush(out)
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {

@@ -207,6 +207,12 @@ impl BatchBuilder {
         self.flush(sink)
     }
 
+    /// Hands the batch on, sorted, if there is anything in it: before a wait for more of a live stream.
+    pub(crate) fn flush_if_any(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        let Batch { chunk, metadata, losses, .. } = &self.batch;
+        if chunk.events.is_empty() && metadata.is_empty() && losses.is_empty() { Ok(()) } else { self.flush(sink) }
+    }
+
     /// Hands the batch on, sorted.
     pub(crate) fn flush(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
         let mut batch = self.take_batch();

@@ -118,8 +118,9 @@ impl SpallParser<'_> {
     /// Version 1: events to the end.
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
+            let at_hand = self.await_event(VERSION_STREAM, EVENT_BYTES_MAX)?;
             let place = SourcePos::Offset(self.input.offset());
-            let bytes = self.input.peek(EVENT_BYTES_MAX)?;
+            let bytes = self.input.peek(at_hand)?;
             if bytes.is_empty() {
                 return Ok(());
             }
@@ -150,11 +151,34 @@ impl SpallParser<'_> {
         }
     }
 
+    /// How many of the next `most` bytes to look at. Of a live stream: as many as are at hand once the next event is
+    /// whole, which may be its last for hours. What is ready is handed on before the wait.
+    fn await_event(&mut self, version: u64, most: usize) -> Result<usize, ReadError> {
+        if !self.input.source().is_live() {
+            return Ok(most);
+        }
+        let mut least = 1;
+        loop {
+            if self.input.would_wait(least) {
+                self.batch.flush_if_any(self.sink)?;
+            }
+            let bytes = self.input.peek_at_hand(least, most)?;
+            let is_whole = !matches!(event(version, bytes), Err(NoEvent::Incomplete));
+            if is_whole || bytes.len() < least || bytes.len() >= most {
+                return Ok(bytes.len());
+            }
+            least = bytes.len() + 1;
+        }
+    }
+
     /// Goes on to where some events in a row make sense.
     fn step_over_damage(&mut self) -> Result<(), ReadError> {
         let mut searched = 0u32;
         loop {
             self.input.skip(1)?;
+            if self.input.would_wait(EVENTS_TRUSTED * EVENT_BYTES_MAX) {
+                self.batch.flush_if_any(self.sink)?;
+            }
             let bytes = self.input.peek(EVENTS_TRUSTED * EVENT_BYTES_MAX)?;
             if bytes.is_empty() || makes_sense(bytes) {
                 return Ok(());
@@ -168,7 +192,13 @@ impl SpallParser<'_> {
 
     /// Version 3: buffers to the end. A damaged event costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
-        while !self.input.is_at_end()? {
+        loop {
+            if self.input.would_wait(BUFFER_HEADER_BYTES) {
+                self.batch.flush_if_any(self.sink)?;
+            }
+            if self.input.is_at_end()? {
+                return Ok(());
+            }
             let place = SourcePos::Offset(self.input.offset());
             let Some(header) = self.input.take_bytes(BUFFER_HEADER_BYTES)? else {
                 self.batch.lose(Loss::Truncated, place);
@@ -180,7 +210,6 @@ impl SpallParser<'_> {
             (self.builder.tid, self.builder.pid) = (tid, pid);
             self.buffer(len)?;
         }
-        Ok(())
     }
 
     fn buffer(&mut self, len: u64) -> Result<(), ReadError> {
@@ -189,7 +218,8 @@ impl SpallParser<'_> {
             let offset = self.input.offset();
             let left = end - offset;
             let wanted = saturating_len(left).min(EVENT_BYTES_MAX);
-            let bytes = self.input.peek(wanted)?;
+            let at_hand = self.await_event(VERSION_BUFFERS, wanted)?;
+            let bytes = self.input.peek(at_hand)?;
             let is_cut = bytes.len() < wanted;
             self.builder.place = SourcePos::Offset(offset);
             let step = match event(VERSION_BUFFERS, bytes) {

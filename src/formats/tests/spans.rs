@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::formats::testing::{Reading, read_bytes, read_cut};
+use crate::formats::live::{StreamState, recognise_live};
+use crate::formats::testing::{Reading, read_bytes, read_cut, read_live};
 use crate::model::{EventFlags, EventKind, TrackKey};
 
 mod writers;
@@ -109,6 +110,57 @@ proptest! {
             prop_assert_eq!(spans_of(&whole), expected(&spans, written), "{}", written.format);
             prop_assert_eq!(whole.losses.total(), 0, "{}: {:?}", written.format, whole.lost());
             prop_assert_eq!(read_cut(&bytes, block_bytes, 2).expect(written.format), whole, "{}", written.format);
+        }
+    }
+}
+
+/// Formats that lay their spans out part by part, so that rows depend on what was at hand; the spans do not.
+const LAID_OUT: [&str; 2] = ["Ninja log", "OpenTelemetry JSON"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_stream_reads_as_the_whole_file_however_it_arrives(
+        spans in spans(),
+        lens in prop::collection::vec(1usize..300, 1..10),
+    ) {
+        let is_live = |bytes: &[u8]| matches!(recognise_live(bytes, StreamState::Ended), Some(Ok(_)));
+        let mut live = 0;
+        for written in ALL {
+            let bytes = (written.write)(&spans);
+            if !is_live(&bytes) {
+                continue;
+            }
+            live += 1;
+            let arrived = read_live(&bytes, &lens).expect(written.format);
+            prop_assert_eq!(spans_of(&arrived), expected(&spans, written), "{}", written.format);
+            prop_assert_eq!(arrived.losses.total(), 0, "{}: {:?}", written.format, arrived.lost());
+            if !LAID_OUT.contains(&written.format) {
+                prop_assert_eq!(arrived, read_bytes(&bytes).expect(written.format), "{}", written.format);
+            }
+        }
+        prop_assert_eq!(live, 7, "of the writers here");
+    }
+}
+
+#[test]
+fn streams_of_real_tools_read_as_the_whole_files_however_they_arrive() {
+    let texts = ["strace_ttt.txt.gz", "ftrace.txt.gz", "perf_script.txt.gz", "perf_sched_script.txt.gz"];
+    let mut streams: Vec<(&str, Vec<u8>)> =
+        texts.into_iter().map(|name| (name, crate::formats::testing::unpacked(name).into_bytes())).collect();
+    // Not that of Go: its stack frames follow the events, so that a stream has none.
+    streams.push(("ugly.json", std::fs::read(crate::formats::testing::data("ugly.json")).expect("a file")));
+    let mut spall = Vec::new();
+    let file = std::fs::File::open(crate::formats::testing::data("spall_v3.spall.gz")).expect("a file");
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(file), &mut spall).expect("bytes");
+    streams.push(("spall", spall));
+    for (name, bytes) in streams {
+        let whole = read_bytes(&bytes).expect(name);
+        for lens in [&[1usize, 70_000][..], &[4096], &[13, 1, 900]] {
+            let arrived = read_live(&bytes, lens).expect(name);
+            assert_eq!(arrived.lost(), whole.lost(), "{name}");
+            assert!(arrived == whole, "{name}: {} events of {}", arrived.events.len(), whole.events.len());
         }
     }
 }

@@ -137,7 +137,10 @@ fn watermarks_that_wait_are_few_however_often_the_caller_ticks() {
 #[derive(Debug, Clone)]
 enum Step {
     /// An event of a source, so far from the wall time.
-    Event { source: usize, offset: i64 },
+    Event {
+        source: usize,
+        offset: i64,
+    },
     /// Time passes.
     Wait(u64),
     End(usize),

@@ -1,0 +1,154 @@
+//! Rows of traces that still run, as lines: for people, or one JSON object each with the keys of `spans` and `dump`.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use crate::base::escape::{escaped, write_json};
+use crate::export::table::{json_id, json_text};
+use crate::live::pairs::{LiveNames, LiveRow, RowValue};
+use crate::live::session::SourceRow;
+use crate::model::{Id, TrackKey, TrackKind};
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LiveRowFormat {
+    Text,
+    JsonLines,
+}
+
+/// Writes a row as one line. Fails with the I/O error of `out`.
+pub(super) fn write(out: &mut dyn Write, format: LiveRowFormat, row: &SourceRow<'_>) -> io::Result<()> {
+    match format {
+        LiveRowFormat::Text => writeln!(out, "{}", escaped(&text(row))),
+        LiveRowFormat::JsonLines => json(out, row),
+    }
+}
+
+/// The name of a track that is not a thread's.
+fn track_name(track: &TrackKey) -> &str {
+    if track.kind == TrackKind::Thread { "" } else { &track.name }
+}
+
+/// `seconds  duration  process[pid]/thread[tid]  name  arguments`
+fn text(&SourceRow { row, names, late_ns }: &SourceRow<'_>) -> String {
+    let LiveRow { ts_ns, name, track, args, .. } = row;
+    let sign = if *ts_ns < 0 { "-" } else { "" };
+    let (seconds, nanos) = (ts_ns.unsigned_abs() / 1_000_000_000, ts_ns.unsigned_abs() % 1_000_000_000);
+    let what = match &row.value {
+        RowValue::Span { dur_ns: Some(ns) } | RowValue::Scheduling { dur_ns: Some(ns) } => duration(*ns),
+        RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None } => "unfinished".to_owned(),
+        RowValue::Instant => "instant".to_owned(),
+        RowValue::Counter(value) => format!("= {value}"),
+        RowValue::Sample(_) => "sample".to_owned(),
+    };
+    let place = place(names, track);
+    let mut line = format!("{sign}{seconds}.{nanos:09} {what:>12}  {place}  {}", name.text);
+    if name.text.is_empty() {
+        line.push_str(track_name(track));
+    }
+    if let RowValue::Sample(stack) = &row.value {
+        for caller in stack.iter().skip(1) {
+            line.push_str(" < ");
+            line.push_str(&caller.text);
+        }
+    }
+    if !args.is_empty() {
+        line.push(' ');
+        line.push_str(args);
+    }
+    if late_ns > 0 {
+        line.push_str("  (late by ");
+        line.push_str(&duration(late_ns));
+        line.push(')');
+    }
+    line
+}
+
+/// The names of process and thread with their ids, as far as they are known.
+fn place(names: &LiveNames, track: &TrackKey) -> String {
+    let part = |name: &str, id: &Id| match (name, id) {
+        (name, Id::None) => name.to_owned(),
+        ("", id) => id.to_string(),
+        (name, id) => format!("{name}[{id}]"),
+    };
+    let process = part(names.process(track), &track.pid);
+    let thread = part(names.thread(track), &track.tid);
+    match (&*process, &*thread) {
+        ("", "") => track_name(track).to_owned(),
+        ("", thread) => thread.to_owned(),
+        (process, "") => process.to_owned(),
+        (process, thread) => format!("{process}/{thread}"),
+    }
+}
+
+/// Three digits after the point, in a unit that suits.
+#[expect(clippy::cast_precision_loss, reason = "six digits are shown")]
+pub(super) fn duration(ns: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    match units.into_iter().find(|(unit_ns, _)| ns >= *unit_ns) {
+        Some((unit_ns, unit)) => format!("{:.3} {unit}", ns as f64 / unit_ns as f64),
+        None => format!("{ns} ns"),
+    }
+}
+
+fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns }: &SourceRow<'_>) -> io::Result<()> {
+    let LiveRow { ts_ns, name, track, args, .. } = row;
+    let kind = match &row.value {
+        RowValue::Span { .. } | RowValue::Instant => "slice",
+        RowValue::Scheduling { .. } if track.kind == TrackKind::Cpu => "sched",
+        RowValue::Scheduling { .. } => "state",
+        RowValue::Counter(_) => "counter",
+        RowValue::Sample(_) => "sample",
+    };
+    write!(out, "{{\"t\":\"{kind}\",\"ts\":{ts_ns}")?;
+    match &row.value {
+        RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => {
+            write!(out, ",\"dur\":{}", dur_ns.map_or(-1, i128::from))?;
+        }
+        RowValue::Instant => out.write_all(b",\"dur\":0")?,
+        RowValue::Counter(value) => {
+            out.write_all(b",\"value\":")?;
+            write_json(&mut *out, value)?;
+        }
+        RowValue::Sample(stack) => {
+            out.write_all(b",\"stack\":[")?;
+            for (position, frame) in stack.iter().enumerate() {
+                if position > 0 {
+                    out.write_all(b",")?;
+                }
+                json_text(out, &frame.text)?;
+            }
+            out.write_all(b"]")?;
+        }
+    }
+    out.write_all(b",\"name\":")?;
+    json_text(out, &name.text)?;
+    out.write_all(b",\"category\":")?;
+    match &name.category {
+        Some(category) => json_text(out, category)?,
+        None => out.write_all(b"null")?,
+    }
+    for (key, id) in [("pid", &track.pid), ("tid", &track.tid)] {
+        write!(out, ",\"{key}\":")?;
+        json_id(out, id)?;
+    }
+    for (key, text) in
+        [("process", names.process(track)), ("thread", names.thread(track)), ("track", track_name(track))]
+    {
+        write!(out, ",\"{key}\":")?;
+        json_text(out, text)?;
+    }
+    if !args.is_empty() {
+        // Parsed, since the trace may have laid it out in lines, and so that names in it cannot drive a terminal.
+        out.write_all(b",\"args\":")?;
+        match serde_json::from_str::<Value>(args) {
+            Ok(value) => write_json(&mut *out, &value)?,
+            Err(_) => json_text(out, args)?,
+        }
+    }
+    if late_ns > 0 {
+        write!(out, ",\"late\":{late_ns}")?;
+    }
+    out.write_all(b"}\n")
+}

@@ -1,0 +1,65 @@
+//! The words of the commands for traces that still run, as clap parses them: see [`super::low_args`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::base::units::{bytes, signed_time_ns};
+
+/// Sources that still run.
+#[derive(Debug, Args)]
+pub(super) struct LowLive {
+    /// A file, which is followed as it grows, a pipe, or - for stdin; several are put on one timeline
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// A program to start, with its arguments, whose output is read
+    #[arg(value_name = "COMMAND", last = true)]
+    pub(crate) command: Vec<OsString>,
+    /// How long spans wait for earlier ones; those that come later are shown at once, and counted
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = delay)]
+    pub(crate) delay: u64,
+}
+
+/// The file format of rows as they come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LowTailFormat {
+    /// A line for people: time, duration, process and thread, name, arguments
+    Text,
+    /// One JSON object a line, with the keys of `spans` and `dump`
+    #[value(alias = "json")]
+    Jsonl,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowTail {
+    #[command(flatten)]
+    pub(crate) live: LowLive,
+    /// Only what passes a filter, with the words of `spans --filter` except in: and within:
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) filter: Option<String>,
+    /// How to write them
+    #[arg(long, default_value = "text")]
+    pub(crate) format: LowTailFormat,
+    /// The most memory for spans that wait, such as 64MiB, at least 8MiB [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+}
+
+/// Where a recording is kept, and when it ends.
+#[derive(Debug, Args)]
+pub(super) struct LowKept {
+    /// The native trace to write; until it is whole, what came is in files beside it whose names end in .spool
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// End the recording with the first span that passes this filter; the words are those of `tail --filter`
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) until: Option<String>,
+    /// End the recording when so many bytes have come, such as 20GB
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) disk_cap: Option<u64>,
+}
+
+fn delay(text: &str) -> Result<u64, String> {
+    u64::try_from(signed_time_ns(text)?).map_err(|_| format!("expected a time of 0 or more, such as 100ms, not {text}"))
+}

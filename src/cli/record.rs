@@ -1,0 +1,159 @@
+//! `longspan record`: keeps what running sources send, and sorts it into a native trace when they end. Every byte is in
+//! a file beside the output before it is counted, so that a recording that is killed can be opened. Replaces the output
+//! only by a whole one.
+
+use std::time::{Duration, Instant};
+
+use super::args::{Load, Record, ShowProgress};
+use super::error::CliError;
+use super::live_rows::duration;
+use super::load::load;
+use super::messages::{say, show};
+use super::progress_line::{ProgressLine, with_prefix};
+use super::tail::{report, say_live};
+use crate::base::budget::Memory;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::base::{files, signals};
+use crate::export::{self, ExportFormat, ExportOptions, ExportReport};
+use crate::live::feed::FeedError;
+use crate::live::session::{Session, SessionCounts, SessionOptions, Step};
+use crate::live::spool_files::SpoolFiles;
+use crate::model::Sources;
+use crate::query::Snapshot;
+use crate::query::scope::Scope;
+
+/// How often the line of a terminal changes.
+const LINE_EVERY: Duration = Duration::from_millis(200);
+
+/// How often a log gets a line.
+const LOG_EVERY: Duration = Duration::from_secs(1);
+
+/// Return to the first column and erase to the end of the line.
+const ERASE: &str = "\r\x1b[K";
+
+/// Records until all sources have ended, a signal asks to stop or a row says so, and sorts.
+pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
+    let stop = Cancel::default();
+    signals::stop_first(stop.clone());
+    let memory = how.memory_bytes.map_or_else(Memory::default, Memory::new);
+    let folder = files::folder_of(&record.output);
+    if let Err(source) = std::fs::metadata(folder) {
+        return Err(CliError::File { path: folder.to_owned(), source });
+    }
+    let spool = SpoolFiles::beside(&record.output, record.disk_cap);
+    let options = SessionOptions { memory, delay: record.delay, stop: stop.clone(), spool: Some(spool.clone()) };
+    let mut session = Session::start(&record.inputs, &options, &say_live()).map_err(FeedError::from)?;
+    let mut line = RecordLine::new(how.progress);
+    loop {
+        let mut is_met = false;
+        let step = session.step::<CliError>(&mut |row| {
+            is_met |= record.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
+            Ok(())
+        })?;
+        if is_met && !stop.is_cancelled() {
+            say("a row passes --until: the recording ends");
+            stop.cancel();
+        }
+        for refused in session.take_refused() {
+            say(format_args!("{refused}. It is recorded, and not counted"));
+        }
+        line.update(&session.counts());
+        if step == Step::Done {
+            break;
+        }
+    }
+    line.end(&session.counts());
+    // Traces that could not be counted are kept all the same, and read again from the files.
+    session.take_errors().into_iter().for_each(say);
+    report(&session);
+    drop(session);
+    let paths = spool.paths();
+    if paths.is_empty() {
+        return Err(CliError::NothingCame);
+    }
+    let sources = Sources::unmoved(paths.clone());
+    match sort(record, &sources, how) {
+        Ok(written) => {
+            spool.remove();
+            let (path, spans, bytes) = (record.output.display(), written.spans, written.bytes);
+            say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", NATIVE.label()));
+            Ok(())
+        }
+        Err(error) => {
+            say(format_args!("everything that came is kept: {sources}"));
+            Err(error)
+        }
+    }
+}
+
+const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
+
+/// Sorts what was kept into the output.
+fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, CliError> {
+    // The files go when they are sorted, so that a kept store of them would serve nobody.
+    let how = Load { cache: None, ..how.clone() };
+    let snapshot = Snapshot::new(load(sources, &how)?.store);
+    let options = ExportOptions { format: NATIVE, scope: Scope::from_range(None, None) };
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let written = export::export(&snapshot, sources, &record.output, &options, &Cancel::default(), &progress);
+    drop(line);
+    Ok(written?)
+}
+
+/// The line about a recording on stderr.
+struct RecordLine {
+    show: ShowProgress,
+    shown: Instant,
+    rows: u64,
+}
+
+impl RecordLine {
+    fn new(show: ShowProgress) -> Self {
+        Self { show, shown: Instant::now(), rows: 0 }
+    }
+
+    fn update(&mut self, counts: &SessionCounts) {
+        let every = match self.show {
+            ShowProgress::Not => return,
+            ShowProgress::Line => LINE_EVERY,
+            ShowProgress::Log => LOG_EVERY,
+        };
+        let elapsed = self.shown.elapsed();
+        if elapsed < every {
+            return;
+        }
+        let rate = as_f64(counts.rows - self.rows) / elapsed.as_secs_f64();
+        (self.shown, self.rows) = (Instant::now(), counts.rows);
+        let text = text_of(counts, Some(rate));
+        match self.show {
+            ShowProgress::Line => show(&format!("{ERASE}{text}")),
+            ShowProgress::Log | ShowProgress::Not => show(&format!("{text}\n")),
+        }
+    }
+
+    fn end(&self, counts: &SessionCounts) {
+        match self.show {
+            ShowProgress::Line => show(&format!("{ERASE}{}\n", text_of(counts, None))),
+            ShowProgress::Log => show(&format!("{}\n", text_of(counts, None))),
+            ShowProgress::Not => {}
+        }
+    }
+}
+
+/// Such as `Recording 1.23 M rows, 210.00 k rows/s, 45.60 MB, 3 late by at most 1.200 ms`.
+fn text_of(counts: &SessionCounts, rate: Option<f64>) -> String {
+    let rate = rate.map_or_else(String::new, |rate| format!(", {}rows/s", with_prefix(rate)));
+    let late = match counts.late.count {
+        0 => String::new(),
+        count => format!(", {count} late by at most {}", duration(counts.late.most_ns)),
+    };
+    let (rows, bytes) = (with_prefix(as_f64(counts.rows)), with_prefix(as_f64(counts.bytes)));
+    format!("Recording {rows}rows{rate}, {bytes}B{late}")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn as_f64(count: u64) -> f64 {
+    count as f64
+}

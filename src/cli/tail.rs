@@ -1,0 +1,74 @@
+//! `longspan tail`: the rows of traces that still run, as soon as they are in order. Keeps nothing.
+
+use std::io::{self, BufWriter, Write as _};
+use std::sync::Arc;
+
+use super::args::Tail;
+use super::error::CliError;
+use super::live_rows;
+use super::messages::say;
+use crate::base::cancel::Cancel;
+use crate::base::signals;
+use crate::live::arrivals::Say;
+use crate::live::feed::FeedError;
+use crate::live::session::{Session, SessionOptions, Step};
+use crate::model::Losses;
+
+/// Bytes of rows that wait for a write.
+const OUT_BYTES: usize = 64 << 10;
+
+/// Prints rows until all sources have ended, or a signal asks to stop.
+pub(super) fn print(tail: &Tail) -> Result<(), CliError> {
+    let stop = Cancel::default();
+    signals::stop_first(stop.clone());
+    let options = SessionOptions { memory: tail.memory.clone(), delay: tail.delay, stop, spool: None };
+    let mut session = Session::start(&tail.inputs, &options, &say_live()).map_err(FeedError::from)?;
+    let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
+    loop {
+        let step = session.step(&mut |row| {
+            if tail.filter.takes(row.row, row.names) { live_rows::write(&mut out, tail.format, &row) } else { Ok(()) }
+        })?;
+        if let Some(refused) = session.take_refused().pop() {
+            out.flush()?;
+            return Err(refused.into());
+        }
+        match step {
+            Step::Worked => {}
+            Step::Waited => out.flush()?,
+            Step::Done => break,
+        }
+    }
+    out.flush()?;
+    report(&session);
+    fail_with(session.take_errors())
+}
+
+/// Shows sentences about sources on stderr.
+pub(super) fn say_live() -> Say {
+    Arc::new(say)
+}
+
+/// Prints what users are warned of.
+pub(super) fn report(session: &Session) {
+    for (path, losses) in session.losses() {
+        say_losses(&path.display().to_string(), &losses);
+    }
+    let late = session.counts().late;
+    if late.count > 0 {
+        let (count, most_ns) = (late.count, late.most_ns);
+        say(format_args!("{count} events came late, by at most {most_ns} ns; --delay waits longer for them"));
+    }
+}
+
+fn say_losses(name: &str, losses: &Losses) {
+    for lost in losses.iter().filter(|lost| !lost.loss.is_note()) {
+        say(format_args!("{name}: {} {}, first at {}: {}", lost.count, lost.loss.name(), lost.first, lost.advice));
+    }
+}
+
+/// Says all errors but the last, which is the command's own.
+fn fail_with(mut errors: Vec<FeedError>) -> Result<(), CliError> {
+    let last = errors.pop();
+    errors.into_iter().for_each(say);
+    last.map_or(Ok(()), |error| Err(error.into()))
+}

@@ -1,0 +1,152 @@
+//! Formats that are read as they come, from a stream that still runs: which they are, and how one is recognised by its
+//! first bytes before many have come. Refuses those that are read by position, or as one document.
+
+use super::error::ReadError;
+use super::format::{Format, Opener};
+use super::input::decompress::Compression;
+use super::input::source::{HEAD_BYTES, Source, excerpt};
+use super::reader::{ReadContext, Reader, StreamReader};
+use super::sniff::format_of;
+
+/// The time by which the events of a format come nearly in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArrivalKey {
+    /// A span is written when it starts, or with others in order of their starts.
+    Start,
+    /// A span is written when it ends.
+    End,
+}
+
+/// A format of streams.
+#[derive(Debug)]
+pub(crate) struct LiveFormat {
+    pub(crate) format: Format,
+    pub(crate) key: ArrivalKey,
+}
+
+/// The formats that are read as they come.
+const LIVE: &[LiveFormat] = &[
+    LiveFormat { format: super::chrome::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::fxt::FORMAT, key: ArrivalKey::Start },
+    LiveFormat { format: super::spall::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::ninja::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::otlp::json::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::linux::strace::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::linux::ftrace::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::linux::perf_script::FORMAT, key: ArrivalKey::End },
+];
+
+/// Bytes after which a binary format is recognised.
+const BINARY_BYTES: usize = 32;
+
+/// The state of a stream whose first bytes are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StreamState {
+    /// More bytes are coming.
+    Flowing,
+    /// No bytes have come for a while, and more may.
+    Quiet,
+    Ended,
+}
+
+/// Why a stream cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotLive {
+    #[error("compressed data cannot be followed: unpack them on the way, such as by `zcat -f` before the pipe")]
+    Compressed,
+    #[error(
+        "{format} is read as a whole and cannot be followed: write it to a file, and open that when it is finished; \
+         followed are {}",
+        live_names()
+    )]
+    Whole { format: &'static str },
+    #[error("unrecognised format: it begins with {found}. Followed are {}", live_names())]
+    Unrecognised { found: String },
+}
+
+fn live_names() -> String {
+    LIVE.iter().map(|live| live.format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The format of a stream by its first bytes; `None` while more of them are needed.
+pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&'static LiveFormat, NotLive>> {
+    let is_full = head.len() >= HEAD_BYTES || state == StreamState::Ended;
+    if !is_full && (state == StreamState::Flowing || !has_first_record(head)) {
+        return None;
+    }
+    // A line that is cut may look like one of another format.
+    let whole_lines = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..=end]);
+    let sniffed = if is_full || is_binary(head) { head } else { whole_lines };
+    if Compression::detect(head).is_some() {
+        return Some(Err(NotLive::Compressed));
+    }
+    match format_of(sniffed) {
+        Some(format) => {
+            let live = LIVE.iter().find(|live| live.format.name == format.name);
+            Some(live.ok_or(NotLive::Whole { format: format.name }))
+        }
+        None if is_full => Some(Err(NotLive::Unrecognised { found: excerpt(head) })),
+        None => None,
+    }
+}
+
+/// Whether enough of a stream has come to recognise its format, should nothing more come for now.
+fn has_first_record(head: &[u8]) -> bool {
+    // Tracers open an array, and write the first event much later.
+    head.contains(&b'\n') || head.trim_ascii_start().starts_with(b"[") || is_binary(head) && head.len() >= BINARY_BYTES
+}
+
+fn is_binary(head: &[u8]) -> bool {
+    head.iter().take(BINARY_BYTES).any(|&byte| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x1b)
+}
+
+/// Makes the reader of a live source.
+///
+/// # Errors
+/// As the format refuses what it cannot read.
+pub(crate) fn open_live(
+    live: &LiveFormat,
+    source: Source,
+    context: &ReadContext,
+) -> Result<Box<dyn StreamReader>, ReadError> {
+    let path = source.path().to_owned();
+    let reader = match live.format.opener {
+        Opener::Capture(open) => open(source, context)?,
+        Opener::Archive(open) => open(source, &[]),
+    };
+    match reader {
+        Reader::Stream(reader) => Ok(reader),
+        Reader::Chunks(_) => {
+            let (expected, found) = ("a format of streams".to_owned(), live.format.name.to_owned());
+            Err(ReadError::Malformed { path, offset: 0, expected, found })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(head: &[u8], state: StreamState) -> Option<Result<&'static str, NotLive>> {
+        recognise_live(head, state).map(|found| found.map(|live| live.format.name))
+    }
+
+    #[test]
+    fn a_stream_is_recognised_by_its_first_record_once_nothing_more_comes() {
+        use StreamState::{Ended, Flowing, Quiet};
+        let call = b"7 1795166531.000001 getpid() = 7\n";
+        assert_eq!(name(call, Flowing), None, "more is coming");
+        assert_eq!(name(call, Quiet), Some(Ok("strace")));
+        assert_eq!(name(&call[..20], Quiet), None, "half a line");
+        assert_eq!(name(&[&call[..], b"7 17951"].concat(), Quiet), Some(Ok("strace")));
+        assert_eq!(name(b"[", Quiet), Some(Ok("Chrome JSON")));
+        assert_eq!(name(b"{\"resource", Quiet), None);
+        assert_eq!(name(b"{\"resourceSpans\":[]}\n", Quiet), Some(Ok("OpenTelemetry JSON")));
+        assert_eq!(name(b"plain text\n", Quiet), None, "a tool may say something first");
+        assert!(matches!(name(b"plain text\n", Ended), Some(Err(NotLive::Unrecognised { .. }))));
+        assert!(matches!(name(&[b'x'; HEAD_BYTES], Flowing), Some(Err(NotLive::Unrecognised { .. }))));
+        assert_eq!(name(b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc", Ended), Some(Err(NotLive::Compressed)));
+        let profile = br#"{"nodes":[{"id":1,"callFrame":{"functionName":"a"}}]}"#;
+        assert_eq!(name(profile, Ended), Some(Err(NotLive::Whole { format: "V8 CPU profile" })));
+    }
+}

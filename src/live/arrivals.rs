@@ -1,0 +1,446 @@
+//! The bytes of a source as they come: stdin, a pipe, a file that grows, the output of a command. A thread reads them,
+//! since nothing can stop a wait for the other end, and waits itself while nobody takes them: nothing is dropped.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal as _, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+
+use super::spool_files::{SpoolFiles, SpoolPart};
+use crate::base::cancel::Cancel;
+use crate::base::files::{self, FileKind};
+use crate::model::Input;
+
+/// Bytes read at once: the capacity of a pipe.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// Blocks that wait for the parser.
+const BLOCKS_AHEAD: usize = 8;
+
+/// How often a file is looked at for more bytes, and a wait for whether it is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Bytes that dribble in are collected for so long, so that a thousand lines a second are not a thousand batches.
+const COLLECT_FOR: Duration = Duration::from_millis(5);
+
+/// Fewer bytes than these are a dribble.
+const DRIBBLE_BYTES: usize = 16 << 10;
+
+/// After a request to stop, a source that is silent for so long has ended.
+const LAST_SILENCE: Duration = Duration::from_millis(200);
+
+/// After a request to stop, whatever a source still sends is left after so long.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// A source of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LiveInput {
+    Input(Input),
+    /// A program with its arguments, whose output is read.
+    Command(Vec<OsString>),
+}
+
+impl LiveInput {
+    /// How messages name it.
+    pub(crate) fn name(&self) -> PathBuf {
+        match self {
+            Self::Input(input) => input.path().to_owned(),
+            Self::Command(words) => words.first().map(PathBuf::from).unwrap_or_default(),
+        }
+    }
+}
+
+/// Why a source cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArrivalError {
+    #[error("{}: cannot open: {source}", path.display())]
+    Open { path: PathBuf, source: io::Error },
+    #[error("{}: is a folder, and only files, pipes and the output of commands can be followed", path.display())]
+    Folder { path: PathBuf },
+    #[error("{}: cannot be started: {source}", path.display())]
+    Start { path: PathBuf, source: io::Error },
+    #[error("{}: cannot read: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{}: cannot write what comes in: {source}", path.display())]
+    Spool { path: PathBuf, source: io::Error },
+}
+
+/// A message of the reading thread.
+enum Arrival {
+    Bytes(Vec<u8>),
+    /// The bytes from here on are another trace: the file was replaced or cut.
+    NewTrace,
+    Failed(ArrivalError),
+}
+
+/// Shows the user a sentence about a source.
+pub(crate) type Say = Arc<dyn Fn(String) + Send + Sync>;
+
+/// The reading side of a source.
+pub(crate) struct Arrivals {
+    received: Receiver<Arrival>,
+    stop: Cancel,
+    stopped: Option<Instant>,
+    last_came: Instant,
+    /// The bytes of a block that are not taken yet.
+    block: Vec<u8>,
+    taken: usize,
+    /// How long a source may be silent after a request to stop.
+    last_silence: Duration,
+    end: Arc<StreamEnd>,
+    /// The end was met while bytes before it were collected.
+    pub(super) has_met_end: bool,
+    bytes: Arc<AtomicU64>,
+}
+
+/// How the stream of a trace ended.
+#[derive(Debug, Default)]
+pub(crate) struct StreamEnd {
+    /// Another trace follows.
+    is_followed: AtomicBool,
+    error: std::sync::Mutex<Option<ArrivalError>>,
+}
+
+impl StreamEnd {
+    pub(crate) fn is_followed(&self) -> bool {
+        self.is_followed.swap(false, Ordering::Relaxed)
+    }
+
+    pub(crate) fn take_error(&self) -> Option<ArrivalError> {
+        self.error.lock().ok()?.take()
+    }
+}
+
+/// The reading thread, which has the source beside this.
+struct ReadingThread {
+    path: PathBuf,
+    out: Sender<Arrival>,
+    stop: Cancel,
+    say: Say,
+    bytes: Arc<AtomicU64>,
+    spool: Option<SpoolPart>,
+}
+
+/// A program that was started for its output.
+#[derive(Debug)]
+pub(crate) struct StartedCommand {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no signals to send"))]
+    pid: u32,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl StartedCommand {
+    /// Asks the program to end, as Ctrl+C would; a terminal has done so already.
+    pub(crate) fn interrupt(&self) {
+        #[cfg(unix)]
+        if !self.has_ended.load(Ordering::SeqCst)
+            && !io::stdin().is_terminal()
+            && let Some(pid) = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            rustix::process::kill_process(pid, rustix::process::Signal::INT).ok(); // it may have ended meanwhile
+        }
+        #[cfg(not(unix))]
+        let _ = (&self.has_ended, io::stdin().is_terminal());
+    }
+}
+
+/// Begins to read a source. Its bytes also go to `spool`, before anybody sees them.
+///
+/// # Errors
+/// Where there is nothing to read from.
+pub(crate) fn start(
+    input: &LiveInput,
+    stop: &Cancel,
+    say: &Say,
+    spool: Option<&SpoolFiles>,
+) -> Result<(Arrivals, Option<StartedCommand>), ArrivalError> {
+    let (out, received) = bounded(BLOCKS_AHEAD);
+    let bytes = Arc::<AtomicU64>::default();
+    let path = input.name();
+    let spool = spool.map(SpoolFiles::part).transpose();
+    let spool = spool.map_err(|(path, source)| ArrivalError::Spool { path, source })?;
+    let (stop, say, counted) = (stop.clone(), Arc::clone(say), Arc::clone(&bytes));
+    let mut thread = ReadingThread { path: path.clone(), out, stop: stop.clone(), say, bytes: counted, spool };
+    let mut started = None;
+    let mut last_silence = LAST_SILENCE;
+    match input {
+        LiveInput::Input(Input::Stdin(_)) => drop(thread::spawn(move || thread.read(io::stdin().lock()))),
+        LiveInput::Input(Input::File(_) | Input::Fd(_)) => {
+            let metadata = fs::metadata(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
+            match FileKind::from_metadata(&metadata) {
+                FileKind::Folder => return Err(ArrivalError::Folder { path }),
+                FileKind::File => {
+                    let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
+                    drop(thread::spawn(move || thread.follow(file)));
+                }
+                // To open a pipe is to wait for its other end.
+                FileKind::Pipe | FileKind::Socket | FileKind::Device => {
+                    thread::spawn(move || match File::open(&path) {
+                        Ok(pipe) => thread.read(pipe),
+                        Err(source) => thread.fail(ArrivalError::Open { path, source }),
+                    });
+                }
+            }
+        }
+        LiveInput::Command(words) => {
+            let mut child = spawn(words).map_err(|source| ArrivalError::Start { path: path.clone(), source })?;
+            let has_ended = Arc::<AtomicBool>::default();
+            started = Some(StartedCommand { pid: child.id(), has_ended: Arc::clone(&has_ended) });
+            last_silence = LAST_WORDS;
+            thread::spawn(move || {
+                if let Some(output) = child.stdout.take() {
+                    thread.read(output);
+                }
+                has_ended.store(true, Ordering::SeqCst);
+                thread.wait_for(&mut child);
+            });
+        }
+    }
+    let arrivals = Arrivals {
+        received,
+        stop,
+        stopped: None,
+        last_came: Instant::now(),
+        block: Vec::new(),
+        taken: 0,
+        last_silence,
+        end: Arc::default(),
+        has_met_end: false,
+        bytes,
+    };
+    Ok((arrivals, started))
+}
+
+fn spawn(words: &[OsString]) -> io::Result<Child> {
+    let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
+    Command::new(program).args(arguments).stdout(Stdio::piped()).spawn()
+}
+
+impl ReadingThread {
+    /// Hands on bytes; false once nobody takes them any more.
+    fn hand_on(&mut self, block: Vec<u8>) -> bool {
+        if let Some(spool) = &mut self.spool
+            && let Err(source) = spool.write(&block)
+        {
+            let path = spool.path().to_owned();
+            self.fail(ArrivalError::Spool { path, source });
+            return false;
+        }
+        self.bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
+        self.out.send(Arrival::Bytes(block)).is_ok()
+    }
+
+    fn fail(&self, error: ArrivalError) {
+        self.out.send(Arrival::Failed(error)).ok(); // nobody may listen any more
+    }
+
+    /// Reads a stream to its end.
+    fn read(&mut self, mut stream: impl Read) {
+        loop {
+            let mut block = vec![0; BLOCK_BYTES];
+            match stream.read(&mut block) {
+                Ok(0) => return,
+                Ok(len) => {
+                    block.truncate(len);
+                    if !self.hand_on(block) {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
+            }
+        }
+    }
+
+    /// Reads a file, and goes on when it has grown, until it is asked to stop. Another file at its path, or fewer bytes
+    /// than were read, are another trace.
+    fn follow(&mut self, mut file: File) {
+        let mut offset = 0;
+        let mut is_deleted = false;
+        // Files of the kernel have no length, and are read all the same.
+        let mut has_length = false;
+        loop {
+            let mut block = vec![0; BLOCK_BYTES];
+            match file.read(&mut block) {
+                Ok(0) => {}
+                Ok(len) => {
+                    block.truncate(len);
+                    offset += len as u64;
+                    if !self.hand_on(block) {
+                        return;
+                    }
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
+            }
+            if self.stop.is_cancelled() {
+                return;
+            }
+            thread::sleep(LOOK_EVERY);
+            let (here, open) = (fs::metadata(&self.path), file.metadata());
+            let identity = |metadata: &fs::Metadata| files::identity(metadata);
+            let name = self.path.display();
+            let news = match (&here, &open) {
+                (Err(_), _) => {
+                    if !std::mem::replace(&mut is_deleted, true) {
+                        (self.say)(format!("{name}: was deleted or moved; waiting for a new file of that name"));
+                    }
+                    continue;
+                }
+                (Ok(here), Ok(open)) if identity(here) != identity(open) => {
+                    // The last bytes of the old file come first.
+                    if open.len() > offset {
+                        continue;
+                    }
+                    "was replaced; the new file is another trace"
+                }
+                (Ok(here), _) if has_length && here.len() < offset => "was cut; what comes now is another trace",
+                (Ok(here), _) => {
+                    has_length |= here.len() > 0;
+                    continue;
+                }
+            };
+            (self.say)(format!("{name}: {news}"));
+            match File::open(&self.path) {
+                Ok(new) => file = new,
+                Err(_) => continue, // it may be gone again
+            }
+            (offset, is_deleted, has_length) = (0, false, false);
+            if !self.begin_trace() {
+                return;
+            }
+        }
+    }
+
+    fn begin_trace(&mut self) -> bool {
+        if let Some(spool) = &mut self.spool {
+            spool.next();
+        }
+        self.out.send(Arrival::NewTrace).is_ok()
+    }
+
+    /// Waits for the end of a program, and says how it failed.
+    fn wait_for(&self, child: &mut Child) {
+        if let Ok(status) = child.wait()
+            && !status.success()
+            && !self.stop.is_cancelled()
+        {
+            (self.say)(format!("{}: ended with {status}", self.path.display()));
+        }
+    }
+}
+
+/// The result of a wait for bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Came {
+    Bytes,
+    Nothing,
+    /// The stream of this trace has ended.
+    End,
+}
+
+impl Arrivals {
+    pub(crate) fn end(&self) -> Arc<StreamEnd> {
+        Arc::clone(&self.end)
+    }
+
+    /// All bytes that have come, counted as they come.
+    pub(crate) fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.bytes)
+    }
+
+    /// Waits for bytes, up to a time.
+    pub(crate) fn wait(&mut self, most: Duration) -> Came {
+        let until = Instant::now() + most;
+        if std::mem::take(&mut self.has_met_end) {
+            return Came::End;
+        }
+        while self.taken == self.block.len() {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.received.recv_timeout(left.min(LOOK_EVERY)) {
+                Ok(Arrival::Bytes(block)) => {
+                    (self.block, self.taken) = (block, 0);
+                    self.last_came = Instant::now();
+                }
+                Ok(Arrival::NewTrace) => {
+                    self.end.is_followed.store(true, Ordering::Relaxed);
+                    return Came::End;
+                }
+                Ok(Arrival::Failed(error)) => {
+                    if let Ok(mut slot) = self.end.error.lock() {
+                        *slot = Some(error);
+                    }
+                    return Came::End;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Came::End,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.stop.is_cancelled() {
+                let stopped = *self.stopped.get_or_insert_with(Instant::now);
+                let silence = self.last_came.max(stopped).elapsed();
+                if silence >= self.last_silence || stopped.elapsed() >= LAST_WORDS {
+                    return Came::End;
+                }
+            }
+            if left.is_zero() && self.taken == self.block.len() {
+                return Came::Nothing;
+            }
+        }
+        Came::Bytes
+    }
+
+    /// Takes what is at hand.
+    pub(crate) fn take_bytes(&mut self, buffer: &mut [u8]) -> usize {
+        let len = (self.block.len() - self.taken).min(buffer.len());
+        buffer[..len].copy_from_slice(&self.block[self.taken..self.taken + len]);
+        self.taken += len;
+        len
+    }
+}
+
+/// Reads the bytes of a trace as they come; the end of that trace is the end of the stream.
+pub(crate) struct ArrivalReader {
+    pub(crate) arrivals: Arc<std::sync::Mutex<Arrivals>>,
+    pub(crate) collected: Option<Instant>,
+}
+
+impl Read for ArrivalReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let lost = |_| io::Error::other("the thread that reads has panicked");
+        let mut arrivals = self.arrivals.lock().map_err(lost)?;
+        loop {
+            match arrivals.wait(Duration::from_hours(1)) {
+                Came::End => return Ok(0),
+                Came::Nothing => continue,
+                Came::Bytes => {}
+            }
+            if let Some(last) = self.collected
+                && arrivals.block.len() - arrivals.taken < DRIBBLE_BYTES
+            {
+                thread::sleep(COLLECT_FOR.saturating_sub(last.elapsed()));
+            }
+            let mut filled = arrivals.take_bytes(buffer);
+            // All else that is at hand, but not the end, which the next read meets.
+            while filled < buffer.len() && filled < DRIBBLE_BYTES && !arrivals.received.is_empty() {
+                match arrivals.wait(Duration::ZERO) {
+                    Came::Bytes => filled += arrivals.take_bytes(&mut buffer[filled..]),
+                    Came::Nothing => break,
+                    Came::End => {
+                        arrivals.has_met_end = true;
+                        break;
+                    }
+                }
+            }
+            self.collected = Some(Instant::now());
+            return Ok(filled);
+        }
+    }
+}

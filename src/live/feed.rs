@@ -1,0 +1,266 @@
+//! The events of a source as they come: bytes through the reader of their format, batches taken apart into events that
+//! stand by themselves. Runs on a thread of its own, which waits while nobody takes its events.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rustc_hash::FxHashMap;
+
+use super::arrivals::{ArrivalError, ArrivalReader, Arrivals, Came};
+use crate::base::budget::Memory;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::formats::input::source::{HEAD_BYTES, Source};
+use crate::formats::live::{ArrivalKey, NotLive, StreamState, open_live, recognise_live};
+use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
+use crate::model::args::Detail;
+use crate::model::{Batch, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, StackIdx, TrackKey};
+
+/// Events of a batch: few, since a batch is as late as its first event.
+const BATCH_EVENTS: usize = 4096;
+
+/// Bytes that a reader asks for at once.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// Batches that wait to be put in order.
+const BATCHES_AHEAD: usize = 4;
+
+/// A stream that is silent for so long is recognised by what there is of it.
+const HEAD_SILENCE: Duration = Duration::from_millis(250);
+
+/// Tracks of a source that are remembered; with more, all are forgotten and met again.
+const TRACKS_MAX: usize = 1 << 16;
+
+/// Bytes of an event beside its texts.
+const EVENT_BYTES: usize = 160;
+
+/// A name with its category.
+pub(crate) type LiveName = NameRow<Box<str>>;
+
+/// An event with everything that it refers to.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveEvent {
+    pub(crate) event: Event,
+    pub(crate) name: Arc<LiveName>,
+    pub(crate) track: Arc<TrackKey>,
+    /// Its arguments: one JSON object, or empty.
+    pub(crate) args: Box<str>,
+    /// Of a sample: its functions, innermost first.
+    pub(crate) stack: Box<[Arc<LiveName>]>,
+}
+
+impl LiveEvent {
+    /// About what it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        EVENT_BYTES + self.args.len() + self.stack.len() * size_of::<Arc<LiveName>>()
+    }
+}
+
+/// A part of a stream, in the order of the stream.
+#[derive(Debug)]
+pub(crate) enum Fed {
+    Metadata(Vec<Metadata>),
+    /// Events with the times that put them in order, in order of these.
+    Events(Vec<(i64, LiveEvent)>),
+    Losses(Losses),
+    /// The trace is not read, though its bytes still come.
+    Refused(FeedError),
+    /// The trace has ended, and perhaps cannot be read any further.
+    End(Option<FeedError>),
+}
+
+/// Why the rest of a stream is not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FeedError {
+    #[error(transparent)]
+    Arrival(#[from] ArrivalError),
+    #[error("{}: {why}", path.display())]
+    NotLive { path: PathBuf, why: NotLive },
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// Begins to read the events of a source. What it sends ends with the source.
+pub(crate) fn start(arrivals: Arrivals, path: PathBuf, memory: &Memory, stop: Cancel) -> Receiver<Fed> {
+    let (out, fed) = bounded(BATCHES_AHEAD);
+    let chunk_limits = ChunkLimits { block_bytes: Some(BLOCK_BYTES), batch_events: Some(BATCH_EVENTS) };
+    let budget = memory.budget();
+    thread::spawn(move || {
+        let context = ReadContext { threads: 1, chunk_limits, budget, ..ReadContext::default() };
+        let feed = Feed { arrivals: Arc::new(Mutex::new(arrivals)), path, context, stop, out };
+        feed.read_all();
+    });
+    fed
+}
+
+struct Feed {
+    arrivals: Arc<Mutex<Arrivals>>,
+    path: PathBuf,
+    context: ReadContext,
+    stop: Cancel,
+    out: Sender<Fed>,
+}
+
+impl Feed {
+    /// Reads one trace after another.
+    fn read_all(&self) {
+        loop {
+            let read = self.read_trace();
+            let Ok(arrivals) = self.arrivals.lock() else { return };
+            let end = arrivals.end();
+            drop(arrivals);
+            let failed = end.take_error().map(FeedError::from);
+            let is_last = failed.is_some() || !end.is_followed() || self.stop.is_cancelled();
+            if self.out.send(Fed::End(failed.or(read.err()))).is_err() || is_last {
+                return;
+            }
+        }
+    }
+
+    fn read_trace(&self) -> Result<(), FeedError> {
+        let Some((head, live)) = self.recognise()? else { return Ok(()) };
+        let rest = ArrivalReader { arrivals: Arc::clone(&self.arrivals), collected: None };
+        let source = Source::live(&self.path, head, Box::new(rest), &self.context);
+        let mut sink = FeedSink { out: &self.out, key: live.key, names: Vec::new(), tracks: FxHashMap::default() };
+        let read = open_live(live, source, &self.context)?.read(&mut sink, &self.context);
+        if read.is_err() {
+            // The rest of this trace belongs to nobody; another one may follow.
+            self.skip_trace();
+        }
+        Ok(read?)
+    }
+
+    /// The first bytes of the trace and its format; `None` if it ends without a byte.
+    fn recognise(&self) -> Result<Option<(Vec<u8>, &'static crate::formats::live::LiveFormat)>, FeedError> {
+        let lost = |_| ReadError::from(Cancelled);
+        let mut arrivals = self.arrivals.lock().map_err(lost)?;
+        let mut head = Vec::new();
+        loop {
+            let state = match arrivals.wait(HEAD_SILENCE) {
+                Came::Bytes => StreamState::Flowing,
+                Came::Nothing => StreamState::Quiet,
+                Came::End => StreamState::Ended,
+            };
+            let mut block = [0; HEAD_BYTES];
+            let room = HEAD_BYTES - head.len();
+            let len = if state == StreamState::Flowing { arrivals.take_bytes(&mut block[..room]) } else { 0 };
+            head.extend_from_slice(&block[..len]);
+            if head.is_empty() {
+                if state == StreamState::Ended {
+                    return Ok(None);
+                }
+                continue;
+            }
+            match recognise_live(&head, state) {
+                None => {}
+                Some(Ok(live)) => {
+                    // The reader has to meet the end, too.
+                    arrivals.has_met_end |= state == StreamState::Ended;
+                    return Ok(Some((head, live)));
+                }
+                Some(Err(why)) => {
+                    drop(arrivals);
+                    self.out.send(Fed::Refused(FeedError::NotLive { path: self.path.clone(), why })).ok();
+                    if state != StreamState::Ended {
+                        self.skip_trace();
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Reads up to the end of a trace that cannot be read: nobody takes its bytes, but a recording writes them.
+    fn skip_trace(&self) {
+        let Ok(mut arrivals) = self.arrivals.lock() else { return };
+        let mut block = vec![0; BLOCK_BYTES];
+        loop {
+            match arrivals.wait(HEAD_SILENCE) {
+                Came::Bytes => drop(arrivals.take_bytes(&mut block)),
+                Came::Nothing => {}
+                Came::End => return,
+            }
+        }
+    }
+}
+
+/// Takes batches apart.
+struct FeedSink<'a> {
+    out: &'a Sender<Fed>,
+    key: ArrivalKey,
+    /// The names of the batches so far that still hold.
+    names: Vec<Arc<LiveName>>,
+    tracks: FxHashMap<TrackKey, Arc<TrackKey>>,
+}
+
+impl FeedSink<'_> {
+    fn send(&self, fed: Fed) -> Result<(), ReadError> {
+        self.out.send(fed).map_err(|_| ReadError::from(Cancelled))
+    }
+
+    fn track(&mut self, key: TrackKey) -> Arc<TrackKey> {
+        if let Some(known) = self.tracks.get(&key) {
+            return Arc::clone(known);
+        }
+        if self.tracks.len() >= TRACKS_MAX {
+            self.tracks.clear();
+        }
+        let track = Arc::new(key.clone());
+        self.tracks.insert(key, Arc::clone(&track));
+        track
+    }
+}
+
+impl BatchSink for FeedSink<'_> {
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        self.names.truncate(batch.names_before as usize);
+        self.names.extend(batch.names.into_iter().map(Arc::new));
+        if !batch.metadata.is_empty() {
+            self.send(Fed::Metadata(batch.metadata))?;
+        }
+        if !batch.losses.is_empty() {
+            self.send(Fed::Losses(batch.losses))?;
+        }
+        if batch.chunk.events.is_empty() {
+            return Ok(());
+        }
+        let tracks: Vec<Arc<TrackKey>> = batch.tracks.into_iter().map(|key| self.track(key)).collect();
+        let nameless = || Arc::new(LiveName::default());
+        let name_of = |name: NameIdx| self.names.get(name.index()).cloned().unwrap_or_else(nameless);
+        let mut events = Vec::with_capacity(batch.chunk.events.len());
+        for mut event in batch.chunk.events {
+            let Some(track) = tracks.get(event.track.index()).cloned() else { continue };
+            let args = Detail::decode(batch.chunk.details.blob(event.detail)).args_json.into();
+            let name = name_of(event.name);
+            let stack = match event.kind {
+                EventKind::Sample => batch.stacks.frames(StackIdx::from_value(event.value)).map(name_of).collect(),
+                _ => Box::default(),
+            };
+            // An end that came with its begin is an event of its own, whatever was at hand when it came.
+            let end = (event.kind == EventKind::Begin && event.value > 0).then(|| {
+                let ended = Event { ts_ns: event.end_ns(), kind: EventKind::End, value: 0, ..event };
+                let flags = EventFlags::UNNAMED;
+                let (name, track) = (nameless(), Arc::clone(&track));
+                let stack = Box::default();
+                LiveEvent { event: Event { flags, ..ended }, name, track, args: Box::default(), stack }
+            });
+            if event.kind == EventKind::Begin {
+                event.value = 0;
+            }
+            events.push((self.key.of(&event), LiveEvent { event, name, track, args, stack }));
+            events.extend(end.map(|end| (end.event.ts_ns, end)));
+        }
+        events.sort_by_key(|(key_ns, _)| *key_ns);
+        self.send(Fed::Events(events))
+    }
+}
+
+impl ArrivalKey {
+    /// The time that puts an event in order.
+    fn of(self, event: &Event) -> i64 {
+        let is_whole = event.kind == EventKind::Complete && !event.flags.has(EventFlags::UNFINISHED);
+        if is_whole && self == Self::End { event.end_ns() } else { event.ts_ns }
+    }
+}

@@ -1,0 +1,355 @@
+//! Ordered events in, rows out: begins are paired with their ends, and everything gets the names that are known so far.
+//! Holds what is open, up to a limit, and counts what it cannot pair. It does not nest: what contains a span may not
+//! have come yet.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::feed::{LiveEvent, LiveName};
+use crate::model::args::Detail;
+use crate::model::{EventFlags, EventKind, Id, Loss, Losses, Metadata, Payload, SourcePos, TrackKey, TrackKind};
+
+/// Spans that are open at once. A program has some thousand; more are counted.
+const OPEN_MAX: usize = 1 << 18;
+
+/// Processes and threads whose names are kept.
+const NAMES_MAX: usize = 1 << 17;
+
+/// The kind of a row, with its value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum RowValue {
+    /// A span; `None`: it has not ended.
+    Span {
+        dur_ns: Option<u64>,
+    },
+    /// The state of a thread, or what ran on a CPU.
+    Scheduling {
+        dur_ns: Option<u64>,
+    },
+    Instant,
+    Counter(f64),
+    /// Its functions, innermost first.
+    Sample(Box<[Arc<LiveName>]>),
+}
+
+/// A row: a span, a point or a value, with its names.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveRow {
+    pub(crate) ts_ns: i64,
+    pub(crate) value: RowValue,
+    pub(crate) name: Arc<LiveName>,
+    pub(crate) track: Arc<TrackKey>,
+    /// One JSON object, or empty.
+    pub(crate) args: Box<str>,
+}
+
+impl LiveRow {
+    /// Its duration, and 0 for what has none.
+    pub(crate) fn dur_ns(&self) -> u64 {
+        match self.value {
+            RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => dur_ns.unwrap_or(0),
+            RowValue::Instant | RowValue::Counter(_) | RowValue::Sample(_) => 0,
+        }
+    }
+}
+
+/// The names of processes and threads so far.
+#[derive(Debug, Default)]
+pub(crate) struct LiveNames {
+    processes: FxHashMap<Id, Box<str>>,
+    threads: FxHashMap<(Id, Id), Box<str>>,
+    /// Those by which the kernel knows threads, which count where nothing else names them.
+    kernel: FxHashMap<(Id, Id), Box<str>>,
+}
+
+impl LiveNames {
+    /// Takes what the trace says next.
+    pub(crate) fn apply(&mut self, metadata: Metadata) {
+        fn keep<K: std::hash::Hash + Eq>(names: &mut FxHashMap<K, Box<str>>, key: K, name: Box<str>) {
+            if names.len() < NAMES_MAX || names.contains_key(&key) {
+                names.insert(key, name);
+            }
+        }
+        match metadata {
+            Metadata::ProcessName { pid, name } => keep(&mut self.processes, pid, name),
+            Metadata::ThreadName { pid, tid, name } => keep(&mut self.threads, (pid, tid), name),
+            Metadata::KernelName { pid, tid, name } => keep(&mut self.kernel, (pid, tid), name),
+            Metadata::ProcessFile { .. }
+            | Metadata::ProcessLabels { .. }
+            | Metadata::ProcessSortIndex { .. }
+            | Metadata::ThreadSortIndex { .. }
+            | Metadata::TrackSortIndex { .. }
+            | Metadata::Utc { .. }
+            | Metadata::Module { .. } => {}
+        }
+    }
+
+    /// The name of the process of a track; empty where it is not known.
+    pub(crate) fn process(&self, track: &TrackKey) -> &str {
+        let main = || self.kernel.get(&(track.pid.clone(), track.pid.clone()));
+        self.processes.get(&track.pid).or_else(main).map_or("", |name| name)
+    }
+
+    /// The name of the thread of a track; empty where it is not known, or the track is not a thread's.
+    pub(crate) fn thread(&self, track: &TrackKey) -> &str {
+        if !matches!(track.kind, TrackKind::Thread | TrackKind::State) {
+            return "";
+        }
+        let key = (track.pid.clone(), track.tid.clone());
+        self.threads.get(&key).or_else(|| self.kernel.get(&key)).map_or("", |name| name)
+    }
+}
+
+/// The owner of open spans.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum OpenKey {
+    Track(Arc<TrackKey>),
+    /// An async id, whatever the tracks of its events.
+    Id(u64),
+}
+
+/// A begin whose end has not come.
+#[derive(Debug)]
+struct OpenBegin {
+    track: Arc<TrackKey>,
+    start_ns: i64,
+    name: Arc<LiveName>,
+    args: Box<str>,
+}
+
+/// The state that a thread is in.
+#[derive(Debug)]
+struct Entered {
+    since_ns: i64,
+    name: Arc<LiveName>,
+    is_awake: bool,
+}
+
+/// The steps of an async id.
+#[derive(Debug, Clone, Copy)]
+struct AsyncSteps {
+    /// Whether the innermost span is a step, which the next one ends.
+    is_in_step: bool,
+    /// The start of the next step, if steps come with their ends.
+    start_ns: i64,
+}
+
+/// The open spans of the tracks of a source.
+#[derive(Debug, Default)]
+pub(crate) struct LivePairs {
+    /// Without an entry where nothing is open.
+    open: FxHashMap<OpenKey, Vec<OpenBegin>>,
+    /// Of the ids in `open`.
+    steps: FxHashMap<u64, AsyncSteps>,
+    states: FxHashMap<Arc<TrackKey>, Entered>,
+    open_count: usize,
+    pub(crate) losses: Losses,
+}
+
+impl LivePairs {
+    /// Takes the next event and hands the rows that it completes to `out`.
+    pub(crate) fn add(&mut self, live: LiveEvent, out: &mut dyn FnMut(LiveRow)) {
+        let LiveEvent { event, name, track, args, stack } = live;
+        let ts_ns = event.ts_ns;
+        let row = |value, args| LiveRow { ts_ns, value, name: Arc::clone(&name), track: Arc::clone(&track), args };
+        match event.payload() {
+            Payload::Span { dur_ns, is_unfinished } => {
+                let dur_ns = (!is_unfinished).then_some(dur_ns);
+                let is_scheduling = matches!(track.kind, TrackKind::Cpu | TrackKind::State);
+                let value = if is_scheduling { RowValue::Scheduling { dur_ns } } else { RowValue::Span { dur_ns } };
+                out(row(value, args));
+            }
+            Payload::Begin { .. } => {
+                let key = OpenKey::Track(Arc::clone(&track));
+                self.begin(key, OpenBegin { track, start_ns: ts_ns, name, args });
+            }
+            Payload::End { is_unnamed } => {
+                let name = (!is_unnamed).then_some(&*name.text);
+                self.end(&OpenKey::Track(track), name, ts_ns, &args, out);
+            }
+            Payload::Async(id) => {
+                let begin = OpenBegin { track, start_ns: ts_ns, name, args };
+                self.asynchronous(id, event.kind, event.flags.has(EventFlags::UNNAMED), begin, out);
+            }
+            Payload::Instant => out(row(RowValue::Instant, args)),
+            Payload::Counter(value) => out(row(RowValue::Counter(value), args)),
+            Payload::Sample(_) => {
+                // A sample goes by its innermost function.
+                let name = stack.first().cloned().unwrap_or_else(|| Arc::clone(&name));
+                out(LiveRow { name, ..row(RowValue::Sample(stack), args) });
+            }
+            // An arrow is no row of its own.
+            Payload::Flow { .. } => {}
+            Payload::State { is_awake, is_from_rest } => self.state((track, name), ts_ns, is_awake, is_from_rest, out),
+        }
+    }
+
+    /// Hands out what has not ended, in order of start: the stream is over.
+    pub(crate) fn finish(&mut self, out: &mut dyn FnMut(LiveRow)) {
+        let unended = std::mem::take(&mut self.open).into_iter();
+        let begins = unended.flat_map(|(_, open)| open);
+        let mut rows: Vec<LiveRow> = begins.map(OpenBegin::unended).collect();
+        self.steps.clear();
+        rows.iter().for_each(|row| self.losses.add(Loss::UnmatchedBegin, SourcePos::Time(row.ts_ns)));
+        self.open_count = 0;
+        rows.extend(std::mem::take(&mut self.states).into_iter().map(|(track, entered)| {
+            let value = RowValue::Scheduling { dur_ns: None };
+            LiveRow { ts_ns: entered.since_ns, value, name: entered.name, track, args: Box::default() }
+        }));
+        rows.sort_by(|a, b| (a.ts_ns, &a.name.text).cmp(&(b.ts_ns, &b.name.text)));
+        rows.into_iter().for_each(out);
+    }
+
+    fn lose(&mut self, loss: Loss, ts_ns: i64) {
+        self.losses.add(loss, SourcePos::Time(ts_ns));
+    }
+
+    fn begin(&mut self, key: OpenKey, begin: OpenBegin) {
+        if self.open_count >= OPEN_MAX {
+            return self.lose(Loss::OverLimit, begin.start_ns);
+        }
+        self.open_count += 1;
+        self.open.entry(key).or_default().push(begin);
+    }
+
+    /// Takes an event of an async id, which `event` has the time, the name and the arguments of.
+    fn asynchronous(
+        &mut self,
+        id: u64,
+        kind: EventKind,
+        is_unnamed: bool,
+        event: OpenBegin,
+        out: &mut dyn FnMut(LiveRow),
+    ) {
+        let (key, ts_ns) = (OpenKey::Id(id), event.start_ns);
+        let is_known = self.open.contains_key(&key);
+        let mut steps = self.steps.get(&id).copied().unwrap_or(AsyncSteps { is_in_step: false, start_ns: ts_ns });
+        let ends_step = matches!(kind, EventKind::AsyncEnd | EventKind::AsyncStepInto) && is_known;
+        if ends_step && std::mem::take(&mut steps.is_in_step) {
+            self.end(&key, None, ts_ns, "", out);
+        }
+        match kind {
+            EventKind::AsyncBegin => self.begin(key.clone(), event),
+            EventKind::AsyncEnd if !is_known => {
+                // Only the time of its end is known.
+                self.lose(Loss::UnmatchedEnd, ts_ns);
+                out(LiveRow { value: RowValue::Instant, ..event.unended() });
+            }
+            EventKind::AsyncEnd => {
+                let name = (!is_unnamed).then_some(&*event.name.text);
+                self.end_async(&key, name, ts_ns, &event.args, out);
+            }
+            EventKind::AsyncStepInto => {
+                steps.is_in_step = true;
+                self.begin(key.clone(), event);
+            }
+            EventKind::AsyncStepPast => {
+                let start_ns = std::mem::replace(&mut steps.start_ns, ts_ns);
+                out(OpenBegin { start_ns, ..event }.ended(ts_ns, ""));
+            }
+            _ => out(LiveRow { value: RowValue::Instant, ..event.unended() }),
+        }
+        if self.open.contains_key(&key) {
+            self.steps.insert(id, steps);
+        } else {
+            self.steps.remove(&id);
+        }
+    }
+
+    /// Ends the innermost span, or the innermost of a name and what is open inside of it.
+    fn end(&mut self, key: &OpenKey, name: Option<&str>, ts_ns: i64, args: &str, out: &mut dyn FnMut(LiveRow)) {
+        let Some(open) = self.open.get_mut(key) else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
+        let innermost = open.len() - 1;
+        let named = name.map_or(Some(innermost), |name| open.iter().rposition(|begin| *begin.name.text == *name));
+        let first = named.unwrap_or(innermost);
+        // A span that begins when the named one ends is not inside of it, whichever was written first.
+        let is_tied = named.is_some() && open[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
+        let is_mismatched = named != Some(innermost) && !is_tied;
+        let mut ended: Vec<OpenBegin> = if is_tied { vec![open.remove(first)] } else { open.drain(first..).collect() };
+        self.open_count -= ended.len();
+        if open.is_empty() {
+            self.open.remove(key);
+        }
+        if is_mismatched {
+            self.lose(Loss::MismatchedEnd, ts_ns);
+        }
+        while let Some(begin) = ended.pop() {
+            let is_outer = ended.is_empty();
+            if !is_outer {
+                self.lose(Loss::TruncatedSpan, begin.start_ns);
+            }
+            out(begin.ended(ts_ns, if is_outer { args } else { "" }));
+        }
+    }
+
+    /// Ends the innermost span of a name, and no other: those of one id need not nest.
+    fn end_async(&mut self, key: &OpenKey, name: Option<&str>, ts_ns: i64, args: &str, out: &mut dyn FnMut(LiveRow)) {
+        let open = self.open.get_mut(key);
+        let position = |open: &Vec<OpenBegin>| match name {
+            Some(name) => open.iter().rposition(|begin| *begin.name.text == *name),
+            None => open.len().checked_sub(1),
+        };
+        let Some((open, position)) = open.and_then(|open| position(open).map(|position| (open, position))) else {
+            return self.lose(Loss::UnmatchedEnd, ts_ns);
+        };
+        let begin = open.remove(position);
+        self.open_count -= 1;
+        if open.is_empty() {
+            self.open.remove(key);
+        }
+        out(begin.ended(ts_ns, args));
+    }
+
+    fn state(
+        &mut self,
+        (track, name): (Arc<TrackKey>, Arc<LiveName>),
+        ts_ns: i64,
+        is_awake: bool,
+        is_from_rest: bool,
+        out: &mut dyn FnMut(LiveRow),
+    ) {
+        let before = self.states.get(&track);
+        if is_from_rest && before.is_some_and(|before| before.is_awake) {
+            return;
+        }
+        let before = self.states.remove(&track);
+        if !name.text.is_empty() {
+            if self.states.len() >= OPEN_MAX {
+                self.lose(Loss::OverLimit, ts_ns);
+            } else {
+                self.states.insert(Arc::clone(&track), Entered { since_ns: ts_ns, name, is_awake });
+            }
+        }
+        // One that takes no time is none.
+        if let Some(before) = before.filter(|before| before.since_ns < ts_ns) {
+            let value = RowValue::Scheduling { dur_ns: Some(ts_ns.abs_diff(before.since_ns)) };
+            out(LiveRow { ts_ns: before.since_ns, value, name: before.name, track, args: Box::default() });
+        }
+    }
+}
+
+impl OpenBegin {
+    /// The span that ends at a time, with the arguments of its end.
+    fn ended(self, ts_ns: i64, end_args: &str) -> LiveRow {
+        let Self { track, start_ns, name, args } = self;
+        let dur_ns = Some(ts_ns.max(start_ns).abs_diff(start_ns));
+        let args = if end_args.is_empty() {
+            args
+        } else {
+            let of = |args_json| Detail { args_json, ..Detail::default() };
+            let merged = of(&args).ended_by(&of(end_args));
+            Detail::decode(&merged).args_json.into()
+        };
+        LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns }, name, track, args }
+    }
+
+    /// The span without an end.
+    fn unended(self) -> LiveRow {
+        let Self { track, start_ns, name, args } = self;
+        LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns: None }, name, track, args }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Begins and ends of all kinds beside a plain stack, and the limit on what is open.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::{Event, NameIdx, TrackIdx};
+
+fn track(tid: i64) -> Arc<TrackKey> {
+    let (pid, tid, name) = (Id::Number(1), Id::Number(tid), Arc::default());
+    Arc::new(TrackKey { kind: TrackKind::Thread, pid, tid, name, slot: 0 })
+}
+
+fn event(kind: EventKind, ts_ns: i64, tid: i64, name: &str) -> LiveEvent {
+    let flags = if name.is_empty() { EventFlags::UNNAMED } else { EventFlags::NONE };
+    let event = Event { kind, flags, ..Event::at(ts_ns, TrackIdx(0), NameIdx(0)) };
+    let name = Arc::new(LiveName { text: name.into(), category: None });
+    LiveEvent { event, name, track: track(tid), args: Box::default(), stack: Box::default() }
+}
+
+/// Time, duration and name of the rows of events; of those without an end -1.
+fn rows(events: impl IntoIterator<Item = LiveEvent>) -> (Vec<(i64, i64, String)>, Losses) {
+    let (mut pairs, mut rows) = (LivePairs::default(), Vec::new());
+    let mut out = |row: LiveRow| {
+        let is_unended = row.value == RowValue::Span { dur_ns: None };
+        let dur_ns = if is_unended { -1 } else { row.dur_ns().cast_signed() };
+        rows.push((row.ts_ns, dur_ns, row.name.text.to_string()));
+    };
+    events.into_iter().for_each(|event| pairs.add(event, &mut out));
+    pairs.finish(&mut out);
+    assert_eq!((pairs.open_count, pairs.open.len(), pairs.steps.len()), (0, 0, 0));
+    (rows, pairs.losses)
+}
+
+#[test]
+fn an_end_that_names_an_outer_span_ends_those_inside_of_it() {
+    use EventKind::{Begin, End};
+    let events = [(Begin, 1, "a"), (Begin, 2, "b"), (Begin, 3, "c"), (End, 9, "b"), (End, 10, ""), (End, 11, "")];
+    let (rows, losses) = rows(events.map(|(kind, ts_ns, name)| event(kind, ts_ns, 1, name)));
+    assert_eq!(rows, [(3, 6, "c".into()), (2, 7, "b".into()), (1, 9, "a".into())]);
+    let lost = [Loss::MismatchedEnd, Loss::TruncatedSpan, Loss::UnmatchedEnd].map(|loss| losses.count(loss));
+    assert_eq!((lost, losses.total()), ([1, 1, 1], 3));
+}
+
+#[test]
+fn a_span_that_begins_when_another_ends_is_not_inside_of_it_whichever_is_written_first() {
+    use EventKind::{Begin, End};
+    let events = [(Begin, 1, "a"), (Begin, 5, "b"), (End, 5, "a"), (End, 9, "b")];
+    let (rows, losses) = rows(events.map(|(kind, ts_ns, name)| event(kind, ts_ns, 1, name)));
+    assert_eq!((rows, losses.total()), (vec![(1, 4, "a".into()), (5, 4, "b".into())], 0));
+}
+
+#[test]
+fn spans_of_an_async_id_end_by_name_whatever_their_tracks_and_steps_end_each_other() {
+    use EventKind::{AsyncBegin, AsyncEnd, AsyncStepInto, AsyncStepPast};
+    let of = |id: u64, mut live: LiveEvent| {
+        live.event.value = id;
+        live
+    };
+    let events = [
+        of(5, event(AsyncBegin, 1, 1, "a")),
+        of(5, event(AsyncBegin, 2, 1, "b")),
+        of(6, event(AsyncBegin, 2, 1, "a")),
+        of(5, event(AsyncEnd, 4, 2, "a")),
+        of(5, event(AsyncEnd, 5, 3, "b")),
+        of(5, event(AsyncEnd, 6, 3, "b")),
+        of(6, event(AsyncStepInto, 7, 1, "one")),
+        of(6, event(AsyncStepInto, 8, 1, "two")),
+        of(6, event(AsyncEnd, 9, 1, "a")),
+        of(7, event(AsyncBegin, 10, 1, "c")),
+        of(7, event(AsyncStepPast, 12, 1, "first")),
+        of(7, event(AsyncStepPast, 15, 1, "next")),
+    ];
+    let (rows, losses) = rows(events);
+    let expected = [
+        (1, 3, "a"),
+        (2, 3, "b"),
+        (6, 0, "b"),
+        (7, 1, "one"),
+        (8, 1, "two"),
+        (2, 7, "a"),
+        (10, 2, "first"),
+        (12, 3, "next"),
+        (10, -1, "c"),
+    ];
+    assert_eq!(rows, expected.map(|(ts_ns, dur_ns, name)| (ts_ns, dur_ns, name.to_owned())));
+    assert_eq!((losses.count(Loss::UnmatchedEnd), losses.total()), (1, 2), "and one begin without an end");
+}
+
+#[test]
+fn more_open_spans_than_may_be_are_counted_and_the_rest_goes_on() {
+    let many = OPEN_MAX as i64 + 10;
+    let begins = (0..many).map(|number| event(EventKind::Begin, number, number, "a"));
+    let (rows, losses) = rows(begins);
+    assert_eq!((rows.len(), losses.count(Loss::OverLimit)), (OPEN_MAX, 10));
+}
+
+proptest! {
+    #[test]
+    fn unnamed_ends_close_what_a_stack_for_each_thread_closes(
+        steps in proptest::collection::vec((0..3i64, any::<bool>()), 0..200),
+    ) {
+        let (mut stacks, mut expected) = ([const { Vec::new() }; 3], Vec::new());
+        let mut events = Vec::new();
+        for (ts_ns, (tid, is_begin)) in (0..).zip(steps) {
+            let stack: &mut Vec<i64> = &mut stacks[tid as usize];
+            let (kind, name) = if is_begin { (EventKind::Begin, "a") } else { (EventKind::End, "") };
+            events.push(event(kind, ts_ns, tid, name));
+            if is_begin {
+                stack.push(ts_ns);
+            } else if let Some(start_ns) = stack.pop() {
+                expected.push((start_ns, ts_ns - start_ns, "a".to_owned()));
+            }
+        }
+        let mut open: Vec<i64> = stacks.concat();
+        open.sort_unstable();
+        expected.extend(open.into_iter().map(|start_ns| (start_ns, -1, "a".to_owned())));
+        prop_assert_eq!(rows(events).0, expected);
+    }
+}

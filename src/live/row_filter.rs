@@ -1,0 +1,59 @@
+//! A filter on rows that are in no store yet. Refuses what only a store can answer: which spans are above a row.
+
+use serde_json::Value;
+
+use super::pairs::{LiveNames, LiveRow};
+use crate::model::TrackKind;
+use crate::query::filter::{Filter, Term, Test};
+
+/// A filter of rows as they come.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LiveFilter(Filter);
+
+impl LiveFilter {
+    /// # Errors
+    /// A sentence about the first word that cannot be answered row by row.
+    pub(crate) fn new(filter: Filter) -> Result<Self, String> {
+        let needs_store = |term: &Term| match term.test {
+            Test::Inside(_) => Some("in:"),
+            Test::Within(_) => Some("within:"),
+            _ => None,
+        };
+        match filter.terms.iter().find_map(needs_store) {
+            Some(word) => Err(format!(
+                "{word} is not for traces that still run: the span that is above may be written after those in it; \
+                 record the trace, and search in that"
+            )),
+            None => Ok(Self(filter)),
+        }
+    }
+
+    /// Whether a row passes.
+    pub(crate) fn takes(&self, row: &LiveRow, names: &LiveNames) -> bool {
+        self.0.terms.iter().all(|term| holds(&term.test, row, names) != term.negated)
+    }
+}
+
+fn holds(test: &Test, row: &LiveRow, names: &LiveNames) -> bool {
+    match test {
+        Test::Name(test) => test.holds(&row.name.text),
+        Test::Category(test) => row.name.category.as_ref().is_some_and(|category| test.holds(category)),
+        Test::Thread(test) => {
+            let name = if row.track.kind == TrackKind::Thread { names.thread(&row.track) } else { &row.track.name };
+            test.holds(name) || test.holds(&row.track.tid.to_string())
+        }
+        Test::Process(test) => test.holds(names.process(&row.track)) || test.holds(&row.track.pid.to_string()),
+        Test::Duration(range) => range.contains(&row.dur_ns()),
+        Test::Argument { path, test } => {
+            let args = serde_json::from_str::<Value>(&row.args).ok();
+            let value = path.iter().try_fold(args.as_ref(), |value, member| Some(value?.get(member)));
+            match value.flatten() {
+                Some(Value::String(text)) => test.holds(text),
+                Some(other) => test.holds(&other.to_string()),
+                None => false,
+            }
+        }
+        // Refused by `new`.
+        Test::Inside(_) | Test::Within(_) => false,
+    }
+}

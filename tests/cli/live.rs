@@ -1,0 +1,330 @@
+//! Sources that still run, from the outside: `tail` and `record` of streams, files that grow and commands, beside the
+//! same bytes as a finished file.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::harness::{command, data, folder, longspan, spans_of, text, wait};
+
+/// Far beyond what any wait of a test takes.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Ends a command as Ctrl+C would.
+fn interrupt(child: &Child) {
+    signal(child, "-INT");
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill").success());
+}
+
+fn fifo(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join(name);
+    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    path
+}
+
+/// Waits until something holds.
+#[track_caller]
+fn until(mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "it takes too long");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Feeds bytes in pieces through stdin: status, stdout, stderr.
+#[track_caller]
+fn fed(words: &[&str], bytes: &[u8], piece: usize) -> (Option<i32>, String, String) {
+    let mut child = command(words).stdin(Stdio::piped()).spawn().expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let bytes = bytes.to_vec();
+    let writer = std::thread::spawn(move || {
+        for piece in bytes.chunks(piece) {
+            if input.write_all(piece).is_err() {
+                return;
+            }
+        }
+    });
+    let answer = child.wait_with_output().expect("it ends");
+    writer.join().expect("written");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (answer.status.code(), text(answer.stdout), text(answer.stderr))
+}
+
+/// The start, duration and name of each span and instant in JSON lines, sorted.
+fn slices(lines: &str) -> Vec<(i64, i64, String)> {
+    let mut slices: Vec<_> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter(|row| row["t"] == "slice")
+        .map(|row| {
+            let number = |key: &str| row[key].as_i64().expect("a number");
+            (number("ts"), number("dur"), row["name"].as_str().expect("text").to_owned())
+        })
+        .collect();
+    slices.sort_unstable();
+    slices
+}
+
+/// A stream of Chrome's, with `count` spans of two threads: those of one are begins and ends.
+fn chrome(count: u64) -> String {
+    let mut text = "[\n".to_owned();
+    for span in 0..count {
+        let ts = 10 * span;
+        let (begin, end) = (ts + 4, ts + 9);
+        let records = [
+            format!(r#""name":"work","ph":"X","ts":{ts},"dur":4,"pid":1,"tid":2,"args":{{"i":{span}}}"#),
+            format!(r#""name":"step","cat":"c","ph":"B","ts":{begin},"pid":1,"tid":3"#),
+            format!(r#""ph":"E","ts":{end},"pid":1,"tid":3"#),
+        ];
+        for record in records {
+            text += "{";
+            text += &record;
+            text += "},\n";
+        }
+    }
+    text
+}
+
+#[test]
+fn a_stream_has_the_rows_of_the_finished_file_however_it_is_cut() {
+    let folder = folder();
+    for name in ["strace_ttt.txt.gz", "ugly.json", "ftrace.txt.gz", "ninja_log.txt", "otlp.jsonl.gz"] {
+        let capture = data(name);
+        let mut bytes = fs::read(&capture).expect("test data");
+        if capture.extension().is_some_and(|extension| extension == "gz") {
+            let unpacked = folder.path().join("unpacked");
+            let file = File::create(&unpacked).expect("made");
+            assert!(Command::new("zcat").arg(&capture).stdout(file).status().expect("zcat").success());
+            bytes = fs::read(unpacked).expect("there");
+        }
+        let expected = slices(&longspan(&["dump", text(&capture), "--no-cache"]).done());
+        for piece in [1000, 1 << 20] {
+            let (status, found, errors) = fed(&["tail", "-", "--format", "jsonl"], &bytes, piece);
+            assert_eq!(status, Some(0), "{name}: {errors}");
+            let found = slices(&found);
+            // A span that is open at the end has no duration there, and one up to the end here.
+            let of = |slices: &[(i64, i64, String)]| {
+                slices.iter().map(|(ts, _, name)| (*ts, name.clone())).collect::<Vec<_>>()
+            };
+            assert!(of(&found) == of(&expected), "{name}: {} of {}", found.len(), expected.len());
+            let ended = |slices: &[(i64, i64, String)]| {
+                slices.iter().filter(|(_, dur, _)| *dur >= 0).cloned().collect::<BTreeSet<_>>()
+            };
+            assert!(ended(&found).is_superset(&ended(&expected)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_filter_means_the_same_for_a_stream_as_for_a_file() {
+    let folder = folder();
+    let path = folder.path().join("trace.json");
+    let stream = chrome(200);
+    fs::write(&path, &stream).expect("written");
+    for query in ["work", "-work", "cat:c", "arg.i=17", "arg.i:1 thread:2", "dur>4us", "process:1 -dur<5us", "~st"] {
+        let filter = format!("--filter={query}");
+        let spans = ["spans", text(&path), "--no-cache", "--format", "jsonl", &filter];
+        let expected = longspan(&spans).done().lines().count();
+        let (status, found, errors) = fed(&["tail", "-", "--format", "jsonl", &filter], stream.as_bytes(), 500);
+        assert_eq!((status, found.lines().count()), (Some(0), expected), "{query}: {errors}");
+    }
+    let refused = longspan(&["tail", "-", "--filter", "in:work"]).failed(2);
+    assert!(refused.contains("in: is not for traces that still run"), "{refused}");
+}
+
+#[test]
+fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_status_0() {
+    let folder = folder();
+    let path = folder.path().join("growing.json");
+    let mut file = File::create(&path).expect("made");
+    let mut child = command(&["tail", text(&path), "--format", "jsonl"]).spawn().expect("it starts");
+    let mut rows = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut row = || serde_json::from_str::<Value>(&rows.next().expect("a row").expect("text")).expect("JSON");
+    writeln!(file, "[").expect("written");
+    for span in 0..5 {
+        // Half a record first: nothing of it is shown, and nothing of it is lost.
+        write!(file, "{{\"name\":\"a{span}\",\"ph\":\"X\",\"ts\":{}", span * 100).expect("written");
+        file.flush().expect("written");
+        std::thread::sleep(Duration::from_millis(60));
+        writeln!(file, ",\"dur\":7,\"pid\":1,\"tid\":1}},").expect("written");
+        let found = row();
+        assert_eq!((found["name"].as_str(), found["dur"].as_i64()), (Some(&*format!("a{span}")), Some(7_000)));
+    }
+    // Another trace under the same name, and then fewer bytes than before.
+    let other = folder.path().join("other");
+    fs::write(&other, "[\n{\"name\":\"new\",\"ph\":\"i\",\"ts\":1,\"pid\":1,\"tid\":1},\n").expect("written");
+    fs::rename(&other, &path).expect("renamed");
+    assert_eq!(row()["name"], "new");
+    fs::write(&path, "[\n{\"name\":\"cut\",\"ph\":\"i\",\"ts\":2}\n").expect("written");
+    assert_eq!(row()["name"], "cut");
+    fs::remove_file(&path).expect("removed");
+    std::thread::sleep(Duration::from_millis(200));
+    interrupt(&child);
+    assert_eq!(wait(&mut child, &["tail"]), Some(0));
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    for news in ["was replaced; the new file is another trace", "was cut; what comes now", "was deleted or moved"] {
+        assert!(said.contains(news), "{news}: {said}");
+    }
+}
+
+#[test]
+fn several_sources_are_put_on_one_timeline_in_order() {
+    let folder = folder();
+    let (one, two) = (fifo(folder.path(), "one"), fifo(folder.path(), "two"));
+    let mut child = command(&["tail", text(&one), text(&two), "--format", "jsonl"]).spawn().expect("it starts");
+    let writers = [(one, 0), (two, 50)].map(|(path, offset)| {
+        std::thread::spawn(move || {
+            let mut file = File::options().write(true).open(path).expect("the other end");
+            for call in 0..100 {
+                writeln!(file, "7 1795166531.{:06} read(3) = 0 <0.000010>", 100 * call + offset).expect("written");
+                file.flush().expect("written");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })
+    });
+    writers.into_iter().for_each(|writer| writer.join().expect("written"));
+    let mut found = String::new();
+    child.stdout.take().expect("a pipe").read_to_string(&mut found).expect("text");
+    assert_eq!(wait(&mut child, &["tail"]), Some(0));
+    let ends: Vec<i64> = found
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter(|row| row["late"].is_null())
+        .map(|row| row["ts"].as_i64().expect("a number") + row["dur"].as_i64().expect("a number"))
+        .collect();
+    assert!(ends.is_sorted(), "but for what is late");
+    assert_eq!(found.lines().count(), 200);
+}
+
+#[test]
+fn the_output_of_a_command_is_read_and_its_failure_is_told() {
+    let line = "echo '7 1795166531.000001 read(3) = 0 <0.000010>'; echo '7 1795166531.000002 wri'";
+    let answer = longspan(&["tail", "--", "sh", "-c", &format!("{line}; exit 3")]);
+    assert!(answer.stderr.contains("sh: ended with exit status: 3"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("1 truncated") || answer.stderr.contains("1 bad_record"), "{}", answer.stderr);
+    assert_eq!(answer.done().lines().count(), 1);
+    let missing = longspan(&["tail", "--", "/nonexistent/program"]).failed(1);
+    assert!(missing.contains("/nonexistent/program: cannot be started"), "{missing}");
+    // A command that does not end by itself ends with Ctrl+C, and so does the program.
+    let mut child = command(&["tail", "--", "sh", "-c", &format!("{line}; exec sleep 600")]).spawn().expect("starts");
+    let mut rows = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert!(rows.next().expect("a row").expect("text").contains("read"));
+    signal(&child, "-TERM");
+    assert_eq!(wait(&mut child, &["tail"]), Some(0));
+}
+
+#[test]
+fn formats_that_are_read_as_a_whole_are_refused_with_what_to_do() {
+    for (name, says) in [
+        ("pyspy.speedscope.json", "speedscope is read as a whole and cannot be followed"),
+        ("chromium.pftrace.gz", "compressed data cannot be followed"),
+    ] {
+        let (status, _, errors) = fed(&["tail", "-"], &fs::read(data(name)).expect("test data"), 1 << 16);
+        assert!(status == Some(1) && errors.contains(says), "{errors}");
+    }
+    let (status, _, errors) = fed(&["tail", "-"], b"plain text\n", 100);
+    assert!(status == Some(1) && errors.contains("unrecognised format"), "{errors}");
+    assert_eq!(fed(&["tail", "-"], b"", 1).0, Some(0), "nothing came");
+    assert!(longspan(&["tail"]).failed(2).contains("expected a SOURCE"));
+    assert!(longspan(&["record", "-o", "-", "x"]).failed(2).contains("OUT must be a file"));
+}
+
+#[test]
+fn a_recording_is_the_finished_file_sorted_and_leaves_nothing_beside_it() {
+    let folder = folder();
+    let (path, out) = (folder.path().join("trace.json"), folder.path().join("out.longspan"));
+    let stream = chrome(3000);
+    fs::write(&path, &stream).expect("written");
+    let words = ["record", "-", "-o", text(&out), "--progress", "always"];
+    let (status, _, errors) = fed(&words, stream.as_bytes(), 10_000);
+    assert_eq!(status, Some(0), "{errors}");
+    assert!(errors.contains("Recording 6.00 krows") && errors.contains("6000 spans written"), "{errors}");
+    assert!(spans_of(&out) == spans_of(&path));
+    let names: BTreeSet<_> =
+        fs::read_dir(folder.path()).expect("there").map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    // A format that cannot be followed is recorded all the same.
+    let profile = data("pyspy.speedscope.json");
+    let (status, _, errors) = fed(&words, &fs::read(&profile).expect("there"), 1 << 16);
+    assert!(status == Some(0) && errors.contains("It is recorded, and not counted"), "{errors}");
+    // A failure leaves the old output and everything that came.
+    let whole = fs::read(&out).expect("written");
+    let (status, _, errors) = fed(&words, b"plain text\n", 100);
+    assert!(status == Some(1) && errors.contains("everything that came is kept"), "{errors}");
+    let spool = folder.path().join("out.longspan.spool");
+    assert_eq!((fs::read(&out).expect("there"), fs::read(&spool).expect("kept")), (whole, b"plain text\n".to_vec()));
+    let (status, _, errors) = fed(&words, stream.as_bytes(), 10_000);
+    assert!(status == Some(1) && errors.contains("an earlier recording left it there"), "{errors}");
+}
+
+#[test]
+fn a_recording_that_is_killed_has_everything_that_was_counted() {
+    let folder = folder();
+    for round in 0..5 {
+        let (pipe, out) =
+            (fifo(folder.path(), &format!("pipe{round}")), folder.path().join(format!("{round}.longspan")));
+        let words = ["record", text(&pipe), "-o", text(&out), "--progress", "always"];
+        let mut child = command(&words).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let writer = std::thread::spawn(move || {
+            let mut file = File::options().write(true).open(pipe).expect("the other end");
+            writeln!(file, "[").ok();
+            for span in 0..u64::MAX {
+                let record = format!("{{\"name\":\"a\",\"ph\":\"X\",\"ts\":{span},\"dur\":1,\"pid\":1,\"tid\":1}},\n");
+                if file.write_all(record.as_bytes()).is_err() {
+                    return;
+                }
+                if span % 100 == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
+        let mut counted = 0;
+        while counted == 0 {
+            let line = lines.next().expect("a line").expect("text");
+            let number = line.strip_prefix("Recording ").and_then(|rest| rest.split(' ').next());
+            let scale = if line.contains(" krows,") { 1000.0 } else { 1.0 };
+            // The last of three digits is rounded.
+            counted = number.map_or(0, |number| (number.parse::<f64>().expect("a number") * scale * 0.99) as usize);
+        }
+        std::thread::sleep(Duration::from_millis(37 * round));
+        child.kill().expect("killed");
+        child.wait().expect("a child");
+        writer.join().expect("it ends");
+        let spool = folder.path().join(format!("{round}.longspan.spool"));
+        let found = longspan(&["spans", text(&spool), "--no-cache"]).done().lines().count() - 1;
+        assert!(found >= counted && !out.exists(), "{found} of {counted}");
+    }
+}
+
+#[test]
+fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
+    let folder = folder();
+    let (path, out) = (folder.path().join("growing.json"), folder.path().join("out.longspan"));
+    fs::write(&path, chrome(100)).expect("written");
+    let record = ["record", text(&path), "-o", text(&out)];
+    let answer = longspan(&[&record[..], &["--until", "arg.i=50"]].concat());
+    assert!(answer.stderr.contains("a row passes --until"), "{}", answer.stderr);
+    answer.done();
+    let spans = spans_of(&out).lines().count();
+    assert!((102..=201).contains(&spans), "{spans}");
+    // A file is followed for ever, until a signal comes.
+    let mut child = command(&[&record[..], &["--progress", "always"]].concat()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    until(|| lines.next().expect("a line").expect("text").contains("Recording 200 rows"));
+    interrupt(&child);
+    assert_eq!(wait(&mut child, &record), Some(0));
+    assert_eq!(spans_of(&out), spans_of(&path));
+    let capped = longspan(&[&record[..], &["--disk-cap", "1000"]].concat());
+    assert!(capped.stderr.contains("the 1000 bytes of --disk-cap are used up"), "{}", capped.stderr);
+}
