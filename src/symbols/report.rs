@@ -3,16 +3,14 @@
 
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
-
 use super::lookup::{TraceFrames, TraceNames};
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::base::progress::{Progress, Stage};
+use crate::base::progress::Progress;
 use crate::base::shell;
-use crate::model::{Module, ModuleKind, StackIdx};
+use crate::model::{Module, ModuleKind};
 use crate::query::Snapshot;
-use crate::query::samples::each_sample;
+use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
 
 /// The names of a module in numbers, or why it has none.
@@ -76,19 +74,15 @@ fn samples_by_module(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<Vec<u64>, Cancelled> {
-    progress.begin(Stage::Counting, snapshot.summary().samples);
-    let mut by_stack: FxHashMap<StackIdx, u64> = FxHashMap::default();
-    each_sample(snapshot, &Scope::default(), cancel, |_, stack, _| *by_stack.entry(stack).or_default() += 1)?;
+    let histogram = SampleHistogram::count(snapshot, &Scope::default(), cancel, progress)?;
     let mut samples = vec![0; snapshot.tracks().modules.len()];
-    let mut by_stack: Vec<_> = by_stack.into_iter().collect();
-    by_stack.sort_unstable();
     let mut seen = Vec::new();
-    for (stack, count) in by_stack {
+    for (stack, sum) in (0..histogram.events().len()).flat_map(|event| histogram.stacks(event)) {
         seen.clear();
         seen.extend(snapshot.raw_stacks().frames(stack).filter_map(|name| Some(frames.get(name)?.module as usize)));
         seen.sort_unstable();
         seen.dedup();
-        seen.iter().for_each(|&module| samples[module] += count);
+        seen.iter().for_each(|&module| samples[module] += sum.samples);
     }
     Ok(samples)
 }
