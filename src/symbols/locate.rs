@@ -174,15 +174,17 @@ impl Locator {
         unique(by_id.chain(given).chain([path.to_path_buf()]).collect())
     }
 
-    /// Lists of the functions that a process made while it ran: in the folders of the user and of the traces, and where
-    /// the process wrote it, if it was a process of this user.
-    pub(super) fn perf_maps<'a>(&'a self, path: &'a str) -> impl Iterator<Item = InputFile> + 'a {
-        let name = path.rsplit('/').next().unwrap_or_default();
+    /// Lists of the functions that a process made while it ran, by their name: in the folders of the user and of the
+    /// traces, and in `/tmp`, if a process of this user wrote it.
+    pub(super) fn lists_of_process<'a>(&'a self, name: &'a str) -> impl Iterator<Item = InputFile> + 'a {
         let beside = self.given.iter().chain(&self.beside).filter_map(move |folder| self.open(&folder.join(name)).ok());
-        let written = || {
+        let written = move || {
             let mut roots = Roots::default();
             roots.add(Path::new("/tmp"));
-            roots.open(Path::new(path)).ok().filter(|file| file.metadata().is_some_and(|it| is_of_user(&it)))
+            roots
+                .open(&Path::new("/tmp").join(name))
+                .ok()
+                .filter(|file| file.metadata().is_some_and(|it| is_of_user(&it)))
         };
         beside.chain(std::iter::once_with(move || written().filter(|_| self.has_system)).flatten())
     }

@@ -42,7 +42,7 @@ fn row(line: &[u8]) -> Option<(u64, u64, usize)> {
     let first = memchr::memchr(b' ', line)?;
     let second = first + 1 + memchr::memchr(b' ', &line[first + 1..])?;
     let (from, bytes) = (number(&line[..first])?, number(&line[first + 1..second])?);
-    Some((from, from.checked_add(bytes)?, second + 1))
+    (second + 1 < line.len()).then_some((from, from.checked_add(bytes)?, second + 1))
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn code_that_took_the_place_of_other_code_has_its_own_name() {
-        let list = b"1000 20 old\n2000 10 Function: a b\n1000 10 new\nwrong\n3000 zz no\n0x4000 0x8 hex\nffffffffffffffff 2 end";
+        let list = b"1000 20 old\n2000 10 Function: a b\n1000 10 new\n1000 30 \nwrong\n3000 zz no\n0x4000 0x8 hex\nffffffffffffffff 2 end";
         let functions = JitFunctions::read(list.to_vec());
         let at = |address| functions.find(address).map(|name| String::from_utf8_lossy(name).into_owned());
         assert_eq!((at(0x1008), at(0x1018)), (Some("new".to_owned()), None));

@@ -9,6 +9,7 @@ use super::dwarf::{self, DebugInfo, names_of_functions};
 use super::elf::build_id_in;
 use super::file::InputFile;
 use super::functions::FunctionTable;
+use super::jit_dump::JitDump;
 use super::kallsyms::KernelFunctions;
 use super::locate::Locator;
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
@@ -48,7 +49,7 @@ pub(crate) fn resolve(
     }
     match module.kind {
         ModuleKind::Unknown => Ok(ModuleNames { state: NameState::Nameless, ..ModuleNames::default() }),
-        ModuleKind::Jit(_) => Ok(of_jit(module, addresses, locator)),
+        ModuleKind::Jit(pid) => Ok(of_jit(pid, addresses, locator)),
         ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel),
         ModuleKind::File | ModuleKind::Vdso => of_file(module, addresses, locator, bytes_max, cancel),
     }
@@ -216,19 +217,29 @@ fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
     KernelFunctions::read(&list).ok_or(NameState::Hidden)
 }
 
-/// The names of code that a process made, from the list that it wrote.
-fn of_jit(module: &Module, addresses: &[u64], locator: &Locator) -> ModuleNames {
-    let mut lists = locator.perf_maps(&module.path);
-    let Some((file, list)) = lists.find_map(|file| Some((file.path.clone(), file.read_all(LIST_BYTES_MAX)?))) else {
+/// The names of code that a process made, from what it dumped and from the list that it wrote.
+fn of_jit(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
+    let names = [format!("jit-{pid}.dump"), format!("perf-{pid}.map")];
+    let read = |file: InputFile| Some((file.path.clone(), file.read_all(LIST_BYTES_MAX)?));
+    let dumped = locator.lists_of_process(&names[0]).filter_map(read).find_map(|(path, dump)| {
+        let dump = JitDump::read(dump).filter(|dump| dump.pid == pid)?;
+        Some((path, dump))
+    });
+    let listed =
+        locator.lists_of_process(&names[1]).find_map(read).map(|(path, list)| (path, JitFunctions::read(list)));
+    let path = dumped.as_ref().map(|(path, _)| path).or(listed.as_ref().map(|(path, _)| path)).cloned();
+    if path.is_none() {
         return ModuleNames::default();
+    }
+    let find = |address| {
+        let dumped = dumped.as_ref().and_then(|(_, dump)| dump.find(address));
+        dumped.or_else(|| listed.as_ref()?.1.find(address))
     };
-    let functions = JitFunctions::read(list);
     let mut builder = AddressNamesBuilder::default();
     for &address in addresses {
-        let name = functions.find(address).map(demangle);
+        let name = find(address).map(demangle);
         builder.push(address, name.iter().map(|name| FunctionName { name, ..FunctionName::default() }));
     }
     // Process ids come again, so the list may be of another process.
-    let (names, state) = (builder.finish(), NameState::Complete);
-    ModuleNames { names, state, path: Some(file), is_verified: false }
+    ModuleNames { names: builder.finish(), state: NameState::Complete, path, is_verified: false }
 }

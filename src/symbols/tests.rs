@@ -398,6 +398,44 @@ fn code_that_a_program_made_has_the_names_that_it_listed() {
     assert_eq!((found.state, found.is_verified), (NameState::Complete, false));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn functions_that_node_dumped_have_the_names_of_its_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "function work(n) { let x = 0; for (let i = 0; i < n; i++) x += Math.sqrt(i) * (i % 7); return x; }
+        let sum = 0; for (let i = 0; i < 3000; i++) sum += work(1000); console.log(process.pid)";
+    let arguments = ["--perf-prof", "--perf-basic-prof", "-e", program];
+    let pid = run(Command::new("node").args(arguments).current_dir(folder.path()));
+    let pid: u32 = String::from_utf8(pid).unwrap().trim().parse().unwrap();
+    // The list, which is written in a folder that all users share, is the oracle. Code took the place of other code.
+    let list = PathBuf::from(format!("/tmp/perf-{pid}.map"));
+    let text = std::fs::read_to_string(&list).unwrap();
+    std::fs::remove_file(list).unwrap();
+    let mut names = std::collections::BTreeMap::new();
+    for line in text.lines() {
+        let (start, rest) = line.split_once(' ').unwrap();
+        names.insert(u64::from_str_radix(start.trim_start_matches("0x"), 16).unwrap(), rest.split_once(' ').unwrap().1);
+    }
+    // Functions that are interpreted have no code, and are in the list only.
+    names.retain(|_, name| !name.contains(":~"));
+    let addresses: Vec<u64> = names.keys().copied().collect();
+    let module =
+        Module { path: format!("/tmp/perf-{pid}.map").into(), kind: ModuleKind::Jit(pid), ..Module::default() };
+    let found = named_with(&module, &addresses, &locator_of(folder.path()));
+    assert_eq!(found.path, Some(folder.path().canonicalize().unwrap().join(format!("jit-{pid}.dump"))));
+    let differ = names.iter().filter(|&(&address, &name)| {
+        found.names.get(address).unwrap().next().is_none_or(|function| function.name != name)
+    });
+    let differ: Vec<_> = differ.collect();
+    assert!(differ.is_empty(), "{} of {}: {:?}", differ.len(), names.len(), &differ[..differ.len().min(9)]);
+    assert!(names.len() > 500 && names.values().any(|name| name.contains("work")), "{}", names.len());
+    // A dump of another process that had this name is none.
+    let other = Module { kind: ModuleKind::Jit(pid + 1), ..module };
+    let dump = |pid: u32| folder.path().join(format!("jit-{pid}.dump"));
+    std::fs::rename(dump(pid), dump(pid + 1)).unwrap();
+    assert_eq!(named_with(&other, &addresses, &locator_of(folder.path())).names.named(), 0);
+}
+
 #[test]
 fn a_kept_list_of_a_kernel_names_it_at_another_address() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 //! Files that addresses get their names from: programs, their debug files, what several of them share, and lists of
-//! functions. Any bytes name what they can, and nothing else; a list names what a search of its lines does.
+//! functions, dumped ones too. Any bytes name what they can, and nothing else; a list names what a search of its lines does.
 
 use std::path::Path;
 
@@ -37,6 +37,9 @@ pub(super) fn check(bytes: &[u8]) {
     for (&address, names) in offsets.iter().zip(&names) {
         assert_eq!(!names.is_empty(), is_in_map(bytes, address), "{address:#x}: {names:?}");
     }
+    std::fs::remove_file(folder.path().join("perf-7.map")).expect("it is there");
+    std::fs::write(folder.path().join("jit-7.dump"), bytes).expect("written");
+    named(folder.path(), "/tmp/perf-7.map", ModuleKind::Jit(7), &offsets);
     let id = "ab".repeat(20);
     let kept = folder.path().join(".build-id").join(&id[..2]).join(&id[2..]);
     std::fs::create_dir_all(&kept).expect("made");
@@ -64,15 +67,15 @@ fn is_in_map(list: &[u8], address: u64) -> bool {
         let digits = std::str::from_utf8(digits).ok()?;
         u64::from_str_radix(digits.strip_prefix("0x").unwrap_or(digits), 16).ok()
     };
-    let mut nearest: Option<(u64, u64, bool)> = None;
+    let mut nearest: Option<(u64, u64)> = None;
     for line in list.split(|&byte| byte == b'\n') {
         let mut parts = line.splitn(3, |&byte| byte == b' ');
         let (Some(start), Some(bytes), Some(name)) = (parts.next(), parts.next(), parts.next()) else { continue };
         let (Some(start), Some(bytes)) = (number(start), number(bytes)) else { continue };
-        let Some(end) = start.checked_add(bytes) else { continue };
-        if start <= address && nearest.is_none_or(|(before, ..)| before <= start) {
-            nearest = Some((start, end, !name.is_empty()));
+        let Some(end) = start.checked_add(bytes).filter(|_| !name.is_empty()) else { continue };
+        if start <= address && nearest.is_none_or(|(before, _)| before <= start) {
+            nearest = Some((start, end));
         }
     }
-    nearest.is_some_and(|(_, end, has_name)| address < end && has_name)
+    nearest.is_some_and(|(_, end)| address < end)
 }
