@@ -8,13 +8,15 @@ use std::collections::BinaryHeap;
 use std::io::Write;
 
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::task::{ExportReport, Out, Task};
-use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter};
+use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter, TaskRun, has_tasks};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Payload, TrackIdx};
+use crate::model::{Event, EventFlags, EventKind, Id, Payload, TrackIdx, TrackKind};
+use crate::query::Snapshot;
 use crate::store::flow::{FlowBound, FlowPoint};
 
 /// The most events of one time that are held: those of a capture in which all times are equal are more than fit.
@@ -40,6 +42,9 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         owners: FxHashMap::default(),
         last: 0,
         newest_ns: FxHashMap::default(),
+        has_tasks: has_tasks(snapshot.tracks()),
+        run_ends: BinaryHeap::new(),
+        snapshot,
     };
     let report = task.each_event(excerpt, |event, blob| {
         let is_next = ordered.held.first().is_some_and(|held| held.event.ts_ns != event.ts_ns);
@@ -51,6 +56,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     })?;
     ordered.write_held()?;
     ordered.end_before(i64::MAX, true)?;
+    ordered.end_runs(i64::MAX)?;
     ordered.writer.finish()?;
     Ok(report)
 }
@@ -93,6 +99,11 @@ struct Ordered<'a, W> {
     last: u64,
     /// By track: the last moment of the span or instant that began last.
     newest_ns: FxHashMap<TrackIdx, i64>,
+    /// Whether runs on CPUs and states of threads are changes of state, and not spans.
+    has_tasks: bool,
+    /// The ends of runs that are not written yet, with the states that the threads go to.
+    run_ends: BinaryHeap<Reverse<(i64, TaskRun, Box<str>)>>,
+    snapshot: &'a Snapshot,
 }
 
 /// Whether it is a point of a flow that leaves or passes through the span around it.
@@ -115,14 +126,16 @@ impl<W: Write> Ordered<'_, W> {
             self.bind_flow(&mut held, place)?;
         }
         self.end_before(ts_ns, true)?;
+        self.end_runs(ts_ns)?;
         // Such a point in a span that begins now comes after its begin.
         held.sort_by_key(goes_last);
         for held in held.iter().filter(|held| !held.is_done) {
             let (event, blob) = (&held.event, &*held.blob);
             match event.kind {
+                EventKind::Complete if self.has_tasks && self.task(event, blob)? => {}
                 EventKind::Complete => self.begin(held)?,
                 EventKind::Counter => self.writer.counter(event)?,
-                EventKind::Sample => self.writer.sample(event)?,
+                EventKind::Sample => self.writer.sample(event, blob)?,
                 EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(held)?,
                 _ => {
                     self.newest_ns.insert(event.track, ts_ns);
@@ -133,6 +146,48 @@ impl<W: Write> Ordered<'_, W> {
         held.clear();
         self.held = held;
         self.drop_empty_rows();
+        Ok(())
+    }
+
+    /// Writes a run on a CPU or a state of a thread; false if the span is neither. A state in which a thread runs is told
+    /// by its run.
+    fn task(&mut self, span: &Event, blob: &[u8]) -> std::io::Result<bool> {
+        let track = self.snapshot.track(span.track);
+        let Id::Number(number) = track.key.tid else { return Ok(false) };
+        let name = self.snapshot.names().get(span.name);
+        let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
+        match track.key.kind {
+            TrackKind::Cpu => {
+                let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
+                let tid = args["tid"].as_i64().unwrap_or_default();
+                let (cpu, priority) = (Some(number.cast_unsigned()), args["prio"].as_i64());
+                let run = TaskRun { cpu, tid, name: name.text.into(), priority };
+                self.writer.task_state(span.ts_ns, &run, "Running")?;
+                if !is_unfinished {
+                    let letters = args["end_state"].as_str().unwrap_or_default();
+                    self.run_ends.push(Reverse((span.end_ns(), run, letters.into())));
+                }
+            }
+            TrackKind::State => {
+                let letters = name.category.unwrap_or(name.text);
+                if letters != "Running" {
+                    let task = TaskRun { tid: number, ..TaskRun::default() };
+                    self.writer.task_state(span.ts_ns, &task, letters)?;
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Writes the ends of runs up to a time.
+    fn end_runs(&mut self, ts_ns: i64) -> std::io::Result<()> {
+        while let Some(Reverse((end_ns, ..))) = self.run_ends.peek()
+            && *end_ns <= ts_ns
+            && let Some(Reverse((end_ns, run, letters))) = self.run_ends.pop()
+        {
+            self.writer.task_state(end_ns, &run, &letters)?;
+        }
         Ok(())
     }
 

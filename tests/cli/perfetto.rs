@@ -12,9 +12,9 @@ use crate::harness::{data, folder, longspan, text};
 /// The number of occurrences of each thing in a capture, without any number that the dump makes up.
 type Counted = BTreeMap<String, u64>;
 
-/// The content of a dump, with all times moved, and whether it holds scheduling. With `with_tracks`, each slice also
-/// has its thread, or its track by name.
-fn told(file: &Path, with_tracks: bool, later_ns: i64) -> (Counted, bool) {
+/// The content of a dump, with all times moved. With `with_tracks`, each slice also has its thread, or its track by
+/// name; of samples, only the arguments that `is_json` or the protobuf can hold. States are told by the letters that all formats have.
+fn told(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Counted {
     let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(file)]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     let of = |kind: &'static str| lines.iter().filter(move |line| line["t"] == kind);
@@ -33,7 +33,7 @@ fn told(file: &Path, with_tracks: bool, later_ns: i64) -> (Counted, bool) {
             .as_array()
             .expect("a list")
             .iter()
-            .map(|pair| format!("{}={}", pair[0].as_str().expect("a key").replace("args.debug.", "args."), pair[1]))
+            .map(|pair| format!("{}={}", pair[0].as_str().expect("a key"), pair[1]))
             .collect();
         args.sort();
         let place = if with_tracks { place(&slice["track"]) } else { String::new() };
@@ -49,10 +49,32 @@ fn told(file: &Path, with_tracks: bool, later_ns: i64) -> (Counted, bool) {
     }
     for sample in of("sample") {
         let thread = if with_tracks { thread(&sample["utid"]).to_string() } else { String::new() };
-        count(format!("{} {thread} {}", ts(sample), sample["stack"]));
+        // Samples of the protobuf have fields for these arguments, and no others.
+        let keys = ["event", "period", "cpu", "mode", "count"].map(|key| format!("args.{key}"));
+        let args = sample["args"].as_array().into_iter().flatten();
+        let args = args.filter(|pair| is_json || keys.iter().any(|key| pair[0] == **key));
+        let mut args: Vec<String> = args.map(Value::to_string).collect();
+        args.sort();
+        count(format!("{} {thread} {} {args:?}", ts(sample), sample["stack"]));
     }
-    let is_scheduled = of("thread_state").next().is_some();
-    (counted, is_scheduled)
+    let letter = |state: &Value| match state.as_str().unwrap_or_default() {
+        "Running" => "Running".to_owned(),
+        "" | "I" => "D".to_owned(),
+        letters => letters[..1].to_owned(),
+    };
+    for run in of("sched") {
+        let (tid, state) = (thread(&run["utid"]), letter(&run["end_state"]));
+        count(format!("{} {} on {} {tid} {} {state}", ts(run), run["dur"], run["cpu"], run["priority"]));
+    }
+    // Where a switch was lost, a thread has no state until it runs again, or the one before; an exit may be a state.
+    let is_lost = |run: &&Value| run["end_state"].is_null() && run["dur"] != -1;
+    let lost: Vec<&Value> = of("sched").filter(is_lost).map(|run| &run["utid"]).collect();
+    let is_sure = |state: &&Value| !lost.contains(&&state["utid"]) && !["X", "Z"].contains(&&*letter(&state["state"]));
+    for state in of("thread_state").filter(is_sure) {
+        let (tid, cpu) = (thread(&state["utid"]), &state["cpu"]);
+        count(format!("{} {} {tid} is {} {cpu}", ts(state), state["dur"], letter(&state["state"])));
+    }
+    counted
 }
 
 #[track_caller]
@@ -89,18 +111,14 @@ fn what_is_written_for_others_reads_back_the_same_whatever_was_captured() {
             let with_tracks = WITH_TRACKS.contains(&&*capture) && !is_json;
             // Times of the protobuf begin at 0, and one capture begins before it.
             let later_ns = if capture == "ugly.json" && !is_json { 5000 } else { 0 };
-            let (mut expected, is_scheduled) = told(source, with_tracks, later_ns);
-            let (mut found, _) = told(&output, with_tracks, 0);
+            let mut expected = told(source, with_tracks, later_ns, is_json);
+            let found = told(&output, with_tracks, 0, is_json);
             assert!(expected.len() > 2, "{capture}");
             if is_json {
                 // Chrome JSON cannot express a point of a flow on an asynchronous track; the others are all there.
                 expected.retain(|text, _| {
                     !(text.starts_with("flow") && text.ends_with("\"AnimationFrame::Presentation\""))
                 });
-            }
-            if is_scheduled {
-                // Scheduling comes back as spans, and a dump shows these as spans.
-                found.retain(|text, _| expected.contains_key(text));
             }
             assert_same(&format!("{capture} as {}", output.display()), &found, &expected);
         }

@@ -86,7 +86,7 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
     let state = |ts: u64, dur: i64, utid: &Value, state: &str| json!({"t": "thread_state", "ts": ts, "dur": dur, "utid": utid, "state": state});
     let running = |ts: u64, dur: i64, utid: &Value, cpu: u64| {
         let mut line = state(ts, dur, utid, "Running");
-        line["cpu"] = cpu.into();
+        (line["cpu"], line["ucpu"]) = (cpu.into(), cpu.into());
         line
     };
     let mut states = of("thread_state");

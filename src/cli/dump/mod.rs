@@ -178,7 +178,8 @@ impl<'a> Dump<'a> {
         let key = &self.snapshot.track(track).key;
         let utid = ids_of(key).and_then(|ids| self.utid(ids));
         let name = self.snapshot.names().get(NameIdx(row.row.name));
-        let (ts, state) = (row.row.start_ns, name.category.unwrap_or(name.text));
+        let (ts, state) =
+            (row.row.start_ns, Some(name.category.unwrap_or(name.text)).filter(|state| !state.is_empty()));
         let mut line = json!({"t": "thread_state", "ts": ts, "dur": dur_value(row), "utid": utid, "state": state});
         let args = self.args(row);
         for key in ["cpu", "io_wait", "blocked_function"] {
@@ -195,7 +196,7 @@ impl<'a> Dump<'a> {
             if state["state"] == "Running"
                 && let Some(cpu) = utid.and_then(|utid| self.cpus.get(&utid))
             {
-                state["cpu"] = cpu.clone();
+                (state["cpu"], state["ucpu"]) = (cpu.clone(), cpu.clone());
             }
             line(self.out, &state)?;
         }

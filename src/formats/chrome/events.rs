@@ -138,6 +138,9 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn take_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
+        if kind == EventKind::Complete && record.pid.is_absent() && self.take_run(record, spot) {
+            return;
+        }
         let mut event = self.thread_event(record, spot, kind);
         match kind {
             EventKind::Complete => self.set_duration(record, &mut event, spot.place),
@@ -231,7 +234,8 @@ impl<'a> ChromeEvents<'a> {
         let process = if is_local { record.pid } else { nobody };
         let name = if by_name { record.name } else { nobody };
         let value = self.hash(if by_name { b'S' } else { b'b' }, &[scope, plain(id), process, name]);
-        let track = self.track(TrackKind::Async, &record.pid, &nobody, &[record.cat], spot.place);
+        let owner = if is_set(&record.rare(b"global")) { nobody } else { record.pid };
+        let track = self.track(TrackKind::Async, &owner, &nobody, &[record.cat], spot.place);
         let mut event = Event { value, track, ..self.event(record, spot, kind) };
         if kind == EventKind::AsyncEnd && record.name.is_absent() {
             event.flags = EventFlags::UNNAMED;
@@ -258,8 +262,27 @@ impl<'a> ChromeEvents<'a> {
         let tid = if record.tid.is_absent() { record.pid } else { record.tid };
         let track = self.track(TrackKind::State, &record.pid, &tid, &[], place);
         let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
-        self.set_duration(record, &mut event, place);
+        self.set_task_duration(record, &mut event, place);
         self.chunk.events.push(event);
+    }
+
+    /// A run of a thread on a CPU, as exports of this program have it; false if the record is none.
+    fn take_run(&mut self, record: &ChromeRecord<'a>, spot: Spot) -> bool {
+        let cpu = std::str::from_utf8(number_text(&record.rare(b"cpu"))).ok().and_then(|cpu| cpu.parse().ok());
+        let Some(cpu) = cpu else { return false };
+        let track = self.tables.cpu_track(cpu);
+        let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
+        self.set_task_duration(record, &mut event, spot.place);
+        self.chunk.events.push(event);
+        true
+    }
+
+    /// Sets the duration of a run or a state, each of which has one lane, so that its place is known.
+    fn set_task_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, place: SourcePos) {
+        self.set_duration(record, event, place);
+        if is_set(&record.rare(b"unfinished")) {
+            event.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
+        }
     }
 
     fn take_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {

@@ -32,7 +32,7 @@ use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
 pub(crate) const FORMAT: Format = Format {
     name: "Chrome JSON",
     sniff: looks_like_json,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Samples],
+    shows: &Shown::ALL,
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 

@@ -100,6 +100,21 @@ impl<'a> ChromeTables<'a> {
         found
     }
 
+    /// The row of the track of a CPU.
+    pub(super) fn cpu_track(&mut self, cpu: u32) -> TrackIdx {
+        self.key.clear();
+        self.key.push(TrackKind::Cpu as u8);
+        self.key.extend_from_slice(&cpu.to_le_bytes());
+        if let Some(found) = self.track_rows.get(&self.key[..]) {
+            return found.row;
+        }
+        let row = TrackIdx(bounded_row(self.tracks.len()));
+        let (tid, name) = (Id::Number(cpu.into()), format!("CPU {cpu}").into());
+        self.tracks.push(TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot: cpu });
+        self.track_rows.insert(self.key.as_slice().into(), RepairedRow { row, repairs: Repairs::default() });
+        row
+    }
+
     /// The row of a track. Its name is made of `parts`, as [`counter_name`] says.
     pub(super) fn track(
         &mut self,

@@ -27,7 +27,8 @@ pub(super) struct ChromeRecord<'a> {
     pub(super) flow_out: JsonValue<'a>,
     /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome, which are arguments too.
     pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
-    /// Stacks and other members of samples only, and the place of an exported flow's point.
+    /// Stacks and other members of samples only, and what exports of this program have: the place of a flow's point,
+    /// the CPU of a run, whether a run or a state is unfinished, an asynchronous span of no process.
     pub(super) rare: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Whether there was no member at all.
     pub(super) is_empty: bool,
@@ -65,7 +66,9 @@ pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], st
             b"bind_id" => record.bind_id = value,
             b"flow_in" => record.flow_in = value,
             b"flow_out" => record.flow_out = value,
-            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" => record.rare.push((key, value)),
+            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" => {
+                record.rare.push((key, value));
+            }
             [b'.', ..] => record.dotted.push((key, value)),
             _ => {}
         }

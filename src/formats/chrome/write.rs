@@ -6,7 +6,9 @@
 //! |---|---|
 //! | complete span | `X`; without an end, `B` |
 //! | begin, end | `B`, `E` |
-//! | instant, state | `i` of the thread, the process or everything; `n` on an asynchronous track |
+//! | state of a thread | `T` of the category `thread_state` with a duration, as Perfetto reads it |
+//! | run on a CPU | `X` with `cpu` |
+//! | instant | `i` of the thread, the process or everything; `n` on an asynchronous track |
 //! | counter | `C` with the one series of its track |
 //! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
 //! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the span around it; `place` if
@@ -24,7 +26,8 @@ use serde::de::IgnoredAny;
 use crate::formats::json::text::quoted;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackKind, TrackTables,
+    Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackKey, TrackKind,
+    TrackTables,
 };
 
 /// Writes a capture as Chrome JSON.
@@ -70,6 +73,9 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         let track = tracks.tracks.get(event.track.index());
         let kind = track.map_or(TrackKind::Global, |track| track.key.kind);
         match event.payload() {
+            Payload::Span { dur_ns, is_unfinished } if matches!(kind, TrackKind::Cpu | TrackKind::State) => {
+                self.task(event, track, dur_ns, is_unfinished)?;
+            }
             Payload::Span { is_unfinished: true, .. } | Payload::Begin { .. } => {
                 self.begin_line(b'B', event, event.name);
             }
@@ -117,6 +123,26 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()?;
         Ok(self.out)
+    }
+
+    /// A run on a CPU, or a state of a thread, which has the letters of the kernel as its name.
+    fn task(&mut self, event: &Event, track: Option<&Track>, dur_ns: u64, is_unfinished: bool) -> io::Result<()> {
+        if let Some(TrackKey { kind: TrackKind::Cpu, tid, .. }) = track.map(|track| &track.key) {
+            self.begin_line(b'X', event, event.name);
+            write!(self.line, ",\"cpu\":{}", quoted(&tid.to_string()))?;
+        } else {
+            let name = self.names.get(event.name);
+            let letters = quoted(name.category.unwrap_or(name.text));
+            self.begin_event(b'T', event);
+            write!(self.line, ",\"name\":{letters},\"cat\":\"thread_state\"")?;
+        }
+        self.line.extend_from_slice(b",\"dur\":");
+        push_micros(&mut self.line, false, dur_ns);
+        if is_unfinished {
+            // Only this program reads it: others show the span as long as the capture lasts.
+            self.line.extend_from_slice(b",\"unfinished\":true");
+        }
+        Ok(())
     }
 
     /// One series of a counter. The name of its track joins that of the counter, its id in brackets,
@@ -233,7 +259,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
 
     /// Only threads have names and sort indices in this format; other tracks are named by their events.
     fn track(&mut self, track: &Track) -> io::Result<()> {
-        if !matches!(track.key.kind, TrackKind::Thread | TrackKind::Cpu | TrackKind::State) {
+        if !matches!(track.key.kind, TrackKind::Thread | TrackKind::Cpu) {
             return Ok(());
         }
         let members = track_members(track);
@@ -318,14 +344,13 @@ fn track_members(track: &Track) -> Box<[u8]> {
     let mut members = Vec::new();
     match (&track.key.pid, track.key.kind) {
         // Other viewers drop asynchronous events without a process.
-        (Id::None, TrackKind::Async) => push_id(&mut members, "pid", &Id::Number(0)),
+        (Id::None, TrackKind::Async) => members.extend_from_slice(b",\"pid\":0,\"global\":true"),
         (pid, _) => push_id(&mut members, "pid", pid),
     }
     let tid = &track.key.tid;
     match track.key.kind {
         // Beside the spans of a thread of the same id, they would seem to nest in each other.
         TrackKind::Cpu => push_id(&mut members, "tid", &Id::Text(format!("CPU {tid}").into())),
-        TrackKind::State => push_id(&mut members, "tid", &Id::Text(format!("{tid} state").into())),
         _ => push_id(&mut members, "tid", tid),
     }
     members.into()

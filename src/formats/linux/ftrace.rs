@@ -17,7 +17,7 @@ use crate::model::Loss;
 pub(crate) const FORMAT: Format = Format {
     name: "ftrace",
     sniff: looks_like_ftrace,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Arguments, Shown::Scheduling],
+    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Scheduling],
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 

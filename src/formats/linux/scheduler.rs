@@ -182,6 +182,42 @@ impl Scheduler {
         self.enter(batch, ts_ns, task, TaskState::RUNNABLE.name(), "R", flags, place);
     }
 
+    /// Adds a change of the state of one thread, by a tracer that says nothing of the other thread of a switch.
+    pub(crate) fn change(
+        &mut self,
+        batch: &mut BatchBuilder,
+        (ts_ns, cpu): (i64, u64),
+        task: &SchedulerTask<'_>,
+        state: TaskChange,
+        place: SourcePos,
+    ) {
+        self.newest_ns = self.newest_ns.max(ts_ns);
+        let is_running = state == TaskChange::Running;
+        let is_own = self.running.get(&cpu).is_some_and(|ran| ran.tid == task.tid);
+        if (is_running || is_own)
+            && let Some(ran) = self.running.remove(&cpu)
+        {
+            let end_state = if is_own { TaskState::from_letters(state.letters().as_bytes()) } else { None };
+            self.ran(batch, cpu, &ran, ts_ns, end_state, place);
+            if !is_own {
+                // Until it says more, nothing is known but that it runs no longer.
+                let ran = SchedulerTask { tid: ran.tid, ..SchedulerTask::default() };
+                let unknown = TaskChange::Unknown;
+                self.enter(batch, ts_ns, &ran, unknown.name(), unknown.letters(), EventFlags::NONE, place);
+            }
+        }
+        if is_running && task.tid != 0 {
+            if self.running.len() >= CPUS_MAX {
+                return batch.lose(Loss::OverLimit, place);
+            }
+            let name = if task.name.is_empty() { self.name(task.tid) } else { task.name }.into();
+            self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: task.tid, name, priority: task.priority });
+        }
+        let is_awake = matches!(state, TaskChange::Running | TaskChange::Runnable);
+        let flags = if is_awake { EventFlags::AWAKE } else { EventFlags::NONE };
+        self.enter(batch, ts_ns, task, state.name(), state.letters(), flags, place);
+    }
+
     /// Threads that run to the end of the capture.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, place: SourcePos) {
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
@@ -291,6 +327,51 @@ impl Scheduler {
 
     fn name(&self, tid: i64) -> &[u8] {
         self.threads.get(&tid).map_or(&[], |thread| &thread.name)
+    }
+}
+
+/// The state that a thread changes to, as tracers of any kernel name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskChange {
+    Unknown,
+    Created,
+    Runnable,
+    Running,
+    Sleeping,
+    Uninterruptible,
+    Stopped,
+    Dead,
+    Destroyed,
+}
+
+impl TaskChange {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "Unknown",
+            Self::Created => "Created",
+            Self::Runnable => "Runnable",
+            Self::Running => "Running",
+            Self::Sleeping => "Sleeping",
+            Self::Uninterruptible => "Uninterruptible sleep",
+            Self::Stopped => "Stopped",
+            Self::Dead => "Zombie",
+            Self::Destroyed => "Exited",
+        }
+    }
+
+    /// The letters of Linux, or a word where it has none.
+    fn letters(self) -> &'static str {
+        match self {
+            Self::Unknown => "",
+            Self::Created => "Created",
+            Self::Runnable => "R",
+            Self::Running => "Running",
+            Self::Sleeping => "S",
+            Self::Uninterruptible => "D",
+            Self::Stopped => "T",
+            Self::Dead => "Z",
+            Self::Destroyed => "X",
+        }
     }
 }
 

@@ -13,6 +13,10 @@ const KEYS_MAX: usize = 1 << 16;
 /// Readers put this before every key, so the writer removes it from keys that have it.
 const PREFIX: &str = "debug.";
 
+/// Of an annotation that is no message: its key is shown as it is. Only this program writes and reads that, and others
+/// have no use for the type of a value that is not there.
+pub(super) const PLAIN_KEY: u64 = 0;
+
 /// Interned names of arguments, with their iids.
 #[derive(Debug, Default)]
 pub(super) struct AnnotationKeys(FxHashMap<Box<str>, u64>);
@@ -28,6 +32,9 @@ impl AnnotationKeys {
             Ok(Value::Object(members)) => {
                 for (key, value) in &members {
                     push_message(event, track_event::DEBUG_ANNOTATIONS, |bytes| {
+                        if !key.starts_with(PREFIX) {
+                            push_number(bytes, debug_annotation::PROTO_TYPE_NAME_IID, PLAIN_KEY);
+                        }
                         self.key(key.strip_prefix(PREFIX).unwrap_or(key), bytes, interned);
                         self.value(value, bytes, interned);
                     });

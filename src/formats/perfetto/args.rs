@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::annotate::PLAIN_KEY;
 use super::fields::{debug_annotation, log_message};
 use super::sequence::Location;
 use super::values::{Shared, annotation_name, push_location_members, write_annotation, write_location};
@@ -84,7 +85,9 @@ impl ArgsWriter {
     /// Adds a debug annotation: its name, then its value, as a member of the object.
     pub(super) fn annotation(&mut self, bytes: &[u8], shared: &mut Shared<'_>) {
         let key = annotation_name(bytes, shared.texts, shared.place, shared.losses);
-        self.key("debug.", key);
+        let type_name = Fields::new(bytes).find(|field| field.number == debug_annotation::PROTO_TYPE_NAME_IID);
+        let is_plain = type_name.is_some_and(|field| field.value.number() == PLAIN_KEY);
+        self.key(if is_plain { "" } else { "debug." }, key);
         write_annotation(&mut self.json, shared, bytes, 0);
     }
 }

@@ -45,6 +45,9 @@ proto_numbers! {
         FIRST_PACKET_ON_SEQUENCE = 87,
         TRACE_UUID = 89,
         TRACK_EVENT_RANGE_OF_INTEREST = 90,
+        GENERIC_KERNEL_TASK_STATE_EVENT = 117,
+        GENERIC_KERNEL_CPU_FREQ_EVENT = 118,
+        GENERIC_KERNEL_TASK_RENAME_EVENT = 120,
         TRACE_PROVENANCE = 124,
         TRACE_ATTRIBUTES = 126,
         ZSTD_COMPRESSED_PACKETS = 133,
@@ -75,6 +78,7 @@ proto_numbers! {
         MAPPINGS = 19,
         LOG_MESSAGE_BODY = 20,
         HISTOGRAM_NAMES = 25,
+        KERNEL_SYMBOLS = 26,
         DEBUG_ANNOTATION_VALUE_TYPE_NAMES = 27,
         DEBUG_ANNOTATION_STRING_VALUES = 29,
         CORRELATION_ID_STR = 43,
@@ -417,12 +421,63 @@ proto_numbers! {
         SCHED_SWITCH = 4,
         CPU_FREQUENCY = 11,
         SCHED_WAKEUP = 17,
+        SCHED_BLOCKED_REASON = 18,
         SCHED_WAKING = 20,
+        BINDER_TRANSACTION = 50,
+        BINDER_TRANSACTION_RECEIVED = 51,
         SCHED_WAKEUP_NEW = 114,
         SYS_ENTER = 329,
         SYS_EXIT = 330,
         TASK_NEWTASK = 235,
         TASK_RENAME = 236,
+        BINDER_COMMAND = 485,
+        BINDER_RETURN = 486,
+    }
+    fields sched_blocked_reason_event = "perfetto.protos.SchedBlockedReasonFtraceEvent" {
+        PID = 1,
+        CALLER = 2,
+        IO_WAIT = 3,
+    }
+    fields binder_transaction_event = "perfetto.protos.BinderTransactionFtraceEvent" {
+        DEBUG_ID = 1,
+        TARGET_NODE = 2,
+        TO_PROC = 3,
+        TO_THREAD = 4,
+        REPLY = 5,
+        CODE = 6,
+        FLAGS = 7,
+    }
+    fields binder_received_event = "perfetto.protos.BinderTransactionReceivedFtraceEvent" {
+        DEBUG_ID = 1,
+    }
+    fields binder_return_event = "perfetto.protos.BinderReturnFtraceEvent" {
+        CMD = 1,
+    }
+    fields task_state_event = "perfetto.protos.GenericKernelTaskStateEvent" {
+        CPU = 1,
+        COMM = 2,
+        TID = 3,
+        STATE = 4,
+        PRIO = 5,
+    }
+    values task_state = "perfetto.protos.GenericKernelTaskStateEvent.TaskStateEnum" {
+        TASK_STATE_UNKNOWN = 0,
+        TASK_STATE_CREATED = 1,
+        TASK_STATE_RUNNABLE = 2,
+        TASK_STATE_RUNNING = 3,
+        TASK_STATE_INTERRUPTIBLE_SLEEP = 4,
+        TASK_STATE_UNINTERRUPTIBLE_SLEEP = 5,
+        TASK_STATE_STOPPED = 6,
+        TASK_STATE_DEAD = 7,
+        TASK_STATE_DESTROYED = 8,
+    }
+    fields kernel_frequency_event = "perfetto.protos.GenericKernelCpuFrequencyEvent" {
+        CPU = 1,
+        FREQ_HZ = 2,
+    }
+    fields kernel_rename_event = "perfetto.protos.GenericKernelTaskRenameEvent" {
+        TID = 1,
+        COMM = 2,
     }
     fields task_newtask_event = "perfetto.protos.TaskNewtaskFtraceEvent" {
         PID = 1,

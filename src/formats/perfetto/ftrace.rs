@@ -4,11 +4,14 @@
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
 use super::fields::{
-    builtin_clock, compact_sched, cpu_frequency_event, ftrace_clock, ftrace_event, ftrace_event_bundle, print_event,
+    binder_received_event, binder_return_event, binder_transaction_event, builtin_clock, compact_sched,
+    cpu_frequency_event, ftrace_clock, ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event,
     sched_switch_event, sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
+use super::interned::Interned;
 use super::tracks::PerfettoTracks;
-use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
+use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
+use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::linux::trace_markers::{MarkerSource, marker};
 use crate::formats::output::args::ArgsWriter;
@@ -28,11 +31,12 @@ pub(super) struct Kernel {
     machine: String,
     is_begun: bool,
     args: ArgsWriter,
+    binder: Binder,
 }
 
 impl Kernel {
     /// Reads the descriptions of threads from anywhere in the capture, before the first event.
-    fn begin(&mut self, described: &Descriptors) {
+    pub(super) fn begin(&mut self, described: &Descriptors) {
         if !self.is_begun {
             described.process_of.iter().for_each(|(&tid, &pid)| self.scheduler.set_process(tid, pid));
             (self.is_begun, self.is_before_4_14) = (true, described.is_before_4_14);
@@ -47,6 +51,8 @@ pub(super) struct FtraceDecoder<'t> {
     pub(super) clocks: &'t mut Clocks,
     pub(super) tracks: &'t mut PerfettoTracks,
     pub(super) batch: &'t mut BatchBuilder,
+    /// The functions of the kernel that the writer interned.
+    pub(super) symbols: Option<&'t Interned<Box<[u8]>>>,
     pub(super) sequence: u32,
     pub(super) place: SourcePos,
 }
@@ -161,6 +167,22 @@ impl FtraceDecoder<'_> {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.frequency(ts_ns, frequency);
             }
+            Some((ftrace_event::SCHED_BLOCKED_REASON, reason)) => self.blocked(reason),
+            Some((
+                number @ (ftrace_event::BINDER_TRANSACTION
+                | ftrace_event::BINDER_TRANSACTION_RECEIVED
+                | ftrace_event::BINDER_RETURN),
+                event,
+            )) => {
+                let Some(ts_ns) = self.time(clock, raw) else { return };
+                let pid = self.kernel.scheduler.process(tid).unwrap_or(tid);
+                let track = self.tracks.thread(pid, tid);
+                let track = self.batch.track(track, self.tracks);
+                let at = BinderThread { ts_ns, tid, track, place: self.place };
+                self.kernel.binder.add_event(self.batch, at, binder_event(number, event));
+            }
+            // A transaction or its return says the same.
+            Some((ftrace_event::BINDER_COMMAND, _)) => {}
             Some((number @ (ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT), call)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.system_call(ts_ns, (tid, cpu), number, call);
@@ -192,6 +214,22 @@ impl FtraceDecoder<'_> {
             }
             _ => self.batch.lose(Loss::IgnoredPacket, self.place),
         }
+    }
+
+    /// Why a thread that left its CPU is blocked.
+    fn blocked(&mut self, bytes: &[u8]) {
+        let (mut tid, mut caller, mut is_io_wait) = (0, 0, false);
+        for field in Fields::new(bytes) {
+            match field.number {
+                sched_blocked_reason_event::PID => tid = field.value.signed(),
+                sched_blocked_reason_event::CALLER => caller = field.value.number(),
+                sched_blocked_reason_event::IO_WAIT => is_io_wait = field.value.number() != 0,
+                _ => {}
+            }
+        }
+        let function = self.symbols.and_then(|symbols| symbols.get(caller)).map_or(&b""[..], |name| name);
+        let reason = BlockedReason { tid, is_io_wait, function };
+        self.kernel.scheduler.blocked(self.batch, &reason, self.place);
     }
 
     /// A system call begins or ends, on its thread.
@@ -293,9 +331,32 @@ impl FtraceDecoder<'_> {
                 _ => {}
             }
         }
+        self.push_frequency(ts_ns, cpu, khz as f64);
+    }
+
+    pub(super) fn push_frequency(&mut self, ts_ns: i64, cpu: u64, khz: f64) {
         let track = self.tracks.named_counter(Id::None, &format!("CPU {cpu} frequency (kHz)"));
         let track = self.batch.track(track, self.tracks);
-        let value = (khz as f64).to_bits();
-        self.batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+        self.batch.push(Event { value: khz.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+    }
+}
+
+/// An event of the `binder` driver, by the number of its message.
+fn binder_event(number: FieldNumber, bytes: &[u8]) -> BinderEvent {
+    let of = |number: FieldNumber| {
+        Fields::new(bytes).filter(|field| field.number == number).last().map_or(0, |field| field.value.signed())
+    };
+    match number {
+        ftrace_event::BINDER_TRANSACTION => BinderEvent::Transaction(BinderTransaction {
+            id: of(binder_transaction_event::DEBUG_ID),
+            to_node: of(binder_transaction_event::TARGET_NODE),
+            to_process: of(binder_transaction_event::TO_PROC),
+            to_thread: of(binder_transaction_event::TO_THREAD),
+            is_reply: of(binder_transaction_event::REPLY) != 0,
+            flags: of(binder_transaction_event::FLAGS).cast_unsigned(),
+            code: of(binder_transaction_event::CODE).cast_unsigned(),
+        }),
+        ftrace_event::BINDER_TRANSACTION_RECEIVED => BinderEvent::Received { id: of(binder_received_event::DEBUG_ID) },
+        _ => BinderEvent::Return { code: of(binder_return_event::CMD).cast_unsigned() },
     }
 }

@@ -18,6 +18,7 @@ mod event_args;
 mod event_builder;
 pub(crate) mod fields;
 mod ftrace;
+mod generic_kernel;
 mod interned;
 mod legacy;
 mod legacy_event;

@@ -11,6 +11,7 @@ use super::descriptors;
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::trace_packet;
 use super::ftrace::{FtraceDecoder, Kernel};
+use super::generic_kernel::is_generic_kernel;
 use super::legacy_event::Legacy;
 use super::order::sort_indices;
 use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets, Part, looks_like_perfetto};
@@ -292,7 +293,11 @@ impl Decoder {
         match fields.kind {
             trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, place),
             trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), place),
-            trace_packet::FTRACE_EVENTS => self.ftrace_decoder(fields.sequence, place).bundle(data),
+            trace_packet::FTRACE_EVENTS => self.ftrace_decoder(fields.sequence, Some(row), place).bundle(data),
+            kind if is_generic_kernel(kind) => {
+                let Some(ts_ns) = self.usable_time(time, place) else { return };
+                self.ftrace_decoder(fields.sequence, Some(row), place).generic_kernel(kind, ts_ns, data);
+            }
             // The thread of a track is that of its writer too, from here on.
             trace_packet::TRACK_DESCRIPTOR | trace_packet::THREAD_DESCRIPTOR => {
                 if let Some(thread) = descriptors::thread_of_writer(fields.kind, data) {
@@ -396,13 +401,15 @@ impl Decoder {
         }
     }
 
-    fn ftrace_decoder(&mut self, sequence: u32, place: SourcePos) -> FtraceDecoder<'_> {
+    fn ftrace_decoder(&mut self, sequence: u32, row: Option<usize>, place: SourcePos) -> FtraceDecoder<'_> {
         let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
-        FtraceDecoder { kernel, clocks, tracks: &mut self.tracks, batch: &mut self.batch, sequence, place }
+        let symbols = row.and_then(|row| self.sequences.all.get(row)).map(|sequence| &sequence.texts.kernel_symbols);
+        let (tracks, batch) = (&mut self.tracks, &mut self.batch);
+        FtraceDecoder { kernel, clocks, tracks, batch, symbols, sequence, place }
     }
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
-        self.ftrace_decoder(0, SourcePos::Offset(0)).finish();
+        self.ftrace_decoder(0, None, SourcePos::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
         self.batch.batch.metadata.extend(sort_indices(&self.tracks));
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {

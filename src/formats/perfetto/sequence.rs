@@ -68,6 +68,8 @@ pub(super) struct InternedTexts {
     pub(super) messages: Interned<Box<[u8]>>,
     pub(super) correlations: Interned<Box<[u8]>>,
     pub(super) histograms: Interned<Box<[u8]>>,
+    /// Functions of the kernel.
+    pub(super) kernel_symbols: Interned<Box<[u8]>>,
     pub(super) locations: Interned<Location>,
 }
 
@@ -119,6 +121,7 @@ impl Sequence {
                 interned_data::DEBUG_ANNOTATION_VALUE_TYPE_NAMES => &mut texts.argument_types,
                 interned_data::DEBUG_ANNOTATION_STRING_VALUES => &mut texts.argument_values,
                 interned_data::HISTOGRAM_NAMES => &mut texts.histograms,
+                interned_data::KERNEL_SYMBOLS => &mut texts.kernel_symbols,
                 interned_data::CORRELATION_ID_STR => &mut texts.correlations,
                 number => {
                     self.stacks.intern(number, field.value.bytes());

@@ -9,6 +9,7 @@
 //! | counter | a value of a counter track |
 //! | flow | an id of the event that it belongs to; where only its time decides that, a flow event of the older kind |
 //! | sample | a sample of the kernel's counters, whose stack is interned |
+//! | run on a CPU, state of a thread | changes of state of one thread, where the capture has both |
 //! | process, thread | descriptors, before all events; ids that are no numbers get numbers that no system gives |
 //!
 //! Times cannot be negative in this format: a capture that begins before 0 is moved to begin there. The thread's own
@@ -17,12 +18,13 @@
 use std::io::{self, Write};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
 
 use super::annotate::AnnotationKeys;
 use super::fields::{
-    callstack, child_ordering, frame, interned_data, interned_string, legacy_event, mapping, perf_sample,
-    process_descriptor, sequence_flags, thread_descriptor, trace, trace_packet, track_descriptor, track_event,
-    track_event_type,
+    callstack, child_ordering, cpu_mode, frame, interned_data, interned_string, legacy_event, mapping, perf_sample,
+    perf_sample_defaults, process_descriptor, sequence_flags, task_state, task_state_event, thread_descriptor,
+    timebase, trace, trace_packet, trace_packet_defaults, track_descriptor, track_event, track_event_type,
 };
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -47,11 +49,36 @@ pub(crate) struct FlowOf {
     pub(crate) ends: bool,
 }
 
+/// A thread that runs on a CPU, or is in a state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct TaskRun {
+    pub(crate) cpu: Option<u64>,
+    pub(crate) tid: i64,
+    pub(crate) name: Box<str>,
+    pub(crate) priority: Option<i64>,
+}
+
+/// The number of a state by its letters; 0 is one that the format does not know.
+fn state_number(letters: &str) -> u64 {
+    match letters.as_bytes() {
+        b"Running" => task_state::TASK_STATE_RUNNING,
+        b"Created" => task_state::TASK_STATE_CREATED,
+        [b'R', ..] => task_state::TASK_STATE_RUNNABLE,
+        [b'S', ..] => task_state::TASK_STATE_INTERRUPTIBLE_SLEEP,
+        [b'D' | b'I', ..] => task_state::TASK_STATE_UNINTERRUPTIBLE_SLEEP,
+        [b'T' | b't', ..] => task_state::TASK_STATE_STOPPED,
+        [b'Z', ..] => task_state::TASK_STATE_DEAD,
+        [b'X' | b'x', ..] => task_state::TASK_STATE_DESTROYED,
+        _ => task_state::TASK_STATE_UNKNOWN,
+    }
+}
+
 /// The row below a track for spans that do not nest in others; 0 is the track itself.
 pub(crate) type Overlap = u16;
 
 /// Writes a capture. Every method that writes returns the I/O errors of the output.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what the packets so far have said, and what is told in which way")]
 pub(crate) struct PerfettoWriter<'a, W> {
     out: W,
     names: &'a Names,
@@ -70,10 +97,15 @@ pub(crate) struct PerfettoWriter<'a, W> {
     keys: AnnotationKeys,
     /// Whether some tracks that are no threads have places among their siblings.
     is_ordered: bool,
+    /// Whether runs on CPUs and states of threads are changes of state, and not spans.
+    has_tasks: bool,
     /// Rows for what overlaps that are described.
     overlaps: FxHashSet<(u32, Overlap)>,
     is_begun: bool,
-    /// Scratch: interned data, and the message, of the packet that is being made.
+    /// The event and the period of the samples before.
+    sampled: (Box<str>, u64),
+    /// Scratch: defaults, interned data, and the message, of the packet that is being made.
+    defaults: Vec<u8>,
     interned: Vec<u8>,
     message: Vec<u8>,
     packet: Vec<u8>,
@@ -101,8 +133,11 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             is_mapped: false,
             keys: AnnotationKeys::default(),
             is_ordered: tracks.tracks.iter().any(has_rank),
+            has_tasks: has_tasks(tracks),
             overlaps: FxHashSet::default(),
             is_begun: false,
+            sampled: (Box::default(), 0),
+            defaults: Vec::new(),
             interned: Vec::new(),
             message: Vec::new(),
             packet: Vec::new(),
@@ -185,15 +220,67 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(point.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes a sample, after its stack if that is new.
-    pub(crate) fn sample(&mut self, sample: &Event) -> io::Result<()> {
+    /// Writes a sample with the blob of its details, after its stack if that is new.
+    pub(crate) fn sample(&mut self, sample: &Event, blob: &[u8]) -> io::Result<()> {
         let stack = StackIdx::from_value(sample.value);
         self.intern_stack(stack);
         let (pid, tid) = self.track_ids(sample.track.index());
+        let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
+        self.sample_defaults(&args);
+        if let Some(cpu) = args["cpu"].as_u64() {
+            push_number(&mut self.message, perf_sample::CPU, cpu);
+        }
+        let mode = match args["mode"].as_str() {
+            Some("kernel") => Some(cpu_mode::MODE_KERNEL),
+            Some("user") => Some(cpu_mode::MODE_USER),
+            _ => None,
+        };
+        if let Some(mode) = mode {
+            push_number(&mut self.message, perf_sample::CPU_MODE, mode);
+        }
+        if let Some(count) = args["count"].as_u64() {
+            push_number(&mut self.message, perf_sample::TIMEBASE_COUNT, count);
+        }
         push_number(&mut self.message, perf_sample::PID, pid);
         push_number(&mut self.message, perf_sample::TID, tid);
         push_number(&mut self.message, perf_sample::CALLSTACK_IID, u64::from(stack.0) + 1);
         self.end_packet(Some(sample.ts_ns), trace_packet::PERF_SAMPLE)
+    }
+
+    /// Says which event triggers samples from here on, and its period, if that is not what was said last.
+    fn sample_defaults(&mut self, args: &Value) {
+        let (event, period) = (args["event"].as_str().unwrap_or_default(), args["period"].as_u64().unwrap_or(0));
+        if (&*self.sampled.0, self.sampled.1) == (event, period) {
+            return;
+        }
+        self.sampled = (event.into(), period);
+        push_message(&mut self.defaults, trace_packet_defaults::PERF_SAMPLE_DEFAULTS, |bytes| {
+            push_message(bytes, perf_sample_defaults::TIMEBASE, |bytes| {
+                if period > 0 {
+                    push_number(bytes, timebase::PERIOD, period);
+                }
+                if !event.is_empty() {
+                    push_bytes(bytes, timebase::NAME, event.as_bytes());
+                }
+            });
+        });
+    }
+
+    /// Writes that a thread changes its state, which is named by letters; `cpu` and what is known of the thread where it
+    /// runs or has run.
+    pub(crate) fn task_state(&mut self, ts_ns: i64, task: &TaskRun, letters: &str) -> io::Result<()> {
+        if let Some(cpu) = task.cpu {
+            push_number(&mut self.message, task_state_event::CPU, cpu);
+        }
+        if !task.name.is_empty() {
+            push_bytes(&mut self.message, task_state_event::COMM, task.name.as_bytes());
+        }
+        push_number(&mut self.message, task_state_event::TID, task.tid.cast_unsigned());
+        push_number(&mut self.message, task_state_event::STATE, state_number(letters));
+        if let Some(priority) = task.priority {
+            push_number(&mut self.message, task_state_event::PRIO, priority.cast_unsigned());
+        }
+        self.end_packet(Some(ts_ns), trace_packet::GENERIC_KERNEL_TASK_STATE_EVENT)
     }
 
     /// Flushes and returns the output.
@@ -304,7 +391,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     fn track(&mut self, row: u32, track: &Track) -> io::Result<()> {
-        if track.key.kind.is_derived() || matches!(track.key.kind, TrackKind::Global | TrackKind::Process) {
+        let is_task = self.has_tasks && matches!(track.key.kind, TrackKind::Cpu | TrackKind::State);
+        if is_task || track.key.kind.is_derived() || matches!(track.key.kind, TrackKind::Global | TrackKind::Process) {
             return Ok(());
         }
         let (pid, tid) = self.track_ids(row as usize);
@@ -389,7 +477,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// Writes a packet with the finished message as its field `field`.
     fn end_packet(&mut self, ts_ns: Option<i64>, field: FieldNumber) -> io::Result<()> {
         let begun = std::mem::replace(&mut self.is_begun, true);
-        let Self { packet, message, interned, later_ns, .. } = self;
+        let Self { packet, message, defaults, interned, later_ns, .. } = self;
         packet.clear();
         push_message(packet, trace::PACKET, |bytes| {
             if let Some(ts_ns) = ts_ns {
@@ -409,13 +497,25 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             if !interned.is_empty() {
                 push_bytes(bytes, trace_packet::INTERNED_DATA, interned);
             }
+            if !defaults.is_empty() {
+                push_bytes(bytes, trace_packet::TRACE_PACKET_DEFAULTS, defaults);
+            }
             push_bytes(bytes, field, message);
         });
         self.out.write_all(packet)?;
         message.clear();
         interned.clear();
+        defaults.clear();
         Ok(())
     }
+}
+
+/// Whether runs and states can be told by the numbers of CPUs and threads. States without runs cannot: those of a thread
+/// that runs need its CPU.
+pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
+    let of = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
+    let is_number = |track: &Track| matches!(track.key.tid, Id::Number(_));
+    of(TrackKind::Cpu).next().is_some() && of(TrackKind::Cpu).chain(of(TrackKind::State)).all(is_number)
 }
 
 /// Whether a track has a rank among its siblings; threads have a sort index instead.

@@ -11,8 +11,7 @@ use crate::formats::testing::{Seen, read_path};
 use crate::model::{EventKind, TrackKind};
 
 /// Kinds of data that the tests of a format cover with generated captures, for want of recorded ones.
-const MADE: [(&str, Shown); 3] =
-    [("Perfetto", Shown::Samples), ("Perfetto", Shown::Scheduling), ("Spall", Shown::Arguments)];
+const MADE: [(&str, Shown); 2] = [("Perfetto", Shown::Samples), ("Spall", Shown::Arguments)];
 
 fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
     let what = match event.kind {

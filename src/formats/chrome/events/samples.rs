@@ -164,7 +164,7 @@ impl<'a> ChromeEvents<'a> {
             match (key.text, kind) {
                 (b"weight", EventKind::Sample) => found.push(("weight".into(), valid_json(value, &mut repairs))),
                 (b"cpu", EventKind::Sample) => found.push(("cpu".into(), valid_json(value, &mut repairs))),
-                (b"weight" | b"cpu" | b"place", _) | (_, EventKind::Sample) => {}
+                (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global", _) | (_, EventKind::Sample) => {}
                 (b"stack" | b"estack", _) => found.push((shown.into(), valid_json(value, &mut repairs))),
                 _ => match self.frames.map(|frames| frames.names(value.text)) {
                     Some(Some(names)) => {

@@ -308,3 +308,25 @@ fn states_of_threads_are_on_a_track_of_their_own_by_the_words_for_their_letters(
     assert_eq!(found[..3], expected);
     assert_eq!((reading.events[3].kind, reading.lost()), (EventKind::AsyncStepInto, vec![]));
 }
+
+#[test]
+fn runs_on_cpus_and_asynchronous_spans_of_no_process_come_back_from_an_export() {
+    let run = r#"{"ph":"X","tid":"CPU 3","ts":1,"name":"a","cpu":"3","dur":5,"unfinished":true,"args":{"tid":7}}"#;
+    let global = r#"{"ph":"b","cat":"c","id":1,"name":"g","pid":0,"global":true,"ts":2}"#;
+    // With a process, or without a number, it is a span as any other.
+    let others = r#"{"ph":"X","pid":1,"tid":2,"ts":3,"name":"b","cpu":"3","dur":5},{"ph":"X","tid":2,"ts":4,"name":"b","cpu":"x","dur":5}"#;
+    let reading = read(&format!("[{run},{global},{others}]"));
+    let found: Vec<_> =
+        reading.events.iter().map(|event| (event.track.kind, event.track.pid.clone(), event.track.slot)).collect();
+    let (cpu, thread, none) = (crate::model::TrackKind::Cpu, crate::model::TrackKind::Thread, crate::model::Id::None);
+    let expected = [
+        (cpu, none.clone(), 3),
+        (crate::model::TrackKind::Async, none.clone(), 0),
+        (thread, crate::model::Id::Number(1), 0),
+        (thread, none, 0),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!((&*reading.events[0].track.name, reading.events[0].track.tid.to_string()), ("CPU 3", "3".to_owned()));
+    assert_eq!(reading.events[0].flags, EventFlags::UNFINISHED.with(EventFlags::PLACED));
+    assert_eq!((&*reading.events[0].args, reading.lost()), (r#"{"tid":7}"#, vec![]));
+}

@@ -198,3 +198,75 @@ fn tasks_that_clone_made_are_threads_or_processes_and_have_their_latest_name() {
     assert!(named(7, 8, "a") && named(9, 9, "true_name"), "{:?}", reading.metadata);
     assert_eq!(reading.lost(), []);
 }
+
+/// A change of the state of a thread, by a kernel of any kind.
+fn change(ts_ns: u64, cpu: u64, tid: u64, state: u64) -> Message {
+    let task = message().number(1, cpu).bytes(2, format!("task{tid}")).number(3, tid).number(4, state).number(5, 100);
+    message().number(8, ts_ns).number(10, 1).message(117, task)
+}
+
+#[test]
+fn changes_of_state_of_any_kernel_are_runs_and_states() {
+    const RUNNING: u64 = 3;
+    const SLEEPING: u64 = 4;
+    const DEAD: u64 = 7;
+    const DESTROYED: u64 = 8;
+    let reading = read([
+        change(10, 0, 1, RUNNING),
+        // Nothing says yet why the first stopped.
+        change(20, 0, 2, RUNNING),
+        change(30, 5, 1, SLEEPING),
+        change(40, 0, 2, DEAD),
+        change(50, 0, 2, DESTROYED),
+        message().number(8, 60).number(10, 1).message(118, message().number(1, 2).number(2, 1_500_000)),
+    ]);
+    let of = |kind: K| reading.events.iter().filter(move |event| event.kind == kind);
+    let runs: Vec<_> = of(K::Complete).map(|run| (run.ts_ns, run.value, &*run.name, &*run.args)).collect();
+    let expected = [
+        (10, 10, "task1", r#"{"pid":1,"tid":1,"prio":100}"#),
+        (20, 20, "task2", r#"{"pid":2,"tid":2,"prio":100,"end_state":"Z"}"#),
+    ];
+    assert_eq!(runs, expected);
+    let mut states: Vec<_> =
+        of(K::State).map(|state| (state.ts_ns, state.track.tid.to_string(), &*state.name)).collect();
+    states.sort();
+    let expected = [
+        (10, "1", "Running"),
+        (20, "1", "Unknown"),
+        (20, "2", "Running"),
+        (30, "1", "Sleeping"),
+        (40, "2", "Zombie"),
+        (50, "2", "Exited"),
+    ];
+    assert_eq!(states, expected.map(|(at, tid, name)| (at, tid.to_owned(), name)));
+    let clock = of(K::Counter).next().expect("a value");
+    assert_eq!((&*clock.track.name, f64::from_bits(clock.value)), ("CPU 2 frequency (kHz)", 1500.0));
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn calls_of_binder_and_reasons_of_blocked_threads_are_read_as_from_text() {
+    let at = |ts_ns: u64, tid: u64, number: u32, event: Message| {
+        message().number(1, ts_ns).number(2, tid).message(number, event)
+    };
+    let call = message().number(1, 5).number(3, 20).number(7, 0x10);
+    let interned = message().message(26, message().number(1, 9).bytes(2, "wait_on_page"));
+    let events = [
+        at(1, 10, 50, call),
+        at(2, 20, 51, message().number(1, 5)),
+        at(3, 20, 50, message().number(1, 6).number(5, 1)),
+        at(4, 10, 51, message().number(1, 6)),
+        switch(5, 7, 0, "swapper"),
+        at(6, 0, 18, message().number(1, 7).number(2, 9).number(3, 1)),
+    ];
+    let reading = read([message().number(10, 1).message(12, interned), bundle(events)]);
+    let spans = reading.events.iter().filter(|event| matches!(event.kind, K::Begin | K::End));
+    let spans: Vec<_> = spans.map(|span| (span.ts_ns, span.track.tid.to_string(), span.kind, &*span.name)).collect();
+    let (call, answer) = ("binder transaction", "binder reply");
+    let expected =
+        [(1, "10", K::Begin, call), (2, "20", K::Begin, answer), (3, "20", K::End, answer), (4, "10", K::End, call)];
+    assert_eq!(spans, expected.map(|(at, tid, kind, name)| (at, tid.to_owned(), kind, name)));
+    let reason = reading.events.iter().rfind(|event| event.kind == K::State).expect("a state");
+    assert_eq!((reason.ts_ns, &*reason.args), (5, r#"{"io_wait":1,"blocked_function":"wait_on_page"}"#));
+    assert_eq!(reading.lost(), []);
+}

@@ -1,0 +1,81 @@
+//! The scheduling of any kernel, as packets without Linux's names: one change of state of one thread each, names of
+//! threads, clocks of CPUs.
+
+use super::fields::{kernel_frequency_event, kernel_rename_event, task_state, task_state_event, trace_packet};
+use super::ftrace::FtraceDecoder;
+use crate::formats::linux::scheduler::{SchedulerTask, TaskChange};
+use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::numbers::FieldNumber;
+
+const HERTZ_PER_KILOHERTZ: f64 = 1000.0;
+
+/// Whether packets of a kind are read here.
+pub(super) fn is_generic_kernel(kind: FieldNumber) -> bool {
+    matches!(
+        kind,
+        trace_packet::GENERIC_KERNEL_TASK_STATE_EVENT
+            | trace_packet::GENERIC_KERNEL_CPU_FREQ_EVENT
+            | trace_packet::GENERIC_KERNEL_TASK_RENAME_EVENT
+    )
+}
+
+impl FtraceDecoder<'_> {
+    /// Decodes a packet of one of these kinds.
+    pub(super) fn generic_kernel(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {
+        self.kernel.begin(self.tracks.all_described());
+        match kind {
+            trace_packet::GENERIC_KERNEL_CPU_FREQ_EVENT => {
+                let (mut cpu, mut hertz) = (0, 0);
+                for field in Fields::new(bytes) {
+                    match field.number {
+                        kernel_frequency_event::CPU => cpu = field.value.number(),
+                        kernel_frequency_event::FREQ_HZ => hertz = field.value.number(),
+                        _ => {}
+                    }
+                }
+                self.push_frequency(ts_ns, cpu, hertz as f64 / HERTZ_PER_KILOHERTZ);
+            }
+            trace_packet::GENERIC_KERNEL_TASK_RENAME_EVENT => {
+                let (mut tid, mut name) = (0, &b""[..]);
+                for field in Fields::new(bytes) {
+                    match field.number {
+                        kernel_rename_event::TID => tid = field.value.signed(),
+                        kernel_rename_event::COMM => name = field.value.bytes(),
+                        _ => {}
+                    }
+                }
+                self.kernel.scheduler.rename(self.batch, tid, name, self.place);
+            }
+            _ => self.task_state(ts_ns, bytes),
+        }
+    }
+
+    fn task_state(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let (mut cpu, mut state, mut task) = (0, TaskChange::Unknown, SchedulerTask::default());
+        for field in Fields::new(bytes) {
+            match field.number {
+                task_state_event::CPU => cpu = field.value.number(),
+                task_state_event::COMM => task.name = field.value.bytes(),
+                task_state_event::TID => task.tid = field.value.signed(),
+                task_state_event::STATE => state = change(field.value.number()),
+                task_state_event::PRIO => task.priority = Some(field.value.signed()),
+                _ => {}
+            }
+        }
+        self.kernel.scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.place);
+    }
+}
+
+fn change(state: u64) -> TaskChange {
+    match state {
+        task_state::TASK_STATE_CREATED => TaskChange::Created,
+        task_state::TASK_STATE_RUNNABLE => TaskChange::Runnable,
+        task_state::TASK_STATE_RUNNING => TaskChange::Running,
+        task_state::TASK_STATE_INTERRUPTIBLE_SLEEP => TaskChange::Sleeping,
+        task_state::TASK_STATE_UNINTERRUPTIBLE_SLEEP => TaskChange::Uninterruptible,
+        task_state::TASK_STATE_STOPPED => TaskChange::Stopped,
+        task_state::TASK_STATE_DEAD => TaskChange::Dead,
+        task_state::TASK_STATE_DESTROYED => TaskChange::Destroyed,
+        _ => TaskChange::Unknown,
+    }
+}
