@@ -56,6 +56,29 @@ impl CounterStats {
     }
 }
 
+/// The value of a counter at a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct HeldValue {
+    pub(crate) value: f64,
+    /// When the counter took the value.
+    pub(crate) since_ns: i64,
+    /// The value that it had before, if any.
+    pub(crate) before: Option<f64>,
+}
+
+/// The value that a lane of a counter has at `ts_ns`; `None` before its first. Of values at one time the last counts.
+#[must_use]
+pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<HeldValue> {
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
+    let after = match ts_ns.checked_add(1) {
+        Some(next_ns) => cursor.first_from(next_ns).row,
+        None => cursor.lane().rows(),
+    };
+    let held = cursor.row(after.checked_sub(1)?)?;
+    let before = after.checked_sub(2).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
+    Some(HeldValue { value: f64::from_bits(held.value), since_ns: held.start_ns, before })
+}
+
 /// The counters in `scope` that have a value in it, in the order of tracks. `progress` counts samples.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::counters::counters;
+use super::counters::{counters, value_at};
 use super::cursor::LaneCursor;
 use super::pick::row_at;
 use super::pixels::{self, counter, longest, longest_from_forest, longest_in_order};
@@ -177,6 +177,14 @@ proptest! {
         }).collect();
         let snapshot = snapshot_of(&[(LaneKind::Counter, rows.clone())], 0);
         let to = from.unwrap_or(0) + length;
+        for at_ns in [i64::MIN, -1, 0, length, to, ts_ns, i64::MAX] {
+            let until = rows.iter().filter(|row| row.start_ns <= at_ns).collect::<Vec<_>>();
+            let bits = |back: usize| until.len().checked_sub(back).map(|place| until[place].value);
+            let held = value_at(&snapshot, LaneIdx(0), at_ns);
+            prop_assert_eq!(held.map(|held| held.value.to_bits()), bits(1));
+            prop_assert_eq!(held.map(|held| held.since_ns), until.last().map(|row| row.start_ns));
+            prop_assert_eq!(held.and_then(|held| held.before).map(f64::to_bits), bits(2));
+        }
         let scope = Scope::from_range(from, Some(to));
         let found = counters(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
         // The value that holds at each nanosecond of the range: that of the last sample until then.

@@ -4,6 +4,7 @@
 use super::color::Rgba;
 use super::rects::{Rect, RectStyle};
 use super::viewport::Viewport;
+use crate::base::time::grouped_digits;
 use crate::query::{Buckets, CounterCell};
 
 /// The values at the bottom and the top of a counter's row.
@@ -33,20 +34,41 @@ impl Scale {
 /// A value as a person reads it: four digits at most, and a letter for the power of a thousand.
 #[must_use]
 pub(crate) fn value_text(value: f64) -> String {
-    const POWERS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    /// A power of a thousand, its letter, and the least value that has it: up to 9999 in plain digits, since years and
+    /// ports are no thousands of anything.
+    const POWERS: [(f64, &str, f64); 4] = [(1e12, "T", 1e12), (1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)];
     if !value.is_finite() {
         return "none".to_owned();
     }
     if value.abs() >= 1e16 {
         return format!("{value:.2e}");
     }
-    // Up to 9999 in plain digits: years and ports are no thousands of anything.
-    let (unit, letter) = POWERS.into_iter().find(|(unit, _)| value.abs() >= 10.0 * unit).unwrap_or((1.0, ""));
+    let power = POWERS.into_iter().find(|(_, _, least)| value.abs() >= *least);
+    let (unit, letter, _) = power.unwrap_or((1.0, "", 0.0));
     let scaled = value / unit;
     let digits = if scaled.abs() >= 1000.0 { 0 } else { 2 };
     let text = format!("{scaled:.digits$}");
     let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}{letter}")
+}
+
+/// A value in full, its digits in groups; fractions to nine digits, beyond which binary numbers say nothing new.
+#[must_use]
+pub(crate) fn exact_value_text(value: f64) -> String {
+    const DIGITS: usize = 9;
+    if !value.is_finite() || value.abs() >= 1e16 {
+        return value_text(value);
+    }
+    let whole = value.abs().trunc();
+    let whole_digits = if whole < 1.0 { 1 } else { whole.log10() as usize + 1 };
+    let text = format!("{:.*}", DIGITS.saturating_sub(whole_digits), value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let grouped = whole.parse().map_or_else(|_| whole.to_owned(), grouped_digits);
+    let point = if fraction.is_empty() { "" } else { "." };
+    let is_zero = fraction.is_empty() && whole == "0";
+    let sign = if value < 0.0 && !is_zero { "-" } else { "" };
+    format!("{sign}{grouped}{point}{fraction}")
 }
 
 /// A counter's row on the canvas.
@@ -157,6 +179,25 @@ mod tests {
     }
 
     #[test]
+    fn a_value_in_full_has_its_digits_in_groups_and_no_noise_of_binary_fractions() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (60.0, "60"),
+            (0.1 + 0.2, "0.3"),
+            (-1234.5, "-1\u{2009}234.5"),
+            (2_827_577.266_441_983_6, "2\u{2009}827\u{2009}577.27"),
+            (9_007_199_254_740_993.0, "9\u{2009}007\u{2009}199\u{2009}254\u{2009}740\u{2009}992"),
+            (1e300, "1.00e300"),
+            (1e-12, "0"),
+            (f64::NAN, "none"),
+            (f64::NEG_INFINITY, "none"),
+        ] {
+            assert_eq!(exact_value_text(value), text, "{value}");
+        }
+    }
+
+    #[test]
     fn a_value_at_the_top_of_the_scale_fills_the_row() {
         let drawn = drawn(&[cell(0, 100, 8.0, 8.0)], Scale::for_values(2.0, 8.0));
         assert_eq!(drawn.iter().map(|rect| rect.y0).fold(f32::MAX, f32::min), 10.0);
@@ -184,8 +225,10 @@ mod tests {
 
     #[test]
     fn values_are_short_and_their_size_is_plain() {
-        let texts = [0.0, 0.5, -16.67, 1234.0, 9999.4, 12_345.0, 1.5e7, 2.5e10, 7e15, 1e300, f64::NAN].map(value_text);
-        let expected = ["0", "0.5", "-16.67", "1234", "9999", "12.35k", "15M", "25G", "7000T", "1.00e300", "none"];
+        let texts =
+            [0.0, 0.5, -16.67, 1234.0, 9999.4, 12_345.0, 1e6, 1.5e7, 2.5e10, 7e15, 1e300, f64::NAN].map(value_text);
+        let expected =
+            ["0", "0.5", "-16.67", "1234", "9999", "12.35k", "1M", "15M", "25G", "7000T", "1.00e300", "none"];
         assert_eq!(texts, expected);
     }
 

@@ -18,6 +18,20 @@ const TRACE: &str = r#"[
     {"ph":"X","name":"all","pid":1,"tid":1,"ts":0,"dur":1000}]"#;
 
 #[test]
+fn the_value_under_the_pointer_says_by_how_much_and_since_when_it_changed() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("counters.json");
+    std::fs::write(&path, TRACE.replace("queue", "a queue whose name leaves no room for its range")).expect("written");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the range", |session| session.says("2 to 6, unfolded"));
+    let row = session.harness.get_by_label_contains("2 to 6, unfolded").rect().center().y;
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    // In the middle of the trace; it has a little room on both sides.
+    session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
+    session.until("the tooltip", |session| session.says("4  ·  changed by -2  ·  since 0.000400000 s"));
+}
+
+#[test]
 fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() {
     let mut session = Session::empty(SCREEN, 1.0);
     let path = session.capture.with_file_name("counters.json");

@@ -339,8 +339,13 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     });
     let text_at = pos2(left + INDENT, middle);
     painter.text(text_at, Align2::LEFT_CENTER, on_screen(&text.unwrap_or_default()), font, theme.text);
+    let note_height = note_galley.size().y;
+    let has_second_line = top + line_height + note_height <= name.rect.bottom();
     if note_fits {
-        let at = pos2(name.rect.right() - 10.0 - buttons_width - note_width, middle - note_galley.size().y / 2.0);
+        let at = pos2(name.rect.right() - 10.0 - buttons_width - note_width, middle - note_height / 2.0);
+        painter.galley(at, note_galley, theme.weak_text);
+    } else if has_second_line {
+        let at = pos2(name.rect.right() - 10.0 - note_width, top + line_height);
         painter.galley(at, note_galley, theme.weak_text);
     }
     middle

@@ -5,7 +5,8 @@ use egui::{Pos2, RichText, Ui};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::time::{duration_text, seconds_text};
-use crate::query::{Buckets, pixels};
+use crate::query::counters::value_at;
+use crate::scene::counters::exact_value_text;
 use crate::scene::labels::shown;
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
@@ -50,12 +51,15 @@ impl Timeline {
     fn counter_text(&self, layout: &TimelineLayout, at: Pos2) -> Option<[String; 2]> {
         let picked = self.picked(layout, at);
         let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?;
-        let buckets = Buckets::covering(picked.ts_ns, picked.ts_ns.saturating_add(1), 1);
-        let mut cells = Vec::new();
-        pixels::counter(&self.snapshot, lane.lane, buckets, &mut cells);
-        let value = cells.last()?.last;
+        let held = value_at(&self.snapshot, lane.lane, picked.ts_ns)?;
         let (name, _) = self.track_text(self.snapshot.lane(lane.lane).track);
-        let time = seconds_text(picked.ts_ns.saturating_sub(self.snapshot.start_ns()));
-        Some([name, format!("{value}  ·  at {time} s")])
+        let since = seconds_text(held.since_ns.saturating_sub(self.snapshot.start_ns()));
+        let change = held.before.map(|before| held.value - before).filter(|change| change.is_finite());
+        let change = change.map(|change| {
+            let sign = if change > 0.0 { "+" } else { "" };
+            format!("  ·  changed by {sign}{}", exact_value_text(change))
+        });
+        let value = exact_value_text(held.value);
+        Some([name, format!("{value}{}  ·  since {since} s", change.unwrap_or_default())])
     }
 }
