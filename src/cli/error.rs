@@ -30,6 +30,8 @@ pub(super) enum CliError {
     /// A source that still runs could not be read to its end.
     #[error(transparent)]
     Live(#[from] FeedError),
+    #[error("the recording ended early, as said above; what came before is written")]
+    CutRecording,
     #[error("nothing came: there is nothing to record")]
     NothingCame,
     /// The result could not be written to stdout.

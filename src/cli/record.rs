@@ -65,7 +65,9 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     }
     line.end(&session.counts());
     // Traces that could not be counted are kept all the same, and read again from the files.
-    session.take_errors().into_iter().for_each(say);
+    let errors = session.take_errors();
+    errors.iter().for_each(say);
+    let is_cut = errors.iter().any(FeedError::is_failure);
     report(&session);
     drop(session);
     let paths = spool.paths();
@@ -78,7 +80,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
             spool.remove();
             let (path, spans, bytes) = (record.output.display(), written.spans, written.bytes);
             say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", NATIVE.label()));
-            Ok(())
+            if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
         }
         Err(error) => {
             say(format_args!("everything that came is kept: {sources}"));

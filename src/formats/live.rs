@@ -26,6 +26,7 @@ pub(crate) struct LiveFormat {
 
 /// The formats that are read as they come.
 const LIVE: &[LiveFormat] = &[
+    LiveFormat { format: super::native::FORMAT, key: ArrivalKey::Start },
     LiveFormat { format: super::chrome::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::fxt::FORMAT, key: ArrivalKey::Start },
     LiveFormat { format: super::spall::FORMAT, key: ArrivalKey::End },

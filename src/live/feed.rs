@@ -1,6 +1,7 @@
 //! The events of a source as they come: bytes through the reader of their format, batches taken apart into events that
 //! stand by themselves. Runs on a thread of its own, which waits while nobody takes its events.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -80,6 +81,18 @@ pub(crate) enum FeedError {
     NotLive { path: PathBuf, why: NotLive },
     #[error(transparent)]
     Read(#[from] ReadError),
+}
+
+impl FeedError {
+    /// Whether the system refused to read or write, so that a recording is not whole. The cap of the user is no
+    /// failure, and a trace that cannot be followed is recorded all the same.
+    pub(crate) fn is_failure(&self) -> bool {
+        match self {
+            Self::Arrival(ArrivalError::Spool { source, .. }) => source.kind() != io::ErrorKind::QuotaExceeded,
+            Self::Arrival(_) => true,
+            Self::NotLive { .. } | Self::Read(_) => false,
+        }
+    }
 }
 
 /// Begins to read the events of a source. What it sends ends with the source.

@@ -15,6 +15,10 @@ use crate::harness::{command, data, folder, longspan, spans_of, text, wait};
 /// Far beyond what any wait of a test takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_longspan")
+}
+
 /// Ends a command as Ctrl+C would.
 fn interrupt(child: &Child) {
     signal(child, "-INT");
@@ -97,8 +101,11 @@ fn chrome(count: u64) -> String {
 #[test]
 fn a_stream_has_the_rows_of_the_finished_file_however_it_is_cut() {
     let folder = folder();
-    for name in ["strace_ttt.txt.gz", "ugly.json", "ftrace.txt.gz", "ninja_log.txt", "otlp.jsonl.gz"] {
-        let capture = data(name);
+    let native = folder.path().join("made.longspan");
+    longspan(&["synth", "-o", text(&native), "--spans", "20000"]).done();
+    let others = ["strace_ttt.txt.gz", "ugly.json", "ftrace.txt.gz", "ninja_log.txt", "otlp.jsonl.gz"].map(data);
+    for capture in others.into_iter().chain([native]) {
+        let name = text(&capture);
         let mut bytes = fs::read(&capture).expect("test data");
         if capture.extension().is_some_and(|extension| extension == "gz") {
             let unpacked = folder.path().join("unpacked");
@@ -265,6 +272,37 @@ fn a_recording_is_the_finished_file_sorted_and_leaves_nothing_beside_it() {
     assert_eq!((fs::read(&out).expect("there"), fs::read(&spool).expect("kept")), (whole, b"plain text\n".to_vec()));
     let (status, _, errors) = fed(&words, stream.as_bytes(), 10_000);
     assert!(status == Some(1) && errors.contains("an earlier recording left it there"), "{errors}");
+}
+
+#[test]
+fn a_native_stream_that_is_damaged_or_cut_loses_only_that() {
+    let folder = folder();
+    let native = folder.path().join("made.longspan");
+    longspan(&["synth", "-o", text(&native), "--spans", "300000"]).done();
+    let bytes = fs::read(&native).expect("made");
+    let (status, whole, errors) = fed(&["tail", "-", "--format", "jsonl"], &bytes, 1 << 16);
+    assert!(status == Some(0) && !errors.contains("bad_chunk") && !errors.contains("truncated"), "{errors}");
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() / 4] ^= 0x10;
+    let (status, found, errors) = fed(&["tail", "-", "--format", "jsonl"], &damaged, 1 << 16);
+    assert!(status == Some(0) && errors.contains("1 bad_chunk"), "{errors}");
+    let (some, all) = (found.lines().count(), whole.lines().count());
+    assert!(some < all && some > all / 4, "{some} of {all}");
+    let (status, found, errors) = fed(&["tail", "-", "--format", "jsonl"], &bytes[..bytes.len() / 3], 1 << 16);
+    assert!(status == Some(0) && errors.contains("1 truncated") && !found.is_empty(), "{errors}");
+}
+
+#[test]
+fn a_recording_that_the_disk_cuts_short_is_written_and_fails() {
+    let folder = folder();
+    let (path, out) = (folder.path().join("trace.json"), folder.path().join("out.longspan"));
+    fs::write(&path, chrome(20_000)).expect("written");
+    let script = format!("ulimit -f 1000; exec {} record -o {} -- cat {}", program(), text(&out), text(&path));
+    let output = Command::new("sh").args(["-c", &script]).env("HOME", "/nonexistent").output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write what comes in") && said.contains("the recording ended early"), "{said}");
+    assert!(spans_of(&out).lines().count() > 5000);
 }
 
 #[test]

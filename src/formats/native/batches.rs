@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::{BatchSink, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{
-    Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, SourcePos, StackIdx, Track, TrackIdx, TrackKind,
-    TrackTables,
+    Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Names, SourcePos, StackIdx, Stacks, Track,
+    TrackIdx, TrackKind, TrackTables,
 };
 
 /// Hands on all chunks, each with the part of the tables that it needs.
@@ -19,7 +19,8 @@ pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
         match capture.source.load(number) {
             Ok(chunk) => {
                 let mut batch = Batch { chunk, names: vec![NameRow::default()], ..Batch::default() };
-                renumber(capture, &mut batch);
+                let ChunkedCapture { names, tracks, stacks, .. } = capture;
+                renumber(Tables { names, tracks, stacks }, &mut batch);
                 batch.chunk.sort();
                 sink.accept(batch)?;
             }
@@ -35,7 +36,7 @@ pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
 }
 
 /// Names and orders of processes and threads, in the form that a stream reports.
-fn described(tables: &TrackTables) -> Vec<Metadata> {
+pub(super) fn described(tables: &TrackTables) -> Vec<Metadata> {
     let mut metadata: Vec<_> = tables.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }).into_iter().collect();
     metadata.extend(tables.modules.iter().map(|module| Metadata::Module { module: Box::new(module.clone()) }));
     for process in &tables.processes {
@@ -71,15 +72,23 @@ fn described(tables: &TrackTables) -> Vec<Metadata> {
     metadata
 }
 
+/// The tables of a whole trace.
+#[derive(Clone, Copy)]
+pub(super) struct Tables<'a> {
+    pub(super) names: &'a Names,
+    pub(super) tracks: &'a TrackTables,
+    pub(super) stacks: &'a Stacks,
+}
+
 /// Gives the batch tables of its own, with only the rows that its events use.
-fn renumber(capture: &ChunkedCapture, batch: &mut Batch) {
+pub(super) fn renumber(tables: Tables<'_>, batch: &mut Batch) {
     let mut names: FxHashMap<NameIdx, NameIdx> = FxHashMap::default();
     let mut tracks: FxHashMap<TrackIdx, TrackIdx> = FxHashMap::default();
     let mut stacks: FxHashMap<u64, StackIdx> = FxHashMap::default();
     let Batch { chunk, names: rows, tracks: keys, stacks: table, .. } = batch;
     let mut name_of = |name: NameIdx| {
         *names.entry(name).or_insert_with(|| {
-            let row = capture.names.get(name);
+            let row = tables.names.get(name);
             rows.push(NameRow { text: row.text.into(), category: row.category.map(Into::into) });
             NameIdx(rows.len() as u32 - 1)
         })
@@ -88,14 +97,14 @@ fn renumber(capture: &ChunkedCapture, batch: &mut Batch) {
         event.name = name_of(event.name);
         if event.kind == EventKind::Sample {
             let stack = *stacks.entry(event.value).or_insert_with(|| {
-                let frames: Vec<NameIdx> = capture.stacks.frames(StackIdx::from_value(event.value)).collect();
+                let frames: Vec<NameIdx> = tables.stacks.frames(StackIdx::from_value(event.value)).collect();
                 let frames: Vec<NameIdx> = frames.into_iter().rev().map(&mut name_of).collect();
                 table.intern_path(frames)
             });
             event.value = u64::from(stack.0);
         }
         event.track = *tracks.entry(event.track).or_insert_with(|| {
-            if let Some(track) = capture.tracks.tracks.get(event.track.index()) {
+            if let Some(track) = tables.tracks.tracks.get(event.track.index()) {
                 keys.push(track.key.clone());
             }
             TrackIdx((keys.len() as u32).saturating_sub(1))

@@ -4,6 +4,7 @@
 pub(crate) mod batches;
 pub(crate) mod columns;
 mod file;
+mod live;
 mod planes;
 pub(crate) mod read;
 mod recover;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::columns;
 use super::file::CaptureFile;
+use super::live::LiveNative;
 use super::recover;
 use super::stacks::{self, StacksPatch};
 use super::tables::{TablesPatch, TablesRead};
@@ -27,6 +28,9 @@ pub(crate) const FORMAT: Format = Format {
 
 /// A native capture is read by position: one that is compressed as a whole is unpacked to a file first.
 fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
+    if source.is_live() {
+        return Ok(Reader::Stream(Box::new(LiveNative::new(source))));
+    }
     let path = source.path().to_owned();
     let unpacked = if source.is_packed() { Some(unpacked_to_file(source, context)?) } else { None };
     // The scratch file is deleted once it is open.

@@ -1,0 +1,152 @@
+//! A native trace as it is written, from front to back: each chunk of events with the part of the tables that it needs.
+//! Holds the tables of the trace and one chunk. Counts chunks that are damaged, and passes over a store in the trace.
+
+use super::batches::{Tables, described, renumber};
+use super::columns::{self, DECODED_BYTES_MAX};
+use super::stacks::StacksPatch;
+use super::tables::{TablesPatch, TablesRead};
+use super::wire::{ALIGNMENT, ChunkHeader, ChunkKind, FileHeader, MAGIC, VERSION, checksum};
+use crate::formats::input::byte_reader::ByteReader;
+use crate::formats::input::lengths::saturating_len;
+use crate::formats::input::source::Source;
+use crate::formats::{BatchSink, ReadContext, ReadError, StreamReader};
+use crate::model::{
+    Batch, Chunk, Event, EventKind, Loss, Losses, Metadata, Module, NameRow, SourcePos, StackIdx, Stacks, TrackTables,
+};
+
+/// The reader of a native trace that is still written.
+pub(super) struct LiveNative {
+    source: Option<Source>,
+}
+
+impl LiveNative {
+    pub(super) fn new(source: Source) -> Self {
+        Self { source: Some(source) }
+    }
+}
+
+/// The tables so far.
+struct LiveTables {
+    read: TablesRead,
+    stacks: Stacks,
+}
+
+impl StreamReader for LiveNative {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let mut input = ByteReader::new(source);
+        let malformed = |offset, expected: String, found: String| {
+            Err(ReadError::Malformed { path: path.clone(), offset, expected, found })
+        };
+        let mut losses = Losses::default();
+        match input.take_bytes(size_of::<FileHeader>())?.map(bytemuck::pod_read_unaligned::<FileHeader>) {
+            Some(header) if header.magic != MAGIC => {
+                let found = header.magic.escape_ascii().to_string();
+                return malformed(0, "the first bytes of a native trace".into(), found);
+            }
+            Some(header) if !header.is_whole() => losses.add(Loss::BadRecord, SourcePos::Offset(0)),
+            Some(header) if header.version != VERSION => {
+                return malformed(8, format!("version {VERSION}"), format!("version {}", header.version));
+            }
+            Some(_) => {}
+            None => {
+                return malformed(input.offset(), format!("{} bytes of header", FileHeader::BYTES), "the end".into());
+            }
+        }
+        let mut tables = LiveTables { read: TablesRead::new(context.no_names()), stacks: Stacks::default() };
+        let (mut in_damage, mut is_finished) = (false, false);
+        loop {
+            context.cancel.check()?;
+            if !losses.is_empty() {
+                sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })?;
+                losses = Losses::default();
+            }
+            let place = SourcePos::Offset(input.offset());
+            let header = input.peek(size_of::<ChunkHeader>())?;
+            // A finished trace ends with a few bytes that say where its directory is.
+            if header.len() < size_of::<ChunkHeader>() {
+                break;
+            }
+            let header: ChunkHeader = bytemuck::pod_read_unaligned(header);
+            if !header.is_whole() || u64::from(header.memory_bytes) > DECODED_BYTES_MAX {
+                if !in_damage {
+                    losses.add(Loss::BadChunk, place);
+                }
+                in_damage = true;
+                input.skip(ALIGNMENT)?;
+                continue;
+            }
+            (in_damage, is_finished) = (false, header.kind() == Some(ChunkKind::Directory));
+            if matches!(header.kind(), Some(ChunkKind::Directory | ChunkKind::Store)) {
+                input.skip(header.stride_bytes())?;
+                continue;
+            }
+            let Some(bytes) = input.take_bytes(saturating_len(header.stride_bytes()))? else { break };
+            let payload = &bytes[size_of::<ChunkHeader>()..][..header.payload_bytes as usize];
+            if header.lost_before > 0 {
+                losses.add_many(Loss::RecorderLost, SourcePos::Time(header.start_min_ns), header.lost_before);
+            }
+            let batch = (checksum(payload) == header.payload_checksum).then(|| tables.batch_of(&header, payload));
+            match batch.flatten() {
+                Some(batch) => sink.accept(batch)?,
+                None => losses.add(Loss::BadChunk, place),
+            }
+        }
+        if !is_finished {
+            losses.add(Loss::Truncated, SourcePos::Offset(input.offset()));
+        }
+        sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })
+    }
+}
+
+impl LiveTables {
+    /// The events or the rows of tables of a chunk; `None` if it is damaged.
+    fn batch_of(&mut self, header: &ChunkHeader, payload: &[u8]) -> Option<Batch> {
+        let mut batch = Batch { names: vec![NameRow::default()], ..Batch::default() };
+        match header.kind()? {
+            ChunkKind::Events => {
+                batch.chunk = columns::decode(payload).ok().filter(|chunk| self.holds(chunk))?;
+                let Self { read: TablesRead { names, tracks, .. }, stacks } = self;
+                renumber(Tables { names, tracks, stacks }, &mut batch);
+                batch.chunk.sort();
+            }
+            ChunkKind::Tables => {
+                let patch: TablesPatch = unpacked(header, payload)?;
+                let new = TrackTables {
+                    processes: patch.processes.iter().map(|(_, process)| process.clone()).collect(),
+                    tracks: patch.tracks.iter().map(|(_, track)| track.clone()).collect(),
+                    ..TrackTables::default()
+                };
+                self.read.apply(patch).ok()?;
+                batch.metadata = described(&new);
+                batch.losses = std::mem::take(&mut self.read.losses);
+            }
+            ChunkKind::Stacks => unpacked::<StacksPatch>(header, payload)?.apply(&mut self.stacks).ok()?,
+            ChunkKind::Utc => batch.metadata = vec![Metadata::Utc { offset_ns: unpacked(header, payload)? }],
+            ChunkKind::Modules => {
+                let modules = unpacked::<Vec<Module>>(header, payload)?.into_iter();
+                batch.metadata = modules.map(|module| Metadata::Module { module: Box::new(module) }).collect();
+            }
+            ChunkKind::Directory | ChunkKind::Store => {}
+        }
+        Some(batch)
+    }
+
+    /// Whether all that events point to is there: a chunk of tables may be lost.
+    fn holds(&self, chunk: &Chunk) -> bool {
+        let has_stack = |event: &Event| {
+            event.kind != EventKind::Sample
+                || StackIdx::checked_from_value(event.value).is_some_and(|stack| stack.index() < self.stacks.len())
+        };
+        let (names, tracks) = (self.read.names.len(), self.read.tracks.tracks.len());
+        let is_known = |event: &Event| event.name.index() < names && event.track.index() < tracks && has_stack(event);
+        chunk.events.iter().all(is_known)
+    }
+}
+
+/// The content of a chunk of tables.
+fn unpacked<T: serde::de::DeserializeOwned>(header: &ChunkHeader, payload: &[u8]) -> Option<T> {
+    let bytes = zstd::bulk::decompress(payload, header.memory_bytes as usize).ok()?;
+    postcard::from_bytes(&bytes).ok()
+}
