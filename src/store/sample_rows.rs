@@ -25,7 +25,7 @@ pub(crate) struct SamplePart {
 
 /// A sample of a lane.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SampleRow {
+pub(crate) struct MeasuredRow {
     /// The number of the part that it is in.
     pub(crate) part: usize,
     pub(crate) ts_ns: i64,
@@ -82,7 +82,7 @@ pub(crate) fn each_measured(
     store: &Store,
     parts: &[SamplePart],
     cancel: &Cancel,
-    mut take: impl FnMut(SampleRow, Option<&SampleMeasure<'_>>),
+    mut take: impl FnMut(MeasuredRow, Option<&SampleMeasure<'_>>),
 ) -> Result<(), Cancelled> {
     let (mut waiting, mut reader) = (Vec::new(), DetailReader::default());
     for (number, part) in parts.iter().enumerate() {
@@ -111,7 +111,7 @@ pub(crate) fn each_measured(
                         continue;
                     }
                     let row = record.first_row + u64::from(entry.first_row) + slot as u64;
-                    let sample = SampleRow { part: number, ts_ns, row, stack: StackIdx::from_value(values[slot]) };
+                    let sample = MeasuredRow { part: number, ts_ns, row, stack: StackIdx::from_value(values[slot]) };
                     match block.detail(slot) {
                         0 => take(sample, None),
                         detail => waiting.push((detail, sample)),
@@ -131,9 +131,9 @@ pub(crate) fn each_measured(
 /// Measures the samples that wait, in the order of their details.
 fn measure(
     store: &Store,
-    waiting: &mut Vec<(u64, SampleRow)>,
+    waiting: &mut Vec<(u64, MeasuredRow)>,
     reader: &mut DetailReader,
-    take: &mut impl FnMut(SampleRow, Option<&SampleMeasure<'_>>),
+    take: &mut impl FnMut(MeasuredRow, Option<&SampleMeasure<'_>>),
 ) {
     waiting.sort_unstable_by_key(|&(detail, _)| detail);
     for (detail, sample) in waiting.drain(..) {

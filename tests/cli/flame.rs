@@ -351,23 +351,22 @@ fn functions_of_the_kernel_in_a_text_of_perf_are_merged_into_their_callers() {
 fn ranges_of_many_samples_are_those_of_a_plain_fold_also_after_an_export() {
     let folder = folder();
     // Enough for a ledger: three threads, one with a tenth of the samples, and every fifth sample of another event.
-    let (mut events, mut samples, mut state) = (String::new(), Vec::new(), 7_u64);
+    let (mut events, mut samples, mut state) = (Vec::new(), Vec::new(), 7_u64);
     for ts_us in 0..40_000_u64 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let (tid, leaf, middle) =
             ([1, 1, 1, 1, 2, 2, 2, 2, 2, 3][(state >> 33) as usize % 10], state >> 40, state >> 50);
         let (event, period) = if ts_us % 5 == 0 { ("page-faults", 1) } else { ("cycles", 1 + (state >> 35) % 900) };
         let path = ["main".to_owned(), format!("m{}", middle % 5), format!("f{}", leaf % 40)];
-        let comma = if ts_us == 0 { "" } else { ",\n" };
         let args = format!(r#"{{"event":"{event}","period":{period}}}"#);
-        events += &format!(
-            r#"{comma}{{"ph":"P","ts":{ts_us},"pid":1,"tid":{tid},"stack":["{}"],"args":{args}}}"#,
+        events.push(format!(
+            r#"{{"ph":"P","ts":{ts_us},"pid":1,"tid":{tid},"stack":["{}"],"args":{args}}}"#,
             path.join("\",\"")
-        );
+        ));
         samples.push((ts_us, tid, path.join(";"), event, period));
     }
     let (file, exported) = (folder.path().join("samples.json"), folder.path().join("samples.longspan"));
-    fs::write(&file, format!("[{events}]")).expect("written");
+    fs::write(&file, format!("[{}]", events.join(",\n"))).expect("written");
     longspan(&["export", "--no-cache", text(&file), "-o", text(&exported)]).done();
     let all = 0..u64::MAX;
     for (range, tid) in [(all.clone(), None), (1_000..30_500, None), (1_000..30_500, Some(3)), (all, Some(2))] {
