@@ -230,6 +230,47 @@ fn the_output_of_a_command_is_read_and_its_failure_is_told() {
     assert_eq!(wait(&mut child, &["tail"]), Some(0));
 }
 
+/// The anonymous memory of a child in KiB.
+fn anonymous_kib(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_flood_waits_for_a_slow_reader_in_bounded_memory_and_nothing_is_dropped() {
+    const SPANS: u64 = 200_000;
+    let mut child = command(&["tail", "-", "--format", "jsonl", "--memory", "8MiB"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || {
+        writeln!(input, "[").expect("written");
+        for span in 0..SPANS {
+            // Another name, thread and argument each time: nothing of them may pile up.
+            let (name, args) = (format!("name {span}"), format!(r#"{{"text":"{span:0100}"}}"#));
+            let ids = format!(r#""pid":{},"tid":{span}"#, span % 1000);
+            writeln!(input, r#"{{"ph":"X","name":"{name}","ts":{span},"dur":1,{ids},"args":{args}}},"#)
+                .expect("written");
+        }
+    });
+    let rows = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    // The pipe is full, and so is all else.
+    std::thread::sleep(Duration::from_secs(1));
+    let (mut most_kib, mut count) = (anonymous_kib(&child), 0);
+    for row in rows {
+        assert!(row.expect("text").contains(&format!("\"name {count}\"")), "row {count} is in order");
+        count += 1;
+        if count % 10_000 == 0 {
+            most_kib = most_kib.max(anonymous_kib(&child));
+        }
+    }
+    writer.join().expect("written");
+    assert_eq!((count, wait(&mut child, &["tail"])), (SPANS, Some(0)));
+    assert!(most_kib > 0 && most_kib < (8 + 64) << 10, "{most_kib} KiB");
+}
+
 #[test]
 fn formats_that_are_read_as_a_whole_are_refused_with_what_to_do() {
     for (name, says) in [
