@@ -25,4 +25,5 @@ mod spoken;
 #[cfg(target_os = "linux")] // ELF files
 mod symbols;
 mod tables;
+mod tabs;
 mod track_groups;

@@ -147,10 +147,19 @@ impl Session {
 
     /// Clicks the right button at a position.
     pub(crate) fn right_click(&mut self, at: Pos2) {
+        self.click_at(at, PointerButton::Secondary);
+    }
+
+    /// Clicks the left button at a position.
+    pub(crate) fn left_click(&mut self, at: Pos2) {
+        self.click_at(at, PointerButton::Primary);
+    }
+
+    fn click_at(&mut self, at: Pos2, button: PointerButton) {
         self.harness.event(Event::PointerMoved(at));
         self.harness.step();
         for pressed in [true, false] {
-            let (button, modifiers) = (PointerButton::Secondary, Modifiers::NONE);
+            let modifiers = Modifiers::NONE;
             self.harness.event(Event::PointerButton { pos: at, button, pressed, modifiers });
             self.harness.step();
         }

@@ -2,6 +2,7 @@
 
 use egui::{Align, Color32, Label, Layout, Rect, RichText, Sense, Ui, pos2, vec2};
 
+use super::menu_bar;
 use crate::scene::labels::shown;
 use crate::ui::command::TabCommand;
 use crate::ui::theme::Theme;
@@ -25,9 +26,18 @@ pub(crate) const HEIGHT: f32 = 28.0;
 pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
     const WIDTH_MAX: f32 = 220.0;
     const WIDTH_MIN: f32 = 60.0;
+    const LIST_WIDTH: f32 = 28.0;
     let mut command = None;
-    let width = (ui.available_width() / tabs.len().max(1) as f32).clamp(WIDTH_MIN, WIDTH_MAX);
-    egui::ScrollArea::horizontal().id_salt("tabs").show(ui, |ui| {
+    let room = ui.available_width();
+    let is_crowded = tabs.len() as f32 * WIDTH_MIN > room;
+    let room = if is_crowded { room - LIST_WIDTH } else { room };
+    let width = (room / tabs.len().max(1) as f32).clamp(WIDTH_MIN, WIDTH_MAX);
+    if is_crowded {
+        let place = Rect::from_min_size(ui.max_rect().right_top() - vec2(LIST_WIDTH, 0.0), vec2(LIST_WIDTH, HEIGHT));
+        let mut corner = ui.new_child(egui::UiBuilder::new().max_rect(place).id_salt("list of tabs"));
+        command = show_list(&mut corner, tabs);
+    }
+    egui::ScrollArea::horizontal().id_salt("tabs").max_width(room).show(ui, |ui| {
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             for (place, tab) in tabs.iter().enumerate() {
@@ -48,6 +58,25 @@ pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabC
         });
     });
     command
+}
+
+/// A menu of all tabs, for those that are out of view.
+fn show_list(ui: &mut Ui, tabs: &[TabTitle]) -> Option<TabCommand> {
+    let button = ui.menu_button("…", |ui| {
+        let mut chosen = None;
+        menu_bar::scrolled(ui, |ui| {
+            for (place, tab) in tabs.iter().enumerate() {
+                if ui.selectable_label(tab.is_shown, shown(&tab.text)).clicked() {
+                    chosen = Some(TabCommand::Show(place));
+                    ui.close();
+                }
+            }
+        });
+        chosen
+    });
+    button.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "All tabs"));
+    button.response.on_hover_text("All tabs");
+    button.inner.flatten()
 }
 
 fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut dyn FnMut(bool)) -> egui::Response {
@@ -83,5 +112,5 @@ fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut
     close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Close {}", shown(&tab.text))));
     closed(close.clicked());
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, tab.is_shown, shown(&tab.text)));
-    response
+    response.on_hover_text(shown(&tab.text))
 }
