@@ -270,7 +270,7 @@ enum FlatValue<'a> {
     Number(u64),
 }
 
-/// What stands between the quotes that a text begins with, and what follows; `None` with escapes.
+/// The part between the quotes that a text begins with, and what follows; `None` with escapes.
 fn flat_text(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('"')?;
     let end = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
