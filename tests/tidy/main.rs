@@ -20,6 +20,7 @@ use routing::wildcards;
 /// Where numbers of fields get their names, which a test compares with the public definitions.
 const NUMBERS: &[&str] = &[
     "src/formats/perfetto/fields.rs",
+    "src/formats/perfetto/kernel_fields.rs",
     "src/formats/otlp/fields.rs",
     "src/formats/profiles/pprof/fields.rs",
     "src/formats/protobuf/",

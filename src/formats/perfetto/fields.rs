@@ -24,6 +24,7 @@ proto_numbers! {
         FTRACE_STATS = 34,
         TRACE_STATS = 35,
         SYNCHRONIZATION_MARKER = 36,
+        BATTERY = 38,
         INCREMENTAL_STATE_CLEARED = 41,
         PREVIOUS_PACKET_DROPPED = 42,
         PROCESS_DESCRIPTOR = 43,
@@ -390,131 +391,6 @@ proto_numbers! {
     fields streaming_profile_packet = "perfetto.protos.StreamingProfilePacket" {
         CALLSTACK_IID = 1,
         TIMESTAMP_DELTA_US = 2,
-    }
-    fields ftrace_event_bundle = "perfetto.protos.FtraceEventBundle" {
-        CPU = 1,
-        EVENT = 2,
-        LOST_EVENTS = 3,
-        COMPACT_SCHED = 4,
-        FTRACE_CLOCK = 5,
-        FTRACE_TIMESTAMP = 6,
-        BOOT_TIMESTAMP = 7,
-    }
-    fields compact_sched = "perfetto.protos.FtraceEventBundle.CompactSched" {
-        SWITCH_TIMESTAMP = 1,
-        SWITCH_PREV_STATE = 2,
-        SWITCH_NEXT_PID = 3,
-        SWITCH_NEXT_PRIO = 4,
-        INTERN_TABLE = 5,
-        SWITCH_NEXT_COMM_INDEX = 6,
-        WAKING_TIMESTAMP = 7,
-        WAKING_PID = 8,
-        WAKING_COMM_INDEX = 11,
-    }
-    values ftrace_clock = "perfetto.protos.FtraceClock" {
-        FTRACE_CLOCK_MONO_RAW = 4,
-    }
-    fields ftrace_event = "perfetto.protos.FtraceEvent" {
-        TIMESTAMP = 1,
-        PID = 2,
-        PRINT = 3,
-        SCHED_SWITCH = 4,
-        CPU_FREQUENCY = 11,
-        SCHED_WAKEUP = 17,
-        SCHED_BLOCKED_REASON = 18,
-        SCHED_WAKING = 20,
-        BINDER_TRANSACTION = 50,
-        BINDER_TRANSACTION_RECEIVED = 51,
-        SCHED_WAKEUP_NEW = 114,
-        SYS_ENTER = 329,
-        SYS_EXIT = 330,
-        TASK_NEWTASK = 235,
-        TASK_RENAME = 236,
-        BINDER_COMMAND = 485,
-        BINDER_RETURN = 486,
-    }
-    fields sched_blocked_reason_event = "perfetto.protos.SchedBlockedReasonFtraceEvent" {
-        PID = 1,
-        CALLER = 2,
-        IO_WAIT = 3,
-    }
-    fields binder_transaction_event = "perfetto.protos.BinderTransactionFtraceEvent" {
-        DEBUG_ID = 1,
-        TARGET_NODE = 2,
-        TO_PROC = 3,
-        TO_THREAD = 4,
-        REPLY = 5,
-        CODE = 6,
-        FLAGS = 7,
-    }
-    fields binder_received_event = "perfetto.protos.BinderTransactionReceivedFtraceEvent" {
-        DEBUG_ID = 1,
-    }
-    fields binder_return_event = "perfetto.protos.BinderReturnFtraceEvent" {
-        CMD = 1,
-    }
-    fields task_state_event = "perfetto.protos.GenericKernelTaskStateEvent" {
-        CPU = 1,
-        COMM = 2,
-        TID = 3,
-        STATE = 4,
-        PRIO = 5,
-    }
-    values task_state = "perfetto.protos.GenericKernelTaskStateEvent.TaskStateEnum" {
-        TASK_STATE_UNKNOWN = 0,
-        TASK_STATE_CREATED = 1,
-        TASK_STATE_RUNNABLE = 2,
-        TASK_STATE_RUNNING = 3,
-        TASK_STATE_INTERRUPTIBLE_SLEEP = 4,
-        TASK_STATE_UNINTERRUPTIBLE_SLEEP = 5,
-        TASK_STATE_STOPPED = 6,
-        TASK_STATE_DEAD = 7,
-        TASK_STATE_DESTROYED = 8,
-    }
-    fields kernel_frequency_event = "perfetto.protos.GenericKernelCpuFrequencyEvent" {
-        CPU = 1,
-        FREQ_HZ = 2,
-    }
-    fields kernel_rename_event = "perfetto.protos.GenericKernelTaskRenameEvent" {
-        TID = 1,
-        COMM = 2,
-    }
-    fields task_newtask_event = "perfetto.protos.TaskNewtaskFtraceEvent" {
-        PID = 1,
-        COMM = 2,
-        CLONE_FLAGS = 3,
-    }
-    fields task_rename_event = "perfetto.protos.TaskRenameFtraceEvent" {
-        PID = 1,
-        NEWCOMM = 3,
-    }
-    fields print_event = "perfetto.protos.PrintFtraceEvent" {
-        BUF = 2,
-    }
-    fields cpu_frequency_event = "perfetto.protos.CpuFrequencyFtraceEvent" {
-        STATE = 1,
-        CPU_ID = 2,
-    }
-    fields sched_switch_event = "perfetto.protos.SchedSwitchFtraceEvent" {
-        PREV_COMM = 1,
-        PREV_PID = 2,
-        PREV_PRIO = 3,
-        PREV_STATE = 4,
-        NEXT_COMM = 5,
-        NEXT_PID = 6,
-        NEXT_PRIO = 7,
-    }
-    fields sched_waking_event = "perfetto.protos.SchedWakingFtraceEvent" {
-        COMM = 1,
-        PID = 2,
-    }
-    fields sys_enter_event = "perfetto.protos.SysEnterFtraceEvent" {
-        ID = 1,
-        ARGS = 2,
-    }
-    fields sys_exit_event = "perfetto.protos.SysExitFtraceEvent" {
-        ID = 1,
-        RET = 2,
     }
     fields extension_descriptor = "perfetto.protos.ExtensionDescriptor" {
         EXTENSION_SET = 1,

@@ -3,12 +3,14 @@
 
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
-use super::fields::{
-    binder_received_event, binder_return_event, binder_transaction_event, builtin_clock, compact_sched,
-    cpu_frequency_event, ftrace_clock, ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event,
-    sched_switch_event, sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
-};
+use super::fields::builtin_clock;
 use super::interned::Interned;
+use super::kernel_counters::{battery_values, counter_values, marker_text};
+use super::kernel_fields::{
+    binder_received_event, binder_return_event, binder_transaction_event, compact_sched, cpu_frequency_event,
+    ftrace_clock, ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event,
+    sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
+};
 use super::tracks::PerfettoTracks;
 use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
@@ -212,7 +214,22 @@ impl FtraceDecoder<'_> {
                 }
                 self.kernel.scheduler.rename(self.batch, renamed, name, self.place);
             }
-            _ => self.batch.lose(Loss::IgnoredPacket, self.place),
+            Some((number, event)) => self.table_event(number, (clock, raw), tid, event),
+            None => self.batch.lose(Loss::IgnoredPacket, self.place),
+        }
+    }
+
+    /// An event of counters or of a driver's marker, as tables say; others are counted.
+    fn table_event(&mut self, number: FieldNumber, (clock, raw): (BundleClock, u64), tid: i64, event: &[u8]) {
+        if let Some(values) = counter_values(number, event) {
+            let Some(ts_ns) = self.time(clock, raw) else { return };
+            values.for_each(|(name, value)| self.push_global(ts_ns, &name, value));
+        } else if let Some(text) = marker_text(number, tid, event) {
+            let Some(ts_ns) = self.time(clock, raw) else { return };
+            let written = MarkerSource { ts_ns, tid, place: self.place };
+            marker(&mut self.kernel.scheduler, self.batch, written, &text);
+        } else {
+            self.batch.lose(Loss::IgnoredPacket, self.place);
         }
     }
 
@@ -335,9 +352,19 @@ impl FtraceDecoder<'_> {
     }
 
     pub(super) fn push_frequency(&mut self, ts_ns: i64, cpu: u64, khz: f64) {
-        let track = self.tracks.named_counter(Id::None, &format!("CPU {cpu} frequency (kHz)"));
+        self.push_global(ts_ns, &format!("CPU {cpu} frequency (kHz)"), khz);
+    }
+
+    /// Adds the counters of a battery.
+    pub(super) fn battery(&mut self, ts_ns: i64, bytes: &[u8]) {
+        battery_values(bytes).for_each(|(name, value)| self.push_global(ts_ns, &name, value));
+    }
+
+    /// Adds a value of a counter of the whole capture.
+    fn push_global(&mut self, ts_ns: i64, name: &str, value: f64) {
+        let track = self.tracks.named_counter(Id::None, name);
         let track = self.batch.track(track, self.tracks);
-        self.batch.push(Event { value: khz.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+        self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
 }
 

@@ -1,8 +1,9 @@
 //! The scheduling of any kernel, as packets without Linux's names: one change of state of one thread each, names of
 //! threads, clocks of CPUs.
 
-use super::fields::{kernel_frequency_event, kernel_rename_event, task_state, task_state_event, trace_packet};
+use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
+use super::kernel_fields::{kernel_frequency_event, kernel_rename_event, task_state, task_state_event};
 use crate::formats::linux::scheduler::{SchedulerTask, TaskChange};
 use crate::formats::protobuf::decode::Fields;
 use crate::formats::protobuf::numbers::FieldNumber;

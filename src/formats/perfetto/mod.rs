@@ -20,6 +20,8 @@ pub(crate) mod fields;
 mod ftrace;
 mod generic_kernel;
 mod interned;
+mod kernel_counters;
+pub(crate) mod kernel_fields;
 mod legacy;
 mod legacy_event;
 mod order;

@@ -294,6 +294,10 @@ impl Decoder {
             trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, place),
             trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), place),
             trace_packet::FTRACE_EVENTS => self.ftrace_decoder(fields.sequence, Some(row), place).bundle(data),
+            trace_packet::BATTERY => {
+                let Some(ts_ns) = self.usable_time(time, place) else { return };
+                self.ftrace_decoder(fields.sequence, Some(row), place).battery(ts_ns, data);
+            }
             kind if is_generic_kernel(kind) => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
                 self.ftrace_decoder(fields.sequence, Some(row), place).generic_kernel(kind, ts_ns, data);

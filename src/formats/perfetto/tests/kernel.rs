@@ -270,3 +270,42 @@ fn calls_of_binder_and_reasons_of_blocked_threads_are_read_as_from_text() {
     assert_eq!((reason.ts_ns, &*reason.args), (5, r#"{"io_wait":1,"blocked_function":"wait_on_page"}"#));
     assert_eq!(reading.lost(), []);
 }
+
+#[test]
+fn events_of_the_tables_are_counters_and_markers_and_batteries_have_counters() {
+    let at = |ts_ns: u64, number: u32, event: Message| message().number(1, ts_ns).number(2, 40).message(number, event);
+    let battery = message().number(1, 3000).bytes(5, "BAT0").number(4, u64::MAX);
+    let events = [
+        at(1, 13, message().number(1, 2).number(2, 6)),
+        at(2, 13, message().number(1, u32::MAX.into()).number(2, 6)),
+        at(3, 12, message().number(1, 500).number(2, 2800).number(3, 6)),
+        at(4, 421, message().number(2, 1004).number(4, 6).number(6, 1)),
+        at(5, 332, message().number(1, 1).number(2, 700)),
+        at(6, 348, message().number(1, 40).bytes(4, "vote").number(5, b'C'.into()).number(6, 123)),
+        at(7, 333, message().number(1, 40).bytes(2, "frame").number(5, 1)),
+        at(8, 333, message().number(1, 40).bytes(2, "frame").number(5, 0)),
+    ];
+    let reading = read([bundle(events), message().number(8, 9).number(10, 1).message(38, battery)]);
+    let values: Vec<_> = reading
+        .events
+        .iter()
+        .filter(|event| event.kind == K::Counter)
+        .map(|event| (event.ts_ns, &*event.track.name, f64::from_bits(event.value)))
+        .collect();
+    let expected = [
+        (1, "CPU 6 idle state", 2.0),
+        (2, "CPU 6 idle state", -1.0),
+        (3, "Cpu 6 Max Freq Limit", 2800.0),
+        (3, "Cpu 6 Min Freq Limit", 500.0),
+        (4, "Cpu 6 Util", 1.0),
+        (4, "Cpu 6 Cap", 1004.0),
+        (4, "Cpu 6 Nr Running", 0.0),
+        (5, "GPU 1 frequency (kHz)", 700.0),
+        (6, "vote", 123.0),
+        (9, "batt.BAT0.charge_uah", 3000.0),
+        (9, "batt.BAT0.current.avg_ua", -1.0),
+    ];
+    assert_eq!(values, expected);
+    let spans: Vec<_> = reading.kinds().into_iter().filter(|(_, kind, _)| matches!(kind, K::Begin | K::End)).collect();
+    assert_eq!((spans, reading.lost()), (vec![(7, K::Begin, "frame"), (8, K::End, "")], vec![]));
+}
