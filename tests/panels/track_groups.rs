@@ -4,6 +4,7 @@ use egui::{Key, Modifiers, Vec2};
 use egui_kittest::kittest::Queryable;
 use serde_json::json;
 
+use crate::copied::copied;
 use crate::session::Session;
 
 const SCREEN: Vec2 = Vec2::new(1200.0, 800.0);
@@ -76,6 +77,10 @@ fn a_group_is_a_scope_and_is_hidden_and_a_search_unfolds_it() {
         lines == 1 && session.says("ListItem: PROMISE")
     });
     let head = session.harness.get_by_label_contains("PROMISE 40 tracks").rect().center();
+    session.right_click(head);
+    session.click("Copy the name");
+    assert_eq!(copied(&session).as_deref(), Some("PROMISE"));
+    session.harness.run_steps(2);
     session.right_click(head);
     session.click("Hide the group");
     session.harness.run_steps(2);

@@ -105,7 +105,7 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
 
 /// The items of a track, a group or a process. Below those of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
-    let questions = gutter::questions(kind).into_iter();
+    let questions = gutter::questions(timeline, kind).into_iter();
     let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
     let choices = gutter::choices(timeline, kind).into_iter();
     let choices = choices.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));

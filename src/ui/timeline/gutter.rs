@@ -73,11 +73,7 @@ fn show_group(
     }
     let id = ui.scope_id().with((group.kind, clip.bottom() as i32, "name"));
     let response = ui.interact(visible, id, Sense::click());
-    let (title, beside) = match group.kind {
-        GroupKind::Process(process) => (timeline.process_text(process), String::new()),
-        GroupKind::Tracks(lead) => timeline.group_text(lead),
-        GroupKind::Track(track) => timeline.track_text(track),
-    };
+    let (title, beside) = title_of(timeline, group.kind);
     let folded = timeline.is_folded(group.kind);
     let hovered = response.contains_pointer();
     let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
@@ -116,6 +112,15 @@ fn show_group(
     }
     response.context_menu(|ui| menu(ui, timeline, group.kind, commands));
     response.on_hover_text(tip(timeline, group.kind, &title, &beside));
+}
+
+/// The name of a process, a group or a track, and what stands beside it.
+fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
+    match kind {
+        GroupKind::Process(process) => (timeline.process_text(process), String::new()),
+        GroupKind::Tracks(lead) => timeline.group_text(lead),
+        GroupKind::Track(track) => timeline.track_text(track),
+    }
 }
 
 /// The tooltip of a name: the parts that may be cut or out of view, and the effect of the buttons.
@@ -160,8 +165,8 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str
     choices
 }
 
-/// The questions about the tracks of a process, a group or a track, which become the scope.
-pub(super) fn questions(kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
+/// The questions about the tracks of a process, a group or a track, which become the scope, and its name to copy.
+pub(super) fn questions(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
     let [statistics, search, export] = match kind {
         GroupKind::Process(_) => ["Statistics of the process", "Search in the process", "Export the process..."],
         GroupKind::Tracks(_) => ["Statistics of the group", "Search in the group", "Export the group..."],
@@ -172,6 +177,7 @@ pub(super) fn questions(kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
         (statistics, vec![only(), Command::Panel(PanelCommand::Show(Panel::Statistics))]),
         (search, vec![only(), Command::Panel(PanelCommand::Search)]),
         (export, vec![only(), Command::App(AppCommand::Choose(Purpose::ExportSelected))]),
+        ("Copy the name", vec![Command::App(AppCommand::CopyText(title_of(timeline, kind).0))]),
     ]
 }
 
@@ -185,7 +191,7 @@ fn scope(command: ScopeCommand) -> Command {
 
 /// The menu of a name.
 fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Command>) {
-    for (text, chosen) in questions(kind) {
+    for (text, chosen) in questions(timeline, kind) {
         if ui.button(text).clicked() {
             commands.extend(chosen);
             ui.close();
