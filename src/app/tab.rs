@@ -54,7 +54,7 @@ pub(super) struct Tab {
 /// An error that is shown until the user closes it.
 pub(crate) struct TabMessage {
     pub(crate) title: &'static str,
-    /// What happened, to which file, what to do.
+    /// The event, the file, and the way out.
     pub(crate) text: String,
     /// Whether the error is of what the tab shows, and not of another file that is shown nowhere.
     pub(crate) is_of_tab: bool,

@@ -1,5 +1,5 @@
-//! What a screen reader says by itself: the text of live nodes, which it speaks when that changes. And what it says of a
-//! choice: for what it is one, and whether an entry is checked.
+//! Texts that a screen reader speaks by itself, those of live nodes when they change. Choices say what they are for,
+//! entries of menus whether they are checked.
 
 use egui::accesskit::{Live, Role, Toggled};
 use egui::{Key, Modifiers, Vec2, vec2};

@@ -22,7 +22,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 ///
 /// The two have different lengths: 32 and 24 letters for a trace, 16 and 12 for a span.
 pub(super) fn id_text(text: &str, bytes: usize) -> Cow<'_, str> {
-    let is_hex = text.len() == 2 * bytes && text.bytes().all(|letter| letter.is_ascii_hexdigit());
+    let hex_letters = 2 * bytes;
+    let is_hex = text.len() == hex_letters && text.bytes().all(|letter| letter.is_ascii_hexdigit());
     if is_hex && text.bytes().any(|letter| letter.is_ascii_uppercase()) {
         return Cow::Owned(text.to_ascii_lowercase());
     }
