@@ -199,8 +199,11 @@ impl SamplesPanel {
     }
 
     /// Why there is no row, once the answer is there.
-    fn absence(&self) -> Option<&'static str> {
+    fn absence(&self, view: &PanelView<'_>) -> Option<&'static str> {
         let answer = self.answer.as_ref()?;
+        if view.snapshot().store().meta().summary.samples == 0 {
+            return Some("This trace holds no samples. The flame graph and the statistics are of its spans.");
+        }
         if answer.rows.is_empty() {
             return Some("No samples here: take more time or other tracks into the scope.");
         }
@@ -208,7 +211,7 @@ impl SamplesPanel {
     }
 
     fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
-        let look = view.context.table(TABLE, self.absence());
+        let look = view.context.table(TABLE, self.absence(view));
         let response = self.table.show(ui, columns(self.by), &mut self.rows, &look);
         commands.extend(response.commands);
         let Some(clicked) = response.clicked else { return };

@@ -53,7 +53,8 @@ impl Amounts {
 
     /// A sum with its count.
     pub(super) fn text(&self, sum: SampleSum) -> String {
-        let count = format!("{} {}", grouped_digits(sum.samples), self.things);
+        let things = if sum.samples == 1 { self.things.trim_end_matches('s') } else { self.things };
+        let count = format!("{} {things}", grouped_digits(sum.samples));
         if self.has_weight() { format!("{}, {count}", self.weight(sum.weight)) } else { count }
     }
 
@@ -95,4 +96,19 @@ pub(super) fn share_text(part: u64, whole: u64) -> String {
 pub(super) fn others_text(count: usize) -> String {
     let count = grouped_digits(count as u64);
     if count == "1" { "1 other".to_owned() } else { format!("{count} others") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_span_and_one_sample_are_no_spans_and_samples() {
+        let text = |things: &'static str, samples: u64| {
+            let amounts = Amounts { unit: NANOSECONDS.to_owned(), things };
+            amounts.text(SampleSum { samples, weight: 2000 })
+        };
+        let texts = [text("spans", 1), text("spans", 2), text(SAMPLES, 1), text(SAMPLES, 0)];
+        assert_eq!(texts, ["2 µs, 1 span", "2 µs, 2 spans", "2 µs, 1 sample", "2 µs, 0 samples"]);
+    }
 }

@@ -10,7 +10,7 @@ use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlamePicture, FoundFunctions, FunctionIdx, Measure};
 use crate::scene::color::Rgba;
 use crate::scene::flame::{BarContent, BarOrder, FlameBar, FlameLayout, NamesOf};
-use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::labels::{shorten_label, shown};
 use crate::scene::palette::Palette;
 use crate::ui::theme::{LABEL_POINTS, Theme, color32};
 use crate::ui::widgets::reading_order::on_screen;
@@ -180,7 +180,7 @@ impl FlameCanvas<'_> {
         let font = FontId::proportional(LABEL_POINTS);
         let room = rect.width() - 8.0;
         let cut = painter.fonts_mut(|fonts| {
-            shorten_middle(&text, room, |letter| fonts.glyph_width(&font, letter)).map(std::borrow::Cow::into_owned)
+            shorten_label(&text, room, |letter| fonts.glyph_width(&font, letter)).map(std::borrow::Cow::into_owned)
         });
         if let Some(text) = cut {
             painter.text(pos2(rect.left() + 4.0, rect.center().y), Align2::LEFT_CENTER, on_screen(&text), font, ink);
