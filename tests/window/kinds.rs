@@ -53,7 +53,7 @@ fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand(
     window.until_said("Nothing selected");
     // The counter says its value beside the pointer: the first before the middle, the second after it.
     let counter = row_of(&window, "queue");
-    for (x, value) in [(middle - 100, "3  ·  at "), (middle + 100, "5  ·  at ")] {
+    for (x, value) in [(middle - 100, "3  ·  since 0."), (middle + 100, "5  ·  changed by +2  ·  since 0.5")] {
         window.point((x, counter.middle().1));
         window.until_said(value);
     }
