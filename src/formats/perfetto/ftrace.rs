@@ -1,17 +1,20 @@
 //! The kernel's events: what its scheduler does, the clocks of CPUs, system calls, and the markers that programs write
 //! (`B|pid|name` and the like). Others are counted.
 
+use rustc_hash::FxHashMap;
+
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
 use super::fields::builtin_clock;
 use super::interned::Interned;
-use super::kernel_counters::{battery_values, counter_values, marker_text};
+use super::kernel_counters::{CounterOwner, battery_values, counter_values, has_counters, marker_text};
 use super::kernel_fields::{
     binder_received_event, binder_return_event, binder_transaction_event, compact_sched, cpu_frequency_event,
     ftrace_clock, ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event,
     sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
-use super::tracks::PerfettoTracks;
+use super::kernel_names::{KernelEvent, last};
+use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
@@ -32,8 +35,10 @@ pub(super) struct Kernel {
     /// The kind of machine, which names the system call of a number.
     machine: String,
     is_begun: bool,
-    args: ArgsWriter,
+    pub(super) args: ArgsWriter,
     binder: Binder,
+    /// The process of each address space whose memory the kernel counts.
+    pub(super) spaces: FxHashMap<u64, i64>,
 }
 
 impl Kernel {
@@ -214,22 +219,44 @@ impl FtraceDecoder<'_> {
                 }
                 self.kernel.scheduler.rename(self.batch, renamed, name, self.place);
             }
-            Some((number, event)) => self.table_event(number, (clock, raw), tid, event),
+            Some((number, bytes)) => {
+                let event = KernelEvent { number, bytes, cpu, tid, symbols: self.symbols };
+                self.table_event((clock, raw), &event);
+            }
             None => self.batch.lose(Loss::IgnoredPacket, self.place),
         }
     }
 
-    /// An event of counters or of a driver's marker, as tables say; others are counted.
-    fn table_event(&mut self, number: FieldNumber, (clock, raw): (BundleClock, u64), tid: i64, event: &[u8]) {
-        if let Some(values) = counter_values(number, event) {
-            let Some(ts_ns) = self.time(clock, raw) else { return };
-            values.for_each(|(name, value)| self.push_global(ts_ns, &name, value));
-        } else if let Some(text) = marker_text(number, tid, event) {
-            let Some(ts_ns) = self.time(clock, raw) else { return };
-            let written = MarkerSource { ts_ns, tid, place: self.place };
+    /// An event of counters, of spans or of a driver's marker, as tables say; others are counted.
+    fn table_event(&mut self, (clock, raw): (BundleClock, u64), event: &KernelEvent<'_>) {
+        let is_rss = matches!(event.number, ftrace_event::RSS_STAT | ftrace_event::RSS_STAT_THROTTLED);
+        let (has_counters, is_span) = (has_counters(event.number), event.is_span());
+        let text = marker_text(event.number, event.tid, event.bytes);
+        if !is_rss && !has_counters && !is_span && text.is_none() {
+            return self.batch.lose(Loss::IgnoredPacket, self.place);
+        }
+        let Some(ts_ns) = self.time(clock, raw) else { return };
+        if let Some(text) = text {
+            let written = MarkerSource { ts_ns, tid: event.tid, place: self.place };
             marker(&mut self.kernel.scheduler, self.batch, written, &text);
-        } else {
-            self.batch.lose(Loss::IgnoredPacket, self.place);
+        }
+        if is_rss {
+            self.rss(ts_ns, event);
+        }
+        if is_span {
+            self.push_span(ts_ns, event);
+        }
+        for (owner, name, value) in counter_values(event) {
+            let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
+            let track = match owner {
+                CounterOwner::Capture => self.tracks.named_counter(Id::None, &name),
+                CounterOwner::Thread => self.tracks.thread_counter(pid, event.tid, &name),
+                CounterOwner::Process(field) => match last(event.bytes, field).map_or(0, ProtoValue::signed) {
+                    0 => self.tracks.named_counter(Id::None, &name),
+                    pid => self.tracks.named_counter(Id::Number(pid), &name),
+                },
+            };
+            self.push_counter(ts_ns, track, value);
         }
     }
 
@@ -361,8 +388,12 @@ impl FtraceDecoder<'_> {
     }
 
     /// Adds a value of a counter of the whole capture.
-    fn push_global(&mut self, ts_ns: i64, name: &str, value: f64) {
+    pub(super) fn push_global(&mut self, ts_ns: i64, name: &str, value: f64) {
         let track = self.tracks.named_counter(Id::None, name);
+        self.push_counter(ts_ns, track, value);
+    }
+
+    pub(super) fn push_counter(&mut self, ts_ns: i64, track: TrackNumber, value: f64) {
         let track = self.batch.track(track, self.tracks);
         self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }

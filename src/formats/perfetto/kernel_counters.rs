@@ -2,50 +2,152 @@
 //! Also the counters of batteries, which are packets of their own.
 
 use super::kernel_fields::{
-    battery_counters, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event, dpu_mark_event, ftrace_event,
-    g2d_mark_event, gpu_frequency_event, lwis_mark_event, mali_mark_event, mark_event, samsung_mark_event,
-    sde_mark_event,
+    battery_counters, clock_event, cooling_event, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event,
+    dpu_mark_event, f2fs_event, ftrace_event, g2d_mark_event, gpu_frequency_event, gpu_memory_event, heap_event,
+    ion_event, lwis_mark_event, mali_mark_event, mark_event, samsung_mark_event, sde_mark_event, thermal_event,
+    ufs_clock_event,
 };
-use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use super::kernel_names::NamePart::{Device, Field, Number as NumberOf, Text};
+use super::kernel_names::{KernelEvent, NamePart, last};
+use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// An event whose fields are values of counters of one CPU or device.
+/// An event whose fields are values of counters.
 struct KernelCounters {
     event: FieldNumber,
-    /// The number of the CPU or device.
-    of: FieldNumber,
-    /// Fields, and the names of their counters before and after that number.
-    values: &'static [(FieldNumber, &'static str, &'static str)],
+    owner: CounterOwner,
+    counters: &'static [KernelCounter],
+}
+
+/// The field of a value and the name of its counter.
+struct KernelCounter {
+    value: FieldNumber,
+    name: [NamePart; 4],
+}
+
+/// The owner of a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CounterOwner {
+    Capture,
+    /// The process of a number in a field; 0 is the whole capture.
+    Process(FieldNumber),
+    /// The thread of the event.
+    Thread,
+}
+
+/// The counter of a CPU or device whose number is in the field `of`.
+const fn numbered(value: FieldNumber, before: &'static str, of: FieldNumber, after: &'static str) -> KernelCounter {
+    KernelCounter { value, name: [Text(before), NumberOf(of), Text(after), Text("")] }
+}
+
+/// The counter of something that a field names.
+const fn named(value: FieldNumber, of: FieldNumber, after: &'static str) -> KernelCounter {
+    KernelCounter { value, name: [Field(of), Text(after), Text(""), Text("")] }
+}
+
+/// The only counter of its name.
+const fn alone(value: FieldNumber, name: &'static str) -> KernelCounter {
+    KernelCounter { value, name: [Text(name), Text(""), Text(""), Text("")] }
+}
+
+/// A counter of a device with a file system of F2FS.
+const fn f2fs(value: FieldNumber, after: &'static str) -> KernelCounter {
+    KernelCounter { value, name: [Text("f2fs_iostat.["), Device(f2fs_event::DEV), Text(after), Text("")] }
+}
+
+/// The counters of an event that belong to the whole capture.
+const fn of_capture(event: FieldNumber, counters: &'static [KernelCounter]) -> KernelCounters {
+    KernelCounters { event, owner: CounterOwner::Capture, counters }
 }
 
 const COUNTERS: &[KernelCounters] = &[
-    KernelCounters {
-        event: ftrace_event::CPU_IDLE,
-        of: cpu_idle_event::CPU_ID,
-        values: &[(cpu_idle_event::STATE, "CPU ", " idle state")],
-    },
-    KernelCounters {
-        event: ftrace_event::CPU_FREQUENCY_LIMITS,
-        of: cpu_frequency_limits_event::CPU_ID,
-        values: &[
-            (cpu_frequency_limits_event::MAX_FREQ, "Cpu ", " Max Freq Limit"),
-            (cpu_frequency_limits_event::MIN_FREQ, "Cpu ", " Min Freq Limit"),
+    of_capture(
+        ftrace_event::CPU_IDLE,
+        &[numbered(cpu_idle_event::STATE, "CPU ", cpu_idle_event::CPU_ID, " idle state")],
+    ),
+    of_capture(
+        ftrace_event::CPU_FREQUENCY_LIMITS,
+        &[
+            numbered(
+                cpu_frequency_limits_event::MAX_FREQ,
+                "Cpu ",
+                cpu_frequency_limits_event::CPU_ID,
+                " Max Freq Limit",
+            ),
+            numbered(
+                cpu_frequency_limits_event::MIN_FREQ,
+                "Cpu ",
+                cpu_frequency_limits_event::CPU_ID,
+                " Min Freq Limit",
+            ),
         ],
-    },
-    KernelCounters {
-        event: ftrace_event::SCHED_CPU_UTIL_CFS,
-        of: cpu_util_event::CPU,
-        values: &[
-            (cpu_util_event::CPU_UTIL, "Cpu ", " Util"),
-            (cpu_util_event::CAPACITY, "Cpu ", " Cap"),
-            (cpu_util_event::NR_RUNNING, "Cpu ", " Nr Running"),
+    ),
+    of_capture(
+        ftrace_event::SCHED_CPU_UTIL_CFS,
+        &[
+            numbered(cpu_util_event::CPU_UTIL, "Cpu ", cpu_util_event::CPU, " Util"),
+            numbered(cpu_util_event::CAPACITY, "Cpu ", cpu_util_event::CPU, " Cap"),
+            numbered(cpu_util_event::NR_RUNNING, "Cpu ", cpu_util_event::CPU, " Nr Running"),
         ],
+    ),
+    of_capture(
+        ftrace_event::GPU_FREQUENCY,
+        &[numbered(gpu_frequency_event::STATE, "GPU ", gpu_frequency_event::GPU_ID, " frequency (kHz)")],
+    ),
+    // The three events of clocks have these fields in common.
+    of_capture(ftrace_event::CLOCK_SET_RATE, &[named(clock_event::STATE, clock_event::NAME, " Frequency")]),
+    of_capture(ftrace_event::CLOCK_ENABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
+    of_capture(ftrace_event::CLOCK_DISABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
+    of_capture(
+        ftrace_event::THERMAL_TEMPERATURE,
+        &[named(thermal_event::TEMP, thermal_event::THERMAL_ZONE, " Temperature")],
+    ),
+    of_capture(ftrace_event::CDEV_UPDATE, &[named(cooling_event::TARGET, cooling_event::TYPE, " Cooling Device")]),
+    of_capture(ftrace_event::UFSHCD_CLK_GATING, &[alone(ufs_clock_event::STATE, "io.ufs.clkgating")]),
+    of_capture(ftrace_event::DMA_HEAP_STAT, &[alone(heap_event::TOTAL_ALLOCATED, "mem.dma_heap")]),
+    KernelCounters {
+        event: ftrace_event::DMA_HEAP_STAT,
+        owner: CounterOwner::Thread,
+        counters: &[alone(heap_event::LEN, "mem.dma_heap_change")],
+    },
+    of_capture(ftrace_event::ION_STAT, &[alone(ion_event::TOTAL_ALLOCATED, "mem.ion")]),
+    KernelCounters {
+        event: ftrace_event::ION_STAT,
+        owner: CounterOwner::Thread,
+        counters: &[alone(ion_event::LEN, "mem.ion_change")],
     },
     KernelCounters {
-        event: ftrace_event::GPU_FREQUENCY,
-        of: gpu_frequency_event::GPU_ID,
-        values: &[(gpu_frequency_event::STATE, "GPU ", " frequency (kHz)")],
+        event: ftrace_event::GPU_MEM_TOTAL,
+        owner: CounterOwner::Process(gpu_memory_event::PID),
+        counters: &[alone(gpu_memory_event::SIZE, "GPU Memory")],
     },
+    of_capture(
+        ftrace_event::F2FS_IOSTAT,
+        &[
+            f2fs(f2fs_event::APP_RIO, "].read_app_total"),
+            f2fs(f2fs_event::APP_DRIO, "].read_app_direct"),
+            f2fs(f2fs_event::APP_BRIO, "].read_app_buffered"),
+            f2fs(f2fs_event::APP_MRIO, "].read_app_mapped"),
+            f2fs(f2fs_event::FS_DRIO, "].read_fs_data"),
+            f2fs(f2fs_event::FS_GDRIO, "].read_fs_gdata"),
+            f2fs(f2fs_event::FS_CDRIO, "].read_fs_cdata"),
+            f2fs(f2fs_event::FS_NRIO, "].read_fs_node"),
+            f2fs(f2fs_event::FS_MRIO, "].read_fs_meta"),
+            f2fs(f2fs_event::APP_WIO, "].write_app_total"),
+            f2fs(f2fs_event::APP_DIO, "].write_app_direct"),
+            f2fs(f2fs_event::APP_BIO, "].write_app_buffered"),
+            f2fs(f2fs_event::APP_MIO, "].write_app_mapped"),
+            f2fs(f2fs_event::FS_DIO, "].write_fs_data"),
+            f2fs(f2fs_event::FS_NIO, "].write_fs_node"),
+            f2fs(f2fs_event::FS_MIO, "].write_fs_meta"),
+            f2fs(f2fs_event::FS_GC_DIO, "].write_gc_data"),
+            f2fs(f2fs_event::FS_GC_NIO, "].write_gc_node"),
+            f2fs(f2fs_event::FS_CP_DIO, "].write_cp_data"),
+            f2fs(f2fs_event::FS_CP_NIO, "].write_cp_node"),
+            f2fs(f2fs_event::FS_CP_MIO, "].write_cp_meta"),
+            f2fs(f2fs_event::FS_DISCARD, "].other_fs_discard"),
+        ],
+    ),
 ];
 
 /// A marker of a driver: the fields that are the parts of the markers that programs write.
@@ -128,16 +230,20 @@ const BATTERY: &[(FieldNumber, &str)] = &[
     (battery_counters::VOLTAGE_UV, "voltage_uv"),
 ];
 
-/// The names and values of the counters of an event; `None` if it is no event of counters.
-pub(super) fn counter_values(event: FieldNumber, bytes: &[u8]) -> Option<impl Iterator<Item = (String, f64)>> {
-    let counters = COUNTERS.iter().find(|counters| counters.event == event)?;
-    let of = last(bytes, counters.of).map_or(0, ProtoValue::number);
-    Some(counters.values.iter().map(move |&(field, before, after)| {
-        let value = last(bytes, field).map_or(0, ProtoValue::number);
+/// The owners, names and values of the counters of an event.
+pub(super) fn counter_values<'e>(event: &'e KernelEvent<'e>) -> impl Iterator<Item = (CounterOwner, String, f64)> + 'e {
+    let rows = COUNTERS.iter().filter(|row| row.event == event.number);
+    rows.flat_map(|row| row.counters.iter().map(move |counter| (row.owner, counter))).map(|(owner, counter)| {
+        let value = last(event.bytes, counter.value).map_or(0, ProtoValue::signed);
         // The largest number means that the CPU left its rest.
-        let value = if value == u64::from(u32::MAX) { -1.0 } else { value as f64 };
-        (format!("{before}{of}{after}"), value)
-    }))
+        let value = if value == i64::from(u32::MAX) { -1.0 } else { value as f64 };
+        (owner, event.name(&counter.name), value)
+    })
+}
+
+/// Whether an event has counters.
+pub(super) fn has_counters(event: FieldNumber) -> bool {
+    COUNTERS.iter().any(|row| row.event == event)
 }
 
 /// The text that a program would write for the marker of a driver; `None` if the event is none.
@@ -167,9 +273,4 @@ pub(super) fn battery_values(bytes: &[u8]) -> impl Iterator<Item = (String, f64)
         };
         value.is_finite().then(|| (format!("batt.{name}{dot}{what}"), value))
     })
-}
-
-/// The last value of a field.
-fn last(bytes: &[u8], field: FieldNumber) -> Option<ProtoValue<'_>> {
-    Fields::new(bytes).filter(|found| found.number == field).last().map(|found| found.value)
 }

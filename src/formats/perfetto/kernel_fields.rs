@@ -55,6 +55,39 @@ proto_numbers! {
         SAMSUNG_TRACING_MARK_WRITE = 484,
         BINDER_COMMAND = 485,
         BINDER_RETURN = 486,
+        CLOCK_ENABLE = 14,
+        CLOCK_DISABLE = 15,
+        CLOCK_SET_RATE = 16,
+        SOFTIRQ_ENTRY = 24,
+        SOFTIRQ_EXIT = 25,
+        IRQ_HANDLER_ENTRY = 36,
+        IRQ_HANDLER_EXIT = 37,
+        MM_VMSCAN_DIRECT_RECLAIM_BEGIN = 46,
+        MM_VMSCAN_DIRECT_RECLAIM_END = 47,
+        RSS_STAT = 313,
+        ION_STAT = 335,
+        GPU_MEM_TOTAL = 340,
+        THERMAL_TEMPERATURE = 341,
+        CDEV_UPDATE = 342,
+        DMA_HEAP_STAT = 351,
+        RSS_STAT_THROTTLED = 359,
+        TCP_RETRANSMIT_SKB = 363,
+        NAPI_GRO_RECEIVE_ENTRY = 365,
+        NAPI_GRO_RECEIVE_EXIT = 366,
+        UFSHCD_COMMAND = 406,
+        UFSHCD_CLK_GATING = 407,
+        DMA_FENCE_WAIT_START = 417,
+        DMA_FENCE_WAIT_END = 418,
+        F2FS_IOSTAT = 419,
+        V4L2_QBUF = 422,
+        V4L2_DQBUF = 423,
+        FUNCGRAPH_ENTRY = 437,
+        FUNCGRAPH_EXIT = 438,
+        CMA_ALLOC_START = 465,
+        CMA_ALLOC_INFO = 466,
+        KPROBE_EVENT = 542,
+        DRM_SCHED_JOB = 411,
+        DRM_SCHED_JOB_QUEUE = 593,
     }
     fields cpu_frequency_limits_event = "perfetto.protos.CpuFrequencyLimitsFtraceEvent" {
         MIN_FREQ = 1,
@@ -208,5 +241,149 @@ proto_numbers! {
     fields sys_exit_event = "perfetto.protos.SysExitFtraceEvent" {
         ID = 1,
         RET = 2,
+    }
+    fields clock_event = "perfetto.protos.ClockSetRateFtraceEvent" {
+        NAME = 1,
+        STATE = 2,
+    }
+    fields softirq_event = "perfetto.protos.SoftirqEntryFtraceEvent" {
+        VEC = 1,
+    }
+    fields irq_entry_event = "perfetto.protos.IrqHandlerEntryFtraceEvent" {
+        IRQ = 1,
+        NAME = 2,
+    }
+    fields irq_exit_event = "perfetto.protos.IrqHandlerExitFtraceEvent" {
+        RET = 2,
+    }
+    fields reclaim_begin_event = "perfetto.protos.MmVmscanDirectReclaimBeginFtraceEvent" {
+        ORDER = 1,
+    }
+    fields reclaim_end_event = "perfetto.protos.MmVmscanDirectReclaimEndFtraceEvent" {
+        NR_RECLAIMED = 1,
+    }
+    fields rss_event = "perfetto.protos.RssStatFtraceEvent" {
+        MEMBER = 1,
+        SIZE = 2,
+        CURR = 3,
+        MM_ID = 4,
+    }
+    fields rss_throttled_event = "perfetto.protos.RssStatThrottledFtraceEvent" {
+        CURR = 1,
+        MEMBER = 2,
+        MM_ID = 3,
+        SIZE = 4,
+    }
+    fields heap_event = "perfetto.protos.DmaHeapStatFtraceEvent" {
+        LEN = 2,
+        TOTAL_ALLOCATED = 3,
+    }
+    fields ion_event = "perfetto.protos.IonStatFtraceEvent" {
+        LEN = 2,
+        TOTAL_ALLOCATED = 3,
+    }
+    fields gpu_memory_event = "perfetto.protos.GpuMemTotalFtraceEvent" {
+        PID = 2,
+        SIZE = 3,
+    }
+    fields thermal_event = "perfetto.protos.ThermalTemperatureFtraceEvent" {
+        TEMP = 2,
+        THERMAL_ZONE = 4,
+    }
+    fields cooling_event = "perfetto.protos.CdevUpdateFtraceEvent" {
+        TARGET = 1,
+        TYPE = 2,
+    }
+    fields tcp_retransmit_event = "perfetto.protos.TcpRetransmitSkbFtraceEvent" {
+        DPORT = 2,
+        SPORT = 6,
+    }
+    fields napi_entry_event = "perfetto.protos.NapiGroReceiveEntryFtraceEvent" {
+        LEN = 7,
+        NAME = 10,
+    }
+    fields napi_exit_event = "perfetto.protos.NapiGroReceiveExitFtraceEvent" {
+        RET = 1,
+    }
+    fields ufs_command_event = "perfetto.protos.UfshcdCommandFtraceEvent" {
+        OPCODE = 5,
+        TAG = 7,
+        GROUP_ID = 9,
+        STR_T = 10,
+    }
+    fields ufs_clock_event = "perfetto.protos.UfshcdClkGatingFtraceEvent" {
+        STATE = 2,
+    }
+    fields fence_wait_event = "perfetto.protos.DmaFenceWaitStartFtraceEvent" {
+        CONTEXT = 1,
+        SEQNO = 3,
+    }
+    fields f2fs_event = "perfetto.protos.F2fsIostatFtraceEvent" {
+        APP_BIO = 1,
+        APP_BRIO = 2,
+        APP_DIO = 3,
+        APP_DRIO = 4,
+        APP_MIO = 5,
+        APP_MRIO = 6,
+        APP_RIO = 7,
+        APP_WIO = 8,
+        DEV = 9,
+        FS_CDRIO = 10,
+        FS_CP_DIO = 11,
+        FS_CP_MIO = 12,
+        FS_CP_NIO = 13,
+        FS_DIO = 14,
+        FS_DISCARD = 15,
+        FS_DRIO = 16,
+        FS_GC_DIO = 17,
+        FS_GC_NIO = 18,
+        FS_GDRIO = 19,
+        FS_MIO = 20,
+        FS_MRIO = 21,
+        FS_NIO = 22,
+        FS_NRIO = 23,
+    }
+    fields v4l2_event = "perfetto.protos.V4l2QbufFtraceEvent" {
+        INDEX = 4,
+        MINOR = 5,
+        SEQUENCE = 6,
+        TYPE = 18,
+    }
+    fields funcgraph_entry_event = "perfetto.protos.FuncgraphEntryFtraceEvent" {
+        FUNC = 2,
+    }
+    fields funcgraph_exit_event = "perfetto.protos.FuncgraphExitFtraceEvent" {
+        FUNC = 3,
+    }
+    fields cma_start_event = "perfetto.protos.CmaAllocStartFtraceEvent" {
+        COUNT = 2,
+        NAME = 3,
+    }
+    fields cma_info_event = "perfetto.protos.CmaAllocInfoFtraceEvent" {
+        ERR_ISO = 3,
+        ERR_MIG = 4,
+        ERR_TEST = 5,
+        NR_MAPPED = 7,
+        NR_MIGRATED = 8,
+        NR_RECLAIMED = 9,
+        PFN = 10,
+    }
+    fields kprobe_event = "perfetto.protos.KprobeEvent" {
+        NAME = 1,
+        TYPE = 2,
+    }
+    fields drm_job_event = "perfetto.protos.DrmSchedJobFtraceEvent" {
+        ID = 4,
+        NAME = 6,
+    }
+    fields drm_queue_event = "perfetto.protos.DrmSchedJobQueueFtraceEvent" {
+        NAME = 1,
+        FENCE_CONTEXT = 5,
+        FENCE_SEQNO = 6,
+    }
+    values kprobe_type = "perfetto.protos.KprobeEvent.KprobeType" {
+        KPROBE_TYPE_BEGIN = 1,
+        KPROBE_TYPE_END = 2,
+        KPROBE_TYPE_INSTANT = 3,
     }
 }

@@ -250,6 +250,12 @@ impl PerfettoTracks {
         self.number(TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: name.into(), slot: 0 })
     }
 
+    /// The track of a counter of a thread that has a name only.
+    pub(super) fn thread_counter(&mut self, pid: i64, tid: i64, name: &str) -> TrackNumber {
+        let (pid, tid) = (self.process_now(pid), Id::Number(tid));
+        self.number(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 })
+    }
+
     /// Gives a slot of its own to each of several tracks that are otherwise alike: two uuids stay two tracks.
     fn unlike(&mut self, key: TrackKey) -> TrackKey {
         let alike = self.alike.entry(key.clone()).or_default();

@@ -38,7 +38,7 @@ fn the_table_holds_the_messages_that_are_used_and_no_others() {
     let all = [perfetto::fields::ALL, perfetto::kernel_fields::ALL, otlp::fields::ALL, pprof::fields::ALL].concat();
     let named = all.iter().map(|&(message, ..)| message);
     // Also the messages that are read by the numbers of another message.
-    let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS);
+    let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS).chain(PAIRS);
     let used: HashSet<&str> = named.chain(alike).collect();
     let held: HashSet<&str> = rows().map(|(message, ..)| message).collect();
     assert_eq!(used.symmetric_difference(&held).collect::<Vec<_>>(), [] as [&&str; 0]);
@@ -53,6 +53,15 @@ const IIDS: [(&str, &str); 7] = [
     ("perfetto.protos.LogMessageBody", "BODY"),
     ("perfetto.protos.HistogramName", "NAME"),
     ("perfetto.protos.InternedString", "STR"),
+];
+
+/// Messages with the fields of the event that they are the end or the other direction of.
+const PAIRS: [&str; 5] = [
+    "perfetto.protos.ClockEnableFtraceEvent",
+    "perfetto.protos.ClockDisableFtraceEvent",
+    "perfetto.protos.SoftirqExitFtraceEvent",
+    "perfetto.protos.V4l2DqbufFtraceEvent",
+    "perfetto.protos.DmaFenceWaitEndFtraceEvent",
 ];
 
 /// The messages of wakings: all are read as the last one.

@@ -309,3 +309,93 @@ fn events_of_the_tables_are_counters_and_markers_and_batteries_have_counters() {
     let spans: Vec<_> = reading.kinds().into_iter().filter(|(_, kind, _)| matches!(kind, K::Begin | K::End)).collect();
     assert_eq!((spans, reading.lost()), (vec![(7, K::Begin, "frame"), (8, K::End, "")], vec![]));
 }
+
+/// An event of the kernel with a message of this number.
+fn kernel_event(ts_ns: u64, tid: u64, number: u32, event: Message) -> Message {
+    message().number(1, ts_ns).number(2, tid).message(number, event)
+}
+
+#[test]
+fn interrupts_and_drivers_have_spans_by_their_tables() {
+    let ufs = |end: u64| message().number(5, 0x2a).number(7, 2).number(9, 0x16).number(10, end);
+    let interned = message().message(26, message().number(1, 9).bytes(2, "do_fault"));
+    let events = [
+        kernel_event(1, 7, 36, message().number(1, 5).bytes(2, "eth0")),
+        kernel_event(2, 7, 24, message().number(1, 3)),
+        kernel_event(3, 7, 25, message().number(1, 3)),
+        kernel_event(4, 7, 37, message().number(1, 5).number(2, 1)),
+        kernel_event(5, 7, 406, ufs(0)),
+        kernel_event(6, 8, 406, ufs(1)),
+        // An older kernel, whose events do not say which part of a command they are.
+        kernel_event(7, 8, 406, message().number(5, 0x2a)),
+        kernel_event(8, 7, 437, message().number(2, 9)),
+        kernel_event(9, 7, 438, message().number(3, 9)),
+        kernel_event(10, 7, 363, message().number(2, 80).number(6, 5000)),
+        kernel_event(11, 7, 542, message().bytes(1, "probe").number(2, 3)),
+        kernel_event(12, 7, 593, message().bytes(1, "gfx").number(5, 4).number(6, 1)),
+    ];
+    let reading = read([message().number(10, 1).message(12, interned), bundle(events)]);
+    let all: Vec<_> = reading
+        .events
+        .iter()
+        .map(|event| (event.ts_ns, event.kind, &*event.track.name, &*event.name, &*event.args))
+        .collect();
+    let expected = [
+        (1, K::Begin, "Irq Cpu 3", "IRQ (eth0)", r#"{"irq":5}"#),
+        (2, K::Begin, "SoftIrq Cpu 3", "NET_RX", r#"{"vec":3}"#),
+        (3, K::End, "SoftIrq Cpu 3", "", ""),
+        (4, K::End, "Irq Cpu 3", "", r#"{"ret":1}"#),
+        (5, K::Begin, "io.ufs.command.tag[002]", "WRITE (10) (GID=0x16)", ""),
+        (6, K::End, "io.ufs.command.tag[002]", "WRITE (10) (GID=0x16)", ""),
+        (8, K::Begin, "", "do_fault", ""),
+        (9, K::End, "", "do_fault", ""),
+        (10, K::Instant, "TCP Retransmit Skb", "sport=5000,dport=80", ""),
+        (11, K::Instant, "", "probe", ""),
+        (12, K::Instant, "", "drm_sched_job_queue", r#"{"gpu sched ring":"gfx","fence context":4,"fence seqno":1}"#),
+    ];
+    assert_eq!(all, expected);
+    assert!(reading.events[2].flags.has(EventFlags::UNNAMED), "closes whatever is open");
+    assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
+}
+
+#[test]
+fn memory_and_devices_have_counters_of_their_process_thread_or_the_capture() {
+    let rss = |member: u64, size: i64| message().number(1, member).number(2, size.cast_unsigned());
+    let events = [
+        kernel_event(1, 7, 313, rss(0, 4096).number(3, 1).number(4, 99)),
+        // Another task frees memory of that process.
+        kernel_event(2, 8, 313, rss(0, 100).number(3, 0).number(4, 99)),
+        kernel_event(3, 8, 313, rss(2, -5)),
+        kernel_event(4, 8, 359, message().number(1, 0).number(2, 1).number(3, 99).number(4, 50)),
+        kernel_event(5, 8, 313, rss(0, 1).number(3, 0).number(4, 11)),
+        kernel_event(6, 8, 313, rss(9, 1)),
+        kernel_event(7, 8, 351, message().number(2, (-64i64).cast_unsigned()).number(3, 128)),
+        kernel_event(8, 8, 340, message().number(2, 0).number(3, 10)),
+        kernel_event(9, 8, 340, message().number(2, 7).number(3, 11)),
+        kernel_event(10, 8, 341, message().number(2, 30_000).bytes(4, "cpu")),
+        kernel_event(11, 8, 16, message().bytes(1, "bus").number(2, 200)),
+    ];
+    let reading = read([bundle(events)]);
+    let values: Vec<_> = reading
+        .events
+        .iter()
+        .map(|event| {
+            let (pid, tid) = (event.track.pid.to_string(), event.track.tid.to_string());
+            (event.ts_ns, event.track.name.to_string(), pid, tid, f64::from_bits(event.value))
+        })
+        .collect();
+    let expected = [
+        (1, "mem.rss.file", "7", "", 4096.0),
+        (2, "mem.rss.file", "7", "", 100.0),
+        (3, "mem.swap", "8", "", 0.0),
+        (4, "mem.rss.anon", "7", "", 50.0),
+        (7, "mem.dma_heap", "", "", 128.0),
+        (7, "mem.dma_heap_change", "8", "8", -64.0),
+        (8, "GPU Memory", "", "", 10.0),
+        (9, "GPU Memory", "7", "", 11.0),
+        (10, "cpu Temperature", "", "", 30_000.0),
+        (11, "bus Frequency", "", "", 200.0),
+    ];
+    assert_eq!(values, expected.map(|(at, name, pid, tid, value)| (at, name.into(), pid.into(), tid.into(), value)));
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredPacket, 1)]);
+}

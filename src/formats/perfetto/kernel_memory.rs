@@ -1,0 +1,55 @@
+//! The memory that processes have in use, from the kernel's events of it. An event of another process than the one
+//! that runs names an address space only: its process is that of the last event from within.
+
+use super::ftrace::FtraceDecoder;
+use super::kernel_fields::{ftrace_event, rss_event, rss_throttled_event};
+use super::kernel_names::{KernelEvent, last};
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::model::{Id, Loss};
+
+/// Address spaces that are remembered; a system has fewer processes.
+const SPACES_MAX: usize = 1 << 18;
+
+/// The kinds of memory that the kernel counts, by number.
+const MEMBERS: [&str; 4] = ["mem.rss.file", "mem.rss.anon", "mem.swap", "mem.rss.shmem"];
+
+impl FtraceDecoder<'_> {
+    /// Adds the value of an event of the memory in use.
+    pub(super) fn rss(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        let (member, size, is_current, space) = match event.number {
+            ftrace_event::RSS_STAT => (rss_event::MEMBER, rss_event::SIZE, rss_event::CURR, rss_event::MM_ID),
+            _ => (
+                rss_throttled_event::MEMBER,
+                rss_throttled_event::SIZE,
+                rss_throttled_event::CURR,
+                rss_throttled_event::MM_ID,
+            ),
+        };
+        let of = |field| last(event.bytes, field);
+        let member = usize::try_from(of(member).map_or(0, ProtoValue::number)).ok();
+        let Some(&name) = member.and_then(|member| MEMBERS.get(member)) else {
+            return self.batch.lose(Loss::BadRecord, self.place);
+        };
+        let own = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
+        let pid = match (of(is_current).map(ProtoValue::number), of(space).map(ProtoValue::number)) {
+            (Some(0), Some(space)) => match self.kernel.spaces.get(&space) {
+                Some(&pid) => pid,
+                // Nothing says whose it is.
+                None => return self.batch.lose(Loss::IgnoredPacket, self.place),
+            },
+            (_, Some(space)) => {
+                if self.kernel.spaces.len() >= SPACES_MAX {
+                    self.kernel.spaces.clear();
+                }
+                self.kernel.spaces.insert(space, own);
+                own
+            }
+            // Kernels before 5.4 name no address space.
+            (_, None) => own,
+        };
+        // The kernel sums up counts of several CPUs, which may be negative for a moment.
+        let bytes = of(size).map_or(0, ProtoValue::signed).max(0);
+        let track = self.tracks.named_counter(Id::Number(pid), name);
+        self.push_counter(ts_ns, track, bytes as f64);
+    }
+}
