@@ -39,6 +39,8 @@ pub(super) struct Kernel {
     binder: Binder,
     /// The process of each address space whose memory the kernel counts.
     pub(super) spaces: FxHashMap<u64, i64>,
+    /// The names of the counters of power rails, by session and number.
+    pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
 }
 
 impl Kernel {

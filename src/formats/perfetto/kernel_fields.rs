@@ -386,4 +386,34 @@ proto_numbers! {
         KPROBE_TYPE_END = 2,
         KPROBE_TYPE_INSTANT = 3,
     }
+    fields sys_stats = "perfetto.protos.SysStats" {
+        MEMINFO = 1,
+        NUM_FORKS = 4,
+        NUM_IRQ_TOTAL = 5,
+        NUM_SOFTIRQ_TOTAL = 7,
+        COLLECTION_END_TIMESTAMP = 9,
+        CPUFREQ_KHZ = 11,
+        GPUFREQ_MHZ = 17,
+    }
+    fields sys_stats_memory = "perfetto.protos.SysStats.MeminfoValue" {
+        KEY = 1,
+        VALUE = 2,
+    }
+    fields power_rails = "perfetto.protos.PowerRails" {
+        RAIL_DESCRIPTOR = 1,
+        ENERGY_DATA = 2,
+        SESSION_UUID = 3,
+    }
+    fields rail_descriptor = "perfetto.protos.PowerRails.RailDescriptor" {
+        INDEX = 1,
+        RAIL_NAME = 2,
+    }
+    fields rail_energy = "perfetto.protos.PowerRails.EnergyData" {
+        INDEX = 1,
+        TIMESTAMP_MS = 2,
+        ENERGY = 3,
+    }
+    fields display_state = "perfetto.protos.InitialDisplayState" {
+        DISPLAY_STATE = 1,
+    }
 }

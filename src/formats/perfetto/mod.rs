@@ -36,6 +36,7 @@ pub(crate) mod read;
 mod sample_defaults;
 mod schema;
 mod sequence;
+mod system_counters;
 mod track_event;
 mod tracks;
 mod translations;

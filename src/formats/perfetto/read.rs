@@ -18,6 +18,7 @@ use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets
 use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFields};
 use super::profile::{PerfettoSample, streamed};
 use super::sequence::Sequence;
+use super::system_counters::is_system_counters;
 use super::tracks::{PerfettoTracks, SecondPass};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
@@ -297,6 +298,9 @@ impl Decoder {
             trace_packet::BATTERY => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
                 self.ftrace_decoder(fields.sequence, Some(row), place).battery(ts_ns, data);
+            }
+            kind if is_system_counters(kind) => {
+                self.ftrace_decoder(fields.sequence, Some(row), place).system_counters(kind, time, data);
             }
             kind if is_generic_kernel(kind) => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };

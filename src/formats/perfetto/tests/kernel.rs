@@ -399,3 +399,39 @@ fn memory_and_devices_have_counters_of_their_process_thread_or_the_capture() {
     assert_eq!(values, expected.map(|(at, name, pid, tid, value)| (at, name.into(), pid.into(), tid.into(), value)));
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredPacket, 1)]);
 }
+
+#[test]
+fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
+    let at = |ts_ns: u64| message().number(8, ts_ns).number(10, 1);
+    let memory = |key: u64| message().message(1, message().number(1, key).number(2, 3));
+    let rail = |index: u64, name: &str| message().message(1, message().number(1, index).bytes(2, name));
+    let energy = |index: u64, value: u64| message().number(1, index).number(3, value);
+    let reading = read([
+        at(1).message(7, memory(2).number(11, 800).number(11, 900).number(17, 300).number(4, 5)),
+        // A line that has no name.
+        at(2).message(7, memory(99)),
+        at(3).message(70, message().number(1, 2)),
+        message().number(10, 1).message(40, rail(4, "main").number(3, 9)),
+        message().number(10, 1).message(40, rail(4, "S2S_VDD_G3D").number(3, 8)),
+        at(4).message(40, message().message(2, energy(4, 10)).number(3, 9)),
+        at(5).message(40, message().message(2, energy(4, 11).number(2, 6)).number(3, 8)),
+        // No session has that rail, and then there is no time.
+        at(6).message(40, message().message(2, energy(4, 12))),
+        message().number(10, 1).message(40, message().message(2, energy(4, 13)).number(3, 9)),
+    ]);
+    let values: Vec<_> =
+        reading.events.iter().map(|event| (event.ts_ns, &*event.track.name, f64::from_bits(event.value))).collect();
+    let expected = [
+        (1, "MemFree", 3072.0),
+        (1, "CPU 0 frequency (kHz)", 800.0),
+        (1, "CPU 1 frequency (kHz)", 900.0),
+        (1, "gpufreq", 300.0),
+        (1, "num_forks", 5.0),
+        (3, "ScreenState", 2.0),
+        (4, "power.main_uws", 10.0),
+        (6_000_000, "power.rails.gpu", 11.0),
+    ];
+    assert_eq!(values, expected);
+    let lost = [(Loss::BadTime, 1), (Loss::MissingState, 1), (Loss::IgnoredPacket, 1)];
+    assert!(lost.iter().all(|loss| reading.lost().contains(loss)), "{:?}", reading.lost());
+}

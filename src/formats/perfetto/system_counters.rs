@@ -1,0 +1,170 @@
+//! Packets of counters of the whole system: its memory, its clocks, its power rails and its display.
+
+use super::clocks::{KERNEL, Time};
+use super::fields::trace_packet;
+use super::ftrace::FtraceDecoder;
+use super::kernel_fields::{display_state, power_rails, rail_descriptor, rail_energy, sys_stats, sys_stats_memory};
+use super::kernel_names::last;
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::Loss;
+
+/// Power rails that are remembered; a board has some tens.
+const RAILS_MAX: usize = 1 << 16;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+const BYTES_PER_KIB: f64 = 1024.0;
+
+/// The lines of `/proc/meminfo`, by number; the number 0 is none.
+const MEMORY: [&str; 39] = [
+    "",
+    "MemTotal",
+    "MemFree",
+    "MemAvailable",
+    "Buffers",
+    "Cached",
+    "SwapCached",
+    "Active",
+    "Inactive",
+    "Active(anon)",
+    "Inactive(anon)",
+    "Active(file)",
+    "Inactive(file)",
+    "Unevictable",
+    "Mlocked",
+    "SwapTotal",
+    "SwapFree",
+    "Dirty",
+    "Writeback",
+    "AnonPages",
+    "Mapped",
+    "Shmem",
+    "Slab",
+    "SReclaimable",
+    "SUnreclaim",
+    "KernelStack",
+    "PageTables",
+    "CommitLimit",
+    "Committed_AS",
+    "VmallocTotal",
+    "VmallocUsed",
+    "VmallocChunk",
+    "CmaTotal",
+    "CmaFree",
+    "Gpu",
+    "Zram",
+    "Misc",
+    "IonHeap",
+    "IonHeapPool",
+];
+
+/// Rails of well-known chips, and the parts of the chip that they feed.
+const KNOWN_RAILS: &[(&str, &str)] = &[
+    ("S4M_VDD_CPUCL0", "cpu.little"),
+    ("S3M_VDD_CPUCL1", "cpu.mid"),
+    ("S2M_VDD_CPUCL2", "cpu.big"),
+    ("S2S_VDD_G3D", "gpu"),
+];
+
+/// Whether packets of a kind are read here.
+pub(super) fn is_system_counters(kind: FieldNumber) -> bool {
+    matches!(kind, trace_packet::SYS_STATS | trace_packet::POWER_RAILS | trace_packet::INITIAL_DISPLAY_STATE)
+}
+
+impl FtraceDecoder<'_> {
+    /// Decodes a packet of one of these kinds. Only rails have times of their own.
+    pub(super) fn system_counters(&mut self, kind: FieldNumber, time: Option<Time>, bytes: &[u8]) {
+        let ts_ns = match time {
+            Some(Time::Known(ts_ns)) => Some(ts_ns),
+            Some(Time::Foreign(ts_ns)) => {
+                self.batch.lose(Loss::UnknownClock, self.place);
+                Some(ts_ns)
+            }
+            Some(Time::Bad) | None => None,
+        };
+        match (kind, ts_ns) {
+            (trace_packet::POWER_RAILS, ts_ns) => self.power_rails(ts_ns, bytes),
+            (trace_packet::SYS_STATS, Some(ts_ns)) => self.sys_stats(ts_ns, bytes),
+            (_, Some(ts_ns)) => {
+                if let Some(state) = last(bytes, display_state::DISPLAY_STATE) {
+                    self.push_global(ts_ns, "ScreenState", state.signed() as f64);
+                }
+            }
+            (_, None) => self.batch.lose(Loss::BadTime, self.place),
+        }
+    }
+
+    fn sys_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let (mut cpu, mut has_others) = (0, false);
+        for field in Fields::new(bytes) {
+            match field.number {
+                sys_stats::MEMINFO => {
+                    let of = |number| last(field.value.bytes(), number).map_or(0, ProtoValue::number);
+                    let name = usize::try_from(of(sys_stats_memory::KEY)).ok().and_then(|key| MEMORY.get(key));
+                    match name {
+                        Some(name) if !name.is_empty() => {
+                            self.push_global(ts_ns, name, of(sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB);
+                        }
+                        _ => has_others = true,
+                    }
+                }
+                sys_stats::CPUFREQ_KHZ => {
+                    for khz in field.value.numbers(false) {
+                        self.push_frequency(ts_ns, cpu, khz as f64);
+                        cpu += 1;
+                    }
+                }
+                sys_stats::GPUFREQ_MHZ => {
+                    for mhz in field.value.numbers(false) {
+                        self.push_global(ts_ns, "gpufreq", mhz as f64);
+                    }
+                }
+                sys_stats::NUM_FORKS => self.push_global(ts_ns, "num_forks", field.value.number() as f64),
+                sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, "num_irq_total", field.value.number() as f64),
+                sys_stats::NUM_SOFTIRQ_TOTAL => {
+                    self.push_global(ts_ns, "num_softirq_total", field.value.number() as f64);
+                }
+                sys_stats::COLLECTION_END_TIMESTAMP => {}
+                _ => has_others = true,
+            }
+        }
+        if has_others {
+            self.batch.lose(Loss::IgnoredPacket, self.place);
+        }
+    }
+
+    /// Reads the names of rails and the energy that they gave since the start of the system, in µWs.
+    fn power_rails(&mut self, ts_ns: Option<i64>, bytes: &[u8]) {
+        let session = last(bytes, power_rails::SESSION_UUID).map_or(0, ProtoValue::number);
+        for field in Fields::new(bytes).filter(|field| field.number == power_rails::RAIL_DESCRIPTOR) {
+            let described = field.value.bytes();
+            let index = last(described, rail_descriptor::INDEX).map_or(0, ProtoValue::number);
+            let name = last(described, rail_descriptor::RAIL_NAME).map_or(&b""[..], ProtoValue::bytes);
+            let name = String::from_utf8_lossy(name);
+            let known = KNOWN_RAILS.iter().find(|(rail, _)| *rail == name);
+            let name = known.map_or_else(|| format!("power.{name}_uws"), |(_, part)| format!("power.rails.{part}"));
+            if self.kernel.rails.len() >= RAILS_MAX {
+                return self.batch.lose(Loss::OverLimit, self.place);
+            }
+            self.kernel.rails.insert((session, index), name.into());
+        }
+        for field in Fields::new(bytes).filter(|field| field.number == power_rails::ENERGY_DATA) {
+            let of = |number| last(field.value.bytes(), number).map(ProtoValue::number);
+            let own = of(rail_energy::TIMESTAMP_MS).and_then(|ms| ms.checked_mul(NS_PER_MS));
+            let own = own.map(|ns| self.clocks.time(self.sequence, Some(KERNEL), ns));
+            let ts_ns = match own {
+                Some(Time::Known(ts_ns) | Time::Foreign(ts_ns)) => Some(ts_ns),
+                Some(Time::Bad) | None => ts_ns,
+            };
+            let rail = of(rail_energy::INDEX).unwrap_or(0);
+            match (ts_ns, self.kernel.rails.get(&(session, rail)).cloned()) {
+                (Some(ts_ns), Some(name)) => {
+                    self.push_global(ts_ns, &name, of(rail_energy::ENERGY).unwrap_or(0) as f64);
+                }
+                (None, _) => self.batch.lose(Loss::BadTime, self.place),
+                (_, None) => self.batch.lose(Loss::MissingState, self.place),
+            }
+        }
+    }
+}
