@@ -1,7 +1,7 @@
 //! The kernel's events: what its scheduler does, the clocks of CPUs, system calls, and the markers that programs write
 //! (`B|pid|name` and the like). Others are counted.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
@@ -39,6 +39,8 @@ pub(super) struct Kernel {
     binder: Binder,
     /// The process of each address space whose memory the kernel counts.
     pub(super) spaces: FxHashMap<u64, i64>,
+    /// The threads whose allocation of contiguous memory has no end yet.
+    pub(super) allocating: FxHashSet<i64>,
     /// The names of the counters of power rails, by session and number.
     pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
 }

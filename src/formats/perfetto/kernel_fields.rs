@@ -85,6 +85,7 @@ proto_numbers! {
         FUNCGRAPH_EXIT = 438,
         CMA_ALLOC_START = 465,
         CMA_ALLOC_INFO = 466,
+        CMA_ALLOC_FINISH = 576,
         KPROBE_EVENT = 542,
         DRM_SCHED_JOB = 411,
         DRM_SCHED_JOB_QUEUE = 593,

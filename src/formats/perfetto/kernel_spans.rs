@@ -18,6 +18,9 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, TrackKey, TrackKind};
 
+/// Threads that are remembered while they allocate contiguous memory.
+const ALLOCATING_MAX: usize = 1 << 18;
+
 /// An event that is a part of a span, or an instant.
 struct KernelSpan {
     event: FieldNumber,
@@ -155,6 +158,14 @@ const SPANS: &[KernelSpan] = &[
             ("cma_nr_migrate_fail", cma_info_event::ERR_MIG),
             ("cma_nr_test_fail", cma_info_event::ERR_TEST),
         ],
+    },
+    KernelSpan {
+        event: ftrace_event::CMA_ALLOC_FINISH,
+        part: END,
+        track: &[],
+        name: &[Text("mm_cma_alloc")],
+        category: "memory",
+        args: &[],
     },
     KernelSpan {
         event: ftrace_event::TCP_RETRANSMIT_SKB,
@@ -316,6 +327,9 @@ impl FtraceDecoder<'_> {
     /// Adds the span or instant that an event of the table is.
     pub(super) fn push_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let Some((span, kind)) = span_of(event) else { return };
+        if !self.is_open_allocation(event) {
+            return;
+        }
         let track = if span.track.is_empty() {
             let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
             self.tracks.thread(pid, event.tid)
@@ -345,5 +359,22 @@ impl FtraceDecoder<'_> {
         let category = (!name.is_empty()).then_some(span.category.as_bytes());
         let name = self.batch.name(name.as_bytes(), category, self.place);
         self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
+    }
+
+    /// Whether an end of contiguous memory is the first one of its allocation: a kernel may have two events for it. True
+    /// for every other event.
+    fn is_open_allocation(&mut self, event: &KernelEvent<'_>) -> bool {
+        let allocating = &mut self.kernel.allocating;
+        match event.number {
+            ftrace_event::CMA_ALLOC_START => {
+                if allocating.len() >= ALLOCATING_MAX {
+                    allocating.clear();
+                }
+                allocating.insert(event.tid);
+                true
+            }
+            ftrace_event::CMA_ALLOC_INFO | ftrace_event::CMA_ALLOC_FINISH => allocating.remove(&event.tid),
+            _ => true,
+        }
     }
 }

@@ -435,3 +435,18 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
     let lost = [(Loss::BadTime, 1), (Loss::MissingState, 1), (Loss::IgnoredPacket, 1)];
     assert!(lost.iter().all(|loss| reading.lost().contains(loss)), "{:?}", reading.lost());
 }
+
+#[test]
+fn an_allocation_of_contiguous_memory_ends_at_the_first_of_two_events() {
+    let reading = read([bundle([
+        kernel_event(1, 7, 465, message().number(2, 64).bytes(3, "heap")),
+        kernel_event(2, 7, 576, message()),
+        kernel_event(3, 7, 466, message()),
+        kernel_event(4, 7, 465, message()),
+        kernel_event(5, 7, 466, message().number(8, 2)),
+    ])]);
+    let name = "mm_cma_alloc";
+    let expected = [(1, K::Begin, name), (2, K::End, name), (4, K::Begin, name), (5, K::End, name)];
+    assert_eq!((reading.kinds(), reading.lost()), (expected.to_vec(), vec![]));
+    assert_eq!(&*reading.events[0].args, r#"{"cma_name":"heap","cma_req_pages":64}"#);
+}
