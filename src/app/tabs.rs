@@ -66,8 +66,8 @@ impl App {
         self.tabs.iter().enumerate().map(title).collect()
     }
 
-    /// Something failed: the message is shown, in place of an empty tab over the one before. `is_of_tab` says whether it
-    /// is of what the tab shows.
+    /// Something failed: the message is shown, in place of an empty tab over the one before. `is_of_tab` says whether
+    /// it is of what the tab shows.
     pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError, is_of_tab: bool) {
         let is_gone = self.tabs[at].is_empty() && self.tabs.len() > 1;
         let at = if is_gone { self.remove_tab(at) } else { at };

@@ -51,7 +51,7 @@ pub(super) enum CliCommand {
     Export { export: Export, load: Load },
     Render { render: Render, load: Load },
     Synth(SynthArgs),
-    Tail(Tail),
+    Tail(TailArgs),
     Record { record: Record, load: Load },
     Dump { sources: Sources, load: Load },
     CacheList { folder: PathBuf },
@@ -172,7 +172,7 @@ pub(super) struct Symbols {
 
 /// The arguments of `longspan tail`.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct TailArgs {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) filter: LiveFilter,
     pub(crate) format: LiveRowFormat,
@@ -421,7 +421,7 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
 /// block of each format beside it: with less, those of small captures do not fit.
 const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
-fn tail(low: LowTail) -> Result<Tail, CliError> {
+fn tail(low: LowTail) -> Result<TailArgs, CliError> {
     let LowTail { live, filter: text, format, memory } = low;
     let filter = live_filter("--filter", text)?.unwrap_or_default();
     let (inputs, delay) = live_inputs(live)?;
@@ -430,7 +430,7 @@ fn tail(low: LowTail) -> Result<Tail, CliError> {
         LowTailFormat::Jsonl => LiveRowFormat::JsonLines,
     };
     check_memory(memory)?;
-    Ok(Tail { inputs, filter, format, delay, memory: memory.map_or_else(Memory::default, Memory::new) })
+    Ok(TailArgs { inputs, filter, format, delay, memory: memory.map_or_else(Memory::default, Memory::new) })
 }
 
 fn record(low: LowRecord) -> Result<CliCommand, CliError> {

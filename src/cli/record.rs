@@ -17,7 +17,7 @@ use crate::base::progress::Progress;
 use crate::base::{files, signals};
 use crate::export::{self, ExportFormat, ExportOptions, ExportReport};
 use crate::live::feed::FeedError;
-use crate::live::session::{Session, SessionCounts, SessionOptions, Step};
+use crate::live::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
 use crate::live::spool_files::SpoolFiles;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -43,7 +43,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     }
     let spool = SpoolFiles::beside(&record.output, record.disk_cap);
     let options = SessionOptions { memory, delay: record.delay, stop: stop.clone(), spool: Some(spool.clone()) };
-    let mut session = Session::start(&record.inputs, &options, &say_live()).map_err(FeedError::from)?;
+    let mut session = LiveSession::start(&record.inputs, &options, &say_live()).map_err(FeedError::from)?;
     let mut line = RecordLine::new(how.progress);
     loop {
         let mut is_met = false;
@@ -59,7 +59,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
             say(format_args!("{refused}. It is recorded, and not counted"));
         }
         line.update(&session.counts());
-        if step == Step::Done {
+        if step == LiveStep::Done {
             break;
         }
     }

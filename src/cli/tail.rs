@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write as _};
 use std::sync::Arc;
 
-use super::args::Tail;
+use super::args::TailArgs;
 use super::error::CliError;
 use super::live_rows;
 use super::messages::say;
@@ -11,18 +11,18 @@ use crate::base::cancel::Cancel;
 use crate::base::signals;
 use crate::live::arrivals::Say;
 use crate::live::feed::FeedError;
-use crate::live::session::{Session, SessionOptions, Step};
+use crate::live::session::{LiveSession, LiveStep, SessionOptions};
 use crate::model::Losses;
 
 /// Bytes of rows that wait for a write.
 const OUT_BYTES: usize = 64 << 10;
 
 /// Prints rows until all sources have ended, or a signal asks to stop.
-pub(super) fn print(tail: &Tail) -> Result<(), CliError> {
+pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
     let options = SessionOptions { memory: tail.memory.clone(), delay: tail.delay, stop, spool: None };
-    let mut session = Session::start(&tail.inputs, &options, &say_live()).map_err(FeedError::from)?;
+    let mut session = LiveSession::start(&tail.inputs, &options, &say_live()).map_err(FeedError::from)?;
     let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
     loop {
         let step = session.step(&mut |row| {
@@ -33,9 +33,9 @@ pub(super) fn print(tail: &Tail) -> Result<(), CliError> {
             return Err(refused.into());
         }
         match step {
-            Step::Worked => {}
-            Step::Waited => out.flush()?,
-            Step::Done => break,
+            LiveStep::Worked => {}
+            LiveStep::Waited => out.flush()?,
+            LiveStep::Done => break,
         }
     }
     out.flush()?;
@@ -49,7 +49,7 @@ pub(super) fn say_live() -> Say {
 }
 
 /// Prints what users are warned of.
-pub(super) fn report(session: &Session) {
+pub(super) fn report(session: &LiveSession) {
     for (path, losses) in session.losses() {
         say_losses(&path.display().to_string(), &losses);
     }

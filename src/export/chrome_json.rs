@@ -57,8 +57,8 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
     Ok(report)
 }
 
-/// The same event; but a point of a flow that belongs to an instant of an asynchronous track belongs to none, since this
-/// format knows points of threads only, and the thread may have another instant at that time.
+/// The same event; but a point of a flow that belongs to an instant of an asynchronous track belongs to none, since
+/// this format knows points of threads only, and the thread may have another instant at that time.
 fn of_no_instant(event: Event) -> Event {
     let is_point = matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd);
     let point = FlowPoint::from_event(&event, None);

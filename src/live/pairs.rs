@@ -111,7 +111,7 @@ enum OpenKey {
 
 /// A begin whose end has not come.
 #[derive(Debug)]
-struct OpenBegin {
+struct WaitingBegin {
     track: Arc<TrackKey>,
     start_ns: i64,
     name: Arc<LiveName>,
@@ -120,7 +120,7 @@ struct OpenBegin {
 
 /// The state that a thread is in.
 #[derive(Debug)]
-struct Entered {
+struct EnteredState {
     since_ns: i64,
     name: Arc<LiveName>,
     is_awake: bool,
@@ -139,10 +139,10 @@ struct AsyncSteps {
 #[derive(Debug, Default)]
 pub(crate) struct LivePairs {
     /// Without an entry where nothing is open.
-    open: FxHashMap<OpenKey, Vec<OpenBegin>>,
+    open: FxHashMap<OpenKey, Vec<WaitingBegin>>,
     /// Of the ids in `open`.
     steps: FxHashMap<u64, AsyncSteps>,
-    states: FxHashMap<Arc<TrackKey>, Entered>,
+    states: FxHashMap<Arc<TrackKey>, EnteredState>,
     open_count: usize,
     pub(crate) losses: Losses,
 }
@@ -162,14 +162,14 @@ impl LivePairs {
             }
             Payload::Begin { .. } => {
                 let key = OpenKey::Track(Arc::clone(&track));
-                self.begin(key, OpenBegin { track, start_ns: ts_ns, name, args });
+                self.begin(key, WaitingBegin { track, start_ns: ts_ns, name, args });
             }
             Payload::End { is_unnamed } => {
                 let name = (!is_unnamed).then_some(&*name.text);
                 self.end(&OpenKey::Track(track), name, ts_ns, &args, out);
             }
             Payload::Async(id) => {
-                let begin = OpenBegin { track, start_ns: ts_ns, name, args };
+                let begin = WaitingBegin { track, start_ns: ts_ns, name, args };
                 self.asynchronous(id, event.kind, event.flags.has(EventFlags::UNNAMED), begin, out);
             }
             Payload::Instant => out(row(RowValue::Instant, args)),
@@ -189,7 +189,7 @@ impl LivePairs {
     pub(crate) fn finish(&mut self, out: &mut dyn FnMut(LiveRow)) {
         let unended = std::mem::take(&mut self.open).into_iter();
         let begins = unended.flat_map(|(_, open)| open);
-        let mut rows: Vec<LiveRow> = begins.map(OpenBegin::unended).collect();
+        let mut rows: Vec<LiveRow> = begins.map(WaitingBegin::unended).collect();
         self.steps.clear();
         rows.iter().for_each(|row| self.losses.add(Loss::UnmatchedBegin, SourcePos::Time(row.ts_ns)));
         self.open_count = 0;
@@ -205,7 +205,7 @@ impl LivePairs {
         self.losses.add(loss, SourcePos::Time(ts_ns));
     }
 
-    fn begin(&mut self, key: OpenKey, begin: OpenBegin) {
+    fn begin(&mut self, key: OpenKey, begin: WaitingBegin) {
         if self.open_count >= OPEN_MAX {
             return self.lose(Loss::OverLimit, begin.start_ns);
         }
@@ -219,7 +219,7 @@ impl LivePairs {
         id: u64,
         kind: EventKind,
         is_unnamed: bool,
-        event: OpenBegin,
+        event: WaitingBegin,
         out: &mut dyn FnMut(LiveRow),
     ) {
         let (key, ts_ns) = (OpenKey::Id(id), event.start_ns);
@@ -246,7 +246,7 @@ impl LivePairs {
             }
             EventKind::AsyncStepPast => {
                 let start_ns = std::mem::replace(&mut steps.start_ns, ts_ns);
-                out(OpenBegin { start_ns, ..event }.ended(ts_ns, ""));
+                out(WaitingBegin { start_ns, ..event }.ended(ts_ns, ""));
             }
             _ => out(LiveRow { value: RowValue::Instant, ..event.unended() }),
         }
@@ -266,7 +266,8 @@ impl LivePairs {
         // A span that begins when the named one ends is not inside of it, whichever was written first.
         let is_tied = named.is_some() && open[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
         let is_mismatched = named != Some(innermost) && !is_tied;
-        let mut ended: Vec<OpenBegin> = if is_tied { vec![open.remove(first)] } else { open.drain(first..).collect() };
+        let mut ended: Vec<WaitingBegin> =
+            if is_tied { vec![open.remove(first)] } else { open.drain(first..).collect() };
         self.open_count -= ended.len();
         if open.is_empty() {
             self.open.remove(key);
@@ -286,7 +287,7 @@ impl LivePairs {
     /// Ends the innermost span of a name, and no other: those of one id need not nest.
     fn end_async(&mut self, key: &OpenKey, name: Option<&str>, ts_ns: i64, args: &str, out: &mut dyn FnMut(LiveRow)) {
         let open = self.open.get_mut(key);
-        let position = |open: &Vec<OpenBegin>| match name {
+        let position = |open: &Vec<WaitingBegin>| match name {
             Some(name) => open.iter().rposition(|begin| *begin.name.text == *name),
             None => open.len().checked_sub(1),
         };
@@ -318,7 +319,7 @@ impl LivePairs {
             if self.states.len() >= OPEN_MAX {
                 self.lose(Loss::OverLimit, ts_ns);
             } else {
-                self.states.insert(Arc::clone(&track), Entered { since_ns: ts_ns, name, is_awake });
+                self.states.insert(Arc::clone(&track), EnteredState { since_ns: ts_ns, name, is_awake });
             }
         }
         // One that takes no time is none.
@@ -329,7 +330,7 @@ impl LivePairs {
     }
 }
 
-impl OpenBegin {
+impl WaitingBegin {
     /// The span that ends at a time, with the arguments of its end.
     fn ended(self, ts_ns: i64, end_args: &str) -> LiveRow {
         let Self { track, start_ns, name, args } = self;

@@ -1,5 +1,6 @@
-//! Several sources on one timeline: their events are fed, put in order and paired, by whoever calls [`Session::step`].
-//! Holds no more than its share of the memory limit: a source whose queue is full is not read until there is room.
+//! Several sources on one timeline: their events are fed, put in order and paired, by whoever calls
+//! [`LiveSession::step`]. Holds no more than its share of the memory limit: a source whose queue is full is not read
+//! until there is room.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ pub(crate) struct SourceRow<'a> {
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum LiveStep {
     Worked,
     /// Nothing came, and nothing had its turn.
     Waited,
@@ -87,7 +88,7 @@ struct LiveSource {
 }
 
 /// The sources that run.
-pub(crate) struct Session {
+pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
     orderer: Orderer<LiveEvent>,
     began: Instant,
@@ -96,7 +97,7 @@ pub(crate) struct Session {
     rows: u64,
 }
 
-impl Session {
+impl LiveSession {
     /// Begins to read all sources.
     ///
     /// # Errors
@@ -137,7 +138,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of `out`.
-    pub(crate) fn step<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<Step, E> {
+    pub(crate) fn step<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<LiveStep, E> {
         if self.stop.is_cancelled() && !std::mem::replace(&mut self.is_stopping, true) {
             self.sources.iter().filter_map(|source| source.command.as_ref()).for_each(StartedCommand::interrupt);
         }
@@ -150,13 +151,13 @@ impl Session {
         }
         has_worked |= self.release(out)?;
         if has_worked {
-            return Ok(Step::Worked);
+            return Ok(LiveStep::Worked);
         }
         if self.sources.iter().all(|source| source.has_ended) && !self.orderer.has_waiting() {
-            return Ok(Step::Done);
+            return Ok(LiveStep::Done);
         }
         self.wait();
-        Ok(Step::Waited)
+        Ok(LiveStep::Waited)
     }
 
     /// Takes what a source has sent, as far as its queue has room.

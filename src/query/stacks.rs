@@ -227,7 +227,8 @@ pub(crate) fn from_histogram(snapshot: &Snapshot, histogram: &SampleHistogram, e
     let mut stacks: Vec<_> = histogram.stacks(event).collect();
     stacks.sort_unstable_by_key(|&(stack, _)| stack);
     let mut tree = CallTree::default();
-    // By shown stack, the node of its path, 0 where it is not known yet: each frame that stacks share is looked up once.
+    // By shown stack, the node of its path, 0 where it is not known yet: each frame that stacks share is looked up
+    // once.
     let table = snapshot.stacks();
     let mut nodes: Vec<u32> = vec![0; table.len()];
     let mut path = Vec::new();

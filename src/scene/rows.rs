@@ -83,7 +83,7 @@ pub struct RowLayout {
     heights: Option<RowHeights>,
     has_headers: bool,
     processes: Vec<ProcessRows>,
-    rows: Vec<Row>,
+    rows: Vec<RowOfLayout>,
     /// By place in `processes`: the header and, unless they are folded, the rows.
     process_sums: FenwickHeights,
     /// By place in `rows`: the heights, whether the process is folded or not.
@@ -112,7 +112,7 @@ struct ProcessRows {
 
 /// A row below the header of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Row {
+enum RowOfLayout {
     Head(HeadOfGroup),
     Track(LanesOfTrack),
 }
@@ -267,8 +267,8 @@ impl RowLayout {
             GroupKind::Track(track) => return vec![track],
         };
         let tracks = self.rows[places].iter().filter_map(|row| match row {
-            Row::Track(lanes) => Some(lanes.track),
-            Row::Head(_) => None,
+            RowOfLayout::Track(lanes) => Some(lanes.track),
+            RowOfLayout::Head(_) => None,
         });
         tracks.collect()
     }
@@ -296,9 +296,9 @@ impl RowLayout {
             }
             GroupKind::Tracks(lead) => {
                 if let Some((place, head)) = self.head_of(lead) {
-                    self.rows[place] = Row::Head(HeadOfGroup { folded, ..head });
+                    self.rows[place] = RowOfLayout::Head(HeadOfGroup { folded, ..head });
                     for member in head.members(place) {
-                        if let Row::Track(lanes) = &mut self.rows[member] {
+                        if let RowOfLayout::Track(lanes) = &mut self.rows[member] {
                             lanes.in_folded_group = folded;
                         }
                         self.measure_row(member);
@@ -308,7 +308,7 @@ impl RowLayout {
             }
             GroupKind::Track(track) => {
                 if let Some((place, lanes)) = self.lanes_of(track) {
-                    self.rows[place] = Row::Track(LanesOfTrack { folded, ..lanes });
+                    self.rows[place] = RowOfLayout::Track(LanesOfTrack { folded, ..lanes });
                     self.update_row(place);
                 }
             }
@@ -318,11 +318,11 @@ impl RowLayout {
     /// Hides a track or shows it again. A group of which all tracks are hidden has no head.
     pub(crate) fn set_hidden(&mut self, track: TrackIdx, hidden: bool) {
         let Some((place, lanes)) = self.lanes_of(track) else { return };
-        self.rows[place] = Row::Track(LanesOfTrack { hidden, ..lanes });
+        self.rows[place] = RowOfLayout::Track(LanesOfTrack { hidden, ..lanes });
         self.measure_row(place);
         if lanes.head_place != NOWHERE
             && lanes.hidden != hidden
-            && let Row::Head(head) = &mut self.rows[lanes.head_place as usize]
+            && let RowOfLayout::Head(head) = &mut self.rows[lanes.head_place as usize]
         {
             head.hidden_tracks = if hidden { head.hidden_tracks + 1 } else { head.hidden_tracks - 1 };
             self.measure_row(lanes.head_place as usize);
@@ -358,7 +358,7 @@ impl RowLayout {
             let group = track.group.filter(|_| self.has_headers);
             let head = group.and_then(|group| self.join(&group, process_place, hidden, folded));
             set_place(&mut self.place_of_track, track.track.index(), self.rows.len());
-            self.rows.push(Row::Track(LanesOfTrack {
+            self.rows.push(RowOfLayout::Track(LanesOfTrack {
                 track: track.track,
                 process_place,
                 head_place: head.map_or(NOWHERE, |(place, _)| place),
@@ -388,14 +388,14 @@ impl RowLayout {
     ) -> Option<(u32, HeadOfGroup)> {
         let lead = group.lead;
         let known = self.place_of_head.get(&lead).copied();
-        let is_last = matches!(self.rows.last(), Some(Row::Track(last)) if Some(last.head_place) == known);
+        let is_last = matches!(self.rows.last(), Some(RowOfLayout::Track(last)) if Some(last.head_place) == known);
         let place = known.filter(|_| is_last).unwrap_or(self.rows.len() as u32);
         if !is_last {
             let folded = folded.has_group(group);
-            self.rows.push(Row::Head(HeadOfGroup { lead, process_place, tracks: 0, hidden_tracks: 0, folded }));
+            self.rows.push(RowOfLayout::Head(HeadOfGroup { lead, process_place, tracks: 0, hidden_tracks: 0, folded }));
             self.place_of_head.insert(lead, place);
         }
-        let Row::Head(head) = &mut self.rows[place as usize] else { return None };
+        let RowOfLayout::Head(head) = &mut self.rows[place as usize] else { return None };
         head.tracks += 1;
         head.hidden_tracks += u32::from(is_hidden);
         Some((place, *head))
@@ -443,8 +443,8 @@ impl RowLayout {
 
     fn row_group(&self, place: usize, top_px: u64) -> Group {
         let (kind, folded_lanes) = match &self.rows[place] {
-            Row::Head(head) => (GroupKind::Tracks(head.lead), if head.folded { head.tracks } else { 0 }),
-            Row::Track(lanes) => (GroupKind::Track(lanes.track), lanes.spans - lanes.shown_spans()),
+            RowOfLayout::Head(head) => (GroupKind::Tracks(head.lead), if head.folded { head.tracks } else { 0 }),
+            RowOfLayout::Track(lanes) => (GroupKind::Track(lanes.track), lanes.spans - lanes.shown_spans()),
         };
         Group { kind, top_px, height_px: self.row_sums.height(place), folded_lanes }
     }
@@ -452,16 +452,16 @@ impl RowLayout {
     fn lanes_of(&self, track: TrackIdx) -> Option<(usize, LanesOfTrack)> {
         let place = *self.place_of_track.get(track.index()).filter(|&&place| place != NOWHERE)? as usize;
         match self.rows[place] {
-            Row::Track(lanes) => Some((place, lanes)),
-            Row::Head(_) => None,
+            RowOfLayout::Track(lanes) => Some((place, lanes)),
+            RowOfLayout::Head(_) => None,
         }
     }
 
     fn head_of(&self, lead: TrackIdx) -> Option<(usize, HeadOfGroup)> {
         let place = *self.place_of_head.get(&lead)? as usize;
         match self.rows[place] {
-            Row::Head(head) => Some((place, head)),
-            Row::Track(_) => None,
+            RowOfLayout::Head(head) => Some((place, head)),
+            RowOfLayout::Track(_) => None,
         }
     }
 
@@ -474,7 +474,7 @@ impl RowLayout {
     }
 }
 
-impl Row {
+impl RowOfLayout {
     fn process_place(&self) -> usize {
         let (Self::Head(HeadOfGroup { process_place, .. }) | Self::Track(LanesOfTrack { process_place, .. })) = self;
         *process_place as usize

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
 //! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
-//! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger, samples: tables of the body, in order |
+//! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger, samples, in this order |
 //! | [`Trailer`] | offsets of the sections, their checksums, the length of the file |
 //!
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else

@@ -23,10 +23,11 @@ pub(crate) struct SampleShape {
     pub(crate) leaf_rows: u64,
     /// Nodes that one node of the level above sums.
     pub(crate) fan_out: u32,
-    /// Bytes of the nodes of a tree for each of its samples, at most, beside those of one path to the root. A leaf grows
-    /// until there are as few.
+    /// Bytes of the nodes of a tree for each of its samples, at most, beside those of one path to the root. A leaf
+    /// grows until there are as few.
     pub(crate) row_bytes: u64,
-    /// Samples of a slice for each lane, at least: a look at a lane without samples there takes as long as some of them.
+    /// Samples of a slice for each lane, at least: a look at a lane without samples there takes as long as some of
+    /// them.
     pub(crate) rows_per_lane: u64,
 }
 

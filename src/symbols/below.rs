@@ -14,8 +14,8 @@ const BYTES_MAX: u64 = 64 << 20;
 const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 const KERNEL_BUILD_ID: [u8; 20] = [0xab; 20];
 
-/// The functions at each address of a module, innermost first, by the files below a folder alone. A kernel has a build-id
-/// of 20 bytes `ab`, other modules have none.
+/// The functions at each address of a module, innermost first, by the files below a folder alone. A kernel has a
+/// build-id of 20 bytes `ab`, other modules have none.
 #[must_use]
 pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<String>> {
     let mut module = Module { path: path.into(), kind, ..Module::default() };

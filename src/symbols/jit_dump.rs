@@ -1,7 +1,7 @@
-//! The functions that a program made while it ran, as it dumped them for perf in `jit-PID.dump`, each with its code. Later
-//! code may have taken the place of earlier, and a function may have been moved. Reads dumps of little-endian machines, up
-//! to a record that is cut. Lines of source are left out: V8 counts their addresses from 64 bytes before the code, others
-//! from its start, and nothing in a dump says which.
+//! The functions that a program made while it ran, as it dumped them for perf in `jit-PID.dump`, each with its code.
+//! Later code may have taken the place of earlier, and a function may have been moved. Reads dumps of little-endian
+//! machines, up to a record that is cut. Lines of source are left out: V8 counts their addresses from 64 bytes before
+//! the code, others from its start, and nothing in a dump says which.
 
 use std::ops::Range;
 

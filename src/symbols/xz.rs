@@ -1,5 +1,5 @@
-//! The container of xz, as `MiniDebugInfo` has it: one stream of blocks, packed by LZMA2 without other filters. What comes
-//! out is bounded, and so is the dictionary. Refuses other filters, and content whose sum is wrong.
+//! The container of xz, as `MiniDebugInfo` has it: one stream of blocks, packed by LZMA2 without other filters. What
+//! comes out is bounded, and so is the dictionary. Refuses other filters, and content whose sum is wrong.
 
 use std::io::Read as _;
 

@@ -34,15 +34,15 @@ const ROW_BITS: u32 = 40;
 #[derive(Debug, Clone)]
 pub(crate) struct TrackSummaries {
     snapshot: Snapshot,
-    processes: FxHashMap<ProcessIdx, Summary>,
+    processes: FxHashMap<ProcessIdx, LaneSummary>,
     /// By the lead of a group.
-    groups: FxHashMap<TrackIdx, Summary>,
+    groups: FxHashMap<TrackIdx, LaneSummary>,
 }
 
 #[derive(Debug, Clone)]
-struct Summary {
+struct LaneSummary {
     /// All lanes of the process, from that with the longest span downwards.
-    lanes: Arc<Vec<Ranked>>,
+    lanes: Arc<Vec<RankedLane>>,
     /// Those of the summary, as places in `lanes`; `None` for all of them.
     places: Option<Vec<u32>>,
     info: LaneInfo,
@@ -52,7 +52,7 @@ struct Summary {
 
 /// A lane with what tells whether it need be asked.
 #[derive(Debug, Clone, Copy)]
-struct Ranked {
+struct RankedLane {
     lane: LaneIdx,
     longest_ns: u64,
     start_ns: i64,
@@ -72,10 +72,10 @@ impl TrackSummaries {
         buckets: Buckets,
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
-        let mut of_processes: BTreeMap<ProcessIdx, Vec<Ranked>> = BTreeMap::new();
+        let mut of_processes: BTreeMap<ProcessIdx, Vec<RankedLane>> = BTreeMap::new();
         for &track in snapshot.display_order() {
             let lanes = of_processes.entry(snapshot.track(track).process).or_default();
-            lanes.extend(lanes_of(snapshot, track).map(|(lane, info)| Ranked::new(snapshot, lane, info)));
+            lanes.extend(lanes_of(snapshot, track).map(|(lane, info)| RankedLane::new(snapshot, lane, info)));
         }
         let (mut processes, mut groups) = (FxHashMap::default(), FxHashMap::default());
         for (process, mut lanes) in of_processes {
@@ -88,9 +88,9 @@ impl TrackSummaries {
                 }
             }
             for (lead, places) in places {
-                groups.extend(Summary::new(snapshot, &lanes, Some(places)).map(|summary| (lead, summary)));
+                groups.extend(LaneSummary::new(snapshot, &lanes, Some(places)).map(|summary| (lead, summary)));
             }
-            processes.extend(Summary::new(snapshot, &lanes, None).map(|summary| (process, summary)));
+            processes.extend(LaneSummary::new(snapshot, &lanes, None).map(|summary| (process, summary)));
         }
         let mut large: Vec<_> = processes.values_mut().chain(groups.values_mut()).collect();
         // In an order of their own, so that every run is like the other.
@@ -115,7 +115,7 @@ impl TrackSummaries {
         Some(self.snapshot.lane(ranked.lane).track)
     }
 
-    fn get(&self, owner: TileOwner) -> Option<&Summary> {
+    fn get(&self, owner: TileOwner) -> Option<&LaneSummary> {
         match owner {
             TileOwner::Process(process) => self.processes.get(&process),
             TileOwner::Tracks(lead) => self.groups.get(&lead),
@@ -156,7 +156,7 @@ fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneI
     })
 }
 
-impl Ranked {
+impl RankedLane {
     fn new(snapshot: &Snapshot, lane: LaneIdx, info: LaneInfo) -> Self {
         let kept = snapshot.store().lane(lane);
         let (extents, nodes) = (kept.extents().len(), kept.forest::<LongestNs>());
@@ -171,9 +171,9 @@ impl Ranked {
     }
 }
 
-impl Summary {
+impl LaneSummary {
     /// The summary of some lanes; `None` where there are none.
-    fn new(snapshot: &Snapshot, lanes: &Arc<Vec<Ranked>>, places: Option<Vec<u32>>) -> Option<Self> {
+    fn new(snapshot: &Snapshot, lanes: &Arc<Vec<RankedLane>>, places: Option<Vec<u32>>) -> Option<Self> {
         let first = lanes.first()?.lane;
         let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..snapshot.lane(first) };
         let mut summary = Self { lanes: Arc::clone(lanes), places, info, ahead: None };
@@ -194,7 +194,7 @@ impl Summary {
     }
 
     /// The lane of a rank within the summary, and its place among the lanes of the process.
-    fn ranked(&self, rank: usize) -> Option<(usize, Ranked)> {
+    fn ranked(&self, rank: usize) -> Option<(usize, RankedLane)> {
         let place = match &self.places {
             Some(places) => *places.get(rank)? as usize,
             None => rank,

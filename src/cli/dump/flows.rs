@@ -14,11 +14,11 @@ pub(super) struct FlowTracker {
     /// By flow: the span that it was in last.
     within: FxHashMap<u64, u64>,
     /// By track: flows that arrive at its next span.
-    arriving: FxHashMap<TrackIdx, Vec<Arrival>>,
+    arriving: FxHashMap<TrackIdx, Vec<FlowArrival>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Arrival {
+struct FlowArrival {
     from: u64,
     ts_ns: i64,
 }
@@ -85,7 +85,7 @@ impl FlowTracker {
                 let first_inside = point.depth.map_or(0, |depth| usize::from(depth) + 1);
                 match latest.starting_at(track, first_inside, ts_ns) {
                     Some(next) => found.push((from, next)),
-                    None => self.arriving.entry(track).or_default().push(Arrival { from, ts_ns }),
+                    None => self.arriving.entry(track).or_default().push(FlowArrival { from, ts_ns }),
                 }
             }
             _ => {} // before the first span of its track a point connects nothing

@@ -27,7 +27,7 @@ const NO_THREAD: u32 = u32::MAX;
 /// Writes the tables.
 pub(super) fn print(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<Utids> {
     let tables = snapshot.tracks();
-    let mut writer = TableWriter {
+    let mut writer = DumpWriter {
         tables,
         out,
         utids: vec![NO_THREAD; tables.tracks.len()],
@@ -64,7 +64,7 @@ fn main_threads(tables: &TrackTables) -> Vec<Option<TrackIdx>> {
     mains
 }
 
-struct TableWriter<'a> {
+struct DumpWriter<'a> {
     tables: &'a TrackTables,
     out: &'a mut dyn Write,
     /// By track.
@@ -76,7 +76,7 @@ struct TableWriter<'a> {
     last: u32,
 }
 
-impl TableWriter<'_> {
+impl DumpWriter<'_> {
     fn processes(&mut self) -> io::Result<()> {
         let tables = self.tables;
         let idle = tables.processes.iter().find(|process| process.pid == Id::Number(0));

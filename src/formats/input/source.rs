@@ -79,8 +79,8 @@ impl Source {
         Ok(source)
     }
 
-    /// A stream that still runs and whose first bytes are `head`. A read of `rest` waits while there is nothing, returns
-    /// what is there, and returns 0 at its end.
+    /// A stream that still runs and whose first bytes are `head`. A read of `rest` waits while there is nothing,
+    /// returns what is there, and returns 0 at its end.
     #[must_use]
     pub(crate) fn live(path: &Path, head: Vec<u8>, rest: Box<dyn Read + Send>, context: &ReadContext) -> Self {
         let (path, rest, chunk_limits) = (path.to_owned(), Remainder::Live(rest), context.chunk_limits);
@@ -131,8 +131,8 @@ impl Source {
         self.cut_at
     }
 
-    /// Fills `buffer` as far as there are bytes; of a live stream, with what is there, at least one byte before its end.
-    /// An I/O error has the offset at which the system refused.
+    /// Fills `buffer` as far as there are bytes; of a live stream, with what is there, at least one byte before its
+    /// end. An I/O error has the offset at which the system refused.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let filled = if self.is_live() { read_some(self, buffer) } else { read_full(self, buffer) };
         filled.map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })

@@ -57,7 +57,7 @@ enum BinderSpan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sent {
+enum SentMessage {
     Call,
     OneWay,
     Answer,
@@ -67,7 +67,7 @@ enum Sent {
 #[derive(Debug, Default)]
 pub(crate) struct Binder {
     /// By number of the transaction.
-    sent: FxHashMap<i64, Sent>,
+    sent: FxHashMap<i64, SentMessage>,
     /// By thread: its open spans, outermost first.
     open: FxHashMap<i64, Vec<BinderSpan>>,
     args: ArgsWriter,
@@ -99,11 +99,11 @@ impl Binder {
             self.sent.clear();
         }
         if sent.is_reply {
-            self.sent.insert(sent.id, Sent::Answer);
+            self.sent.insert(sent.id, SentMessage::Answer);
             return self.end(batch, at, BinderSpan::Answer);
         }
         let is_one_way = sent.flags & ONE_WAY != 0;
-        self.sent.insert(sent.id, if is_one_way { Sent::OneWay } else { Sent::Call });
+        self.sent.insert(sent.id, if is_one_way { SentMessage::OneWay } else { SentMessage::Call });
         let args = &mut self.args;
         args.clear();
         args.signed("transaction id", sent.id);
@@ -124,12 +124,12 @@ impl Binder {
 
     fn received(&mut self, batch: &mut BatchBuilder, at: BinderThread, id: i64) {
         match self.sent.remove(&id) {
-            Some(Sent::Answer) => self.end(batch, at, BinderSpan::Call),
-            Some(Sent::Call) => {
+            Some(SentMessage::Answer) => self.end(batch, at, BinderSpan::Call),
+            Some(SentMessage::Call) => {
                 self.begin(batch, at, BinderSpan::Answer, 0);
                 flow(batch, at, EventKind::FlowEnd, id, false);
             }
-            Some(Sent::OneWay) => {
+            Some(SentMessage::OneWay) => {
                 instant(batch, at, b"binder async rcv", 0);
                 flow(batch, at, EventKind::FlowEnd, id, true);
             }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::annotate::PLAIN_KEY;
 use super::fields::{debug_annotation, log_message};
 use super::sequence::Location;
-use super::values::{Shared, annotation_name, push_location_members, write_annotation, write_location};
+use super::values::{ValueTables, annotation_name, push_location_members, write_annotation, write_location};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Loss, Losses, SourcePos};
@@ -22,7 +22,7 @@ impl ArgsWriter {
     }
 
     /// Adds a message of a log, with the position of the call that wrote it.
-    pub(super) fn log_message(&mut self, bytes: &[u8], shared: &mut Shared<'_>) {
+    pub(super) fn log_message(&mut self, bytes: &[u8], shared: &mut ValueTables<'_>) {
         let (mut message, mut at) = (None, None);
         for field in Fields::new(bytes) {
             let missing = match field.number {
@@ -83,7 +83,7 @@ impl ArgsWriter {
     }
 
     /// Adds a debug annotation: its name, then its value, as a member of the object.
-    pub(super) fn annotation(&mut self, bytes: &[u8], shared: &mut Shared<'_>) {
+    pub(super) fn annotation(&mut self, bytes: &[u8], shared: &mut ValueTables<'_>) {
         let key = annotation_name(bytes, shared.texts, shared.place, shared.losses);
         let type_name = Fields::new(bytes).find(|field| field.number == debug_annotation::PROTO_TYPE_NAME_IID);
         let is_plain = type_name.is_some_and(|field| field.value.number() == PLAIN_KEY);

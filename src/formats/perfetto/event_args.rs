@@ -3,7 +3,7 @@
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::{inline_callstack, inline_frame, task_execution, track_event};
 use super::sequence::location;
-use super::values::{Shared, TypedWriter};
+use super::values::{TypedWriter, ValueTables};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::Loss;
 use crate::model::args::Detail;
@@ -50,7 +50,7 @@ impl PerfettoEventBuilder<'_> {
             match (field.number, field.value) {
                 (track_event::DEBUG_ANNOTATIONS, ProtoValue::Bytes(bytes)) => {
                     let tracks = &mut *self.tracks;
-                    self.args.annotation(bytes, &mut Shared { texts, tracks, place, losses });
+                    self.args.annotation(bytes, &mut ValueTables { texts, tracks, place, losses });
                 }
                 (track_event::TASK_EXECUTION, ProtoValue::Bytes(bytes)) => {
                     let iid = Fields::new(bytes).find(|field| field.number == task_execution::POSTED_FROM_IID);
@@ -62,7 +62,7 @@ impl PerfettoEventBuilder<'_> {
                 }
                 (track_event::LOG_MESSAGE, ProtoValue::Bytes(bytes)) => {
                     let tracks = &mut *self.tracks;
-                    self.args.log_message(bytes, &mut Shared { texts, tracks, place, losses });
+                    self.args.log_message(bytes, &mut ValueTables { texts, tracks, place, losses });
                 }
                 (track_event::SOURCE_LOCATION, ProtoValue::Bytes(bytes)) => {
                     self.args.location("source_location", &location(bytes).1);
@@ -136,7 +136,7 @@ impl PerfettoEventBuilder<'_> {
         }
         if !typed.is_empty() {
             let (json, schema) = (&mut self.args.json, self.tracks.schema_for(&typed));
-            let shared = &mut Shared { texts, tracks: self.tracks, place, losses };
+            let shared = &mut ValueTables { texts, tracks: self.tracks, place, losses };
             TypedWriter { json, schema, shared, shows_unknown: false }.track_event(event.bytes, &typed);
         }
     }

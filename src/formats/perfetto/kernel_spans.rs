@@ -361,8 +361,8 @@ impl FtraceDecoder<'_> {
         self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 
-    /// Whether an end of contiguous memory is the first one of its allocation: a kernel may have two events for it. True
-    /// for every other event.
+    /// Whether an end of contiguous memory is the first one of its allocation: a kernel may have two events for it.
+    /// True for every other event.
     fn is_open_allocation(&mut self, event: &KernelEvent<'_>) -> bool {
         let allocating = &mut self.kernel.allocating;
         match event.number {

@@ -38,12 +38,12 @@ pub(super) fn push_location_members(json: &mut String, location: &Location) {
 }
 
 /// Writes the value of an annotation.
-pub(super) fn write_annotation(json: &mut String, shared: &mut Shared<'_>, bytes: &[u8], depth: u32) {
+pub(super) fn write_annotation(json: &mut String, shared: &mut ValueTables<'_>, bytes: &[u8], depth: u32) {
     ValueWriter { json, shared }.annotation(bytes, depth);
 }
 
 /// The tables that annotations refer to, and the position and losses of their packet.
-pub(super) struct Shared<'a> {
+pub(super) struct ValueTables<'a> {
     pub(super) texts: &'a InternedTexts,
     /// Know the types of messages.
     pub(super) tracks: &'a mut PerfettoTracks,
@@ -51,7 +51,7 @@ pub(super) struct Shared<'a> {
     pub(super) losses: &'a mut Losses,
 }
 
-impl Shared<'_> {
+impl ValueTables<'_> {
     pub(super) fn lose(&mut self, loss: Loss) {
         self.losses.add(loss, self.place);
     }
@@ -82,7 +82,7 @@ pub(super) fn annotation_name<'a>(
 
 struct ValueWriter<'a, 's> {
     json: &'a mut String,
-    shared: &'a mut Shared<'s>,
+    shared: &'a mut ValueTables<'s>,
 }
 
 impl ValueWriter<'_, '_> {
@@ -92,7 +92,7 @@ impl ValueWriter<'_, '_> {
 
     /// Writes a message by the type that the annotation names; fields that nothing describes by their numbers.
     fn message(&mut self, message: &[u8], annotation: &[u8], depth: u32) {
-        let Shared { texts, tracks, place, losses } = &mut *self.shared;
+        let ValueTables { texts, tracks, place, losses } = &mut *self.shared;
         let mut of: &[u8] = b"";
         for field in Fields::new(annotation) {
             match field.number {
@@ -265,7 +265,7 @@ impl ValueWriter<'_, '_> {
 pub(super) struct TypedWriter<'a, 's> {
     pub(super) json: &'a mut String,
     pub(super) schema: Arc<Schema>,
-    pub(super) shared: &'a mut Shared<'s>,
+    pub(super) shared: &'a mut ValueTables<'s>,
     /// Whether fields of unknown types are shown by their numbers; else they count as losses.
     pub(super) shows_unknown: bool,
 }
@@ -312,7 +312,7 @@ impl TypedWriter<'_, '_> {
                 unknown = SchemaField::unknown(number, values);
                 &unknown
             } else {
-                let Shared { losses, place, .. } = &mut *self.shared;
+                let ValueTables { losses, place, .. } = &mut *self.shared;
                 losses.add_many(Loss::IgnoredArguments, *place, values.len() as u64);
                 continue;
             };
@@ -357,7 +357,7 @@ impl TypedWriter<'_, '_> {
     /// Writes annotations within a message: each is a member by its own name.
     fn annotations(&mut self, values: &[(FieldNumber, ProtoValue<'_>)], depth: u32) {
         for (_, annotation) in values {
-            let Shared { texts, place, losses, .. } = &mut *self.shared;
+            let ValueTables { texts, place, losses, .. } = &mut *self.shared;
             let name = lossy(annotation_name(annotation.bytes(), texts, *place, losses));
             self.key(&name);
             write_annotation(self.json, self.shared, annotation.bytes(), depth + 1);

@@ -267,8 +267,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         });
     }
 
-    /// Writes that a thread changes its state, which is named by letters; `cpu` and what is known of the thread where it
-    /// runs or has run.
+    /// Writes that a thread changes its state, which is named by letters; `cpu` and what is known of the thread where
+    /// it runs or has run.
     pub(crate) fn task_state(&mut self, ts_ns: i64, task: &TaskRun, letters: &str) -> io::Result<()> {
         if let Some(cpu) = task.cpu {
             push_number(&mut self.message, task_state_event::CPU, cpu);
@@ -511,8 +511,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 }
 
-/// Whether runs and states can be told by the numbers of CPUs and threads. States without runs cannot: those of a thread
-/// that runs need its CPU.
+/// Whether runs and states can be told by the numbers of CPUs and threads. States without runs cannot: those of a
+/// thread that runs need its CPU.
 pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
     let of = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
     let is_number = |track: &Track| matches!(track.key.tid, Id::Number(_));

@@ -1,5 +1,5 @@
-//! The names of functions that are described elsewhere: a function that was inlined refers to what it was made from, and
-//! that to its declaration.
+//! The names of functions that are described elsewhere: a function that was inlined refers to what it was made from,
+//! and that to its declaration.
 
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, Unit, UnitOffset, UnitRef};
 use rustc_hash::FxHashMap;

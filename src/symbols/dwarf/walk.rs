@@ -145,7 +145,7 @@ struct InlinedCall<'a> {
 
 /// An entry that others are in.
 #[derive(Debug, Clone, Copy)]
-struct Scope {
+struct EnclosingFunction {
     depth: isize,
     /// The function, if it holds wanted addresses.
     function: Option<u32>,
@@ -164,11 +164,11 @@ struct UnitWalk<'u, 'a, 'f, 'w> {
     /// Of each wanted address, its function, and those that were inlined there, outermost first.
     owners: Vec<Option<u32>>,
     inlined: Vec<Vec<InlinedCall<'a>>>,
-    scopes: Vec<Scope>,
+    scopes: Vec<EnclosingFunction>,
 }
 
 /// The attributes of a function.
-struct FunctionEntry<'a, 'f> {
+struct FunctionDie<'a, 'f> {
     ranges: EntryRanges,
     origin: FunctionOrigin<'a, 'f>,
     call_file: Option<u64>,
@@ -236,7 +236,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         }
         // Functions inlined in one without wanted addresses are no part of the one around it.
         if abbreviation.has_children() && (function.is_some() || is_in_function) {
-            self.scopes.push(Scope { depth, function, inlined: 0 });
+            self.scopes.push(EnclosingFunction { depth, function, inlined: 0 });
         }
         Ok(())
     }
@@ -258,7 +258,8 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         entry.ranges.each(&unit, |begin, end| {
             let rows = rows_in(wanted, begin, end);
             fuel.burn(rows.len() as u64)?;
-            // Of functions of one level that share code, the first has it; what is inlined in the others is still there.
+            // Of functions of one level that share code, the first has it; what is inlined in the others is still
+            // there.
             let rows = rows.filter(|&row| owners[row] == Some(function) && inlined[row].len() >= scope.inlined);
             held.extend(rows.inspect(|_| is_alive = true).filter(|&row| inlined[row].len() == scope.inlined));
             Ok(())
@@ -273,10 +274,10 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
                 }
             }
             if abbreviation.has_children() {
-                self.scopes.push(Scope { depth, inlined: scope.inlined + 1, ..scope });
+                self.scopes.push(EnclosingFunction { depth, inlined: scope.inlined + 1, ..scope });
             }
         } else if abbreviation.has_children() {
-            self.scopes.push(Scope { depth, function: None, inlined: 0 });
+            self.scopes.push(EnclosingFunction { depth, function: None, inlined: 0 });
         }
         Ok(())
     }
@@ -286,9 +287,9 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         &self,
         entries: &mut EntriesRaw<'_, SectionReader<'a, 'f>>,
         abbreviation: &Abbreviation,
-    ) -> gimli::Result<FunctionEntry<'a, 'f>> {
+    ) -> gimli::Result<FunctionDie<'a, 'f>> {
         let (ranges, origin) = (EntryRanges::default(), FunctionOrigin::NONE);
-        let mut entry = FunctionEntry { ranges, origin, call_file: None, call_line: 0 };
+        let mut entry = FunctionDie { ranges, origin, call_file: None, call_line: 0 };
         for specification in abbreviation.attributes() {
             let attribute = entries.read_attribute(*specification)?;
             match (attribute.name(), attribute.value()) {
