@@ -65,7 +65,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The rows that reach beyond `from_ns` and start before `to_ns`; `None`: without a bound.
+    /// The rows that reach beyond `from_ns` and start before `to_ns`, which is later; `None`: without a bound.
     #[must_use]
     pub fn from_range(from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
         Self { from_ns, to_ns, ..Self::default() }
