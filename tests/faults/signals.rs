@@ -136,27 +136,27 @@ fn what_a_kill_leaves_goes_with_the_next_start_or_a_clear_and_what_runs_keeps_it
     let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&out)];
     let clear = ["cache", "clear", "--cache", text(&cache)];
     let halted = |words: &[&str], place: &Path| {
-        // Stopped while it has a temporary file.
-        loop {
+        // Stopped while it has a temporary file; few attempts miss it.
+        for _ in 0..200 {
             let mut child = start(words, &work);
             while leftovers(place).is_empty() && child.try_wait().expect("a child").is_none() {
                 std::thread::sleep(Duration::from_micros(200));
             }
-            if child.try_wait().expect("a child").is_some() {
-                files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
-                continue;
+            if child.try_wait().expect("a child").is_none() {
+                send(&child, Signal::STOP);
+                // Not in the moment between the making of a file and its lock.
+                let is_locked = |name: &String| File::open(place.join(name)).is_ok_and(|file| file.try_lock().is_err());
+                if leftovers(place).iter().any(is_locked) {
+                    return child;
+                }
+                child.kill().expect("a child");
+                child.wait().expect("a child");
             }
-            send(&child, Signal::STOP);
-            // Not in the moment between the making of a file and its lock.
-            let is_locked = |name: &String| File::open(place.join(name)).is_ok_and(|file| file.try_lock().is_err());
-            if leftovers(place).iter().any(is_locked) {
-                return child;
-            }
-            send(&child, Signal::CONT);
-            child.kill().expect("a child");
-            child.wait().expect("a child");
+            // A file of this one would stop the next before it has begun.
             files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
+            leftovers(place).iter().for_each(|name| fs::remove_file(place.join(name)).expect("removed"));
         }
+        panic!("no {words:?} was stopped while it had a temporary file")
     };
     for next in [&load[..], &clear] {
         let mut child = halted(&load, &cache);
