@@ -2,11 +2,23 @@
 //! beyond the limit on the length of files becomes an error. Signals that the caller ignores stay ignored.
 
 use std::sync::OnceLock;
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::Cancel;
 
 /// The work that the first signal asks to stop, instead of ending the program.
 static TO_STOP: OnceLock<Cancel> = OnceLock::new();
+
+/// Whether that was SIGINT, as Ctrl+C sends it.
+#[cfg(unix)]
+static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether SIGINT asked the work to stop. A terminal sends it to every program that was started from here, too.
+#[cfg(unix)]
+pub(crate) fn is_interrupted() -> bool {
+    IS_INTERRUPTED.load(Ordering::SeqCst)
+}
 
 /// From here on, the first signal that would end the program asks `work` to stop; the second one ends it.
 pub(crate) fn stop_first(work: Cancel) {
@@ -17,7 +29,6 @@ pub(crate) fn stop_first(work: Cancel) {
 #[cfg(unix)]
 pub(crate) fn watch(say: fn(String)) {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
     #[cfg(target_os = "linux")]
@@ -56,6 +67,7 @@ pub(crate) fn watch(say: fn(String)) {
         for signal in &mut signals.forever() {
             let is_ending_signal = [SIGINT, SIGTERM, SIGHUP].contains(&signal);
             if let Some(work) = TO_STOP.get().filter(|work| is_ending_signal && !work.is_cancelled()) {
+                IS_INTERRUPTED.store(signal == SIGINT, Ordering::SeqCst);
                 work.cancel();
                 continue;
             }

@@ -3,7 +3,9 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, IsTerminal as _, Read};
+#[cfg(unix)]
+use std::io::IsTerminal as _;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use super::spool_files::{SpoolFiles, SpoolPart};
 use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
+#[cfg(unix)]
+use crate::base::signals;
 use crate::model::Input;
 
 /// Bytes read at once: the capacity of a pipe.
@@ -137,17 +141,20 @@ pub(crate) struct StartedCommand {
 }
 
 impl StartedCommand {
-    /// Asks the program to end, as Ctrl+C would; a terminal has done so already.
+    /// Asks the program to end, as Ctrl+C would. The Ctrl+C of a terminal has done so already.
     pub(crate) fn interrupt(&self) {
         #[cfg(unix)]
-        if !self.has_ended.load(Ordering::SeqCst)
-            && !io::stdin().is_terminal()
-            && let Some(pid) = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw)
         {
-            rustix::process::kill_process(pid, rustix::process::Signal::INT).ok(); // it may have ended meanwhile
+            let was_asked = signals::is_interrupted() && io::stdin().is_terminal();
+            if was_asked || self.has_ended.load(Ordering::SeqCst) {
+                return;
+            }
+            if let Some(pid) = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw) {
+                rustix::process::kill_process(pid, rustix::process::Signal::INT).ok(); // it may have ended meanwhile
+            }
         }
         #[cfg(not(unix))]
-        let _ = (&self.has_ended, io::stdin().is_terminal());
+        let _ = &self.has_ended;
     }
 }
 

@@ -386,6 +386,32 @@ fn a_recording_that_is_killed_has_everything_that_was_counted() {
     }
 }
 
+/// In a terminal, Ctrl+C reaches the program too, but neither a row nor another signal does.
+#[test]
+fn a_program_in_a_terminal_is_asked_to_end_when_its_recording_does() {
+    const APP: &str = r#"trap 'echo asked > "$1"; exit 0' INT; echo '['; n=0
+        while [ $n -lt 600 ]; do
+            echo "{\"ph\":\"X\",\"name\":\"n$n\",\"pid\":1,\"tid\":1,\"ts\":$n,\"dur\":1},"; n=$((n+1)); sleep 0.1
+        done"#;
+    let folder = folder();
+    let (app, asked, out) = ("app.sh", "asked", "out.longspan");
+    let [app, asked, out] = [app, asked, out].map(|name| folder.path().join(name));
+    fs::write(&app, APP).expect("written");
+    let line = format!(
+        "exec {} record -o {} --until name:n3 -- sh {} {}",
+        program(),
+        out.display(),
+        app.display(),
+        asked.display()
+    );
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env("SHELL", "/bin/sh").stdin(Stdio::null());
+    let said = script.output().expect("`script` runs; `.ci/setup` installs it");
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stdout));
+    assert!(asked.exists(), "{}", String::from_utf8_lossy(&said.stdout));
+    assert!(spans_of(&out).lines().count() > 4);
+}
+
 #[test]
 fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
     let folder = folder();
