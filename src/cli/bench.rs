@@ -274,7 +274,7 @@ impl Look<'_> {
     }
 }
 
-/// All tracks unfolded, as the window shows a capture first.
+/// All tracks unfolded and in no group: the most rows that the window can show of a capture.
 fn layout_of(snapshot: &Snapshot) -> RowLayout {
     let tracks = snapshot.display_order().iter().map(|&track| TrackRows {
         track,

@@ -60,7 +60,7 @@ impl CommandPalette {
             }
             // The focus stays in the field while the keys go through the list.
             let chosen = entries.get(self.chosen).map_or("No such command", |entry| entry.title);
-            spoken::say(ui, id.with("chosen"), response.rect.min, chosen);
+            spoken::say(ui, id.with("chosen"), response.rect.min, || chosen.to_owned());
             let moved = up || down || response.changed();
             if let Some(entry) = self.list(ui, &entries, moved, theme) {
                 outcome = Outcome::Given(entry.command(state));

@@ -86,7 +86,7 @@ impl Timeline {
         canvas_menu::show(self, &layout, &response, theme, &mut commands);
         self.show_hover(&response, &layout, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
-        spoken::say(ui, response.id.with("selected"), layout.canvas.min, &self.selected_text());
+        spoken::say(ui, response.id.with("selected"), layout.canvas.min, || self.selected_text());
         commands
     }
 

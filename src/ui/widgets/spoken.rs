@@ -9,11 +9,11 @@ pub(crate) fn announce(response: &Response) {
     response.ctx.accesskit_node_builder(response.id, |node| node.set_live(Live::Polite));
 }
 
-/// A sentence for screen readers alone, spoken when it changes; nothing is painted.
-pub(crate) fn say(ui: &Ui, id: Id, at: egui::Pos2, text: &str) {
+/// A sentence for screen readers alone, spoken when it changes; nothing is painted. It is made only where one listens.
+pub(crate) fn say(ui: &Ui, id: Id, at: egui::Pos2, text: impl Fn() -> String) {
     // A node that is out of view is no part of the tree.
     let response = ui.interact(Rect::from_min_size(at, vec2(1.0, 1.0)), id, Sense::empty());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text()));
     announce(&response);
 }
 
