@@ -25,7 +25,8 @@ pub(crate) const HEIGHT: f32 = 28.0;
 /// Shows the tabs, narrower the more there are. A click shows a tab, a middle click or a click on its cross closes it.
 pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
     const WIDTH_MAX: f32 = 220.0;
-    const WIDTH_MIN: f32 = 60.0;
+    // In less, names of files that begin alike all read the same; the list has those without room.
+    const WIDTH_MIN: f32 = 110.0;
     const LIST_WIDTH: f32 = 28.0;
     let mut command = None;
     let room = ui.available_width();
