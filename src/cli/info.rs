@@ -93,7 +93,7 @@ impl Info {
             file: lost.file.map(str::to_owned),
             count: lost.count,
             first: lost.first.to_string(),
-            advice: lost.advice.to_owned(),
+            advice: lost.advice.into_owned(),
         };
         Self {
             spans: summary.spans,

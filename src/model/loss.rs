@@ -1,10 +1,16 @@
 //! The one table of everything in a capture that could not be taken literally. A loss is counted, located and advised
 //! on; it never ends a load by itself.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+
+mod values;
+
+pub(crate) use values::LossValue;
+use values::LossValues;
 
 /// Where in the capture a loss was found first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -25,7 +31,7 @@ impl std::fmt::Display for SourcePos {
 }
 
 macro_rules! losses {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal, $advice:literal;)*) => {
+    ($($(#[$doc:meta])* $kind:ident = $severity:ident, $name:literal, $advice:literal;)*) => {
         /// A kind of loss, one for each row of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Loss {
@@ -47,96 +53,116 @@ macro_rules! losses {
             pub(crate) fn advice(self) -> &'static str {
                 match self { $(Self::$kind => $advice,)* }
             }
+
+            #[must_use]
+            pub(crate) fn severity(self) -> Severity {
+                match self { $(Self::$kind => Severity::$severity,)* }
+            }
         }
     };
 }
 
+/// How much users are to mind a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    /// Something of the capture is not shown.
+    Lost,
+    /// Everything is shown, but not quite as the capture has it.
+    Changed,
+    /// Normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing to do about it.
+    Information,
+}
+
+impl Severity {
+    /// In the order in which they are listed.
+    pub(crate) const ALL: [Self; 3] = [Self::Lost, Self::Changed, Self::Information];
+}
+
 impl Loss {
-    /// Whether it is normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing
-    /// to do about it. Users are not warned of it.
+    /// Whether users are not warned of it.
     #[must_use]
     pub(crate) fn is_note(self) -> bool {
-        matches!(self, Self::UnmatchedBegin | Self::IgnoredMetadata | Self::IgnoredPhase | Self::IgnoredPacket)
+        self.severity() == Severity::Information
     }
 }
 
 losses! {
     /// A begin that no end closes.
-    UnmatchedBegin = "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the end of its track.";
+    UnmatchedBegin = Information, "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the end of its track.";
     /// An end that closes nothing.
-    UnmatchedEnd = "unmatched_end", "An end has no begin in the trace, usually because recording began inside the span; it is not shown.";
+    UnmatchedEnd = Lost, "unmatched_end", "An end has no begin in the trace, usually because recording began inside the span; it is not shown.";
     /// An end whose name is not that of the innermost open span.
-    MismatchedEnd = "mismatched_end", "An end names another span than the innermost open one; the named one was closed, or else the innermost.";
+    MismatchedEnd = Changed, "mismatched_end", "An end names another span than the innermost open one; the named one was closed, or else the innermost.";
     /// A span that an end of an outer span cut short.
-    TruncatedSpan = "truncated_span", "An outer span ended first; the span is shown up to that end.";
+    TruncatedSpan = Changed, "truncated_span", "An outer span ended first; the span is shown up to that end.";
     /// Spans on one thread that overlap without nesting.
-    Overlap = "overlap", "Spans of one thread overlap without nesting; the later one is shown whole on the next free lane.";
+    Overlap = Changed, "overlap", "Spans of one thread overlap without nesting; the later one is shown whole on the next free lane.";
     /// A number that is not one, or is out of range.
-    BadNumber = "bad_number", "A number could not be read or is out of range; the event is shown without it where that is possible.";
+    BadNumber = Lost, "bad_number", "A number could not be read or is out of range; the event is shown without it where that is possible.";
     /// A time that does not fit 64-bit nanoseconds.
-    BadTime = "bad_time", "An event has no time, or one outside of 64-bit nanoseconds; it cannot be placed and is not shown.";
+    BadTime = Lost, "bad_time", "An event has no time, or one outside of 64-bit nanoseconds; it cannot be placed and is not shown.";
     /// A duration that is below 0.
-    NegativeDuration = "negative_duration", "A duration is negative; the span is shown with no duration.";
+    NegativeDuration = Changed, "negative_duration", "A duration is negative; the span is shown with no duration.";
     /// Bytes that are not UTF-8.
-    BadUtf8 = "bad_utf8", "Text is not valid UTF-8; each bad part is shown as a replacement character.";
+    BadUtf8 = Changed, "bad_utf8", "Text is not valid UTF-8; each bad part is shown as a replacement character.";
     /// A raw control character inside JSON text.
-    ControlCharacter = "control_character", "Text holds raw control characters; they are shown as escapes.";
+    ControlCharacter = Changed, "control_character", "Text holds raw control characters; they are shown as escapes.";
     /// A text that is cut at its limit.
-    LongText = "long_text", "A name is longer than 64 KiB and was cut.";
+    LongText = Lost, "long_text", "A name is longer than 64 KiB and was cut.";
     /// A record that could not be parsed.
-    BadRecord = "bad_record", "A record is malformed and is not shown; everything before and after it is.";
+    BadRecord = Lost, "bad_record", "A record is malformed and is not shown; everything before and after it is.";
     /// A missing separator between records.
-    MissingComma = "missing_comma", "A separator between records is missing; both records are shown.";
+    MissingComma = Changed, "missing_comma", "A separator between records is missing; both records are shown.";
     /// The capture ends inside a record or a container.
-    Truncated = "truncated", "The trace ends early, usually because recording was interrupted; what came before is shown.";
+    Truncated = Lost, "truncated", "The trace ends early, usually because recording was interrupted; what came before is shown.";
     /// An event of a kind that is not known.
-    UnknownPhase = "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
+    UnknownPhase = Lost, "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
     /// An event of a kind that is known and not shown.
-    IgnoredPhase = "ignored_phase", "Memory dumps and contexts are counted and not shown.";
+    IgnoredPhase = Information, "ignored_phase", "Memory dumps and contexts are counted and not shown.";
     /// A metadata record that is not understood.
-    IgnoredMetadata = "ignored_metadata", "A metadata record of an unknown kind; it changes nothing on the timeline.";
+    IgnoredMetadata = Information, "ignored_metadata", "A metadata record of an unknown kind; it changes nothing on the timeline.";
     /// A counter series whose value is not a number.
-    BadCounter = "bad_counter", "A counter value is not a number; that point is not shown.";
+    BadCounter = Lost, "bad_counter", "A counter value is not a number; that point is not shown.";
     /// A flow event without a usable id.
-    BadFlow = "bad_flow", "A flow event has no id; it cannot be connected and is not shown.";
+    BadFlow = Lost, "bad_flow", "A flow event has no id; it cannot be connected and is not shown.";
     /// An asynchronous event without a usable id.
-    BadAsync = "bad_async", "An asynchronous event has no id; it is shown on its own.";
+    BadAsync = Changed, "bad_async", "An asynchronous event has no id; it is shown on its own.";
     /// Nesting that is deeper than the limit.
-    DeepNesting = "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, and all around it is.";
+    DeepNesting = Lost, "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, and all around it is.";
     /// A chunk of a native capture that is damaged.
-    BadChunk = "bad_chunk", "A chunk of the trace is damaged; its events are lost, all others are shown.";
+    BadChunk = Lost, "bad_chunk", "A chunk of the trace is damaged; its events are lost, all others are shown.";
     /// An event before the minimum that its chunk promised.
-    LyingHeader = "lying_header", "A chunk holds events earlier than its header says; they are shown at their own times.";
+    LyingHeader = Changed, "lying_header", "A chunk holds events earlier than its header says; they are shown at their own times.";
     /// Events that the recorder itself lost.
-    RecorderLost = "recorder_lost", "The recorder reports that it lost events here; enlarge its buffer to keep them.";
+    RecorderLost = Lost, "recorder_lost", "The recorder reports that it lost events here; enlarge its buffer to keep them.";
     /// There is nothing to show.
-    NoEvents = "no_events", "The trace is in a known format and holds no event.";
+    NoEvents = Lost, "no_events", "The trace is in a known format and holds no event.";
     /// The capture was larger than a limit allows.
-    OverLimit = "over_limit", "A record, a table or decompressed data exceed a limit that guards memory; what is beyond it is not shown.";
+    OverLimit = Lost, "over_limit", "A record, a table or decompressed data exceed a limit that guards memory; what is beyond it is not shown.";
     /// A packet or an event of a kind that is not shown.
-    IgnoredPacket = "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
+    IgnoredPacket = Information, "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
     /// Arguments of a kind that is not shown.
-    IgnoredArguments = "ignored_arguments", "No descriptor in the trace tells what these typed arguments are; the event is shown without them.";
+    IgnoredArguments = Lost, "ignored_arguments", "No descriptor in the trace tells what these typed arguments are; the event is shown without them.";
     /// A packet that builds on packets which are not there.
-    MissingState = "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
+    MissingState = Lost, "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
     /// A reference to a text that is not there.
-    MissingText = "missing_text", "A name or an argument refers to a text that the trace does not hold; it is shown without.";
+    MissingText = Lost, "missing_text", "A name or an argument refers to a text that the trace does not hold; it is shown without.";
     /// A clock without a way to the capture's clock.
-    UnknownClock = "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
+    UnknownClock = Changed, "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
     /// Events that say how long they took and not when.
-    NoTimes = "no_times", "The function graph has no times: functions are shown one behind the other by their durations on each CPU. Record with the trace option funcgraph-abstime to see when they ran.";
+    NoTimes = Changed, "no_times", "The function graph has no times: functions are shown one behind the other by their durations on each CPU. Record with the trace option funcgraph-abstime to see when they ran.";
     /// Samples that do not say when they were taken or how much they weigh.
-    MissingWeight = "missing_weight", "The weight or time of a sample is not in the trace; it is shown as long as the one before, or for 1 ms.";
+    MissingWeight = Changed, "missing_weight", "The weight or time of a sample is not in the trace; it is shown as long as the one before, or for 1 ms.";
     /// A file of an archive that is no capture.
-    UnknownMember = "unknown_member", "A file in the archive is in no known format; it is not shown.";
+    UnknownMember = Lost, "unknown_member", "A file in the archive is in no known format; it is not shown.";
     /// A file of an archive that cannot be read.
-    UnreadableMember = "unreadable_member", "A file in the archive cannot be read; unpack it and open it alone to see why.";
+    UnreadableMember = Lost, "unreadable_member", "A file in the archive cannot be read; unpack it and open it alone to see why.";
     /// A file of several that cannot be read.
-    UnreadableFile = "unreadable_file", "A file cannot be read and is not shown; the others are. Open it alone to see why.";
+    UnreadableFile = Lost, "unreadable_file", "A file cannot be read and is not shown; the others are. Open it alone to see why.";
     /// The stack of a program that was recorded as bytes.
-    RawStack = "raw_stack", "Stacks of programs were recorded as bytes (--call-graph dwarf), which only perf finds the calls in; the innermost is shown. The text that perf script prints has them whole.";
+    RawStack = Lost, "raw_stack", "Stacks of programs were recorded as bytes (--call-graph dwarf), which only perf finds the calls in; the innermost is shown. The text that perf script prints has them whole.";
     /// Arguments that are longer than an event may have.
-    LongArgs = "long_args", "The arguments of an event are longer than 16 MiB; the event is shown without them.";
+    LongArgs = Lost, "long_args", "The arguments of an event are longer than 16 MiB; the event is shown without them.";
 }
 
 /// The losses of one kind in one file.
@@ -147,10 +173,28 @@ pub(crate) struct LossEntry {
     pub(crate) first: SourcePos,
     /// The problem of the first, where it is known.
     pub(crate) reason: Option<Box<str>>,
+    /// The values that were not understood. They become a part of the reason when the losses are written.
+    #[serde(skip)]
+    values: LossValues,
+}
+
+impl LossEntry {
+    fn at(first: SourcePos, count: u64) -> Self {
+        Self { count, first, reason: None, values: LossValues::default() }
+    }
+
+    /// The problem of the first, or else the meaning of the loss and a remedy, with the values.
+    fn advice(&self, loss: Loss) -> Cow<'_, str> {
+        let advice = self.reason.as_deref().unwrap_or_else(|| loss.advice());
+        match self.values.is_empty() {
+            true => Cow::Borrowed(advice),
+            false => Cow::Owned(format!("{advice} Seen: {}.", self.values.shares(self.count))),
+        }
+    }
 }
 
 /// One kind of loss in one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost<'a> {
     /// The kind of the loss.
     pub loss: Loss,
@@ -160,12 +204,12 @@ pub struct Lost<'a> {
     pub count: u64,
     /// Where it was seen first.
     pub first: SourcePos,
-    /// The problem of the first, or else the meaning of the loss and a remedy.
-    pub advice: &'a str,
+    /// The problem of the first, or else the meaning of the loss and a remedy; and the values that were not understood.
+    pub advice: Cow<'a, str>,
 }
 
 /// Losses by file and kind.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Losses(BTreeMap<(Option<Arc<str>>, Loss), LossEntry>);
 
 impl Losses {
@@ -175,23 +219,36 @@ impl Losses {
     /// The longest name of a file and the longest reason that are kept: the longest path that systems take.
     const TEXT_BYTES_MAX: usize = 4096;
 
+    /// The entries up to which values are counted, so that an archive of very many files takes little memory.
+    const VALUED_ENTRIES_MAX: usize = 256;
+
     pub(crate) fn add(&mut self, loss: Loss, place: SourcePos) {
         self.add_many(loss, place, 1);
     }
 
     /// Counts `count` losses, the first of them at `place`.
     pub(crate) fn add_many(&mut self, loss: Loss, place: SourcePos, count: u64) {
-        self.count_in(None, loss, &LossEntry { count, first: place, reason: None });
+        self.count_in(None, loss, &LossEntry::at(place, count));
+    }
+
+    /// Counts one loss of a value that was not understood.
+    pub(crate) fn add_value(&mut self, loss: Loss, value: LossValue, place: SourcePos) {
+        self.add(loss, place);
+        if self.0.len() <= Self::VALUED_ENTRIES_MAX
+            && let Some(entry) = self.0.get_mut(&(None, loss))
+        {
+            entry.values.add(value, 1);
+        }
     }
 
     /// Counts one loss in a file of several.
     pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: SourcePos) {
-        self.count_in(file.cloned(), loss, &LossEntry { count: 1, first: place, reason: None });
+        self.count_in(file.cloned(), loss, &LossEntry::at(place, 1));
     }
 
     /// Counts one loss with a sentence on what is wrong.
     pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, place: SourcePos) {
-        self.count_in(None, loss, &LossEntry { count: 1, first: place, reason: Some(cut(reason).into()) });
+        self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::at(place, 1) });
     }
 
     fn count_in(&mut self, file: Option<Arc<str>>, loss: Loss, more: &LossEntry) {
@@ -204,8 +261,13 @@ impl Losses {
         if !is_known && self.0.len() >= Self::ENTRIES_MAX {
             key.0 = None;
         }
-        let none_yet = || LossEntry { count: 0, ..more.clone() };
-        self.0.entry(key).or_insert_with(none_yet).count += more.count;
+        let none_yet = || LossEntry { reason: more.reason.clone(), ..LossEntry::at(more.first, 0) };
+        let has_values = self.0.len() < Self::VALUED_ENTRIES_MAX;
+        let entry = self.0.entry(key).or_insert_with(none_yet);
+        entry.count += more.count;
+        if has_values {
+            entry.values.merge(&more.values);
+        }
     }
 
     /// Adds the losses of a later part of the same capture.
@@ -239,7 +301,7 @@ impl Losses {
             file: file.as_deref(),
             count: entry.count,
             first: entry.first,
-            advice: entry.reason.as_deref().unwrap_or_else(|| loss.advice()),
+            advice: entry.advice(*loss),
         })
     }
 
@@ -249,10 +311,10 @@ impl Losses {
         self.0.iter().filter(|((_, kind), _)| *kind == loss).map(|(_, entry)| entry.count).sum()
     }
 
-    /// The number of losses that users are warned of: all but [notes](Loss::is_note).
+    /// The number of losses of a severity.
     #[must_use]
-    pub(crate) fn warnings(&self) -> u64 {
-        self.iter().filter(|lost| !lost.loss.is_note()).map(|lost| lost.count).sum()
+    pub(crate) fn count_of(&self, severity: Severity) -> u64 {
+        self.0.iter().filter(|((_, loss), _)| loss.severity() == severity).map(|(_, entry)| entry.count).sum()
     }
 
     /// The number of all losses, over all kinds and files.
@@ -265,6 +327,19 @@ impl Losses {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// Values are written as a part of the reason: native captures of earlier versions have no place of their own for them.
+impl Serialize for Losses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, entry)| {
+            let reason = match entry.advice(key.1) {
+                Cow::Owned(advice) => Some(cut(&advice).into()),
+                Cow::Borrowed(_) => entry.reason.clone(),
+            };
+            (key, LossEntry { reason, ..LossEntry::at(entry.first, entry.count) })
+        }))
     }
 }
 
@@ -315,17 +390,34 @@ mod tests {
         let mut losses = member.in_file(Some(&"m.json".into()), 0).in_file(Some(&"a.zip".into()), 100);
         losses.add(Loss::Overlap, SourcePos::Time(1));
         let rows: Vec<_> = losses.iter().map(|lost| (lost.file, lost.loss, lost.first, lost.advice)).collect();
-        let overlap = Loss::Overlap.advice();
+        let overlap = Cow::Borrowed(Loss::Overlap.advice());
         let inner = Some("a.zip/m.json");
         assert_eq!(
             rows,
             [
-                (None, Loss::Overlap, SourcePos::Time(1), overlap),
+                (None, Loss::Overlap, SourcePos::Time(1), overlap.clone()),
                 (inner, Loss::Overlap, SourcePos::Time(105), overlap),
-                (inner, Loss::BadNumber, SourcePos::Offset(7), "no digits"),
+                (inner, Loss::BadNumber, SourcePos::Offset(7), "no digits".into()),
             ]
         );
         assert_eq!((losses.count(Loss::Overlap), losses.total()), (2, 3));
+    }
+
+    #[test]
+    fn values_are_counted_and_stay_when_losses_are_written_and_read() {
+        let mut losses = Losses::default();
+        for (phase, times) in [("q", 2), ("Z", 3)] {
+            (0..times).for_each(|at| {
+                losses.add_value(Loss::UnknownPhase, LossValue::text(phase.as_bytes()), SourcePos::Offset(at));
+            });
+        }
+        let advice = "An event has a phase that Longspan does not know; it is not shown. Seen: \"Z\" × 3, \"q\" × 2.";
+        let written = postcard::to_stdvec(&losses).expect("plain data");
+        let read: Losses = postcard::from_bytes(&written).expect("as written");
+        for losses in [&losses, &read] {
+            let rows: Vec<_> = losses.iter().map(|lost| (lost.count, lost.first, lost.advice)).collect();
+            assert_eq!(rows, [(5, SourcePos::Offset(0), advice.into())]);
+        }
     }
 
     #[test]

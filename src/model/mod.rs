@@ -17,7 +17,7 @@ pub(crate) mod tracks;
 pub(crate) use args::Details;
 pub(crate) use chunk::{Batch, Chunk};
 pub(crate) use event::{Event, EventFlags, EventKind, Payload};
-pub(crate) use loss::{Loss, Losses, Lost, SourcePos};
+pub(crate) use loss::{Loss, LossValue, Losses, Lost, Severity, SourcePos};
 pub(crate) use modules::{BuildId, Module, ModuleKind};
 pub(crate) use names::{NameIdx, NameRow, Names};
 pub(crate) use sample_measure::{SampleEvent, SampleEvents, SampleMeasure, SampleSum};

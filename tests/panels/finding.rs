@@ -217,6 +217,34 @@ fn losses_are_read_out_with_their_number_and_reason() {
 }
 
 #[test]
+fn losses_stand_by_severity_and_the_badge_counts_what_is_lost() {
+    let lost = r#",{"ph":"Z","name":"odd","pid":1,"tid":7,"ts":5},{"ph":"Z","name":"odd","pid":1,"tid":7,"ts":6}
+        ,{"ph":"q","name":"odd","pid":1,"tid":7,"ts":7}"#;
+    let changed = r#",{"ph":"X","name":"early","pid":1,"tid":7,"ts":10,"dur":10},
+        {"ph":"X","name":"late","pid":1,"tid":7,"ts":15,"dur":10}"#;
+    let note = r#"{"ph":"M","name":"process_uptime_seconds","pid":1,"args":{"uptime":1}}"#;
+    let shown = |events: &str| {
+        let mut session = Session::empty(SCREEN, 1.0);
+        session.open_text("severity.json", &format!("[{note}{events}]"));
+        session
+    };
+    let mut session = shown(&format!("{changed}{lost}"));
+    session.click("3 import issues");
+    session.until("the list", |session| session.says("Seen: \"Z\" × 2, \"q\" × 1."));
+    assert!(session.says("Seen: \"process_uptime_seconds\" × 1."));
+    let texts = session.node_texts();
+    let place = |text: &str| texts.iter().position(|node| node.contains(text)).unwrap_or_else(|| panic!("{texts:?}"));
+    let headings = ["Data lost", "unknown phase", "Kept but changed", "overlap", "Information", "ignored metadata"];
+    assert!(headings.map(place).is_sorted(), "{texts:?}");
+    // Nothing lost is no alarm, and a healthy trace has no button.
+    let mut session = shown(changed);
+    session.click("Import issues");
+    session.until("the list", |session| session.says("Nothing is lost.") && session.says("Kept but changed"));
+    let session = shown(r#",{"ph":"X","name":"early","pid":1,"tid":7,"ts":10,"dur":10}"#);
+    assert!(!session.node_texts().iter().any(|node| node.starts_with("Button") && node.contains("mport issue")));
+}
+
+#[test]
 fn escape_closes_the_windows_before_it_lets_go_of_the_selection() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::F);

@@ -80,6 +80,14 @@ impl Session {
         session
     }
 
+    /// Opens a capture of these bytes.
+    pub(crate) fn open_text(&mut self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        self.harness.state_mut().open_files(&[path]);
+        self.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    }
+
     /// A session with the capture.
     pub(crate) fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
         let mut session = Self::empty(size, pixels_per_point);

@@ -106,7 +106,7 @@ pub(super) fn write_losses(snapshot: &Snapshot, folder: &mut OutputFolder) -> io
             lost.file.map_or(ParquetCell::Null, |file| ParquetCell::Text(file.into())),
             ParquetCell::Int(count),
             ParquetCell::Text(lost.first.to_string().as_str().into()),
-            ParquetCell::Text(lost.advice.into()),
+            ParquetCell::Text((&*lost.advice).into()),
         ])?;
     }
     table.finish()

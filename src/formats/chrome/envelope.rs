@@ -4,7 +4,7 @@
 use crate::formats::input::source::excerpt;
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 use crate::formats::json::skip::Skip;
-use crate::model::{Loss, Losses, SourcePos};
+use crate::model::{Loss, LossValue, Losses, SourcePos};
 
 /// Why the whole is no capture: the byte offset, the expected syntax, and the bytes there.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ impl Envelope {
             return Ok(());
         }
         if key.text == b"systemTraceEvents" {
-            losses.add(Loss::IgnoredPhase, SourcePos::Offset(offset));
+            losses.add_value(Loss::IgnoredPhase, LossValue::text(key.text), SourcePos::Offset(offset));
         }
         self.name_key(&key);
         self.stage = EnvelopeStage::Value(Skip::default());

@@ -20,7 +20,8 @@ use crate::formats::json::text::{Repairs, quoted, valid_json};
 use crate::formats::linux::scheduler::TaskState;
 use crate::model::args::Detail;
 use crate::model::{
-    Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, SourcePos, TrackIdx, TrackKind,
+    Batch, Chunk, Event, EventFlags, EventKind, Loss, LossValue, Losses, Metadata, NameIdx, SourcePos, TrackIdx,
+    TrackKind,
 };
 
 /// A batch in the making, of one piece of the capture: its rows may borrow from the bytes of the piece, since pieces
@@ -106,8 +107,8 @@ impl<'a> ChromeEvents<'a> {
         *if record.ph.shape == Shape::String { &mut self.recognised } else { &mut self.unrecognised } += 1;
         let phase = if record.ph.shape == Shape::String { phase(record.ph.text) } else { Phase::Unknown };
         match phase {
-            Phase::Unknown => return self.losses.add(Loss::UnknownPhase, place),
-            Phase::Ignored => return self.losses.add(Loss::IgnoredPhase, place),
+            Phase::Unknown => return self.losses.add_value(Loss::UnknownPhase, LossValue::text(record.ph.text), place),
+            Phase::Ignored => return self.losses.add_value(Loss::IgnoredPhase, LossValue::text(record.ph.text), place),
             Phase::Metadata => return self.take_metadata(record, place),
             _ => {}
         }
@@ -366,7 +367,7 @@ impl<'a> ChromeEvents<'a> {
         repairs.count(&mut self.losses, place);
         match metadata {
             Some(metadata) => self.metadata.push(metadata),
-            None => self.losses.add(Loss::IgnoredMetadata, place),
+            None => self.losses.add_value(Loss::IgnoredMetadata, LossValue::text(record.name.text), place),
         }
     }
 

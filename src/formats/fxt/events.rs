@@ -14,7 +14,9 @@ use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskSta
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
+use crate::model::{
+    Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, TrackKey, TrackKind,
+};
 
 /// Turns records into events, and keeps what one record says for later ones.
 #[derive(Debug, Default)]
@@ -51,6 +53,10 @@ pub(super) struct FxtRecord<'a, 'b> {
 }
 
 impl<'a> FxtRecord<'a, '_> {
+    pub(super) fn lose_value(&mut self, loss: Loss, value: LossValue) {
+        self.batch.lose_value(loss, value, self.place);
+    }
+
     pub(super) fn lose(&mut self, loss: Loss) {
         self.batch.lose(loss, self.place);
     }
@@ -147,7 +153,7 @@ impl FxtEventBuilder {
                 event.flags = EventFlags::BIND_ENCLOSING;
             }
             _ => {
-                record.lose(Loss::UnknownPhase);
+                record.lose_value(Loss::UnknownPhase, LossValue::Number("event type", event_type));
                 return Some(());
             }
         }
@@ -261,7 +267,7 @@ impl FxtEventBuilder {
                 self.scheduler.set_process(koid.cast_signed(), process.cast_signed());
                 batch.metadata.push(Metadata::ThreadName { pid: id(process), tid: id(koid), name });
             }
-            _ => record.lose(Loss::IgnoredMetadata),
+            (kind, _) => record.lose_value(Loss::IgnoredMetadata, LossValue::Number("object type", kind)),
         }
         Some(())
     }
@@ -270,7 +276,7 @@ impl FxtEventBuilder {
     pub(super) fn scheduling(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let record_type = scheduling::SCHEDULING_RECORD_TYPE.get(record.header);
         if record_type > scheduling_record_type::THREAD_WAKEUP {
-            record.lose(Loss::IgnoredPacket);
+            record.lose_value(Loss::IgnoredPacket, LossValue::Number("scheduling record", record_type));
             return Some(());
         }
         let ticks = record.words.word()?;

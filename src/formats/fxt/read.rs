@@ -14,7 +14,7 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, SourcePos};
+use crate::model::{Loss, LossValue, SourcePos};
 
 /// Records between two looks at whether to stop.
 const RECORDS_PER_CHECK: u64 = 4096;
@@ -97,7 +97,8 @@ impl StreamReader for Fxt {
             };
             in_damage = false;
             if record::RECORD_TYPE.get(header) == record_type::LARGE {
-                parser.batch.lose(Loss::IgnoredPacket, place);
+                let value = LossValue::Number("record type", record_type::LARGE);
+                parser.batch.lose_value(Loss::IgnoredPacket, value, place);
                 if !input.skip(words * WORD as u64)? {
                     parser.batch.lose(Loss::Truncated, place);
                 }
@@ -147,9 +148,8 @@ impl FxtParser {
     fn record(&mut self, header: u64, bytes: &[u8], place: SourcePos) {
         let kind = record::RECORD_TYPE.get(header);
         if kind == record_type::PROFILER || !is_known(kind) {
-            let what = if is_known(kind) { "profiler records of Fuchsia" } else { "records of an unknown type" };
-            let reason = format!("The trace has {what} (type {kind}), which are counted and not shown.");
-            return self.batch.batch.losses.add_because(&reason, Loss::IgnoredPacket, place);
+            let value = LossValue::Number("record type", kind);
+            return self.batch.lose_value(Loss::IgnoredPacket, value, place);
         }
         let mut words = Words::new(bytes);
         let taken = match kind {
@@ -177,7 +177,7 @@ impl FxtParser {
                     record_type::LOG => FxtEventBuilder::log(&mut record),
                     // Blobs, and objects of programs.
                     _ => {
-                        record.lose(Loss::IgnoredPacket);
+                        record.lose_value(Loss::IgnoredPacket, LossValue::Number("record type", kind));
                         return;
                     }
                 };
@@ -206,7 +206,8 @@ impl FxtParser {
             // The magic record.
             metadata_type::TRACE_INFO => {}
             _ => {
-                self.batch.lose(Loss::IgnoredMetadata, place);
+                let value = LossValue::Number("metadata type", metadata::METADATA_TYPE.get(header));
+                self.batch.lose_value(Loss::IgnoredMetadata, value, place);
                 *words = Words::new(&[]);
             }
         }

@@ -7,8 +7,8 @@ use super::paired_ends::PairedEnds;
 use super::row_index::{bounded_row, next_row};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::{
-    Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, SourcePos, StackIdx, TrackIdx,
-    TrackKey, TrackKind,
+    Batch, Event, EventFlags, EventKind, Loss, LossValue, Losses, NameIdx, NameRow, Names, SourcePos, StackIdx,
+    TrackIdx, TrackKey, TrackKind,
 };
 
 /// Events of a batch: its tables are then small beside them.
@@ -97,6 +97,11 @@ impl BatchBuilder {
 
     pub(crate) fn lose(&mut self, loss: Loss, place: SourcePos) {
         self.batch.losses.add(loss, place);
+    }
+
+    /// Counts a loss of a value that was not understood.
+    pub(crate) fn lose_value(&mut self, loss: Loss, value: LossValue, place: SourcePos) {
+        self.batch.losses.add_value(loss, value, place);
     }
 
     /// Adds an event. In the order of the capture, since an end may be moved to its begin.

@@ -24,7 +24,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos};
+use crate::model::{Event, EventKind, Id, Loss, LossValue, NameIdx, SourcePos};
 
 /// The state of the kernel's events from one bundle to the next.
 #[derive(Debug, Default)]
@@ -237,7 +237,8 @@ impl FtraceDecoder<'_> {
         let (has_counters, is_span) = (has_counters(event.number), event.is_span());
         let text = marker_text(event.number, event.tid, event.bytes);
         if !is_rss && !has_counters && !is_span && text.is_none() {
-            return self.batch.lose(Loss::IgnoredPacket, self.place);
+            let value = LossValue::Number("kernel event", event.number.get().into());
+            return self.batch.lose_value(Loss::IgnoredPacket, value, self.place);
         }
         let Some(ts_ns) = self.time(clock, raw) else { return };
         if let Some(text) = text {

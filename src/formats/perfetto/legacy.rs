@@ -12,7 +12,7 @@ use super::tracks::TrackNumber;
 use super::values::annotation_name;
 use crate::formats::output::batch::{bare, text};
 use crate::formats::protobuf::decode::Fields;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, TrackKey, TrackKind};
 
 impl PerfettoEventBuilder<'_> {
     /// Adds an event of the kind that its phase says.
@@ -36,7 +36,7 @@ impl PerfettoEventBuilder<'_> {
             b'C' => self.legacy_counter(event, legacy, ts_ns),
             b'M' => self.legacy_metadata(event, legacy),
             0 => self.batch.lose(Loss::UnknownPhase, self.place),
-            _ => self.batch.lose(Loss::IgnoredPhase, self.place),
+            phase => self.batch.lose_value(Loss::IgnoredPhase, LossValue::text(&[phase]), self.place),
         }
     }
 
@@ -182,7 +182,7 @@ impl PerfettoEventBuilder<'_> {
             ("process_name", Some(name), _) => Metadata::ProcessName { pid, name },
             ("process_labels", Some(labels), _) => Metadata::ProcessLabels { pid, labels },
             ("thread_name", Some(name), Some(tid)) => Metadata::ThreadName { pid, tid: Id::Number(tid), name },
-            _ => return self.batch.lose(Loss::IgnoredMetadata, self.place),
+            _ => return self.batch.lose_value(Loss::IgnoredMetadata, LossValue::text(what.as_bytes()), self.place),
         };
         self.batch.batch.metadata.push(metadata);
     }

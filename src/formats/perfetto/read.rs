@@ -31,7 +31,7 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Batch, Loss, Losses, Metadata, SourcePos, StackIdx};
+use crate::model::{Batch, Loss, LossValue, Losses, Metadata, SourcePos, StackIdx};
 
 /// A recording has some thousand writers; more is an attack.
 const SEQUENCES_MAX: usize = 1 << 18;
@@ -323,7 +323,7 @@ impl Decoder {
             }
             FieldNumber::NONE => {}
             kind if is_about_the_recording(kind) => {}
-            _ => self.batch.lose(Loss::IgnoredPacket, place),
+            kind => self.batch.lose_value(Loss::IgnoredPacket, LossValue::Number("packet", kind.get().into()), place),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::track_event_type;
 use crate::formats::output::batch::bare;
-use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx};
+use crate::model::{Event, EventFlags, EventKind, Loss, LossValue, NameIdx};
 
 impl PerfettoEventBuilder<'_> {
     /// Adds the event of a track event, with its counters, flows and arguments.
@@ -26,7 +26,8 @@ impl PerfettoEventBuilder<'_> {
                     return self.legacy(event, legacy, ts_ns);
                 }
                 self.further_counters(event, ts_ns);
-                return self.batch.lose(Loss::UnknownPhase, self.place);
+                let value = LossValue::Number("event type", event.kind.into());
+                return self.batch.lose_value(Loss::UnknownPhase, value, self.place);
             }
         };
         let name = self.name(event);

@@ -15,7 +15,9 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind};
+use crate::model::{
+    Event, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind,
+};
 
 /// Bytes of a frame beside its title.
 const FRAME_BYTES: usize = size_of::<Box<str>>();
@@ -95,7 +97,10 @@ impl StreamReader for Speedscope {
                 "sampled" => builder.samples(&profile)?,
                 // Counted as cut.
                 "" if document.is_cut() => {}
-                _ => builder.batch.lose(Loss::UnknownPhase, extent.place()),
+                kind => {
+                    let value = LossValue::text(kind.as_bytes());
+                    builder.batch.lose_value(Loss::UnknownPhase, value, extent.place());
+                }
             }
         }
         document.count_cut(&mut batch.batch.losses);
@@ -218,8 +223,8 @@ impl SpeedscopeEventBuilder<'_> {
             let kind = match &*event.kind {
                 "O" => EventKind::Begin,
                 "C" => EventKind::End,
-                _ => {
-                    self.batch.lose(Loss::UnknownPhase, place);
+                kind => {
+                    self.batch.lose_value(Loss::UnknownPhase, LossValue::text(kind.as_bytes()), place);
                     continue;
                 }
             };

@@ -1,47 +1,71 @@
-//! The import issues of a capture: how much was lost, where first, and what the user can do.
+//! The import issues of a capture by severity: how many events each concerns, where first, and what the user can do.
 
 use egui::{RichText, Ui};
 
 use crate::base::time::{grouped_digits, seconds_text};
-use crate::model::{Losses, SourcePos};
+use crate::model::{Losses, Severity, SourcePos};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
 
-/// The button in the status bar; nothing where there is nothing to warn of.
+/// The button in the status bar. It counts what is lost and alarms of nothing else; there is none for information.
 pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
-    let text = match losses.warnings() {
-        0 => return None,
-        1 => "1 import issue".to_owned(),
-        total => format!("{} import issues", grouped_digits(total)),
+    let changed = losses.count_of(Severity::Changed);
+    let (text, tooltip) = match (losses.count_of(Severity::Lost), changed) {
+        (0, 0) => return None,
+        (0, changed) => {
+            let text = RichText::new("Import issues").color(theme.weak_text);
+            (text, format!("Nothing is lost; {} kept but changed", events(changed)))
+        }
+        (lost, changed) => {
+            let plural = if lost == 1 { "" } else { "s" };
+            let text = RichText::new(format!("{} import issue{plural}", grouped_digits(lost))).color(theme.warning);
+            let more = if changed > 0 { format!("; {} kept but changed", events(changed)) } else { String::new() };
+            (text, format!("{} lost or shown in part{more}", events(lost)))
+        }
     };
-    let text = RichText::new(text).color(theme.warning);
-    let clicked =
-        ui.add(egui::Button::new(text).small()).on_hover_text("What could not be taken as it stood").clicked();
+    let clicked = ui.add(egui::Button::new(text).small()).on_hover_text(tooltip).clicked();
     clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
+}
+
+fn events(count: u64) -> String {
+    format!("{} event{}", grouped_digits(count), if count == 1 { "" } else { "s" })
+}
+
+/// The heading above the losses of a severity.
+fn heading(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Lost => "Data lost",
+        Severity::Changed => "Kept but changed",
+        Severity::Information => "Information",
+    }
 }
 
 pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     if losses.is_empty() {
         ui.label("No import issues: every event of the trace is shown.");
-    } else if losses.warnings() == 0 {
-        ui.label("No import issues. What is below is normal in a trace.");
+    } else if losses.count_of(Severity::Lost) == 0 {
+        ui.label("Nothing is lost.");
     }
     let page = page(ui, losses.iter().count());
     egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-        // Those to act on come first.
-        let rows = [false, true]
-            .into_iter()
-            .flat_map(|is_note| losses.iter().filter(move |lost| lost.loss.is_note() == is_note));
-        for lost in rows.skip(page * PAGE_ROWS).take(PAGE_ROWS) {
+        let of_severity = |severity| {
+            losses.iter().filter(move |lost| lost.loss.severity() == severity).map(move |lost| (severity, lost))
+        };
+        let rows = Severity::ALL.into_iter().flat_map(of_severity);
+        let mut headed = None;
+        for (severity, lost) in rows.skip(page * PAGE_ROWS).take(PAGE_ROWS) {
+            if headed.replace(severity) != Some(severity) {
+                ui.heading(heading(severity));
+            }
             ui.horizontal(|ui| {
                 ui.label(RichText::new(lost.loss.name().replace('_', " ")).strong());
                 let count = match lost.count {
                     1 => "once".to_owned(),
                     count => format!("{} times", grouped_digits(count)),
                 };
-                let color = if lost.loss.is_note() { theme.weak_text } else { theme.warning };
+                let color = if severity == Severity::Lost { theme.warning } else { theme.weak_text };
                 ui.label(RichText::new(count).color(color));
                 if let Some(file) = lost.file {
                     ui.label(RichText::new(format!("in {}", shown(file))).color(theme.weak_text));
@@ -58,7 +82,7 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) 
                     }
                 }
             });
-            ui.add(egui::Label::new(RichText::new(shown(lost.advice)).color(theme.weak_text)).wrap());
+            ui.add(egui::Label::new(RichText::new(shown(&lost.advice)).color(theme.weak_text)).wrap());
             ui.add_space(6.0);
         }
     });

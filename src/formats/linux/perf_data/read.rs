@@ -11,7 +11,7 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, SourcePos};
+use crate::model::{Loss, LossValue, SourcePos};
 
 /// Records between two looks at whether to stop.
 const RECORDS_PER_CHECK: u64 = 4096;
@@ -192,7 +192,7 @@ impl PerfParser<'_> {
             // Both say how many bytes follow that are no records.
             kind::TRACING_DATA => return Ok(u64::from(PerfBytes(body).u32().unwrap_or(0)).next_multiple_of(8)),
             kind::AUXTRACE => {
-                self.batch.lose(Loss::IgnoredPacket, place);
+                self.batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"AUX area trace"), place);
                 return Ok(PerfBytes(body).u64().unwrap_or(0));
             }
             // Other records of perf itself describe the recording.
