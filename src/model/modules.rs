@@ -15,6 +15,9 @@ pub struct BuildId(Box<[u8]>);
 impl BuildId {
     const BYTES_MAX: usize = 32;
 
+    /// The bytes that Breakpad takes of one.
+    const BREAKPAD_BYTES: usize = 16;
+
     /// `None` for bytes that identify nothing: none, only zeros, or more than linkers write.
     #[must_use]
     pub(crate) fn new(bytes: &[u8]) -> Option<Self> {
@@ -28,11 +31,40 @@ impl BuildId {
         Self::new(len.and_then(|len| bytes.get(..len)).unwrap_or(bytes))
     }
 
-    /// Whether both are of one file. A recorder may have written an identity with zeros up to 20 bytes.
+    /// The identity in text of hexadecimal digits, such as a code-id; `None` for one that is no linker's.
+    #[must_use]
+    pub(crate) fn from_hex(digits: &[u8]) -> Option<Self> {
+        const BYTES_MIN: usize = 8;
+        let pairs = digits.chunks_exact(2);
+        let is_whole = pairs.remainder().is_empty() && (BYTES_MIN..=Self::BYTES_MAX).contains(&pairs.len());
+        let byte = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let bytes = is_whole.then(|| pairs.map(byte).collect::<Option<Vec<u8>>>()).flatten()?;
+        Self::new(&bytes)
+    }
+
+    /// The first 16 bytes of the identity, from one that Breakpad made of them: three numbers and bytes, written as
+    /// hexadecimal digits, and a count after them.
+    #[must_use]
+    pub(crate) fn from_breakpad(digits: &[u8]) -> Option<Self> {
+        let guid = Self::from_hex(digits.get(..2 * Self::BREAKPAD_BYTES)?)?;
+        let mut bytes = guid.0;
+        bytes[..4].reverse();
+        bytes[4..6].reverse();
+        bytes[6..8].reverse();
+        Some(Self(bytes))
+    }
+
+    /// Whether both are of one file. A recorder may have written an identity with zeros up to 20 bytes, or its first
+    /// 16 bytes alone.
     #[must_use]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let trimmed = |id: &'_ Self| id.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        self.0[..trimmed(self)] == other.0[..trimmed(other)]
+        let (own, others) = (&self.0[..trimmed(self)], &other.0[..trimmed(other)]);
+        let is_cut = |id: &Self| id.0.len() == Self::BREAKPAD_BYTES;
+        own == others || is_cut(self) && other.0.starts_with(&self.0) || is_cut(other) && self.0.starts_with(&other.0)
     }
 }
 
@@ -58,6 +90,19 @@ pub enum ModuleKind {
     Jit(u32),
     /// A file that no name can be looked up in, such as the kernel of a guest.
     Unknown,
+    /// A program or a library; addresses are those that it was linked for. Recorders have moved those of calls back
+    /// from where they return to.
+    Linked,
+    /// A program or a library; addresses count from the start of its image in memory.
+    Image,
+}
+
+impl ModuleKind {
+    /// Whether the address of a frame that calls is that to which the call returns, which is after it.
+    #[must_use]
+    pub(crate) fn has_return_addresses(self) -> bool {
+        self != Self::Linked
+    }
 }
 
 /// A file whose code was sampled, as the capture describes it.
@@ -86,7 +131,7 @@ impl Module {
             (None, Some(new)) => self.build_id = Some(new.clone()),
             _ => {}
         }
-        self.is_ambiguous |= self.anchor != other.anchor;
+        self.is_ambiguous |= self.anchor != other.anchor || self.kind != other.kind;
     }
 }
 
@@ -109,6 +154,14 @@ mod tests {
         assert!(!id(&[1, 2]).is_same(&id(&[1, 2, 3])));
         assert_eq!(id(&[0xab, 0x0c]).to_string(), "ab0c");
         assert_eq!(BuildId::from_field(&[1, 2, 9, 9], Some(2)), BuildId::new(&[1, 2]));
+        let long = id(&(1..=20).collect::<Vec<u8>>());
+        let from_breakpad = BuildId::from_breakpad(b"0403020106050807090A0B0C0D0E0F100").unwrap();
+        assert!(from_breakpad.is_same(&long) && long.is_same(&from_breakpad));
+        assert!(!BuildId::from_breakpad(b"0403020106050807090A0B0C0D0E0F110").unwrap().is_same(&long));
+        assert_eq!(BuildId::from_hex(long.to_string().as_bytes()), Some(long));
+        for nothing in ["", "ab", "0102030405060708f", "+102030405060708", "0000000000000000", "01 2030405060708"] {
+            assert_eq!(BuildId::from_hex(nothing.as_bytes()), None, "{nothing}");
+        }
         for nothing in [&[][..], &[0; 20], &[1; 33]] {
             assert_eq!(BuildId::new(nothing), None);
         }

@@ -1,6 +1,6 @@
 //! Names that were found before, kept in a folder by build-id: the next trace of the same program costs no look-up,
 //! also when the program is gone. Names are kept with what the files were that they came from; other files are asked
-//! again.
+//! again. Recorders count addresses from different places: each way has a file of its own.
 //!
 //! A kept file that is damaged, or of another version, is as none. Several programs may write at once: the last one
 //! stays.
@@ -15,7 +15,7 @@ use super::names::AddressNames;
 use super::state::NameState;
 use crate::base::disk::SystemDisk;
 use crate::base::{files, replace};
-use crate::model::BuildId;
+use crate::model::{BuildId, ModuleKind};
 
 /// How a kept file begins: the last byte is its version.
 const MAGIC: [u8; 8] = *b"LSNAMES\x01";
@@ -53,9 +53,9 @@ impl NameCache {
         Self { folder: cache.join("names") }
     }
 
-    /// The names of a build; `None` if there are none, or none that can be read.
-    pub(super) fn get(&self, build_id: &BuildId) -> Option<KeptNames> {
-        let path = self.path_of(build_id);
+    /// The names of a build, whose addresses count as its kind says; `None` if there are none, or none that can be read.
+    pub(super) fn get(&self, build_id: &BuildId, kind: ModuleKind) -> Option<KeptNames> {
+        let path = self.path_of(build_id, kind);
         let is_short = fs::metadata(&path).ok()?.len() <= FILE_BYTES_MAX;
         let bytes = is_short.then(|| fs::read(&path).ok()).flatten()?;
         let (sum, packed) = bytes.strip_prefix(&MAGIC)?.split_first_chunk::<8>()?;
@@ -68,14 +68,14 @@ impl NameCache {
     }
 
     /// Keeps the names of a build in place of those that are there. What cannot be kept is looked up again.
-    pub(super) fn put(&self, build_id: &BuildId, names: &KeptNames) {
+    pub(super) fn put(&self, build_id: &BuildId, kind: ModuleKind, names: &KeptNames) {
         let Ok(bytes) = postcard::to_stdvec(names) else { return };
         let Ok(packed) = zstd::bulk::compress(&bytes, 1) else { return };
         let file = [&MAGIC[..], &xxh3_64(&packed).to_le_bytes(), &packed].concat();
         if file.len() as u64 > FILE_BYTES_MAX || self.make_folder().is_err() {
             return;
         }
-        replace::write(&self.path_of(build_id), &file, &SystemDisk).ok();
+        replace::write(&self.path_of(build_id, kind), &file, &SystemDisk).ok();
         self.shrink_to(FOLDER_BYTES_MAX);
     }
 
@@ -114,14 +114,21 @@ impl NameCache {
         removed
     }
 
-    fn path_of(&self, build_id: &BuildId) -> PathBuf {
-        self.folder.join(format!("{build_id}.{EXTENSION}"))
+    fn path_of(&self, build_id: &BuildId, kind: ModuleKind) -> PathBuf {
+        let way = match kind {
+            ModuleKind::Linked => "-linked",
+            ModuleKind::Image => "-image",
+            _ => "",
+        };
+        self.folder.join(format!("{build_id}{way}.{EXTENSION}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const KIND: ModuleKind = ModuleKind::File;
 
     fn kept(stamp: u64) -> KeptNames {
         let (path, names) = (PathBuf::from("/work"), AddressNames::default());
@@ -133,20 +140,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = NameCache::in_folder(folder.path());
         let [one, other] = [[1; 20], [2; 20]].map(|id| BuildId::new(&id).unwrap());
-        assert_eq!(cache.get(&one), None);
-        cache.put(&one, &kept(7));
-        assert_eq!((cache.get(&one), cache.get(&other)), (Some(kept(7)), None));
-        cache.put(&one, &kept(8));
-        assert_eq!(cache.get(&one), Some(kept(8)));
-        let path = cache.path_of(&one);
+        assert_eq!(cache.get(&one, KIND), None);
+        cache.put(&one, KIND, &kept(7));
+        assert_eq!((cache.get(&one, KIND), cache.get(&other, KIND)), (Some(kept(7)), None));
+        assert_eq!([ModuleKind::Linked, ModuleKind::Image].map(|kind| cache.get(&one, kind)), [None, None]);
+        cache.put(&one, KIND, &kept(8));
+        assert_eq!(cache.get(&one, KIND), Some(kept(8)));
+        let path = cache.path_of(&one, KIND);
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
             fs::write(&path, &bytes).unwrap();
-            assert_eq!(cache.get(&one), None, "byte {at}");
+            assert_eq!(cache.get(&one, KIND), None, "byte {at}");
             fs::write(&path, &whole[..at]).unwrap();
-            assert_eq!(cache.get(&one), None, "cut at {at}");
+            assert_eq!(cache.get(&one, KIND), None, "cut at {at}");
         }
         assert!(cache.clear() > 0);
         assert_eq!((fs::read_dir(folder.path().join("names")).unwrap().count(), cache.clear()), (0, 0));
@@ -158,12 +166,12 @@ mod tests {
         let cache = NameCache::in_folder(folder.path());
         let ids = [3, 1, 2].map(|id| BuildId::new(&[id; 20]).unwrap());
         for (seconds, id) in (1..).zip(&ids) {
-            cache.put(id, &kept(seconds));
+            cache.put(id, KIND, &kept(seconds));
             let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
-            fs::File::options().append(true).open(cache.path_of(id)).unwrap().set_modified(written).unwrap();
+            fs::File::options().append(true).open(cache.path_of(id, KIND)).unwrap().set_modified(written).unwrap();
         }
-        let bytes = fs::metadata(cache.path_of(&ids[2])).unwrap().len();
+        let bytes = fs::metadata(cache.path_of(&ids[2], KIND)).unwrap().len();
         assert!(cache.shrink_to(bytes) > bytes);
-        assert_eq!(ids.each_ref().map(|id| cache.get(id).is_some()), [false, false, true]);
+        assert_eq!(ids.each_ref().map(|id| cache.get(id, KIND).is_some()), [false, false, true]);
     }
 }

@@ -67,7 +67,7 @@ impl TraceFrames {
         for row in stacks.rows() {
             let parent = stacks.get(row.parent).name;
             let is_interrupt = frames.is_kernel(row.name, modules) && !frames.is_kernel(parent, modules);
-            if !is_interrupt && frames.frames.contains_key(&parent) {
+            if !is_interrupt && frames.has_return_address(parent, modules) {
                 frames.callers.insert(parent);
             }
         }
@@ -78,6 +78,12 @@ impl TraceFrames {
     fn is_kernel(&self, name: NameIdx, modules: &[Module]) -> bool {
         let module = self.get(name).and_then(|frame| modules.get(frame.module as usize));
         module.is_some_and(|module| matches!(module.kind, ModuleKind::Kernel | ModuleKind::KernelModule))
+    }
+
+    /// Whether the address of a frame that calls is after the call.
+    fn has_return_address(&self, name: NameIdx, modules: &[Module]) -> bool {
+        let module = self.get(name).and_then(|frame| modules.get(frame.module as usize));
+        module.is_some_and(|module| module.kind.has_return_addresses())
     }
 
     /// Whether no frame has an address.
@@ -181,12 +187,10 @@ pub(crate) fn overlay(
         let called_from = stacks.get(row.parent).name;
         let is_interrupt = frames.is_kernel(row.name, modules) && !frames.is_kernel(called_from, modules);
         let below = if is_interrupt { ends[parent] } else { calls[parent] };
-        ends.push(shown.push(&mut overlay.stacks, below, row.name, false));
+        let end = shown.push(&mut overlay.stacks, below, row.name, false);
+        ends.push(end);
         let is_caller = frames.callers.contains(&row.name);
-        calls.push(if is_caller { shown.push(&mut overlay.stacks, below, row.name, true) } else { StackIdx::EMPTY });
-        if frames.get(row.name).is_none() {
-            calls[number + 1] = ends[number + 1];
-        }
+        calls.push(if is_caller { shown.push(&mut overlay.stacks, below, row.name, true) } else { end });
     }
     overlay.stack_of = ends;
     (overlay.names, overlay.lines) = shown.finish();

@@ -51,7 +51,9 @@ pub(crate) fn resolve(
         ModuleKind::Unknown => Ok(ModuleNames { state: NameState::Nameless, ..ModuleNames::default() }),
         ModuleKind::Jit(pid) => Ok(of_jit(pid, addresses, locator)),
         ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel),
-        ModuleKind::File | ModuleKind::Vdso => of_file(module, addresses, locator, bytes_max, cancel),
+        ModuleKind::File | ModuleKind::Vdso | ModuleKind::Linked | ModuleKind::Image => {
+            of_file(module, addresses, locator, bytes_max, cancel)
+        }
     }
 }
 
@@ -68,7 +70,7 @@ fn of_file(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let search = ModuleSearch::of(module, locator, cancel)?;
-    let kept = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id));
+    let kept = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id, module.kind));
     let Some(best) = search.best() else {
         // Names of the build itself, whatever has become of its files.
         let known = kept.map(|kept| {
@@ -78,7 +80,7 @@ fn of_file(
         return Ok(known.unwrap_or_else(|| failed(search)));
     };
     let Some(build_id) = module.build_id.as_ref().filter(|_| best.is_verified) else {
-        return names_of_files(&search, best, addresses, bytes_max, cancel);
+        return names_of_files(module.kind, &search, addresses, bytes_max, cancel);
     };
     let stamps = search.stamps();
     // Names with lines stay when the files that they came from are gone and a stripped one is left.
@@ -90,35 +92,33 @@ fn of_file(
         let (names, path) = (known.names.clone(), Some(known.path.clone()));
         return Ok(ModuleNames { names, state: known.state, path, is_verified: true });
     }
-    let mut found = names_of_files(&search, best, &missing, bytes_max, cancel)?;
+    let mut found = names_of_files(module.kind, &search, &missing, bytes_max, cancel)?;
     if let Some(known) = known.filter(|known| is_richer || [known.state, NameState::Unreadable].contains(&found.state))
     {
         found.names = known.names.merged(&found.names);
     } else if missing.len() < addresses.len() {
-        found = names_of_files(&search, best, addresses, bytes_max, cancel)?;
+        found = names_of_files(module.kind, &search, addresses, bytes_max, cancel)?;
     }
     let is_final = matches!(found.state, NameState::Complete | NameState::FunctionsOnly | NameState::Stripped);
     if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_final && !is_richer), &found.path) {
         let (path, names) = (path.clone(), found.names.clone());
-        cache.put(build_id, &KeptNames { stamps, path, state: found.state, names });
+        cache.put(build_id, module.kind, &KeptNames { stamps, path, state: found.state, names });
     }
     Ok(found)
 }
 
 /// The names of addresses by the files that were found.
 fn names_of_files(
+    kind: ModuleKind,
     search: &ModuleSearch,
-    best: &MatchingFile,
     addresses: &[u64],
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
-    let to_address = |offset: u64| {
-        let loaded = search.files.iter().find_map(|file| file.elf.address_of_offset(offset));
-        loaded.or_else(|| best.elf.address_of_lost_offset(offset))
-    };
+    let Some(best) = search.best() else { return Ok(ModuleNames::default()) };
     // No function is at the end of memory: an offset without an address has no name, and is known to have none.
-    let pairs: Vec<_> = addresses.iter().map(|&offset| (offset, to_address(offset).unwrap_or(u64::MAX))).collect();
+    let linked = |address: u64| (address, search.linked_address(kind, address).unwrap_or(u64::MAX));
+    let pairs: Vec<_> = addresses.iter().copied().map(linked).collect();
     let functions = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
     let functions = functions.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
     names_of(best, &pairs, &functions, bytes_max, cancel)

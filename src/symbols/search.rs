@@ -184,6 +184,19 @@ impl ModuleSearch {
         metadata.flat_map(|metadata| crate::base::files::stamps(&metadata)).collect()
     }
 
+    /// The address for which the file was linked of one that counts as the kind of module says; `None` where nothing
+    /// is loaded.
+    pub(super) fn linked_address(&self, kind: ModuleKind, address: u64) -> Option<u64> {
+        match kind {
+            ModuleKind::Linked => Some(address),
+            ModuleKind::Image => address.checked_add(self.best()?.elf.image_address()?),
+            _ => {
+                let loaded = self.files.iter().find_map(|file| file.elf.address_of_offset(address));
+                loaded.or_else(|| self.best()?.elf.address_of_lost_offset(address))
+            }
+        }
+    }
+
     /// The file with the most names, the first of several.
     pub(super) fn best(&self) -> Option<&MatchingFile> {
         self.files.iter().rev().max_by_key(|file| file.quality)

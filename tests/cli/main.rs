@@ -1,5 +1,7 @@
 //! The program as a whole, from the outside: what scripts and people rely on. One binary, so that it links once.
 
+#[cfg(target_os = "linux")] // ELF files
+mod address_profiles;
 mod bad_input;
 mod contract;
 mod damage;

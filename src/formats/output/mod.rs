@@ -3,6 +3,7 @@
 
 pub(crate) mod args;
 pub(crate) mod batch;
+pub(crate) mod modules;
 pub(crate) mod pack;
 pub(crate) mod paired_ends;
 pub(crate) mod row_index;

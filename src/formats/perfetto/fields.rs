@@ -77,6 +77,7 @@ proto_numbers! {
         FUNCTION_NAMES = 5,
         FRAMES = 6,
         CALLSTACKS = 7,
+        BUILD_IDS = 16,
         MAPPING_PATHS = 17,
         MAPPINGS = 19,
         LOG_MESSAGE_BODY = 20,
@@ -333,6 +334,7 @@ proto_numbers! {
     }
     fields mapping = "perfetto.protos.Mapping" {
         IID = 1,
+        BUILD_ID = 2,
         PATH_STRING_IDS = 7,
     }
     fields perf_sample = "perfetto.protos.PerfSample" {

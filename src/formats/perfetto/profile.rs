@@ -11,20 +11,27 @@ use super::fields::{
 };
 use super::interned::Interned;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::FrameModules;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
+use crate::model::{BuildId, Loss, ModuleKind, NameIdx, SourcePos, StackIdx};
 
 /// A stack of more frames is an attack: rows of the table of stacks are made for each.
 const FRAMES_MAX: usize = 1 << 16;
+
+/// The letters of a build-id of Chromium: that of Breakpad. Others are bytes.
+const BREAKPAD_LETTERS: usize = 33;
+
+/// The longest path of a mapping.
+const PATH_BYTES_MAX: usize = 4096;
 
 /// The interned stacks of one writer.
 #[derive(Debug, Default)]
 pub(super) struct PerfettoStackTables {
     functions: Interned<Box<[u8]>>,
     paths: Interned<Box<[u8]>>,
-    /// The parts of each mapping's path.
-    mappings: Interned<Box<[u64]>>,
+    build_ids: Interned<Box<[u8]>>,
+    mappings: Interned<PerfettoMapping>,
     frames: Interned<PerfettoFrame>,
     /// Frames of each stack, outermost first.
     callstacks: Interned<Box<[u64]>>,
@@ -36,8 +43,15 @@ pub(super) struct PerfettoStackTables {
 struct PerfettoFrame {
     function: u64,
     mapping: u64,
-    /// From the start of the mapping.
+    /// As the file of the mapping was linked; that of a call is before the end of the call.
     address: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct PerfettoMapping {
+    build_id: u64,
+    /// The parts of its path.
+    path: Box<[u64]>,
 }
 
 impl PerfettoStackTables {
@@ -47,12 +61,16 @@ impl PerfettoStackTables {
         let mut text: &[u8] = &[];
         let mut numbers: Vec<u64> = Vec::new();
         let mut entry = PerfettoFrame::default();
+        let mut build_id = 0;
         for field in Fields::new(bytes) {
             let value = field.value;
             match (table, field.number) {
                 // The entries of all tables have it at the same number.
                 (_, interned_string::IID) => iid = value.number(),
-                (interned_data::FUNCTION_NAMES | interned_data::MAPPING_PATHS, interned_string::STR) => {
+                (
+                    interned_data::FUNCTION_NAMES | interned_data::MAPPING_PATHS | interned_data::BUILD_IDS,
+                    interned_string::STR,
+                ) => {
                     // A number is none.
                     if let ProtoValue::Bytes(bytes) = value {
                         text = bytes;
@@ -61,6 +79,7 @@ impl PerfettoStackTables {
                 (interned_data::FRAMES, frame::FUNCTION_NAME_ID) => entry.function = value.number(),
                 (interned_data::FRAMES, frame::MAPPING_ID) => entry.mapping = value.number(),
                 (interned_data::FRAMES, frame::REL_PC) => entry.address = value.number(),
+                (interned_data::MAPPINGS, mapping::BUILD_ID) => build_id = value.number(),
                 (interned_data::CALLSTACKS, callstack::FRAME_IDS)
                 | (interned_data::MAPPINGS, mapping::PATH_STRING_IDS) => {
                     let room = FRAMES_MAX.saturating_sub(numbers.len());
@@ -77,14 +96,21 @@ impl PerfettoStackTables {
                 self.callstacks.put(iid, numbers.into());
             }
             interned_data::MAPPING_PATHS => self.paths.put(iid, text.into()),
-            interned_data::MAPPINGS => self.mappings.put(iid, numbers.into()),
+            interned_data::BUILD_IDS => self.build_ids.put(iid, text.into()),
+            interned_data::MAPPINGS => self.mappings.put(iid, PerfettoMapping { build_id, path: numbers.into() }),
             _ => return false,
         }
         true
     }
 
     /// The row of an interned stack in the batch; `None` if the writer interned no such stack.
-    pub(super) fn stack(&mut self, iid: u64, batch: &mut BatchBuilder, place: SourcePos) -> Option<StackIdx> {
+    pub(super) fn stack(
+        &mut self,
+        iid: u64,
+        modules: &mut FrameModules,
+        batch: &mut BatchBuilder,
+        place: SourcePos,
+    ) -> Option<StackIdx> {
         if let Some(&(number, known)) = self.known.get(&iid)
             && number == batch.number
         {
@@ -92,7 +118,7 @@ impl PerfettoStackTables {
         }
         let mut stack = StackIdx::EMPTY;
         for &frame in self.callstacks.get(iid)? {
-            let name = self.frame_name(frame, batch, place);
+            let name = self.frame_name(frame, modules, batch, place);
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.known.insert(iid, (batch.number, stack));
@@ -105,23 +131,50 @@ impl PerfettoStackTables {
         Some(self.callstacks.get(iid)?.iter().map(|&frame| self.frame_text(frame)))
     }
 
-    fn frame_name(&self, iid: u64, batch: &mut BatchBuilder, place: SourcePos) -> NameIdx {
-        let Some(text) = self.frame_text(iid) else {
+    fn frame_name(&self, iid: u64, modules: &mut FrameModules, batch: &mut BatchBuilder, place: SourcePos) -> NameIdx {
+        let Some(frame) = self.frames.get(iid) else {
             batch.lose(Loss::MissingText, place);
             return NameIdx::EMPTY;
         };
-        batch.name(&text, None, place)
+        if let Some(function) = self.function(frame) {
+            return batch.name(function, None, place);
+        }
+        let file = self.mappings.get(frame.mapping).map(|mapping| (self.path(mapping), self.build_id(mapping)));
+        let (path, build_id) = file.unwrap_or_default();
+        let shown = modules.frame((&path, build_id), (ModuleKind::Linked, frame.address), batch);
+        batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), place)
     }
 
-    /// The function of a frame, or else its file and offset.
+    fn function(&self, frame: &PerfettoFrame) -> Option<&[u8]> {
+        self.functions.get(frame.function).map(|name| &**name).filter(|name| !name.is_empty())
+    }
+
+    /// The path of a mapping: its parts, unless the first one is all of it.
+    fn path(&self, mapping: &PerfettoMapping) -> Vec<u8> {
+        let mut path = Vec::new();
+        for part in mapping.path.iter().filter_map(|&part| self.paths.get(part)) {
+            let is_whole = path.is_empty() && (part.starts_with(b"/") || part.starts_with(b"["));
+            path.extend_from_slice(if is_whole { b"" } else { b"/" });
+            path.extend_from_slice(part);
+            if path.len() > PATH_BYTES_MAX {
+                break;
+            }
+        }
+        path
+    }
+
+    fn build_id(&self, mapping: &PerfettoMapping) -> Option<BuildId> {
+        let bytes = self.build_ids.get(mapping.build_id)?;
+        if bytes.len() == BREAKPAD_LETTERS { BuildId::from_breakpad(bytes) } else { BuildId::new(bytes) }
+    }
+
+    /// The function of a frame, or else its file and address.
     fn frame_text(&self, iid: u64) -> Option<Cow<'_, [u8]>> {
         let frame = self.frames.get(iid)?;
-        if let Some(function) = self.functions.get(frame.function)
-            && !function.is_empty()
-        {
+        if let Some(function) = self.function(frame) {
             return Some(Cow::Borrowed(function));
         }
-        let parts = self.mappings.get(frame.mapping).map_or(&[][..], |parts| parts);
+        let parts = self.mappings.get(frame.mapping).map_or(&[][..], |mapping| &mapping.path);
         let file = parts.last().and_then(|&part| self.paths.get(part)).map_or(&b""[..], |part| part);
         let file = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let address = format!("0x{:x}", frame.address);

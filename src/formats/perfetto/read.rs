@@ -28,6 +28,7 @@ use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::FrameModules;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
@@ -167,6 +168,7 @@ struct Decoder {
     clocks: Clocks,
     tracks: PerfettoTracks,
     kernel: Kernel,
+    modules: FrameModules,
     batch: BatchBuilder,
     args: ArgsWriter,
 }
@@ -177,6 +179,7 @@ impl Decoder {
             sequences: Sequences::default(),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
+            modules: FrameModules::default(),
             batch: BatchBuilder::with_shared_names(ChunkLimits {
                 batch_events: second_pass.context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
                 ..second_pass.context.chunk_limits
@@ -362,7 +365,7 @@ impl Decoder {
         let Some(ts_ns) = self.usable_time(time, place) else { return };
         let sequence = &mut self.sequences.all[row];
         let stack = match sample.callstack {
-            Some(iid) => sequence.stacks.stack(iid, &mut self.batch, place),
+            Some(iid) => sequence.stacks.stack(iid, &mut self.modules, &mut self.batch, place),
             None => Some(StackIdx::EMPTY),
         };
         let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, place) };
@@ -395,7 +398,7 @@ impl Decoder {
                 self.batch.lose(Loss::MissingState, place);
                 continue;
             };
-            let stack = iid.and_then(|iid| sequence.stacks.stack(iid, &mut self.batch, place));
+            let stack = iid.and_then(|iid| sequence.stacks.stack(iid, &mut self.modules, &mut self.batch, place));
             let Some(stack) = stack else {
                 self.batch.lose(Loss::MissingText, place);
                 continue;

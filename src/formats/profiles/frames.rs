@@ -2,7 +2,10 @@
 //! callers that would make a circle, or a stack that is too deep: which those are must not depend on how batches are
 //! cut.
 
+use std::sync::Arc;
+
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::AddressFrame;
 use crate::formats::output::row_index::next_row;
 use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
@@ -13,8 +16,15 @@ const FRAMES_MAX: u32 = 1 << 16;
 #[derive(Debug, Default)]
 pub(crate) struct FrameTable {
     rows: Vec<FrameRow>,
-    titles: Vec<Box<[u8]>>,
+    titles: Vec<FrameTitle>,
     path: Vec<u32>,
+}
+
+/// A name, and its category where it is an address in a module.
+#[derive(Debug)]
+struct FrameTitle {
+    text: Box<[u8]>,
+    category: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -37,7 +47,7 @@ impl FrameTable {
     pub(crate) const ROW_BYTES: usize = size_of::<FrameRow>();
 
     /// Bytes of a title in memory, beside its text.
-    pub(crate) const TITLE_BYTES: usize = size_of::<Box<[u8]>>();
+    pub(crate) const TITLE_BYTES: usize = size_of::<FrameTitle>();
 
     /// Adds the next row, which nothing is known to have called.
     pub(crate) fn push(&mut self, name: &[u8]) {
@@ -47,9 +57,14 @@ impl FrameTable {
 
     /// Adds a title that many rows share.
     pub(crate) fn push_title(&mut self, name: &[u8]) -> u32 {
+        self.push_address(AddressFrame { text: name.into(), category: None })
+    }
+
+    /// The same for a frame that is an address.
+    pub(crate) fn push_address(&mut self, frame: AddressFrame) -> u32 {
         // Beyond the table is the empty title.
         let title = next_row(self.titles.len()).unwrap_or(u32::MAX);
-        self.titles.push(name.into());
+        self.titles.push(FrameTitle { text: frame.text.into(), category: frame.category });
         title
     }
 
@@ -122,8 +137,10 @@ impl FrameTable {
         }
         while let Some(frame) = self.path.pop() {
             let row = &mut self.rows[frame as usize];
-            let title = self.titles.get(row.title as usize).map_or(&b""[..], |title| title);
-            let name: NameIdx = batch.name(title, None, place);
+            let title = self.titles.get(row.title as usize);
+            let text = title.map_or(&b""[..], |title| &title.text);
+            let category = title.and_then(|title| Some(title.category.as_ref()?.as_bytes()));
+            let name: NameIdx = batch.name(text, category, place);
             stack = batch.batch.stacks.intern(stack, name);
             row.found = (batch.number, stack);
         }

@@ -17,6 +17,7 @@ use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit, id};
 use crate::formats::json::sniff::has_key;
 use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::modules::FrameModules;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
@@ -65,6 +66,7 @@ impl StreamReader for Firefox {
             offset_ns: 0,
             unit: TimeUnit::Milliseconds,
             threads: 0,
+            modules: FrameModules::default(),
         };
         builder.profile(document.whole(), 0)?;
         if builder.threads == 0 {
@@ -88,6 +90,7 @@ struct FirefoxEventBuilder<'d, 'a> {
     unit: TimeUnit,
     /// How many threads there were so far.
     threads: u64,
+    modules: FrameModules,
 }
 
 /// The tables that the threads of a process share.
@@ -225,13 +228,14 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             (own, _) => FirefoxTexts::read(document, own, losses)?,
         };
         if own != FirefoxStackTables::default() {
-            let mut stacks = FirefoxStacks::read(document, &own.or(shared.tables), texts, libs, losses)?;
+            let mut stacks =
+                FirefoxStacks::read(document, &own.or(shared.tables), texts, libs, &mut self.modules, &mut self.batch)?;
             self.events(&thread, &mut stacks, &shared.markers)?;
             return Ok(pid);
         }
         let stacks = match shared.stacks.take() {
             Some(stacks) => stacks,
-            None => FirefoxStacks::read(document, &shared.tables, texts, libs, losses)?,
+            None => FirefoxStacks::read(document, &shared.tables, texts, libs, &mut self.modules, &mut self.batch)?,
         };
         let stacks = shared.stacks.insert(stacks);
         self.events(&thread, stacks, &shared.markers)?;

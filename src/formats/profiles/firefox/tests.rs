@@ -1,7 +1,7 @@
 //! Tests of both forms, on a profile that samply wrote and on profiles that are written here.
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
-use crate::model::{EventFlags, EventKind, Id, Loss};
+use crate::model::{EventFlags, EventKind, Id, Loss, Metadata, ModuleKind};
 
 const GECKO: &str = r#"{"meta":{"version":24,"interval":1,"startTime":1000.5,"categories":[{"name":"Other"},{"name":"JS"}]},
 "libs":[],"threads":[{"name":"GeckoMain","processName":"Parent","pid":"7","tid":8,
@@ -64,7 +64,7 @@ fn the_gecko_form_has_its_samples_and_markers_and_processes_start_when_they_did(
 fn the_processed_form_names_frames_by_file_or_library_and_sums_memory_up() {
     let reading = read(PROCESSED);
     let main = Id::Number(7);
-    let outer = "0x1234 (libc.so.6)";
+    let outer = "libc.so.6+0x1234";
     let expected =
         [(1_500_000, &main, vec![outer, "g (g.c:12)"]), (2_500_000, &main, vec![outer]), (3_500_000, &main, vec![])];
     assert_eq!(samples(&reading), expected);
@@ -114,9 +114,20 @@ fn a_real_profile_has_all_samples_and_markers_of_its_threads() {
             let function = thread["frameTable"]["func"][frame].as_u64().expect("a function") as usize;
             let name = text(&thread["funcTable"]["name"][function]);
             let innermost = sample.stack.last().expect("a frame");
-            assert!(innermost.starts_with(name.as_str().expect("text")), "{innermost} {name}");
+            let name = name.as_str().expect("text");
+            let is_address = name.starts_with("0x") && innermost.ends_with(&format!("+{name}"));
+            assert!(is_address || innermost.starts_with(name), "{innermost} {name}");
         }
     }
+    // The files of these frames, with the identities that the profile has of them.
+    let modules = reading.metadata.iter().filter_map(|metadata| match metadata {
+        Metadata::Module { module } => Some(module),
+        _ => None,
+    });
+    let libc = modules.clone().find(|module| module.path.ends_with("/libc.so.6")).expect("it is sampled");
+    let identity = "93ac61ec5a8eb1396f9fbd350e3169a558528a40";
+    assert_eq!(libc.build_id.as_ref().map(ToString::to_string).as_deref(), Some(identity));
+    assert!(modules.clone().count() > 3 && modules.clone().all(|module| module.kind == ModuleKind::Image));
     assert_eq!(reading.lost(), []);
     assert!(reading.events.iter().all(|event| !event.flags.has(EventFlags::UNFINISHED)));
 }

@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
-use super::wire::{FirefoxStackTables, FirefoxTable, Library};
+use super::wire::{FirefoxRow, FirefoxStackTables, FirefoxTable, Library};
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::{AddressFrame, FrameModules};
 use crate::formats::profiles::frames::FrameTable;
-use crate::model::{Loss, Losses, SourcePos};
+use crate::model::{Loss, Losses, ModuleKind, SourcePos};
 
 /// Texts by number, and the charge for their memory.
 pub(super) struct FirefoxTexts<'d> {
@@ -62,9 +64,11 @@ impl<'d> FirefoxStacks<'d> {
         tables: &FirefoxStackTables,
         texts: Rc<FirefoxTexts<'d>>,
         libs: &[Library],
-        losses: &mut Losses,
+        modules: &mut FrameModules,
+        batch: &mut BatchBuilder,
     ) -> Result<Self, ReadError> {
         let (mut frames, mut charge) = (FrameTable::default(), document.table_charge());
+        let losses = &mut batch.batch.losses;
         let mut resources: Vec<Option<&Library>> = Vec::new();
         let mut rows = FirefoxTable::open(document, tables.resources, ["lib"], losses)?;
         while let Some(row) = rows.next(losses)? {
@@ -89,17 +93,20 @@ impl<'d> FirefoxStacks<'d> {
                 resource: row.index(2),
             });
         }
-        let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "line"], losses)?;
-        while let Some(row) = rows.next(losses)? {
-            let function = row.index(0).and_then(|function| functions.get(function as usize));
-            let title = match (row.index(1), function) {
-                (Some(location), _) => texts.get(location).to_owned(),
-                (None, Some(function)) => function.title(row.index(2), &texts, &resources),
-                (None, None) => String::new(),
+        let names = FrameNames { texts: &texts, functions: &functions, resources: &resources, libs };
+        let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "line", "address"], losses)?;
+        while let Some(row) = rows.next(&mut batch.batch.losses)? {
+            let frame = match names.address(&row) {
+                Some((library, address)) => {
+                    let file = (library.path().as_bytes(), library.build_id());
+                    modules.frame(file, (ModuleKind::Image, address), batch)
+                }
+                None => AddressFrame { text: names.title(&row).into(), category: None },
             };
-            charge.add(FrameTable::TITLE_BYTES + title.len(), row.offset)?;
-            frames.push_title(title.as_bytes());
+            charge.add(FrameTable::TITLE_BYTES + frame.text.len(), row.offset)?;
+            frames.push_address(frame);
         }
+        let losses = &mut batch.batch.losses;
         let mut rows = FirefoxTable::open(document, tables.stacks, ["prefix", "frame"], losses)?;
         while let Some(row) = rows.next(losses)? {
             charge.add(FrameTable::ROW_BYTES, row.offset)?;
@@ -110,17 +117,48 @@ impl<'d> FirefoxStacks<'d> {
     }
 }
 
-impl FirefoxFunction {
-    fn title(&self, line: Option<u32>, texts: &FirefoxTexts<'_>, resources: &[Option<&Library>]) -> String {
-        let name = self.name.map_or("", |name| texts.get(name));
-        let file = self.file.map_or("", |file| texts.get(file)).rsplit(['/', '\\']).next().unwrap_or_default();
-        let library = self.resource.and_then(|resource| *resources.get(resource as usize)?);
-        match (line, file, library) {
-            (Some(line), file, _) if !file.is_empty() => format!("{name} ({file}:{line})"),
-            (None, file, _) if !file.is_empty() => format!("{name} ({file})"),
-            // An address says nothing without its library.
-            (_, _, Some(library)) if name.starts_with("0x") => format!("{name} ({})", library.name),
-            _ => name.to_owned(),
+/// The tables that frames have their names from.
+struct FrameNames<'a> {
+    texts: &'a FirefoxTexts<'a>,
+    functions: &'a [FirefoxFunction],
+    resources: &'a [Option<&'a Library>],
+    libs: &'a [Library],
+}
+
+/// A row of the table of frames: function, location, line and address.
+type FrameColumns<'a> = FirefoxRow<'a, 4>;
+
+impl FrameNames<'_> {
+    /// The library and the address in it of a frame that has no name but an address.
+    fn address(&self, row: &FrameColumns<'_>) -> Option<(&Library, u64)> {
+        let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+        if let Some(location) = row.index(1) {
+            let absolute = number(self.texts.get(location))?;
+            return self.libs.iter().find_map(|library| Some((library, library.relative(absolute)?)));
+        }
+        let function = self.function(row)?;
+        let named = number(self.texts.get(function.name?))?;
+        let library = (*self.resources.get(function.resource? as usize)?)?;
+        // Functions without a name have the address of one of their frames.
+        let own = row.get(3).and_then(|address| std::str::from_utf8(address).ok()?.parse().ok());
+        (function.file.is_none() && !library.path().is_empty()).then_some((library, own.unwrap_or(named)))
+    }
+
+    fn function(&self, row: &FrameColumns<'_>) -> Option<&FirefoxFunction> {
+        self.functions.get(row.index(0)? as usize)
+    }
+
+    fn title(&self, row: &FrameColumns<'_>) -> String {
+        if let Some(location) = row.index(1) {
+            return self.texts.get(location).to_owned();
+        }
+        let Some(function) = self.function(row) else { return String::new() };
+        let name = function.name.map_or("", |name| self.texts.get(name));
+        let file = function.file.map_or("", |file| self.texts.get(file)).rsplit(['/', '\\']).next().unwrap_or_default();
+        match (row.index(2), file) {
+            (_, "") => name.to_owned(),
+            (Some(line), file) => format!("{name} ({file}:{line})"),
+            (None, file) => format!("{name} ({file})"),
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, Elements, JsonExtent};
-use crate::model::Losses;
+use crate::model::{BuildId, Losses};
 
 /// Objects have some ten members; more are those of a damaged one.
 const MEMBERS_MAX: usize = 1024;
@@ -26,10 +26,41 @@ pub(super) struct Category {
     pub(super) name: String,
 }
 
-#[derive(Deserialize)]
+/// A file that code was in. Values of another type than expected are as none.
+#[derive(Deserialize, Default)]
 pub(super) struct Library {
     #[serde(default)]
     pub(super) name: String,
+    path: Option<serde_json::Value>,
+    #[serde(rename = "codeId")]
+    code_id: Option<serde_json::Value>,
+    #[serde(rename = "breakpadId")]
+    breakpad_id: Option<serde_json::Value>,
+    /// The addresses that it is loaded at, in the Gecko form.
+    start: Option<serde_json::Value>,
+    end: Option<serde_json::Value>,
+}
+
+impl Library {
+    /// The path of the file, or its name.
+    pub(super) fn path(&self) -> &str {
+        let path = self.path.as_ref().and_then(serde_json::Value::as_str);
+        path.filter(|path| !path.is_empty()).unwrap_or(&self.name)
+    }
+
+    pub(super) fn build_id(&self) -> Option<BuildId> {
+        let id = |value: &Option<serde_json::Value>, read: fn(&[u8]) -> Option<BuildId>| {
+            read(value.as_ref()?.as_str()?.as_bytes())
+        };
+        id(&self.code_id, BuildId::from_hex).or_else(|| id(&self.breakpad_id, BuildId::from_breakpad))
+    }
+
+    /// How far an address is from the start of the file in memory; `None` outside of it.
+    pub(super) fn relative(&self, address: u64) -> Option<u64> {
+        let number = |value: &Option<serde_json::Value>| value.as_ref()?.as_u64();
+        let is_inside = address < number(&self.end)?;
+        address.checked_sub(number(&self.start)?).filter(|_| is_inside)
+    }
 }
 
 /// The unit of times, where a profile has another than milliseconds.

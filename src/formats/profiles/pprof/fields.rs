@@ -41,6 +41,7 @@ proto_numbers! {
         MEMORY_START = 2,
         FILE_OFFSET = 4,
         FILENAME = 5,
+        BUILD_ID = 6,
     }
     fields location = "perftools.profiles.Location" {
         ID = 1,

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::fields::{label, profile, sample, value_type};
-use super::tables::{ProfileMemory, ProfileTables, read_message};
+use super::tables::{LocationFrame, ProfileMemory, ProfileTables, read_message};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::output::batch::{BatchBuilder, text};
+use crate::formats::output::modules::{AddressFrame, FrameModules};
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -128,13 +129,18 @@ impl StreamReader for Pprof {
     }
 }
 
+/// The text of a title and the category of its module.
+type TitleKey = (Box<[u8]>, Option<Arc<str>>);
+
 /// The frames of all samples as one tree.
 #[derive(Default)]
 struct PprofStacks {
     frames: FrameTable,
+    modules: FrameModules,
     /// By caller, 0 for none and else 1 + its row, and title.
     rows: FxHashMap<(u32, u32), u32>,
-    titles: FxHashMap<Box<[u8]>, u32>,
+    /// Titles by their text, of an address also by its module.
+    titles: FxHashMap<TitleKey, u32>,
     /// By row, the same as in `rows`.
     callers: Vec<u32>,
     new_bytes: usize,
@@ -175,7 +181,9 @@ impl PprofStacks {
         batch.batch.losses.add_many(Loss::BadNumber, place, negative as u64);
         let mut frame = None;
         for &location in locations.iter().rev() {
-            let found = tables.each_frame(location, |name| frame = self.frame(frame, &name));
+            let mut modules = std::mem::take(&mut self.modules);
+            let found = tables.each_frame(location, &mut modules, batch, |each| frame = self.frame(frame, each));
+            self.modules = modules;
             if found.is_none() {
                 batch.lose(Loss::MissingText, place);
             }
@@ -184,13 +192,18 @@ impl PprofStacks {
     }
 
     /// The row of a frame, new or known; that of its caller beyond the last row.
-    fn frame(&mut self, caller: Option<u32>, name: &[u8]) -> Option<u32> {
-        let title = if let Some(&known) = self.titles.get(name) {
+    fn frame(&mut self, caller: Option<u32>, frame: LocationFrame<'_>) -> Option<u32> {
+        let frame = match frame {
+            LocationFrame::Name(name) => AddressFrame { text: name.into(), category: None },
+            LocationFrame::Address(frame) => frame,
+        };
+        let key = (frame.text.as_slice().into(), frame.category.clone());
+        let title = if let Some(&known) = self.titles.get(&key) {
             known
         } else {
-            let new = self.frames.push_title(name);
-            self.titles.insert(name.into(), new);
-            self.new_bytes += 2 * (name.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
+            self.new_bytes += 2 * (frame.text.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
+            let new = self.frames.push_address(frame);
+            self.titles.insert(key, new);
             new
         };
         let key = (caller.map_or(0, |caller| caller + 1), title);

@@ -11,10 +11,12 @@ use super::fields::{function, line, location, mapping, profile, value_type};
 use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::input::source::Source;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::{AddressFrame, FrameModules};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Loss, Losses, SourcePos};
+use crate::model::{BuildId, Loss, Losses, ModuleKind, SourcePos};
 
 /// Memory is charged in steps of this.
 const CHARGE_BYTES: u64 = 1 << 20;
@@ -77,6 +79,7 @@ struct CodeMapping {
     start: u64,
     file_offset: u64,
     file: usize,
+    build_id: usize,
 }
 
 /// An address, with the functions that it is in.
@@ -86,6 +89,13 @@ struct CodeLocation {
     address: u64,
     /// Ids of functions: each is inlined into the next.
     functions: Box<[u64]>,
+}
+
+/// A frame of a location.
+#[derive(Debug)]
+pub(super) enum LocationFrame<'m> {
+    Name(&'m [u8]),
+    Address(AddressFrame),
 }
 
 /// The tables of a profile.
@@ -202,31 +212,38 @@ impl<'m> ProfileTables<'m> {
         String::from_utf8_lossy(file_name(self.texts.get(self.program).copied().unwrap_or_default()))
     }
 
-    /// Calls `take` with the names of the frames of a location, outermost first. An inlined function is inside of the
-    /// one that it is inlined into. `None` if the profile has no such location; a function without a name shows as its
-    /// file and offset.
-    pub(super) fn each_frame(&self, id: u64, mut take: impl FnMut(Cow<'m, [u8]>)) -> Option<()> {
+    /// Calls `take` with the frames of a location, outermost first. An inlined function is inside of the one that it is
+    /// inlined into. `None` if the profile has no such location; a function without a name shows as its file and
+    /// offset.
+    pub(super) fn each_frame(
+        &self,
+        id: u64,
+        modules: &mut FrameModules,
+        batch: &mut BatchBuilder,
+        mut take: impl FnMut(LocationFrame<'m>),
+    ) -> Option<()> {
         let location = self.locations.get(&id)?;
-        let unnamed = || self.address_text(location);
         if location.functions.is_empty() {
-            take(unnamed().into());
+            take(LocationFrame::Address(self.address(location, modules, batch)));
         }
         for function in location.functions.iter().rev() {
             let name = self.functions.get(function).and_then(|&row| self.texts.get(row)).copied().unwrap_or_default();
-            take(if name.is_empty() { unnamed().into() } else { name.into() });
+            take(match name {
+                [] => LocationFrame::Address(self.address(location, modules, batch)),
+                name => LocationFrame::Name(name),
+            });
         }
         Some(())
     }
 
-    /// `file+0xoffset`, or the address where no file is mapped.
-    fn address_text(&self, location: &CodeLocation) -> Vec<u8> {
+    /// The offset in the file that is mapped there, or the address where none is.
+    fn address(&self, location: &CodeLocation, modules: &mut FrameModules, batch: &mut BatchBuilder) -> AddressFrame {
         let mapping = self.mappings.get(&location.mapping).copied().unwrap_or_default();
-        let file = file_name(self.texts.get(mapping.file).copied().unwrap_or_default());
-        if file.is_empty() {
-            return format!("0x{:x}", location.address).into_bytes();
-        }
+        let text = |row: usize| self.texts.get(row).copied().unwrap_or_default();
+        let path = text(mapping.file);
         let offset = location.address.wrapping_sub(mapping.start).wrapping_add(mapping.file_offset);
-        [file, format!("+0x{offset:x}").as_bytes()].concat()
+        let address = if path.is_empty() { location.address } else { offset };
+        modules.frame((path, BuildId::from_hex(text(mapping.build_id))), (ModuleKind::File, address), batch)
     }
 }
 
@@ -258,9 +275,10 @@ fn typed(parts: &mut Fields<'_>) -> (usize, usize) {
 }
 
 fn read_mapping(parts: &mut Fields<'_>) -> (u64, CodeMapping) {
-    let wanted = [mapping::ID, mapping::MEMORY_START, mapping::FILE_OFFSET, mapping::FILENAME];
-    let [id, start, file_offset, file] = numbers(parts, wanted);
-    (id, CodeMapping { start, file_offset, file: usize::try_from(file).unwrap_or(usize::MAX) })
+    let wanted = [mapping::ID, mapping::MEMORY_START, mapping::FILE_OFFSET, mapping::FILENAME, mapping::BUILD_ID];
+    let [id, start, file_offset, file, build_id] = numbers(parts, wanted);
+    let [file, build_id] = [file, build_id].map(|row| usize::try_from(row).unwrap_or(usize::MAX));
+    (id, CodeMapping { start, file_offset, file, build_id })
 }
 
 fn read_location(parts: &mut Fields<'_>) -> (u64, CodeLocation) {

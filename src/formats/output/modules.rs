@@ -1,0 +1,119 @@
+//! The files of frames that have an address and no name, as modules of the trace: each path with each build-id once.
+//! Names of their functions are looked up after the load. Leaves out memory that has no file.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::batch::BatchBuilder;
+use crate::model::modules::MODULES_MAX;
+use crate::model::{BuildId, Metadata, Module, ModuleKind};
+
+/// The longest path of Linux.
+const PATH_BYTES_MAX: usize = 4096;
+
+/// Paths of memory without a file, whose code a process made.
+const ANONYMOUS: [&str; 4] = ["//anon", "/anon_hugepage", "/dev/zero", "/memfd:"];
+
+/// The modules of a capture so far.
+#[derive(Debug, Default)]
+pub(crate) struct FrameModules {
+    known: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
+    /// Paths that a module has.
+    paths: FxHashMap<Box<str>, ()>,
+}
+
+/// A frame without a name, as it is shown until its name is looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AddressFrame {
+    /// `file+0xaddress`, or the address alone where no file is known.
+    pub(crate) text: Vec<u8>,
+    pub(crate) category: Option<Arc<str>>,
+}
+
+impl FrameModules {
+    /// A frame at an address of a file, which counts as `kind` says. A new module goes to the batch.
+    pub(crate) fn frame(
+        &mut self,
+        (path, build_id): (&[u8], Option<BuildId>),
+        (kind, address): (ModuleKind, u64),
+        batch: &mut BatchBuilder,
+    ) -> AddressFrame {
+        let file = file_name(path);
+        if file.is_empty() {
+            return AddressFrame { text: format!("{address:#x}").into(), category: None };
+        }
+        let text = [file, format!("+{address:#x}").as_bytes()].concat();
+        let path = String::from_utf8_lossy(&path[..path.len().min(PATH_BYTES_MAX)]);
+        AddressFrame { text, category: self.category(&path, build_id, kind, batch) }
+    }
+
+    /// The category of the frames of a module; `None` for new ones where there are too many.
+    fn category(
+        &mut self,
+        path: &str,
+        build_id: Option<BuildId>,
+        kind: ModuleKind,
+        batch: &mut BatchBuilder,
+    ) -> Option<Arc<str>> {
+        let key = (path.into(), build_id);
+        if let Some(known) = self.known.get(&key) {
+            return Some(Arc::clone(known));
+        }
+        if self.known.len() >= MODULES_MAX {
+            return None;
+        }
+        let is_first = self.paths.insert(path.into(), ()).is_none();
+        let category: Arc<str> = match &key.1 {
+            _ if is_first => path.into(),
+            Some(build_id) => format!("{path} (build {build_id})").into(),
+            None => format!("{path} (no build-id)").into(),
+        };
+        let kind = match path {
+            "[vdso]" => ModuleKind::Vdso,
+            path if path.starts_with("[kernel") => ModuleKind::Kernel,
+            path if path.starts_with('[') || ANONYMOUS.iter().any(|name| path.starts_with(name)) => ModuleKind::Unknown,
+            _ => kind,
+        };
+        let build_id = key.1.clone();
+        let module = Module { category: (&*category).into(), path: path.into(), build_id, kind, ..Module::default() };
+        batch.batch.metadata.push(Metadata::Module { module: Box::new(module) });
+        self.known.insert(key, Arc::clone(&category));
+        Some(category)
+    }
+}
+
+/// A path without its folders, of Windows too.
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| b"/\\".contains(byte)).next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::ChunkLimits;
+
+    #[test]
+    fn two_builds_of_a_path_are_two_modules_and_memory_without_a_file_is_none() {
+        let (mut modules, mut batch) = (FrameModules::default(), BatchBuilder::new(ChunkLimits::default()));
+        let id = |byte| BuildId::new(&[byte; 20]);
+        let mut frame = |path: &str, build_id| {
+            let frame = modules.frame((path.as_bytes(), build_id), (ModuleKind::Linked, 0x12), &mut batch);
+            (String::from_utf8(frame.text).unwrap(), frame.category)
+        };
+        let shown = |text: &str, category: String| (text.to_owned(), Some(Arc::from(category)));
+        assert_eq!(frame("/lib/a.so", id(1)), shown("a.so+0x12", "/lib/a.so".to_owned()));
+        assert_eq!(frame("/lib/a.so", id(2)), shown("a.so+0x12", format!("/lib/a.so (build {})", "02".repeat(20))));
+        assert_eq!(frame("/lib/a.so", None), shown("a.so+0x12", "/lib/a.so (no build-id)".to_owned()));
+        assert_eq!(frame("/lib/a.so", id(1)), shown("a.so+0x12", "/lib/a.so".to_owned()));
+        assert_eq!(frame("", id(1)), ("0x12".to_owned(), None));
+        assert_eq!(frame(r"C:\b\c.dll", None), shown("c.dll+0x12", r"C:\b\c.dll".to_owned()));
+        assert_eq!(frame("//anon", None).0, "anon+0x12");
+        let kinds = batch.batch.metadata.iter().map(|it| match it {
+            Metadata::Module { module } => module.kind,
+            _ => unreachable!("nothing else is made"),
+        });
+        let linked = ModuleKind::Linked;
+        assert_eq!(kinds.collect::<Vec<_>>(), [linked, linked, linked, linked, ModuleKind::Unknown]);
+    }
+}

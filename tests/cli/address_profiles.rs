@@ -1,0 +1,239 @@
+//! Profiles of other recorders than perf whose frames are addresses: of Perfetto, of samply and Firefox, and of pprof.
+//! Each is written here for a program that is compiled here, and has the names that nm and the source say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::harness::{folder, longspan, records, text};
+use crate::recording::{MAPPED_AT, address, build_id, program, run};
+
+/// A program whose code is neither at the address of its offset in the file nor at that in its image.
+struct Moved {
+    path: PathBuf,
+    build_id: Vec<u8>,
+    /// In `outer`, where `inner` was inlined, and after the call of it in `main`: as the program was linked.
+    linked: [u64; 2],
+}
+
+impl Moved {
+    fn compile(folder: &Path) -> Self {
+        // The source is that of all recordings.
+        program(folder, "");
+        let (source, path) = (folder.join("work.c"), folder.join("moved"));
+        let place = ["-no-pie", "-Wl,--section-start=.text=0x480000", "-Wl,--build-id"];
+        run(Command::new("gcc").args(["-O2", "-g", "-fno-ipa-icf"]).args(place).arg(&source).arg("-o").arg(&path));
+        let digits = build_id(&path);
+        let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).expect("a byte");
+        let build_id = (0..digits.len()).step_by(2).map(byte).collect();
+        let linked = [address(&path, "outer") - MAPPED_AT + 3, address(&path, "main") - MAPPED_AT + 5];
+        Self { path, build_id, linked }
+    }
+
+    /// The loaded segments, by readelf: offset, address and size.
+    fn segments(&self) -> Vec<[u64; 3]> {
+        let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).expect("a number");
+        let table = run(Command::new("readelf").arg("-lW").arg(&self.path));
+        let rows = table.lines().filter_map(|line| line.trim().strip_prefix("LOAD"));
+        let row = |row: &str| {
+            let words: Vec<u64> = row.split_whitespace().take(4).map(number).collect();
+            [words[0], words[1], words[3]]
+        };
+        rows.map(row).collect()
+    }
+
+    fn offset(&self, address: u64) -> u64 {
+        let segments = self.segments();
+        let [offset, start, _] = segments.iter().find(|it| (it[1]..it[1] + it[2]).contains(&address)).expect("loaded");
+        address - start + offset
+    }
+
+    fn in_image(&self, address: u64) -> u64 {
+        address - self.segments()[0][1]
+    }
+
+    fn path(&self) -> &str {
+        text(&self.path)
+    }
+
+    fn digits(&self) -> String {
+        self.build_id.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A message of protobuf.
+#[derive(Clone, Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn number(mut self, field: u64, value: u64) -> Self {
+        self.varint(field << 3);
+        self.varint(value);
+        self
+    }
+
+    fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
+        self.varint(field << 3 | 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend(bytes);
+        self
+    }
+
+    fn message(self, field: u64, Self(bytes): &Self) -> Self {
+        self.bytes(field, bytes)
+    }
+}
+
+fn message() -> Message {
+    Message::default()
+}
+
+/// Stack 1 is main, outer; stack 2 is an address in a file that is not there, called by main.
+fn perfetto(moved: &Moved) -> Vec<u8> {
+    let text = |iid: u64, text: &[u8]| message().number(1, iid).bytes(2, text);
+    // Perfetto has moved the address of a call back.
+    let frame = |iid: u64, mapping: u64, address: u64| message().number(1, iid).number(3, mapping).number(4, address);
+    let parts = moved.path().trim_start_matches('/').split_once('/').expect("folders");
+    let tables = message()
+        .message(16, &text(1, &moved.build_id))
+        .message(17, &text(1, parts.0.as_bytes()))
+        .message(17, &text(2, parts.1.as_bytes()))
+        .message(17, &text(3, b"/usr/lib/longspan-test/libmissing.so"))
+        .message(19, &message().number(1, 1).number(2, 1).number(7, 1).number(7, 2))
+        .message(19, &message().number(1, 2).number(7, 3))
+        .message(6, &frame(1, 1, moved.linked[0]))
+        .message(6, &frame(2, 1, moved.linked[1] - 1))
+        .message(6, &frame(3, 2, 0x40))
+        .message(7, &message().number(1, 1).number(2, 2).number(2, 1))
+        .message(7, &message().number(1, 2).number(2, 2).number(2, 3));
+    let sample = |ts_ns: u64, stack: u64| {
+        let sample = message().number(1, 0).number(2, 7).number(3, 7).number(4, stack);
+        message().number(8, ts_ns).number(10, 1).message(66, &sample)
+    };
+    let first = message().number(10, 1).number(13, 1).message(12, &tables);
+    let packets = [first, sample(1000, 1), sample(2000, 1), sample(3000, 2)];
+    packets.iter().fold(message(), |trace, packet| trace.message(1, packet)).0
+}
+
+fn pprof(moved: &Moved) -> Vec<u8> {
+    const MAPPED: u64 = 0x7000_0000;
+    // The mapping of the code alone, which begins at a page.
+    let [code, caller] = moved.linked.map(|address| moved.offset(address));
+    let page = code & !0xfff;
+    let location = |id: u64, mapping: u64, address: u64| message().number(1, id).number(2, mapping).number(3, address);
+    let mapping = message().number(1, 1).number(2, MAPPED).number(3, MAPPED + 0x10000).number(4, page).number(5, 3);
+    let texts = ["", "samples", "count", moved.path(), "/usr/lib/longspan-test/libmissing.so", &moved.digits()]
+        .map(str::to_owned);
+    let profile = message()
+        .message(1, &message().number(1, 1).number(2, 2))
+        .message(2, &message().bytes(1, &[1, 2]).bytes(2, &[2]))
+        .message(2, &message().bytes(1, &[3, 2]).bytes(2, &[1]))
+        .message(3, &mapping.number(6, 5))
+        .message(3, &message().number(1, 2).number(5, 4))
+        .message(4, &location(1, 1, MAPPED + code - page))
+        .message(4, &location(2, 1, MAPPED + caller - page))
+        .message(4, &location(3, 2, 0x40));
+    texts.iter().fold(profile, |profile, text| profile.bytes(6, text.as_bytes())).0
+}
+
+/// The processed form, as samply writes it: the address of a call is moved back.
+fn samply(moved: &Moved, identity: &str) -> String {
+    let [code, caller] = [moved.in_image(moved.linked[0]), moved.in_image(moved.linked[1]) - 1];
+    format!(
+        r#"{{"meta":{{"interval":1,"startTime":1000,"preprocessedProfileVersion":49,"categories":[]}},
+"libs":[{{"name":"moved","path":"{}",{identity}}},
+ {{"name":"libmissing.so","path":"/usr/lib/longspan-test/libmissing.so"}}],
+"threads":[{{"name":"main","pid":7,"tid":7,
+ "samples":{{"length":3,"stack":[1,1,2],"timeDeltas":[1,1,1]}},"markers":{{"length":0}},
+ "stackTable":{{"length":3,"prefix":[null,0,0],"frame":[0,1,2]}},
+ "frameTable":{{"length":3,"func":[0,1,2],"line":[null,null,null],"address":[{caller},{code},64]}},
+ "funcTable":{{"length":3,"name":[0,1,2],"fileName":[null,null,null],"resource":[0,0,1]}},
+ "resourceTable":{{"length":2,"lib":[0,1],"name":[0,0]}},
+ "stringArray":["{caller:#x}","{code:#x}","0x40"]}}]}}"#,
+        moved.path()
+    )
+}
+
+/// The form that Firefox writes when it ends, with addresses in memory.
+fn gecko(moved: &Moved) -> String {
+    let [code, caller] = moved.linked.map(|address| MAPPED_AT + moved.in_image(address));
+    let (missing, end) = (MAPPED_AT + 0x1000_0000, MAPPED_AT + 0x100_0000);
+    format!(
+        r#"{{"meta":{{"version":24,"interval":1,"startTime":1000,"categories":[]}},
+"libs":[{{"name":"moved","path":"{}","codeId":"{}","start":{MAPPED_AT},"end":{end},"offset":0}},
+ {{"name":"libmissing.so","path":"/usr/lib/longspan-test/libmissing.so","start":{missing},"end":{}}}],
+"threads":[{{"name":"main","pid":"7","tid":7,
+ "samples":{{"schema":{{"stack":0,"time":1}},"data":[[1,1],[1,2],[2,3]]}},
+ "markers":{{"schema":{{"name":0}},"data":[]}},
+ "stackTable":{{"schema":{{"prefix":0,"frame":1}},"data":[[null,0],[0,1],[0,2]]}},
+ "frameTable":{{"schema":{{"location":0}},"data":[[0],[1],[2]]}},
+ "stringTable":["{caller:#x}","{code:#x}","{:#x}"]}}],"processes":[]}}"#,
+        moved.path(),
+        moved.digits(),
+        missing + 0x1000,
+        missing + 0x40,
+    )
+}
+
+fn folded(words: &[&str]) -> Vec<String> {
+    let text = longspan(&[&["flame", "--no-cache"], words].concat()).done();
+    let mut all: Vec<String> = text.lines().map(str::to_owned).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn frames_of_other_recorders_have_the_names_of_their_addresses() {
+    let folder = folder();
+    let moved = Moved::compile(folder.path());
+    assert!(moved.offset(moved.linked[0]) != moved.in_image(moved.linked[0]), "the two are to differ");
+    let code_id = format!(r#""codeId":"{}","breakpadId":"{}""#, moved.digits(), "0".repeat(33));
+    // The numbers that Breakpad makes of the first bytes, and a count.
+    let [a, b, c, d, e, f, g, h, rest @ ..] = &moved.build_id[..16] else { unreachable!("16 bytes") };
+    let guid: String = [d, c, b, a, f, e, h, g].into_iter().chain(rest).map(|byte| format!("{byte:02X}")).collect();
+    let breakpad = format!(r#""codeId":null,"breakpadId":"{guid}0""#);
+    let files = [
+        ("stacks.pftrace", perfetto(&moved)),
+        ("heap.pb", pprof(&moved)),
+        ("samply.json", samply(&moved, &code_id).into()),
+        ("breakpad.json", samply(&moved, &breakpad).into()),
+        ("gecko.json", gecko(&moved).into()),
+    ];
+    for (name, bytes) in files {
+        let file = folder.path().join(name);
+        fs::write(&file, bytes).expect("written");
+        let file = text(&file);
+        assert_eq!(folded(&[file]), ["main;libmissing.so+0x40 1", "main;outer;inner 2"], "{name}");
+        let raw = folded(&[file, "--no-symbols"]);
+        assert!(raw.len() == 2 && raw.iter().all(|path| path.starts_with("moved+0x")), "{name}: {raw:?}");
+        let table = records(&longspan(&["symbols", "--no-cache", file]).done());
+        let row = |end: &str| table.iter().find(|row| row[0].ends_with(end)).expect("a module").clone();
+        let (own, missing) = (row("/moved"), row("/libmissing.so"));
+        // A profile of pprof has one sample for each stack.
+        let samples = if name == "heap.pb" { "2" } else { "3" };
+        assert_eq!((&*own[2], &*own[5], &*own[6]), (samples, "named", "yes"), "{name}: {own:?}");
+        assert_eq!((&*missing[2], &*missing[5]), ("1", "no file"), "{name}: {missing:?}");
+        // Names that one recording found are kept apart from those of others, whose addresses count differently.
+        let cache = folder.path().join("cache");
+        for _ in 0..2 {
+            let text = longspan(&["flame", "--cache", text(&cache), file]).done();
+            assert!(text.contains("main;outer;inner 2"), "{name}: {text}");
+        }
+    }
+    // Another build of the program names nothing.
+    let other = ["-no-pie", "-O1", "-g", "-Wl,--section-start=.text=0x480000", "-Wl,--build-id"];
+    run(Command::new("gcc").args(other).arg(folder.path().join("work.c")).arg("-o").arg(&moved.path));
+    for name in ["stacks.pftrace", "heap.pb", "samply.json", "breakpad.json", "gecko.json"] {
+        let table = records(&longspan(&["symbols", "--no-cache", text(&folder.path().join(name))]).done());
+        let own = table.iter().find(|row| row[0].ends_with("/moved")).expect("a module");
+        assert_eq!((&*own[4], &*own[5]), ("0", "other build"), "{name}");
+    }
+}
