@@ -1,15 +1,24 @@
-//! Settings of the whole desktop: a dark or a light theme, reduced motion. Read from the settings portal of Linux
+//! Settings of the whole desktop: a dark or a light theme, contrast, the size of text, reduced motion. Read from the settings portal of Linux
 //! desktops, and again when the portal signals a change or restarts. Other systems, and desktops without an
 //! answer, have the default settings.
 
 use crate::scene::color::Shade;
 
 /// The desktop's settings, as far as it has them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DesktopSettings {
     pub(crate) shade: Option<Shade>,
+    pub(crate) has_high_contrast: bool,
+    /// The size of text in hundredths of the usual size, from 50 to 300.
+    pub(crate) text_percent: u16,
     /// Whether nothing is to move by itself.
     pub(crate) reduces_motion: bool,
+}
+
+impl Default for DesktopSettings {
+    fn default() -> Self {
+        Self { shade: None, has_high_contrast: false, text_percent: 100, reduces_motion: false }
+    }
 }
 
 /// Asks the desktop once; takes a second at most.
@@ -123,8 +132,13 @@ mod portal {
         let reduced = read(connection, APPEARANCE, "reduced-motion").await.ok()?;
         // Older GNOME knows only whether it animates itself.
         let animates = read(connection, GNOME, "enable-animations").await.ok()?;
+        let contrast = read(connection, APPEARANCE, "contrast").await.ok()?;
+        // The one setting of the size of text that desktops have; others than GNOME offer it by this name, too.
+        let text_scale = read(connection, GNOME, "text-scaling-factor").await.ok()?;
         Some(DesktopSettings {
             shade: scheme.as_deref().and_then(shade),
+            has_high_contrast: is(contrast.as_deref(), &Value::U32(1)),
+            text_percent: text_scale.as_deref().and_then(percent).unwrap_or(100),
             reduces_motion: is(reduced.as_deref(), &Value::U32(1)) || is(animates.as_deref(), &Value::Bool(false)),
         })
     }
@@ -167,6 +181,14 @@ mod portal {
         match plain(value) {
             Value::U32(1) => Some(Shade::Dark),
             Value::U32(2) => Some(Shade::Light),
+            _ => None,
+        }
+    }
+
+    /// A factor in hundredths, as far as text stays readable and a window has room for it.
+    fn percent(value: &Value<'_>) -> Option<u16> {
+        match plain(value) {
+            Value::F64(factor) if factor.is_finite() => Some((factor * 100.0).round().clamp(50.0, 300.0) as u16),
             _ => None,
         }
     }
@@ -291,12 +313,21 @@ mod portal {
                     bus.watch_settings().recv_timeout(LONG).unwrap()
                 };
                 let dark = settings_of(&[(APPEARANCE, "color-scheme", Value::U32(1))]);
-                assert_eq!(dark, DesktopSettings { shade: Some(Shade::Dark), reduces_motion: false });
+                assert_eq!(dark, DesktopSettings { shade: Some(Shade::Dark), ..DesktopSettings::default() });
                 let light =
                     [(APPEARANCE, "color-scheme", Value::U32(2)), (APPEARANCE, "reduced-motion", Value::U32(1))];
-                assert_eq!(settings_of(&light), DesktopSettings { shade: Some(Shade::Light), reduces_motion: true });
+                let expected = DesktopSettings { reduces_motion: true, ..DesktopSettings::default() };
+                assert_eq!(settings_of(&light), DesktopSettings { shade: Some(Shade::Light), ..expected });
                 let still = settings_of(&[(GNOME, "enable-animations", Value::Bool(false))]);
-                assert_eq!(still, DesktopSettings { shade: None, reduces_motion: true });
+                assert_eq!(still, expected);
+                let large = [(APPEARANCE, "contrast", Value::U32(1)), (GNOME, "text-scaling-factor", Value::F64(1.25))];
+                let expected =
+                    DesktopSettings { has_high_contrast: true, text_percent: 125, ..DesktopSettings::default() };
+                assert_eq!(settings_of(&large), expected);
+                for (factor, text_percent) in [(f64::NAN, 100), (1e9, 300), (-1.0, 50)] {
+                    let settings = settings_of(&[(GNOME, "text-scaling-factor", Value::F64(factor))]);
+                    assert_eq!(settings, DesktopSettings { text_percent, ..DesktopSettings::default() }, "{factor}");
+                }
                 let moving = settings_of(&[(GNOME, "enable-animations", Value::Bool(true))]);
                 assert_eq!(moving, DesktopSettings::default());
             }
@@ -307,18 +338,21 @@ mod portal {
             let bus = Bus::new();
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
             let received = bus.watch_settings();
-            let dark = DesktopSettings { shade: Some(Shade::Dark), reduces_motion: false };
+            let dark = DesktopSettings { shade: Some(Shade::Dark), ..DesktopSettings::default() };
             assert_eq!(received.recv_timeout(LONG).unwrap(), dark);
             // A setting of others, and a signal without a change: both are dropped, or the next settings would differ.
             desktop.set("org.example.other", "color-scheme", Value::U32(2));
             desktop.say(APPEARANCE, "color-scheme", Value::U32(1));
             desktop.set(APPEARANCE, "color-scheme", Value::U32(2));
-            let light = DesktopSettings { shade: Some(Shade::Light), reduces_motion: false };
+            let light = DesktopSettings { shade: Some(Shade::Light), ..DesktopSettings::default() };
             assert_eq!(received.recv_timeout(LONG).unwrap(), light);
             desktop.set(GNOME, "enable-animations", Value::Bool(false));
             assert_eq!(received.recv_timeout(LONG).unwrap(), DesktopSettings { reduces_motion: true, ..light });
             desktop.set(APPEARANCE, "color-scheme", Value::U32(0));
-            assert_eq!(received.recv_timeout(LONG).unwrap(), DesktopSettings { shade: None, reduces_motion: true });
+            assert_eq!(
+                received.recv_timeout(LONG).unwrap(),
+                DesktopSettings { reduces_motion: true, ..DesktopSettings::default() }
+            );
             // The desktop ends: the thread that watches it does, too.
             drop((desktop, bus));
             assert_eq!(received.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
@@ -330,13 +364,13 @@ mod portal {
             let received = {
                 let _desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
                 let received = bus.watch_settings();
-                let dark = DesktopSettings { shade: Some(Shade::Dark), reduces_motion: false };
+                let dark = DesktopSettings { shade: Some(Shade::Dark), ..DesktopSettings::default() };
                 assert_eq!(received.recv_timeout(LONG).unwrap(), dark);
                 received
             };
             // No signal says that the portal is gone; the next one starts soon, and sends none by itself.
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(2))]);
-            let light = DesktopSettings { shade: Some(Shade::Light), reduces_motion: false };
+            let light = DesktopSettings { shade: Some(Shade::Light), ..DesktopSettings::default() };
             assert_eq!(received.recv_timeout(LONG).unwrap(), light);
             desktop.set(APPEARANCE, "reduced-motion", Value::U32(1));
             assert_eq!(received.recv_timeout(LONG).unwrap(), DesktopSettings { reduces_motion: true, ..light });

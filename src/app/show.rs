@@ -34,7 +34,9 @@ impl App {
         if !self.themed {
             self.theme.apply(ui.ctx());
             ui.ctx().set_font_providers(vec![Arc::new(self.fonts.clone())]);
-            ui.ctx().set_zoom_factor(f32::from(self.preferences.text_percent) / 100.0);
+            // The size that was chosen here is relative to that of the desktop.
+            let percent = f32::from(self.preferences.text_percent) * f32::from(self.desktop.text_percent) / 100.0;
+            ui.ctx().set_zoom_factor(percent.clamp(50.0, 300.0) / 100.0);
             self.themed = true;
         }
         self.mend();

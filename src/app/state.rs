@@ -216,7 +216,11 @@ impl App {
 
     /// Sets the theme by the preferences, or else by the desktop's settings; dark without either.
     fn set_theme(&mut self) {
-        self.theme = Theme::new(self.preferences.shade.or(self.desktop.shade).unwrap_or_default());
+        let shade = self.preferences.shade.or(self.desktop.shade).unwrap_or_default();
+        self.theme = match self.desktop.has_high_contrast {
+            false => Theme::new(shade),
+            true => Theme::with_high_contrast(shade),
+        };
         self.themed = false;
         let theme = self.theme.clone();
         self.timelines().for_each(|timeline| timeline.set_theme(&theme));

@@ -547,7 +547,7 @@ fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let mut session = Session::with_folders(folders);
     assert_eq!(session.app.theme().shade, Shade::Dark);
-    let settings = DesktopSettings { shade: Some(Shade::Light), reduces_motion: true };
+    let settings = DesktopSettings { shade: Some(Shade::Light), reduces_motion: true, ..DesktopSettings::default() };
     session.app.handle(TaskEvent::DesktopChanged(settings));
     session.frame(Vec::new());
     assert_eq!((session.app.theme().shade, session.app.navigation()), (Shade::Light, Navigation::STILL));
@@ -557,6 +557,23 @@ fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
     assert_eq!((session.app.theme().shade, session.app.navigation()), (Shade::Dark, Navigation::default()));
     session.app.act(Command::App(AppCommand::SetShade(None)));
     assert_eq!(session.app.theme().shade, Shade::Light);
+}
+
+#[test]
+fn the_desktops_contrast_and_size_of_text_are_followed_while_the_window_is_open() {
+    let mut session = Session::new();
+    session.frame(Vec::new());
+    let usual = (session.app.theme().clone(), session.context.zoom_factor());
+    let large = DesktopSettings { has_high_contrast: true, text_percent: 150, ..DesktopSettings::default() };
+    session.app.handle(TaskEvent::DesktopChanged(large));
+    session.app.act(Command::App(AppCommand::SetTextPercent(120)));
+    (0..2).for_each(|_| session.frame(Vec::new()));
+    assert_eq!(session.app.theme(), &crate::ui::theme::Theme::with_high_contrast(Shade::Dark));
+    assert!((session.context.zoom_factor() - 1.8).abs() < 1e-3, "{}", session.context.zoom_factor());
+    session.app.act(Command::App(AppCommand::SetTextPercent(100)));
+    session.app.handle(TaskEvent::DesktopChanged(DesktopSettings::default()));
+    (0..2).for_each(|_| session.frame(Vec::new()));
+    assert_eq!((session.app.theme().clone(), session.context.zoom_factor()), usual);
 }
 
 #[test]

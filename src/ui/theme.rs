@@ -74,6 +74,38 @@ impl Theme {
         }
     }
 
+    /// The theme for a shade where the desktop asks for high contrast: all text 7 to 1 at least, lines that stand out.
+    #[must_use]
+    pub(crate) fn with_high_contrast(shade: Shade) -> Self {
+        let rgb = Color32::from_rgb;
+        let usual = Self::new(shade);
+        match shade {
+            Shade::Dark => Self {
+                canvas: rgb(0x00, 0x00, 0x00),
+                gutter: rgb(0x08, 0x09, 0x0b),
+                panel: rgb(0x08, 0x09, 0x0b),
+                line: rgb(0x8a, 0x93, 0xa1),
+                text: rgb(0xff, 0xff, 0xff),
+                weak_text: rgb(0xcf, 0xd5, 0xde),
+                accent: rgb(0x8f, 0xc3, 0xff),
+                warning: rgb(0xff, 0xc6, 0x66),
+                error: rgb(0xff, 0xa3, 0xa3),
+                ..usual
+            },
+            Shade::Light => Self {
+                gutter: rgb(0xff, 0xff, 0xff),
+                panel: rgb(0xff, 0xff, 0xff),
+                line: rgb(0x6b, 0x74, 0x82),
+                text: rgb(0x00, 0x00, 0x00),
+                weak_text: rgb(0x3a, 0x40, 0x4a),
+                accent: rgb(0x00, 0x43, 0x8f),
+                warning: rgb(0x62, 0x3c, 0x00),
+                error: rgb(0x8f, 0x10, 0x10),
+                ..usual
+            },
+        }
+    }
+
     /// Makes egui's widgets look like this theme.
     pub(crate) fn apply(&self, ctx: &egui::Context) {
         let egui_theme = match self.shade {
@@ -169,15 +201,18 @@ mod tests {
 
     #[test]
     fn text_reads_on_every_ground() {
-        for shade in [Shade::Dark, Shade::Light] {
-            let theme = Theme::new(shade);
+        let usual = [Shade::Dark, Shade::Light].map(|shade| (Theme::new(shade), 4.0, 1.0));
+        let high = [Shade::Dark, Shade::Light].map(|shade| (Theme::with_high_contrast(shade), 7.0, 4.0));
+        for (theme, weak_min, line_min) in [usual, high].into_iter().flatten() {
             let opaque = |color: Color32| Rgba::opaque(color.r(), color.g(), color.b());
             for ground in [theme.canvas, theme.gutter, theme.header, theme.panel, theme.raised] {
                 assert!(contrast(opaque(theme.text), opaque(ground)) >= 7.0);
                 for color in [theme.weak_text, theme.accent, theme.warning, theme.error] {
                     let contrast = contrast(opaque(color), opaque(ground));
-                    assert!(contrast >= 4.0, "{color:?} on {ground:?}: {contrast}");
+                    assert!(contrast >= weak_min, "{color:?} on {ground:?}: {contrast}");
                 }
+                let line = contrast(opaque(theme.line), opaque(theme.canvas));
+                assert!(line >= line_min, "a line on the canvas: {line}");
             }
         }
     }
