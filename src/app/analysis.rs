@@ -18,6 +18,8 @@ use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
 use crate::query::sample_table::SampleTable;
+use crate::query::scheduling::scheduling;
+use crate::query::scheduling_order::order;
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
@@ -28,7 +30,7 @@ use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
 use crate::ui::questions::{
     Answer, FlameAnswer, GroupFacts, NameQuery, NamedTrace, PathsOf, PathsQuestion, Question, QuestionKind,
-    SampleQuestion,
+    SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 
 /// The longest spans of a group that are listed.
@@ -197,6 +199,16 @@ fn answer(
         Question::Counters(scope) => {
             let scope = scope.with_filter(snapshot, "");
             Some(Answer::Counters(Arc::new(counters(snapshot, &scope, cancel, progress)?)))
+        }
+        Question::Scheduling(question) => {
+            let SchedulingQuestion { scope, kind, sorted_by, words, known } = *question;
+            let scheduling = match known {
+                Some(known) => known.0,
+                None => Arc::new(scheduling(snapshot, &scope.with_filter(snapshot, ""), cancel, progress)?),
+            };
+            let order = Arc::new(order(snapshot, &scheduling, kind, sorted_by, &words, cancel)?);
+            let sum = scheduling.sum(kind, &order);
+            Some(Answer::Scheduling(Arc::new(SchedulingAnswer { scheduling, kind, sorted_by, order, sum })))
         }
         Question::NumberOf(row) => hits.map(|hits| {
             let start_ns = snapshot.row(row).start_ns;

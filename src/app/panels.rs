@@ -267,6 +267,7 @@ impl Panels {
             Answer::Spans(hits) => set.spans.take_hits(hits),
             Answer::Longest(hits) => set.spans.take_longest(hits),
             Answer::Counters(counters) => set.counters.take_counters(counters, timeline.snapshot()),
+            Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
             Answer::NumberOf(row, number) => set.spans.take_number(row, number),
             Answer::Neighbour(found) => return set.search.take_neighbour(found),
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),

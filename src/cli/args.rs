@@ -16,6 +16,7 @@ use super::low_args::{
     LowScope, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowTheme, LowWindow,
 };
 use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
+use super::low_stats::LowStatsOf;
 use super::scope::{ScopeArgs, TimeBounds};
 use super::units::SizeArg;
 use crate::base::budget::Memory;
@@ -30,6 +31,7 @@ use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::Filter;
 use crate::query::flame::FlameView;
 use crate::query::groups::GroupBy;
+use crate::query::scheduling::ScheduledKind;
 use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
@@ -132,6 +134,8 @@ pub(super) struct Stats {
     pub(crate) format: RowFormat,
     /// Of counters rather than of spans.
     pub(crate) counters: bool,
+    /// Of scheduling rather than of spans.
+    pub(crate) scheduling: Option<ScheduledKind>,
 }
 
 /// The arguments of `longspan flame`.
@@ -251,16 +255,16 @@ impl CliCommand {
             }
             Some(LowCommand::Spans(LowSpans { rows, limit, longest })) => {
                 let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
-                let choice = match longest {
-                    Some(count) => SpanChoice::Longest { count },
-                    None => SpanChoice::First { count: limit.unwrap_or(u64::MAX) },
-                };
+                let first = SpanChoice::First { count: limit.unwrap_or(u64::MAX) };
+                let choice = longest.map_or(first, |count| SpanChoice::Longest { count });
                 let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
                 Self::Spans { spans, load }
             }
-            Some(LowCommand::Stats(LowStats { samples, rows, by, counters })) => {
+            Some(LowCommand::Stats(LowStats { of: LowStatsOf { samples, counters, scheduling }, rows, by })) => {
                 let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
-                Self::Stats { stats: Stats { sources, scope, by, name, of_samples: samples, format, counters }, load }
+                let scheduling = scheduling.map(Into::into);
+                let stats = Stats { sources, scope, by, name, of_samples: samples, format, counters, scheduling };
+                Self::Stats { stats, load }
             }
             Some(LowCommand::Flame(low)) => {
                 let LowFlame { capture: files, scope, samples, event, edits, format, common } = low;

@@ -31,7 +31,7 @@ pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: 
     })
 }
 
-fn value_format(format: RowFormat) -> ValueFormat {
+pub(super) fn value_format(format: RowFormat) -> ValueFormat {
     match format {
         RowFormat::Csv(cells) => ValueFormat::Csv(cells),
         RowFormat::JsonLines => ValueFormat::JsonLines,

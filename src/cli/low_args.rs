@@ -8,6 +8,7 @@ use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
 use super::low_live::{LowKept, LowLive, LowTail};
+use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
@@ -243,12 +244,8 @@ pub(super) struct LowSpans {
 #[derive(Debug, Args)]
 pub(super) struct LowStats {
     // Before the rows, whose last options have a heading of their own.
-    /// Add up samples by function, each event in its unit, also where there are spans
-    #[arg(long, conflicts_with = "by")]
-    pub(crate) samples: bool,
-    /// The counters instead: samples, smallest, largest, mean over time, first, last, change, change a second
-    #[arg(long, conflicts_with_all = ["name", "by", "samples"])]
-    pub(crate) counters: bool,
+    #[command(flatten)]
+    pub(crate) of: LowStatsOf,
     #[command(flatten)]
     pub(crate) rows: LowRows,
     /// Add up by name, category, thread, process, two of these such as name,thread, or the value of an argument, such

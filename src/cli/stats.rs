@@ -9,6 +9,7 @@ use super::error::CliError;
 use super::load::starting_over;
 use super::progress_line::ProgressLine;
 use super::sample_stats;
+use super::scheduling_stats;
 use super::stdout::to_stdout;
 use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
@@ -35,6 +36,9 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let snapshot = load_with_names(&stats.sources, how)?;
     if stats.counters {
         return counter_stats::print(&snapshot, &stats.scope.on(&snapshot)?, stats.format, how);
+    }
+    if let Some(kind) = stats.scheduling {
+        return scheduling_stats::print(&snapshot, &stats.scope.on(&snapshot)?, kind, stats.format, how);
     }
     let summary = snapshot.summary();
     if stats.of_samples || (summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default()) {

@@ -19,6 +19,7 @@ pub(crate) mod parquet;
 pub(crate) mod perfetto;
 mod pprof;
 pub(crate) mod rows;
+pub(crate) mod scheduling_table;
 pub(crate) mod symbol_table;
 pub(crate) mod table;
 mod task;

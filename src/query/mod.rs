@@ -27,6 +27,8 @@ pub(crate) mod rows;
 pub(crate) mod sample_table;
 pub(crate) mod samples;
 pub(crate) mod scan;
+pub(crate) mod scheduling;
+pub(crate) mod scheduling_order;
 pub(crate) mod scope;
 pub(crate) mod search;
 mod slices;
@@ -47,6 +49,8 @@ mod aggregate_tests;
 mod inside_tests;
 #[cfg(test)]
 mod ledger_traces;
+#[cfg(test)]
+mod scheduling_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

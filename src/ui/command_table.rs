@@ -299,6 +299,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     }),
     entry(Menu::View, "Spans", &[ctrl(Key::L)], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Spans))),
     entry(Menu::View, "Counters", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
+    entry(Menu::View, "Scheduling", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Scheduling)))
+        .hint("Time of threads, processes and CPUs: running, ready and waiting"),
     entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Flame))
     }),

@@ -17,6 +17,8 @@ use crate::query::matcher::Matcher;
 use crate::query::overlay::NameOverlay;
 use crate::query::sample_table::{SampleBy, SampleTable};
 use crate::query::samples::SampleEvent;
+use crate::query::scheduling::{ScheduledKind, ScheduledTime, Scheduling};
+use crate::query::scheduling_order::SchedulingColumn;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits};
 use crate::query::stacks::CallPaths;
@@ -79,6 +81,8 @@ pub(crate) enum Question {
     Longest(SelectedScope, usize),
     /// The counters of a scope.
     Counters(SelectedScope),
+    /// The threads, processes or CPUs of a scope in an order.
+    Scheduling(Box<SchedulingQuestion>),
     /// The number of a row among the spans of [`Question::Spans`].
     NumberOf(RowIdx),
     /// The hit after a place in time, or before it.
@@ -115,6 +119,31 @@ pub(crate) struct NameQuery {
     /// The most bytes of debug information that are read of a file.
     pub(crate) bytes_max: u64,
 }
+
+/// A question for a table of scheduling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SchedulingQuestion {
+    pub(crate) scope: SelectedScope,
+    pub(crate) kind: ScheduledKind,
+    /// The column, and whether the smallest comes first.
+    pub(crate) sorted_by: (SchedulingColumn, bool),
+    /// Words that names have, in lower case; empty: all.
+    pub(crate) words: String,
+    /// The scheduling of the scope where it is known: then only the order is looked for.
+    pub(crate) known: Option<KnownScheduling>,
+}
+
+/// Scheduling that is added up.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownScheduling(pub(crate) Arc<Scheduling>);
+
+impl PartialEq for KnownScheduling {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for KnownScheduling {}
 
 /// A question for a table of samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +195,7 @@ pub enum QuestionKind {
     SpanPage,
     Longest,
     Counters,
+    Scheduling,
     NumberOf,
     Neighbour,
     Totals,
@@ -195,6 +225,7 @@ pub enum Answer {
     Longest(Arc<Vec<Hit>>),
     /// In the order of tracks.
     Counters(Arc<Vec<CounterStats>>),
+    Scheduling(Arc<SchedulingAnswer>),
     /// The number of a row, if it is among the spans.
     NumberOf(RowIdx, Option<u64>),
     /// To [`Question::Neighbour`], with its number.
@@ -206,6 +237,18 @@ pub enum Answer {
     Sandwich(Arc<FlameAnswer>),
     Names(Arc<NamedTrace>),
     Pixels(Arc<Filtered>),
+}
+
+/// Scheduling and the order of one of its tables.
+#[derive(Debug)]
+pub struct SchedulingAnswer {
+    pub(crate) scheduling: Arc<Scheduling>,
+    pub(crate) kind: ScheduledKind,
+    pub(crate) sorted_by: (SchedulingColumn, bool),
+    /// The numbers of the rows that are shown.
+    pub(crate) order: Arc<Vec<u32>>,
+    /// Their sum; `None` without rows.
+    pub(crate) sum: Option<ScheduledTime>,
 }
 
 /// Call paths and one view of them.
@@ -248,6 +291,7 @@ impl Question {
             Self::Spans { .. } => QuestionKind::Spans,
             Self::Longest(..) => QuestionKind::Longest,
             Self::Counters(_) => QuestionKind::Counters,
+            Self::Scheduling(_) => QuestionKind::Scheduling,
             Self::NumberOf(_) => QuestionKind::NumberOf,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Totals(..) => QuestionKind::Totals,

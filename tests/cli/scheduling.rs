@@ -1,12 +1,13 @@
 //! Scheduling as scripts see it: the thread on each CPU and the state of each thread, from a Perfetto trace to the
 //! dump, and the same from a native export.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{longspan, text};
+use crate::harness::{data, longspan, records, text};
 
 /// A field of a protobuf message: its number with the kind of its value, and the value.
 fn field(number: u64, kind: u64, value: &[u8]) -> Vec<u8> {
@@ -111,4 +112,103 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
     let cpus: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).expect("JSON")).collect();
     let first = cpus.iter().find(|row| row["track"] == "CPU 0").expect("listed");
     assert_eq!((&first["name"], &first["dur"]), (&json!("worker"), &json!(2000)));
+}
+
+/// The rows of `stats --scheduling`, by the first two columns.
+fn scheduling(file: &Path, options: &[&str]) -> BTreeMap<(String, String), Vec<String>> {
+    let csv = longspan(&[&["stats", "--no-cache", "--no-symbols", text(file)], options].concat()).done();
+    let rows = records(&csv).into_iter();
+    rows.map(|row| ((row[0].clone(), row[1].clone()), row[2..].to_vec())).collect()
+}
+
+/// `perf sched timehist --summary` of the same capture prints for each thread how often and for how long it ran, and
+/// the longest run, in microseconds: what the kernel's nanoseconds have beyond that is cut or rounded.
+#[test]
+fn times_on_cpus_are_those_of_perf_sched_timehist() {
+    let expected = fs::read_to_string(data("expected/perf_sched.data.gz.timehist.txt")).expect("the summary of perf");
+    let found = scheduling(&data("perf_sched.data.gz"), &["--scheduling"]);
+    let of_tid: BTreeMap<&str, &Vec<String>> = found.iter().map(|((_, tid), row)| (tid.as_str(), row)).collect();
+    let dumped = dump(&data("perf_sched.data.gz"));
+    let of = |kind: &str| dumped.iter().filter(|line| line["t"] == kind).collect::<Vec<_>>();
+    let info = longspan(&["info", "--json", "--no-cache", text(&data("perf_sched.data.gz"))]).done();
+    let end_ns = serde_json::from_str::<Value>(&info).expect("JSON")["end_ns"].as_f64().expect("the end");
+    let unfinished = |tid: &str| -> f64 {
+        let tid: i64 = tid.parse().expect("a number");
+        let thread = of("thread").into_iter().find(|thread| thread["tid"] == tid).expect("listed");
+        let last = of("sched").into_iter().find(|run| run["utid"] == thread["utid"] && run["dur"] == -1);
+        last.map_or(0.0, |run| end_ns - run["ts"].as_f64().expect("a time"))
+    };
+    let ms = |text: &str| text.parse::<f64>().expect("a number") * 1e6;
+    let mut compared = 0;
+    let (mut ended_ns, mut others) = (0.0, BTreeMap::new());
+    for line in expected.lines() {
+        // `comm[tid/pid]  parent  sched-in  run-time  min-run  avg-run  max-run  ..`
+        let Some((ids, numbers)) = line.rsplit_once(']') else { continue };
+        let tid = ids.rsplit('[').next().and_then(|ids| ids.split('/').next()).expect("ids");
+        let numbers: Vec<&str> = numbers.split_whitespace().collect();
+        let Some(row) = of_tid.get(tid) else {
+            assert_eq!(tid, "-1", "{line}");
+            ended_ns += ms(numbers[2]);
+            continue;
+        };
+        let ns = |column: usize| row[column].parse::<f64>().expect("a number");
+        let (running, slices, longest) = (ns(2) - unfinished(tid), ns(7), ns(8));
+        if (running - ms(numbers[2])).abs() > 1e3 {
+            others.insert(tid, running - ms(numbers[2]));
+        }
+        assert!((longest - ms(numbers[5])).abs() <= 1e3 || unfinished(tid) == longest, "{line}: {row:?}");
+        // perf counts a thread that ran before the first event with a run of no length.
+        let counted: f64 = numbers[1].parse().expect("a count");
+        assert!((slices - counted).abs() <= 2.0, "{line}: {row:?}");
+        compared += 1;
+    }
+    assert_eq!(compared, 33, "{expected}");
+    // Two switches to this thread were lost, and perf gives it all the time since the switch before.
+    let lost = others.remove("7901").expect("off");
+    assert!((lost + 3_045_268.0).abs() <= 1e3, "{lost}");
+    // The last runs of threads that end are those of no thread to perf: all of them together are one line.
+    let sum: f64 = others.values().sum();
+    assert!(others.len() == 7 && (sum - ended_ns).abs() <= 8e3, "{others:?} and {ended_ns}");
+    // Its line of the first CPU: idle for 11.004 ms of 126.664.
+    let cpus = scheduling(&data("perf_sched.data.gz"), &["--scheduling=cpu"]);
+    let ((_, busy), rest) = cpus.first_key_value().expect("a CPU");
+    let (busy, idle): (f64, f64) = (busy.parse().expect("busy"), rest[0].parse().expect("idle"));
+    // The time of perf begins with the first switch.
+    let before = busy + idle - 126_664e3;
+    assert!((0.0..50e3).contains(&before) && (idle - before - 11_004e3).abs() <= 2e3, "{cpus:?}");
+}
+
+#[test]
+fn scheduling_is_of_the_scope_and_clipped_to_its_range() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("sched.pftrace");
+    fs::write(&file, capture()).expect("written");
+    let key = |name: &str, tid: &str| (name.to_owned(), tid.to_owned());
+    let whole = scheduling(&file, &["--scheduling"]);
+    let row = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+    // Of 8000 ns; the process is 5, which has no name.
+    assert_eq!(whole[&key("worker", "7")], row(",5,6500,500,1000,0,0,2,4500,500,0.8125"));
+    assert_eq!(whole[&key("other", "8")], row("other,8,3000,3000,0,0,0,1,3000,3000,0.375"));
+    let part = scheduling(&file, &["--scheduling", "--from", "2500", "--to", "5000", "--thread", "worker"]);
+    assert_eq!(part.len(), 1);
+    // Times are clipped, the longest run and wait are whole.
+    assert_eq!(part[&key("worker", "7")], row(",5,1000,500,1000,0,0,2,4500,500,0.4"));
+    let processes = scheduling(&file, &["--scheduling=process"]);
+    assert_eq!(processes[&key("", "5")], row("1,6500,500,1000,0,0,2,4500,500,0.8125"));
+    let json = longspan(&["stats", "--no-cache", "--scheduling=cpu", "--format", "jsonl", text(&file)]).done();
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let cpu = |cpu: u64, busy: u64, slices: u64, longest: u64| {
+        let share = busy as f64 / 8000.0;
+        json!({"cpu": cpu, "busy": busy, "idle": 8000 - busy, "slices": slices, "longest_run": longest, "utilisation": share})
+    };
+    assert_eq!(lines, [cpu(0, 5000, 2, 3000), cpu(1, 4500, 1, 4500)]);
+}
+
+#[test]
+fn a_trace_without_scheduling_says_so_and_prints_the_head_alone() {
+    let answer = longspan(&["stats", "--no-cache", "--scheduling=cpu", text(&data("go_trace.json"))]);
+    assert!(answer.stderr.contains("this trace holds no scheduling"), "{}", answer.stderr);
+    assert_eq!(answer.done(), "cpu,busy,idle,slices,longest_run,utilisation\n");
+    let refused = longspan(&["stats", "--scheduling", "--by", "name", text(&data("go_trace.json"))]).failed(2);
+    assert!(refused.contains("cannot be used with"), "{refused}");
 }

@@ -49,6 +49,7 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["spans", capture, "--cache", &cache, "--format", "jsonl"], true),
         (vec!["stats", capture, "--cache", &cache], true),
         (vec!["stats", capture, "--samples", "--cache", &cache], true),
+        (vec!["stats", capture, "--scheduling=cpu", "--cache", &cache], true),
         (vec!["flame", capture, "--cache", &cache], true),
         (vec!["flame", capture, "--cache", &cache, "--format", "svg"], true),
         (vec!["flame", capture, "--cache", &cache, "--format", "json"], true),

@@ -18,6 +18,7 @@ mod names;
 #[path = "../recording/mod.rs"]
 mod recording;
 mod samples;
+mod scheduling;
 mod scope;
 mod session;
 mod spans;

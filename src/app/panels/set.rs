@@ -5,6 +5,7 @@ use crate::ui::panels::counters::CountersPanel;
 use crate::ui::panels::dock_panel::{DetailsTab, DockPanel};
 use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::samples::SamplesPanel;
+use crate::ui::panels::scheduling::SchedulingPanel;
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::spans::SpansPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
@@ -17,6 +18,7 @@ pub(super) struct PanelSet {
     pub(super) statistics: StatisticsPanel,
     pub(super) spans: SpansPanel,
     pub(super) counters: CountersPanel,
+    pub(super) scheduling: SchedulingPanel,
     pub(super) flame: FlamePanel,
     pub(super) samples: SamplesPanel,
     pub(super) symbols: SymbolsPanel,
@@ -30,6 +32,7 @@ impl PanelSet {
             Panel::Statistics => &mut self.statistics,
             Panel::Spans => &mut self.spans,
             Panel::Counters => &mut self.counters,
+            Panel::Scheduling => &mut self.scheduling,
             Panel::Flame => &mut self.flame,
             Panel::Samples => &mut self.samples,
             Panel::Symbols => &mut self.symbols,

@@ -21,6 +21,8 @@ mod number;
 pub(crate) mod preferences;
 mod sample_rows;
 pub(crate) mod samples;
+pub(crate) mod scheduling;
+mod scheduling_rows;
 pub(crate) mod scope_bar;
 pub(crate) mod search;
 pub(crate) mod sources;

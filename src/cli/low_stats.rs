@@ -1,0 +1,44 @@
+//! The words of `longspan stats`, as clap parses them: see [`super::low_args`].
+
+use clap::{Args, ValueEnum};
+
+use crate::query::scheduling::ScheduledKind;
+
+/// The rows that `stats` is about, other than spans.
+#[derive(Debug, Args)]
+pub(super) struct LowStatsOf {
+    /// Add up samples by function, each event in its unit, also where there are spans
+    #[arg(long, conflicts_with = "by")]
+    pub(crate) samples: bool,
+    /// The counters instead: samples, smallest, largest, mean over time, first, last, change, change a second
+    #[arg(long, conflicts_with_all = ["name", "by", "samples"])]
+    pub(crate) counters: bool,
+    /// The scheduling instead: time on a CPU, ready for one, and waiting, of each thread, process or CPU
+    #[arg(
+        long,
+        value_name = "OF",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "thread",
+        conflicts_with_all = ["name", "by", "samples", "counters"]
+    )]
+    pub(crate) scheduling: Option<LowScheduling>,
+}
+
+/// The rows of a table of scheduling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LowScheduling {
+    Thread,
+    Process,
+    Cpu,
+}
+
+impl From<LowScheduling> for ScheduledKind {
+    fn from(low: LowScheduling) -> Self {
+        match low {
+            LowScheduling::Thread => Self::Threads,
+            LowScheduling::Process => Self::Processes,
+            LowScheduling::Cpu => Self::Cpus,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `longspan stats --scheduling`: the threads, processes or CPUs of a scope, those with the most time on a CPU first;
+//! CPUs by number.
+
+use std::sync::Arc;
+
+use super::args::Load;
+use super::counter_stats::value_format;
+use super::error::CliError;
+use super::messages::say;
+use super::progress_line::ProgressLine;
+use super::stdout::to_stdout;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::check;
+use crate::export::scheduling_table::{SchedulingTable, scheduling_columns};
+use crate::export::table::RowFormat;
+use crate::export::values::TableValueWriter;
+use crate::query::Snapshot;
+use crate::query::scheduling::{ScheduledKind, ThreadState, scheduling};
+use crate::query::scheduling_order::{SchedulingColumn, order};
+use crate::query::scope::Scope;
+
+/// Prints the scheduling of the scope. Says on stderr where the trace has none.
+pub(super) fn print(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    kind: ScheduledKind,
+    format: RowFormat,
+    how: &Load,
+) -> Result<(), CliError> {
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    let line = ProgressLine::start(&progress, how.progress);
+    let found = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // nobody stops it
+    drop(line);
+    check(snapshot.store())?;
+    if !found.is_in_trace {
+        say(format_args!("this trace holds no scheduling: record sched_switch with ftrace, perf sched or Perfetto"));
+    }
+    let sorted_by = match kind {
+        ScheduledKind::Cpus => (SchedulingColumn::Name, true),
+        ScheduledKind::Threads | ScheduledKind::Processes => (SchedulingColumn::Time(ThreadState::Running), false),
+    };
+    let order = Arc::new(order(snapshot, &found, kind, sorted_by, "", &cancel).unwrap_or_default());
+    let table = SchedulingTable { snapshot: snapshot.clone(), scheduling: found, kind, order };
+    to_stdout(|out| {
+        let mut rows = TableValueWriter::begin(out, value_format(format), scheduling_columns(kind))?;
+        for values in table.values() {
+            rows.row(&values)?;
+        }
+        rows.end()?;
+        Ok(())
+    })
+}

@@ -1,0 +1,329 @@
+//! How the threads, processes and processors of a scope spend their time: on a CPU, ready for one, or waiting.
+//!
+//! A thread counts by the rows of its track of states, a CPU by those of its own track. Times are clipped to the range;
+//! numbers, the longest run and the longest wait are those of rows that reach into it, with their whole durations, as
+//! in [`totals`](super::totals). Sums come from the ledger where a track has a tree there, and else from its rows. A
+//! thread is in scope with its states or with its spans. Filters of rows do not concern scheduling, those of tracks do.
+//!
+//! The slow answer is a loop over all rows of all these tracks.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use super::scope::Scope;
+use super::snapshot::Snapshot;
+use super::totals::{GrowingTotals, NameTotals, Totals, sum_up};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::model::{Id, ProcessIdx, TrackIdx, TrackKind, TrackSet};
+
+/// Tracks whose states are added up at once: with some ten names of states each, their sums take 30 MB.
+const TRACKS_AT_ONCE: usize = 1 << 14;
+
+/// The state of a thread, as tables tell states apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThreadState {
+    Running,
+    /// It would run if a CPU were free.
+    Runnable,
+    /// It waits, and a signal wakes it.
+    Sleeping,
+    /// It waits for a device or a lock of the kernel, and no signal wakes it.
+    Uninterruptible,
+    /// Stopped, traced, parked, ended, or not known.
+    Other,
+}
+
+impl ThreadState {
+    /// All states in the order of tables. The length is that of the enum as long as `Other` is its last variant.
+    pub(crate) const ALL: [Self; Self::Other as usize + 1] =
+        [Self::Running, Self::Runnable, Self::Sleeping, Self::Uninterruptible, Self::Other];
+
+    /// From the letters that a row of states has as its category: those of Linux, or a word.
+    #[must_use]
+    pub(crate) fn from_letters(letters: &str) -> Self {
+        match letters {
+            "Running" => Self::Running,
+            // `I` is an idle thread of the kernel, which waits for work and loads nothing.
+            "I" => Self::Sleeping,
+            _ if letters.starts_with('R') => Self::Runnable,
+            _ if letters.starts_with('D') => Self::Uninterruptible,
+            _ if letters.starts_with('S') => Self::Sleeping,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The thread, process or CPU that a row is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ScheduledUnit {
+    /// The track of the states of a thread.
+    Thread(TrackIdx),
+    Process(ProcessIdx),
+    /// The track of a CPU.
+    Cpu(TrackIdx),
+}
+
+/// The kinds of units, each of which has a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ScheduledKind {
+    #[default]
+    Threads,
+    Processes,
+    Cpus,
+}
+
+/// How one unit spends its time. Sums stay at the largest number that fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScheduledTime {
+    pub(crate) unit: ScheduledUnit,
+    /// How many threads a process has in scope; 1 for a thread, 0 for a CPU.
+    pub(crate) threads: u32,
+    /// By [`ThreadState`]. A CPU has [`ThreadState::Running`] alone: what it runs.
+    time_ns: [u64; ThreadState::ALL.len()],
+    /// Times on a CPU.
+    pub(crate) slices: u64,
+    /// The longest time on a CPU without a switch.
+    pub(crate) longest_run_ns: u64,
+    /// The longest time from being ready to the next change.
+    pub(crate) longest_wait_ns: u64,
+}
+
+impl ScheduledTime {
+    fn new(unit: ScheduledUnit) -> Self {
+        let threads = matches!(unit, ScheduledUnit::Thread(_)).into();
+        let time_ns = [0; ThreadState::ALL.len()];
+        Self { unit, threads, time_ns, slices: 0, longest_run_ns: 0, longest_wait_ns: 0 }
+    }
+
+    #[must_use]
+    pub(crate) fn time_ns(&self, state: ThreadState) -> u64 {
+        self.time_ns[state as usize]
+    }
+
+    fn add_state(&mut self, state: ThreadState, totals: &NameTotals) {
+        let time_ns = &mut self.time_ns[state as usize];
+        *time_ns = time_ns.saturating_add(u64::try_from(totals.total_ns).unwrap_or(u64::MAX));
+        match state {
+            ThreadState::Running => {
+                self.slices += totals.count;
+                self.longest_run_ns = self.longest_run_ns.max(totals.max_ns);
+            }
+            ThreadState::Runnable => self.longest_wait_ns = self.longest_wait_ns.max(totals.max_ns),
+            ThreadState::Sleeping | ThreadState::Uninterruptible | ThreadState::Other => {}
+        }
+    }
+
+    fn add_thread(&mut self, thread: &Self) {
+        self.threads += thread.threads;
+        for (sum, time_ns) in self.time_ns.iter_mut().zip(thread.time_ns) {
+            *sum = sum.saturating_add(time_ns);
+        }
+        self.slices += thread.slices;
+        self.longest_run_ns = self.longest_run_ns.max(thread.longest_run_ns);
+        self.longest_wait_ns = self.longest_wait_ns.max(thread.longest_wait_ns);
+    }
+}
+
+/// The scheduling of a scope.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scheduling {
+    /// Threads with a state in the range, in the order of their tracks.
+    threads: Vec<ScheduledTime>,
+    /// Their processes, in the order of the trace.
+    processes: Vec<ScheduledTime>,
+    /// CPUs in scope by number, also those that idle all the time.
+    cpus: Vec<ScheduledTime>,
+    /// The part of the range in which the trace has rows.
+    pub(crate) range_ns: u64,
+    /// Whether the trace has states of threads or runs on CPUs at all.
+    pub(crate) is_in_trace: bool,
+}
+
+impl Scheduling {
+    /// The table of a kind of units.
+    #[must_use]
+    pub(crate) fn of(&self, kind: ScheduledKind) -> &[ScheduledTime] {
+        match kind {
+            ScheduledKind::Threads => &self.threads,
+            ScheduledKind::Processes => &self.processes,
+            ScheduledKind::Cpus => &self.cpus,
+        }
+    }
+
+    /// The sum of some rows of a table, with the longest run and wait of any; `None` without rows.
+    #[must_use]
+    pub(crate) fn sum(&self, kind: ScheduledKind, rows: &[u32]) -> Option<ScheduledTime> {
+        let all = self.of(kind);
+        let mut sum = ScheduledTime { threads: 0, ..ScheduledTime::new(all.first()?.unit) };
+        rows.iter().for_each(|&row| sum.add_thread(&all[row as usize]));
+        (!rows.is_empty()).then_some(sum)
+    }
+
+    /// The part of the range that a unit is on a CPU, or that a CPU is busy. More than 1 for processes that use
+    /// several.
+    #[must_use]
+    pub(crate) fn utilisation(&self, row: &ScheduledTime) -> Option<f64> {
+        (self.range_ns > 0).then(|| row.time_ns(ThreadState::Running) as f64 / self.range_ns as f64)
+    }
+}
+
+/// The scheduling of `scope`. `progress` counts tracks where there are very many, else ranges of them.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn scheduling(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Scheduling, Cancelled> {
+    let tables = snapshot.tracks();
+    let of_kind = |kind| {
+        let tracks = (0..).map(TrackIdx).zip(&tables.tracks);
+        tracks.filter(move |(index, track)| track.key.kind == kind && !snapshot.lanes_of(*index).is_empty())
+    };
+    let mut found = Scheduling {
+        is_in_trace: of_kind(TrackKind::State).chain(of_kind(TrackKind::Cpu)).next().is_some(),
+        range_ns: range_ns(snapshot, scope),
+        ..Scheduling::default()
+    };
+    let chosen = chosen_threads(snapshot, scope);
+    let is_chosen = |index: TrackIdx| {
+        let key = &snapshot.track(index).key;
+        scope.has_track(index) || chosen.contains(&(&key.pid, &key.tid))
+    };
+    let states: Vec<TrackIdx> =
+        of_kind(TrackKind::State).map(|(index, _)| index).filter(|&index| is_chosen(index)).collect();
+    let cpus: Vec<TrackIdx> =
+        of_kind(TrackKind::Cpu).map(|(index, _)| index).filter(|&index| scope.has_track(index)).collect();
+
+    let adding = Adding { snapshot, scope, cancel };
+    let mut threads: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
+    let by_state = GroupBy::Keys { name: Some(NameKey::Name), track: Some(PlaceKey::Thread) };
+    adding.in_parts(&states, &by_state, progress, &mut |group, totals, of_part| {
+        let (track, state) = match of_part {
+            // Names of states beyond all bounds, of one track.
+            [only] if group == SpanGroup::OTHERS => (*only, ThreadState::Other),
+            _ => {
+                let letters = snapshot.raw_names().get(group.name).category.unwrap_or_default();
+                (TrackIdx(group.place), ThreadState::from_letters(letters))
+            }
+        };
+        let row = threads.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Thread(track)));
+        row.add_state(state, totals);
+    })?;
+    found.threads = threads.into_values().collect();
+    found.threads.sort_unstable_by_key(|row| row.unit);
+    found.processes = processes(snapshot, &found.threads);
+
+    let mut runs: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
+    let by_track = GroupBy::Keys { name: None, track: Some(PlaceKey::Thread) };
+    adding.in_parts(&cpus, &by_track, progress, &mut |group, totals, _| {
+        let track = TrackIdx(group.place);
+        let row = runs.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Cpu(track)));
+        row.add_state(ThreadState::Running, totals);
+    })?;
+    let idle = |&track| runs.get(&track).copied().unwrap_or(ScheduledTime::new(ScheduledUnit::Cpu(track)));
+    found.cpus = cpus.iter().map(idle).collect();
+    found.cpus.sort_by_key(|row| match row.unit {
+        ScheduledUnit::Cpu(track) => (snapshot.track(track).key.slot, track),
+        ScheduledUnit::Thread(_) | ScheduledUnit::Process(_) => (0, TrackIdx::default()),
+    });
+    Ok(found)
+}
+
+/// The part of the range of a scope in which the trace has rows.
+fn range_ns(snapshot: &Snapshot, scope: &Scope) -> u64 {
+    let from_ns = scope.from_ns.map_or(snapshot.start_ns(), |from_ns| from_ns.max(snapshot.start_ns()));
+    let to_ns = scope.to_ns.map_or(snapshot.end_ns(), |to_ns| to_ns.min(snapshot.end_ns()));
+    if to_ns > from_ns { to_ns.abs_diff(from_ns) } else { 0 }
+}
+
+/// The ids of a thread.
+type ThreadIds<'a> = (&'a Id, &'a Id);
+
+/// The threads whose spans are in scope, where the scope leaves tracks out.
+fn chosen_threads<'a>(snapshot: &'a Snapshot, scope: &Scope) -> FxHashSet<ThreadIds<'a>> {
+    if scope.tracks.is_all() && scope.matcher.is_every_track() {
+        return FxHashSet::default();
+    }
+    let tracks = (0..).map(TrackIdx).zip(&snapshot.tracks().tracks);
+    let threads = tracks.filter(|(index, track)| track.key.kind == TrackKind::Thread && scope.has_track(*index));
+    threads.map(|(_, track)| (&track.key.pid, &track.key.tid)).collect()
+}
+
+/// The processes of threads, in the order of the trace.
+fn processes(snapshot: &Snapshot, threads: &[ScheduledTime]) -> Vec<ScheduledTime> {
+    let mut rows: FxHashMap<ProcessIdx, ScheduledTime> = FxHashMap::default();
+    for thread in threads {
+        let ScheduledUnit::Thread(track) = thread.unit else { continue };
+        let process = snapshot.track(track).process;
+        let row = rows.entry(process).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Process(process)));
+        row.add_thread(thread);
+    }
+    let mut rows: Vec<_> = rows.into_values().collect();
+    rows.sort_unstable_by_key(|row| row.unit);
+    rows
+}
+
+/// Takes the totals of one group, and the tracks that were added up at once.
+type TakeGroup<'t> = dyn FnMut(SpanGroup, &NameTotals, &[TrackIdx]) + 't;
+
+/// Adds up the rows of many tracks.
+struct Adding<'a> {
+    snapshot: &'a Snapshot,
+    scope: &'a Scope,
+    cancel: &'a Cancel,
+}
+
+impl Adding<'_> {
+    /// Adds up a part of the tracks at a time, so that the sums of a million threads are not in memory at once.
+    fn in_parts(
+        &self,
+        tracks: &[TrackIdx],
+        by: &GroupBy,
+        progress: &Progress,
+        take: &mut TakeGroup<'_>,
+    ) -> Result<(), Cancelled> {
+        if tracks.len() <= TRACKS_AT_ONCE {
+            return self.add(tracks, by, progress, take);
+        }
+        progress.begin(Stage::Counting, tracks.len() as u64);
+        for part in tracks.chunks(TRACKS_AT_ONCE) {
+            self.add(part, by, &Progress::default(), take)?;
+            progress.advance(part.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        tracks: &[TrackIdx],
+        by: &GroupBy,
+        progress: &Progress,
+        take: &mut TakeGroup<'_>,
+    ) -> Result<(), Cancelled> {
+        if tracks.is_empty() {
+            return Ok(());
+        }
+        let totals = self.totals(tracks, by, progress)?;
+        if totals.has_others() && tracks.len() > 1 {
+            // Too many names of states to tell groups apart: fewer tracks have fewer.
+            let (first, second) = tracks.split_at(tracks.len() / 2);
+            self.add(first, by, progress, take)?;
+            return self.add(second, by, progress, take);
+        }
+        totals.by_group().into_iter().for_each(|(group, sums)| take(group, sums, tracks));
+        Ok(())
+    }
+
+    fn totals(&self, tracks: &[TrackIdx], by: &GroupBy, progress: &Progress) -> Result<Totals, Cancelled> {
+        let Scope { from_ns, to_ns, .. } = *self.scope;
+        let tracks = tracks.iter().copied().collect::<TrackSet>();
+        let scope = Scope { from_ns, to_ns, tracks, ..Scope::default() };
+        let growing = GrowingTotals::grouped(by.clone());
+        sum_up(self.snapshot, &scope, &growing, self.cancel, progress)?;
+        Ok(growing.into_totals())
+    }
+}

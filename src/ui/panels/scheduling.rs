@@ -1,0 +1,202 @@
+//! The scheduling of the scope: the time of threads, processes and CPUs on a CPU, ready for one, and waiting. A click
+//! on a thread or a CPU shows its track, one on a process its threads. Counting and sorting are in the background.
+
+use std::sync::Arc;
+
+use egui::{RichText, Ui};
+
+use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
+use super::table::{Rows as _, TableView};
+use crate::base::csv::Cells;
+use crate::export::values::TableSource;
+use crate::query::Snapshot;
+use crate::query::scheduling::{ScheduledKind, ScheduledUnit};
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{
+    KnownScheduling, Question, QuestionKind, SchedulingAnswer, SchedulingQuestion, SelectedScope,
+};
+use crate::ui::widgets::field;
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 19.0;
+
+/// The kinds with the title and the name of their table among the layouts that are kept, in the order of the enum.
+const KINDS: [(ScheduledKind, &str, &str); 3] = [
+    (ScheduledKind::Threads, "Threads", "scheduling of threads"),
+    (ScheduledKind::Processes, "Processes", "scheduling of processes"),
+    (ScheduledKind::Cpus, "CPUs", "scheduling of CPUs"),
+];
+
+/// Below this width the line above the table does not say the scope.
+const NARROW_POINTS: f32 = 620.0;
+
+/// The tables of scheduling and what they were asked of.
+#[derive(Debug)]
+pub(crate) struct SchedulingPanel {
+    kind: ScheduledKind,
+    asked: Option<SchedulingQuestion>,
+    /// The scope of the answer.
+    counted: Option<SelectedScope>,
+    answer: Option<Arc<SchedulingAnswer>>,
+    rows: SchedulingRows,
+    tables: [TableView; 3],
+    words: String,
+    error: Option<String>,
+}
+
+impl Default for SchedulingPanel {
+    fn default() -> Self {
+        Self {
+            kind: ScheduledKind::default(),
+            asked: None,
+            counted: None,
+            answer: None,
+            rows: SchedulingRows::default(),
+            tables: KINDS.map(|(kind, _, table)| TableView::new(table, ROW_POINTS, first_sorted(kind))),
+            words: String::new(),
+            error: None,
+        }
+    }
+}
+
+impl SchedulingPanel {
+    pub(crate) fn set_answer(&mut self, answer: &Arc<SchedulingAnswer>, snapshot: &Snapshot) {
+        self.counted = self.asked.as_ref().map(|asked| asked.scope.clone());
+        self.rows.set_answer(answer, snapshot);
+        self.answer = Some(Arc::clone(answer));
+    }
+
+    fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
+        let (sorted_by, words) = (self.rows.sorted_by(), self.words.to_lowercase());
+        let is_asked = |asked: &SchedulingQuestion| {
+            (&asked.scope, asked.kind, asked.sorted_by, &asked.words) == (scope, self.kind, sorted_by, &words)
+        };
+        if self.asked.as_ref().is_some_and(is_asked) {
+            return None;
+        }
+        let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(scope));
+        let known = known.map(|answer| KnownScheduling(Arc::clone(&answer.scheduling)));
+        let question = SchedulingQuestion { scope: scope.clone(), kind: self.kind, sorted_by, words, known };
+        (self.asked, self.error) = (Some(question.clone()), None);
+        Some(Command::Panel(PanelCommand::Ask(Question::Scheduling(Box::new(question)))))
+    }
+
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let (theme, scope) = (view.context.theme, view.scope());
+        let progress = (view.progress)(QuestionKind::Scheduling);
+        let mut commands = Vec::new();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Scheduling").strong());
+            for (kind, title, _) in KINDS {
+                ui.selectable_value(&mut self.kind, kind, title);
+            }
+            field::add_table_filter(ui, &mut self.words, "Filter names", 130.0, theme.canvas);
+            if let Some(progress) = progress {
+                show_counting(ui, progress, theme);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Close").clicked() {
+                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Scheduling)));
+                }
+                if let Some(error) = &self.error {
+                    ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
+                } else if progress.is_none() && self.answer.is_some() {
+                    show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+                }
+                if ui.max_rect().width() >= NARROW_POINTS {
+                    let filter = if scope.filter.is_empty() { "" } else { ", its filter of spans aside" };
+                    let text = scope.title() + filter;
+                    ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
+                }
+            });
+        });
+        self.rows.set_kind(self.kind);
+        commands
+    }
+
+    /// Why there is no row, once the answer is there.
+    fn absence(&self) -> Option<&'static str> {
+        let answer = self.answer.as_ref().filter(|answer| answer.kind == self.kind)?;
+        if !answer.scheduling.is_in_trace {
+            return Some("This trace holds no scheduling: record sched_switch with ftrace, perf sched or Perfetto.");
+        }
+        if answer.scheduling.of(self.kind).is_empty() {
+            return Some(match self.kind {
+                ScheduledKind::Cpus => "No CPU is in the scope: take the tracks of CPUs into it.",
+                ScheduledKind::Threads | ScheduledKind::Processes => {
+                    "No thread has a state here: take more time or other threads into the scope."
+                }
+            });
+        }
+        (self.rows.count() == 0).then_some("No name has these words.")
+    }
+
+    fn choose(&mut self, unit: ScheduledUnit, snapshot: &Snapshot) -> Option<Command> {
+        self.rows.chosen = Some(unit);
+        match unit {
+            ScheduledUnit::Thread(track) | ScheduledUnit::Cpu(track) => {
+                Some(Command::Timeline(TimelineCommand::ShowTrack(track)))
+            }
+            ScheduledUnit::Process(process) => {
+                // Its threads: the words are looked for in names and ids of processes as well.
+                let process = snapshot.tracks().processes.get(process.index())?;
+                self.words = if process.name.is_empty() { process.pid.to_string() } else { process.name.to_string() };
+                self.kind = ScheduledKind::Threads;
+                None
+            }
+        }
+    }
+}
+
+impl DockPanel for SchedulingPanel {
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let mut commands = self.show_head(ui, view);
+        let place = self.kind as usize;
+        let look = view.context.table(KINDS[place].2, self.absence());
+        let response = self.tables[place].show(ui, columns(self.kind), &mut self.rows, &look);
+        commands.extend(response.commands);
+        if let Some(unit) = response.clicked.and_then(|row| self.rows.unit(row)) {
+            commands.extend(self.choose(unit, view.snapshot()));
+        }
+        // After the table, which takes the order that the preferences have.
+        commands.extend(self.ask(view.scope()));
+        commands
+    }
+
+    fn tools(&self) -> PanelTools {
+        PanelTools { copies: true, exports: true, has_command: true }
+    }
+
+    fn copied(&self, cells: Cells) -> Option<String> {
+        Some(self.tables[self.kind as usize].copied(columns(self.kind), &self.rows, cells))
+    }
+
+    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        Some(Box::new(self.rows.to_export()?))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        let option = match self.kind {
+            ScheduledKind::Threads => "--scheduling",
+            ScheduledKind::Processes => "--scheduling=process",
+            ScheduledKind::Cpus => "--scheduling=cpu",
+        };
+        Some(PanelCommandLine { options: vec![option.to_owned()], ..PanelCommandLine::new("stats") })
+    }
+
+    fn forget(&mut self) -> Option<Question> {
+        (self.asked, self.counted, self.answer, self.error) = (None, None, None, None);
+        self.rows.clear();
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Scheduling && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The rows of the tables of scheduling: threads, processes or CPUs. Texts are made for the rows in view.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::number::{self, TableNumber};
+use super::table::{Rows, TableCell, TableColumn};
+use super::value_menu::PanelValue;
+use crate::base::time::grouped_digits;
+use crate::export::scheduling_table::SchedulingTable;
+use crate::query::Snapshot;
+use crate::query::scheduling::{ScheduledKind, ScheduledTime, ScheduledUnit, ThreadState};
+use crate::query::scheduling_order::{SchedulingColumn, number};
+use crate::scene::labels::shown;
+use crate::scene::titles::{process_title, track_title};
+use crate::ui::questions::SchedulingAnswer;
+
+/// The content of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    /// A column that rows can be sorted by.
+    Sorted(SchedulingColumn),
+    /// The id of a thread.
+    Id,
+    /// The part of the range on a CPU.
+    Share,
+    /// The rest of the range.
+    Idle,
+}
+
+const ON_CPU: Field = Field::Sorted(SchedulingColumn::Time(ThreadState::Running));
+
+/// The columns of threads, with what they hold.
+const THREADS: [(TableColumn, Field); 12] = [
+    (text("Thread", 150.0), Field::Sorted(SchedulingColumn::Name)),
+    (TableColumn { is_sortable: false, ..text("TID", 58.0) }, Field::Id),
+    (text("Process", 110.0), Field::Sorted(SchedulingColumn::Process)),
+    (time("On CPU"), ON_CPU),
+    SHARE,
+    (time("Runnable"), Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable))),
+    SLEEPING,
+    UNINTERRUPTIBLE,
+    OTHER,
+    SLICES,
+    LONGEST_RUN,
+    LONGEST_WAIT,
+];
+
+const PROCESSES: [(TableColumn, Field); 11] = [
+    (text("Process", 150.0), Field::Sorted(SchedulingColumn::Name)),
+    (number_column("Threads", 60.0), Field::Sorted(SchedulingColumn::Threads)),
+    (time("On CPU"), ON_CPU),
+    SHARE,
+    (time("Runnable"), Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable))),
+    SLEEPING,
+    UNINTERRUPTIBLE,
+    OTHER,
+    SLICES,
+    LONGEST_RUN,
+    LONGEST_WAIT,
+];
+
+const CPUS: [(TableColumn, Field); 6] = [
+    (text("CPU", 120.0), Field::Sorted(SchedulingColumn::Name)),
+    (time("Busy"), ON_CPU),
+    SHARE,
+    (TableColumn { is_sortable: false, ..time("Idle") }, Field::Idle),
+    SLICES,
+    LONGEST_RUN,
+];
+
+const SHARE: (TableColumn, Field) =
+    (TableColumn { is_sortable: false, ..number_column("Utilisation", 74.0) }, Field::Share);
+const SLEEPING: (TableColumn, Field) = (time("Sleeping"), Field::Sorted(SchedulingColumn::Time(ThreadState::Sleeping)));
+const UNINTERRUPTIBLE: (TableColumn, Field) =
+    (number_column("Uninterruptible", 98.0), Field::Sorted(SchedulingColumn::Time(ThreadState::Uninterruptible)));
+const OTHER: (TableColumn, Field) = (time("Other"), Field::Sorted(SchedulingColumn::Time(ThreadState::Other)));
+const SLICES: (TableColumn, Field) = (number_column("Slices", 62.0), Field::Sorted(SchedulingColumn::Slices));
+const LONGEST_RUN: (TableColumn, Field) = (time("Longest run"), Field::Sorted(SchedulingColumn::LongestRun));
+const LONGEST_WAIT: (TableColumn, Field) = (time("Longest wait"), Field::Sorted(SchedulingColumn::LongestWait));
+
+const THREAD_COLUMNS: [TableColumn; THREADS.len()] = columns_of(&THREADS);
+const PROCESS_COLUMNS: [TableColumn; PROCESSES.len()] = columns_of(&PROCESSES);
+const CPU_COLUMNS: [TableColumn; CPUS.len()] = columns_of(&CPUS);
+
+const fn text(title: &'static str, width: f32) -> TableColumn {
+    TableColumn { title, width, is_number: false, is_sortable: true }
+}
+
+const fn number_column(title: &'static str, width: f32) -> TableColumn {
+    TableColumn { title, width, is_number: true, is_sortable: true }
+}
+
+const fn time(title: &'static str) -> TableColumn {
+    number_column(title, 82.0)
+}
+
+const fn columns_of<const N: usize>(fields: &[(TableColumn, Field); N]) -> [TableColumn; N] {
+    let mut columns = [fields[0].0; N];
+    let mut place = 0;
+    while place < N {
+        columns[place] = fields[place].0;
+        place += 1;
+    }
+    columns
+}
+
+/// The columns of the table of a kind.
+pub(super) fn columns(kind: ScheduledKind) -> &'static [TableColumn] {
+    match kind {
+        ScheduledKind::Threads => &THREAD_COLUMNS,
+        ScheduledKind::Processes => &PROCESS_COLUMNS,
+        ScheduledKind::Cpus => &CPU_COLUMNS,
+    }
+}
+
+fn field(kind: ScheduledKind, column: usize) -> Option<Field> {
+    let fields: &[(TableColumn, Field)] = match kind {
+        ScheduledKind::Threads => &THREADS,
+        ScheduledKind::Processes => &PROCESSES,
+        ScheduledKind::Cpus => &CPUS,
+    };
+    fields.get(column).map(|(_, field)| *field)
+}
+
+/// The column that a table is sorted by at first, from the largest: the time on a CPU.
+pub(super) fn first_sorted(kind: ScheduledKind) -> Option<usize> {
+    (0..columns(kind).len()).find(|&column| field(kind, column) == Some(ON_CPU))
+}
+
+/// The rows of the table that is shown.
+#[derive(Debug, Default)]
+pub(super) struct SchedulingRows {
+    answer: Option<(Snapshot, Arc<SchedulingAnswer>)>,
+    kind: ScheduledKind,
+    /// The column of each kind that the user sorts by; `None` until its table is shown.
+    sorted_by: [Option<(SchedulingColumn, bool)>; 3],
+    pub(super) chosen: Option<ScheduledUnit>,
+}
+
+impl SchedulingRows {
+    pub(super) fn set_answer(&mut self, answer: &Arc<SchedulingAnswer>, snapshot: &Snapshot) {
+        self.answer = Some((snapshot.clone(), Arc::clone(answer)));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.answer = None;
+    }
+
+    /// Shows another table. There are no rows until its answer is there.
+    pub(super) fn set_kind(&mut self, kind: ScheduledKind) {
+        self.kind = kind;
+    }
+
+    /// The order of the table that is shown.
+    pub(super) fn sorted_by(&self) -> (SchedulingColumn, bool) {
+        let first = (SchedulingColumn::Time(ThreadState::Running), false);
+        self.sorted_by[self.kind as usize].unwrap_or(first)
+    }
+
+    /// The unit of a row.
+    pub(super) fn unit(&self, row: u64) -> Option<ScheduledUnit> {
+        self.row(row).map(|(.., time)| time.unit)
+    }
+
+    /// The rows as they are shown, for a file.
+    pub(super) fn to_export(&self) -> Option<SchedulingTable> {
+        let (snapshot, answer) = self.answer.as_ref()?;
+        let (scheduling, order) = (Arc::clone(&answer.scheduling), Arc::clone(&answer.order));
+        Some(SchedulingTable { snapshot: snapshot.clone(), scheduling, kind: answer.kind, order })
+    }
+
+    fn shown(&self) -> Option<(&Snapshot, &SchedulingAnswer)> {
+        let (snapshot, answer) = self.answer.as_ref()?;
+        (answer.kind == self.kind).then_some((snapshot, answer))
+    }
+
+    fn row(&self, row: u64) -> Option<(&Snapshot, &SchedulingAnswer, &ScheduledTime)> {
+        let (snapshot, answer) = self.shown()?;
+        let number = *answer.order.get(usize::try_from(row).ok()?)?;
+        Some((snapshot, answer, &answer.scheduling.of(answer.kind)[number as usize]))
+    }
+
+    fn cell_of<'s>(
+        answer: &SchedulingAnswer,
+        snapshot: &'s Snapshot,
+        row: &ScheduledTime,
+        field: Field,
+    ) -> TableCell<'s> {
+        let busy_ns = row.time_ns(ThreadState::Running);
+        match field {
+            Field::Sorted(SchedulingColumn::Name) => TableCell::Text(name(snapshot, row.unit)),
+            Field::Sorted(SchedulingColumn::Process) => match row.unit {
+                ScheduledUnit::Thread(track) => {
+                    let process = snapshot.track(track).process;
+                    TableCell::Text(name(snapshot, ScheduledUnit::Process(process)))
+                }
+                ScheduledUnit::Process(_) | ScheduledUnit::Cpu(_) => TableCell::Empty,
+            },
+            Field::Id => match row.unit {
+                ScheduledUnit::Thread(track) => {
+                    TableCell::Text(shown(&snapshot.track(track).key.tid.to_string()).into_owned().into())
+                }
+                ScheduledUnit::Process(_) | ScheduledUnit::Cpu(_) => TableCell::Empty,
+            },
+            Field::Share => {
+                let whole = answer.scheduling.range_ns.into();
+                TableCell::Number(TableNumber::Share { part: busy_ns.into(), whole })
+            }
+            Field::Idle => {
+                let idle_ns = answer.scheduling.range_ns.saturating_sub(busy_ns);
+                TableCell::Number(TableNumber::Duration(idle_ns.into()))
+            }
+            Field::Sorted(column @ (SchedulingColumn::Threads | SchedulingColumn::Slices)) => {
+                TableCell::Number(TableNumber::Count(number(row, column)))
+            }
+            Field::Sorted(column) => TableCell::Number(TableNumber::Duration(number(row, column).into())),
+        }
+    }
+}
+
+fn name(snapshot: &Snapshot, unit: ScheduledUnit) -> Cow<'static, str> {
+    match unit {
+        ScheduledUnit::Thread(track) | ScheduledUnit::Cpu(track) => track_title(snapshot.track(track)).0,
+        ScheduledUnit::Process(process) => process_title(&snapshot.tracks().processes[process.index()]),
+    }
+    .into()
+}
+
+impl Rows for SchedulingRows {
+    fn count(&self) -> u64 {
+        self.shown().map_or(0, |(_, answer)| answer.order.len() as u64)
+    }
+
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
+        let Some(((snapshot, answer, row), field)) = self.row(row).zip(field(self.kind, column)) else {
+            return TableCell::Empty;
+        };
+        Self::cell_of(answer, snapshot, row, field)
+    }
+
+    fn spoken(&self, row: u64) -> String {
+        let Some((snapshot, _, row)) = self.row(row) else { return String::new() };
+        let text = |ns: u64| TableNumber::Duration(ns.into()).text();
+        let busy = text(row.time_ns(ThreadState::Running));
+        let slices = if row.slices == 1 { "1 slice".to_owned() } else { grouped_digits(row.slices) + " slices" };
+        let name = name(snapshot, row.unit);
+        match row.unit {
+            ScheduledUnit::Cpu(_) => format!("{name}, busy {busy}, {slices}"),
+            ScheduledUnit::Thread(_) | ScheduledUnit::Process(_) => {
+                let wait = text(row.longest_wait_ns);
+                format!("{name}, on CPU {busy}, {slices}, longest wait {wait}")
+            }
+        }
+    }
+
+    fn value(&self, row: u64, column: usize) -> PanelValue {
+        let title = columns(self.kind).get(column).map_or("Value", |column| column.title);
+        match self.cell(row, column) {
+            TableCell::Empty => PanelValue::default(),
+            TableCell::Text(text) => PanelValue::new(title, text),
+            TableCell::Number(number) => PanelValue::new(title, number.copied()),
+        }
+    }
+
+    fn is_chosen(&self, row: u64) -> bool {
+        self.chosen.is_some() && self.unit(row) == self.chosen
+    }
+
+    fn bar(&self, row: u64, column: usize) -> Option<f64> {
+        let Some(Field::Sorted(by)) = field(self.kind, column) else { return None };
+        let (_, answer, time) = self.row(row)?;
+        if by != answer.sorted_by.0 {
+            return None;
+        }
+        let largest = if answer.sorted_by.1 { self.count() - 1 } else { 0 };
+        let (.., most) = self.row(largest)?;
+        Some(number::fraction(number(time, by).into(), number(most, by).into()))
+    }
+
+    fn total(&self, column: usize) -> Option<TableCell<'_>> {
+        let (snapshot, answer) = self.shown()?;
+        let sum = answer.sum.as_ref()?;
+        Some(match field(self.kind, column)? {
+            Field::Sorted(SchedulingColumn::Name) if answer.order.len() == 1 => TableCell::Text("1 row".into()),
+            Field::Sorted(SchedulingColumn::Name) => {
+                TableCell::Text(format!("{} rows", grouped_digits(self.count())).into())
+            }
+            Field::Sorted(SchedulingColumn::Process) | Field::Id => TableCell::Empty,
+            Field::Share if self.kind != ScheduledKind::Cpus => Self::cell_of(answer, snapshot, sum, Field::Share),
+            // Of all CPUs together.
+            Field::Share => {
+                let whole = u128::from(answer.scheduling.range_ns) * answer.order.len() as u128;
+                let part = sum.time_ns(ThreadState::Running).into();
+                TableCell::Number(TableNumber::Share { part, whole })
+            }
+            Field::Idle => {
+                let whole = u128::from(answer.scheduling.range_ns) * answer.order.len() as u128;
+                let busy_ns = u128::from(sum.time_ns(ThreadState::Running));
+                TableCell::Number(TableNumber::Duration(whole.saturating_sub(busy_ns)))
+            }
+            field @ Field::Sorted(_) => Self::cell_of(answer, snapshot, sum, field),
+        })
+    }
+
+    fn sort(&mut self, column: usize, ascending: bool) {
+        if let Some(Field::Sorted(by)) = field(self.kind, column) {
+            self.sorted_by[self.kind as usize] = Some((by, ascending));
+        }
+    }
+
+    fn copies_all(&self) -> bool {
+        true
+    }
+}
