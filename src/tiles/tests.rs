@@ -105,6 +105,22 @@ fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
 }
 
 #[test]
+fn the_map_shows_time_that_only_overlapping_spans_fill() {
+    // The second span stands on the lane below, and reaches further than the first.
+    let json = r#"[{"ph":"X","name":"early","pid":1,"tid":1,"ts":100,"dur":300},
+        {"ph":"X","name":"late","pid":1,"tid":1,"ts":300,"dur":500},
+        {"ph":"X","name":"end","pid":1,"tid":2,"ts":2000,"dur":1}]"#;
+    let snapshot = snapshot(json);
+    let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default()).unwrap();
+    let columns = summary.columns(100_000, 2_000_000, 19);
+    // A bucket at the edge reaches into the next column.
+    let free = &columns[8..18];
+    assert!(columns[..7].iter().all(|&column| column > 0.0) && free.iter().all(|&column| column == 0.0), "{columns:?}");
+    // Where both are, the track still counts once.
+    assert_eq!(columns[1], columns[5], "{columns:?}");
+}
+
+#[test]
 fn the_summary_sees_where_spans_are() {
     let mut spans = vec![("a", "quiet", 0)];
     spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));

@@ -22,6 +22,7 @@ pub struct TraceSummary {
     /// The buckets that `filled` is of.
     pub(crate) buckets: Option<Buckets>,
     /// For each bucket, how many outermost spans start in it; one for each track of which a span only reaches over it.
+    /// Where a track has none, those of its next lane that has any: spans that overlap without nesting stand there.
     pub(crate) filled: Vec<u32>,
     /// The processes and groups, each as one lane.
     pub(crate) heads: Option<Arc<TrackSummaries>>,
@@ -32,28 +33,17 @@ pub struct TraceSummary {
 impl TraceSummary {
     /// Summarises a capture. Fails with [`Cancelled`] when the caller cancels.
     pub(crate) fn from_snapshot(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
-        let lanes = outermost_lanes(snapshot);
+        let tracks = lanes_of_tracks(snapshot);
         let dur_ns = snapshot.end_ns().abs_diff(snapshot.start_ns());
         let buckets = Buckets::covering(snapshot.start_ns(), snapshot.end_ns(), dur_ns / (2 * BUCKETS));
         let zeros = || vec![0_u32; buckets.count as usize];
-        let filled = lanes
+        let filled = tracks
             .par_chunks(64)
-            .map(|lanes| {
-                cancel.check()?;
+            .map(|tracks| {
                 let mut filled = zeros();
-                let (mut cells, mut starts) = (Vec::new(), Vec::new());
-                for &lane in lanes {
-                    cells.clear();
-                    pixels::longest(snapshot, lane, buckets, &mut cells);
-                    pixels::starts(snapshot, lane, buckets, &mut starts);
-                    for cell in &cells {
-                        let place = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
-                        for bucket in place(cell.first_bucket)..place(cell.end_bucket()) {
-                            // A span that only reaches over counts as one.
-                            let count = u32::try_from(starts[bucket]).unwrap_or(u32::MAX).max(1);
-                            filled[bucket] = filled[bucket].saturating_add(count);
-                        }
-                    }
+                for lanes in tracks {
+                    cancel.check()?;
+                    add_track(snapshot, lanes, buckets, &mut filled);
                 }
                 Ok(filled)
             })
@@ -95,16 +85,42 @@ impl TraceSummary {
     }
 }
 
-/// The lane of the outermost spans of each track, or else that of its instants.
-fn outermost_lanes(snapshot: &Snapshot) -> Vec<LaneIdx> {
-    let tracks = snapshot.display_order().iter();
-    tracks
-        .filter_map(|&track| {
-            let lanes = || snapshot.lanes_of(track).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane))));
-            let (lane, _) = lanes()
-                .find(|(_, info)| info.kind == LaneKind::Spans)
-                .or_else(|| lanes().find(|(_, info)| matches!(info.kind, LaneKind::Instants | LaneKind::Samples)))?;
-            Some(lane)
-        })
-        .collect()
+/// The lanes of each track that say when it is busy: of spans, or else of instants. Spans of deeper lanes lie within
+/// those of the first as long as spans nest.
+fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
+    let has_overlaps = snapshot.losses().count(Loss::Overlap) > 0;
+    let lanes_max = if has_overlaps { usize::MAX } else { 1 };
+    let of_track = |track| {
+        let lanes = || snapshot.lanes_of(track).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane)).kind));
+        let mut spans: Vec<_> = lanes().filter(|(_, kind)| *kind == LaneKind::Spans).take(lanes_max).collect();
+        if spans.is_empty() {
+            spans.extend(lanes().find(|(_, kind)| matches!(kind, LaneKind::Instants | LaneKind::Samples)));
+        }
+        spans.into_iter().map(|(lane, _)| lane).collect()
+    };
+    snapshot.display_order().iter().map(|&track| of_track(track)).collect()
+}
+
+/// Adds to each bucket what the first lane of a track has in it, or else what the next one has.
+fn add_track(snapshot: &Snapshot, lanes: &[LaneIdx], buckets: Buckets, filled: &mut [u32]) {
+    // Tracks of one lane, as nearly all are, need none.
+    let mut is_taken = if lanes.len() > 1 { vec![false; filled.len()] } else { Vec::new() };
+    let (mut cells, mut starts) = (Vec::new(), Vec::new());
+    for &lane in lanes {
+        cells.clear();
+        pixels::longest(snapshot, lane, buckets, &mut cells);
+        pixels::starts(snapshot, lane, buckets, &mut starts);
+        for cell in &cells {
+            let place = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
+            for bucket in place(cell.first_bucket)..place(cell.end_bucket()) {
+                // The cells of a lane share no bucket: one that is taken is of a lane before.
+                if is_taken.get_mut(bucket).is_some_and(|is_taken| std::mem::replace(is_taken, true)) {
+                    continue;
+                }
+                // A span that only reaches over counts as one.
+                let count = u32::try_from(starts[bucket]).unwrap_or(u32::MAX).max(1);
+                filled[bucket] = filled[bucket].saturating_add(count);
+            }
+        }
+    }
 }
