@@ -12,7 +12,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::sums::{Additive, ByName, NameSums, merge_sorted};
+use super::sums::{Additive, NameSums, merge_sorted};
 use super::verified::Verified;
 use crate::base::mapped::Mapped;
 use crate::base::sketch::Sketch;
@@ -111,10 +111,29 @@ struct PackedSums {
     spread_ns: u64,
 }
 
-/// The item of a node for each name: sums, or a sketch.
+/// A number that the items of a node are ordered by.
+pub(crate) trait NodeKey: Copy + Ord {
+    fn number(self) -> u32;
+
+    fn from_number(number: u32) -> Self;
+}
+
+impl NodeKey for NameIdx {
+    fn number(self) -> u32 {
+        self.0
+    }
+
+    fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+/// The item of a node for each name or path: sums, or a sketch.
 pub(crate) trait NodeItem: Additive + Sized {
-    /// Appends the item of a name that comes `name_step` names after the one before.
-    fn pack(&self, name_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>>;
+    type Key: NodeKey;
+
+    /// Appends the item of a key that comes `key_step` keys after the one before.
+    fn pack(&self, key_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>>;
 
     /// Reads the next item and its step; `None` if the bytes are not those of an item.
     fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])>;
@@ -127,24 +146,33 @@ pub(crate) trait NodeContent: Default {
 
     /// Appends them as they are written.
     fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()>;
+
+    /// How many items have most of its bytes.
+    fn items(&self) -> usize;
 }
 
-impl<T: NodeItem> NodeContent for ByName<T> {
+impl<T: NodeItem> NodeContent for Vec<(T::Key, T)> {
     fn merge(&mut self, other: &Self) {
         merge_sorted(self, other);
     }
 
     fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()> {
-        let mut next_name = 0;
-        for (name, item) in self {
-            *out = item.pack(name.0 - next_name, std::mem::take(out))?;
-            next_name = name.0.wrapping_add(1);
+        let mut next = 0;
+        for (key, item) in self {
+            *out = item.pack(key.number() - next, std::mem::take(out))?;
+            next = key.number().wrapping_add(1);
         }
         Ok(())
+    }
+
+    fn items(&self) -> usize {
+        self.len()
     }
 }
 
 impl NodeItem for NameSums {
+    type Key = NameIdx;
+
     fn pack(&self, name_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>> {
         let has_whole = self.starts > 0;
         let packed = PackedSums {
@@ -180,6 +208,8 @@ impl NodeItem for NameSums {
 }
 
 impl NodeItem for Sketch {
+    type Key = NameIdx;
+
     fn pack(&self, name_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>> {
         postcard::to_extend(&(name_step, self), out)
     }
@@ -206,13 +236,13 @@ impl NodeRecord {
 }
 
 /// Calls `each` for the items of a node; false if the bytes are not those of a node.
-fn unpack<T: NodeItem>(mut bytes: &[u8], mut each: impl FnMut(NameIdx, T)) -> bool {
-    let mut next_name = 0u32;
+fn unpack<T: NodeItem>(mut bytes: &[u8], mut each: impl FnMut(T::Key, T)) -> bool {
+    let mut next = 0u32;
     while !bytes.is_empty() {
-        let Some((name_step, item, rest)) = T::unpack(bytes) else { return false };
-        let name = next_name.wrapping_add(name_step);
-        each(NameIdx(name), item);
-        next_name = name.wrapping_add(1);
+        let Some((key_step, item, rest)) = T::unpack(bytes) else { return false };
+        let key = next.wrapping_add(key_step);
+        each(T::Key::from_number(key), item);
+        next = key.wrapping_add(1);
         bytes = rest;
     }
     true
@@ -338,10 +368,10 @@ impl Ledger {
         Vec::new()
     }
 
-    /// Calls `each` for the items of a node by name: sketches for nodes of the tree of sketches, else sums. False if
+    /// Calls `each` for the items of a node in order: sketches for nodes of the tree of sketches, else sums. False if
     /// the node is damaged: nothing was passed on then.
     #[must_use]
-    pub(crate) fn read<T: NodeItem>(&self, map: &Mapped, node: LedgerNode, each: impl FnMut(NameIdx, T)) -> bool {
+    pub(crate) fn read<T: NodeItem>(&self, map: &Mapped, node: LedgerNode, each: impl FnMut(T::Key, T)) -> bool {
         self.intact_bytes(map, node).is_some_and(|bytes| unpack(bytes, each))
     }
 
@@ -443,7 +473,7 @@ mod tests {
         fn packed_sums_come_back(
             raw in proptest::collection::btree_map(any::<u32>(), (any::<u64>(), any::<u64>(), 0u64..9, any::<u64>()), 0..40),
         ) {
-            let sums: ByName<NameSums> = raw.into_iter().map(|(name, (total, part, starts, square))| {
+            let sums: Vec<(NameIdx, NameSums)> = raw.into_iter().map(|(name, (total, part, starts, square))| {
                 let mut sums = NameSums { total_ns: u128::from(total) * 7, ..NameSums::EMPTY };
                 sums.covered_ns = sums.total_ns.min(part.into());
                 sums.union_ns = sums.total_ns - sums.covered_ns;

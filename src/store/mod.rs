@@ -9,6 +9,7 @@
 
 pub(crate) mod append;
 pub(crate) mod block;
+mod bounded_tree;
 pub(crate) mod cache;
 pub(crate) mod carried;
 pub(crate) mod details;

@@ -21,7 +21,7 @@ use super::signature;
 use super::table::Table;
 use super::verified::Verified;
 use crate::base::mapped::Mapped;
-use crate::model::{NameIdx, SampleSum, StackIdx, TrackIdx};
+use crate::model::{SampleSum, StackIdx, TrackIdx};
 
 /// Why a store file cannot be used. It is a cache: the answer is to make it again.
 #[derive(Debug, thiserror::Error)]
@@ -181,7 +181,7 @@ impl Store {
 
     /// Calls `each` for the items of a node of the ledger; see [`Ledger::read`].
     #[must_use]
-    pub(crate) fn ledger_node<T: NodeItem>(&self, node: LedgerNode, each: impl FnMut(NameIdx, T)) -> bool {
+    pub(crate) fn ledger_node<T: NodeItem>(&self, node: LedgerNode, each: impl FnMut(T::Key, T)) -> bool {
         self.ledger().is_some_and(|ledger| ledger.read(&self.tables.map, node, each))
     }
 

@@ -31,6 +31,12 @@ pub(crate) struct SampleShape {
     pub(crate) rows_per_lane: u64,
 }
 
+impl SampleShape {
+    pub(super) fn kilorow_bytes(&self) -> u64 {
+        self.row_bytes.saturating_mul(1024)
+    }
+}
+
 impl Default for SampleShape {
     fn default() -> Self {
         Self { rows_min: 1 << 14, slice_rows: 1 << 14, leaf_rows: 1 << 10, fan_out: 4, row_bytes: 4, rows_per_lane: 8 }

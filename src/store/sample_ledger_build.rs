@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::append::AppendFile;
+use super::bounded_tree::{BoundedTree, fit};
 use super::lane::LaneIdx;
-use super::ledger::{LedgerIndex, NodeContent, TreeIndex};
+use super::ledger::LedgerIndex;
 use super::ledger_build::LedgerContext;
-use super::ledger_tree::TreeBuilder;
 use super::read::Store;
 use super::sample_ledger::{SampleLedgerIndex, SampleShape};
 use super::sample_node::{EventKey, SampleNode, TrackSamples};
@@ -33,13 +33,7 @@ struct LaneBuild {
     tree: Option<Box<SampleTree>>,
 }
 
-/// A tree that grows.
-struct SampleTree {
-    nodes: TreeBuilder<SampleNode>,
-    /// Samples so far.
-    rows: u64,
-    row_bytes: u64,
-}
+type SampleTree = BoundedTree<SampleNode>;
 
 /// The samples of a slice.
 #[derive(Default)]
@@ -76,7 +70,7 @@ pub(super) fn build(
     context.progress.begin(Stage::Publishing, slices as u64);
 
     let mut events = SampleEvents::default();
-    let mut whole = SampleTree::new(None, 1, shape);
+    let mut whole = SampleTree::new(None, shape.fan_out, 1, shape.kilorow_bytes());
     let band_slices = 2 * rayon::current_num_threads();
     let stacks_max = context.budget_bytes / 2 / band_slices / STACK_BYTES;
     let numbers: Vec<usize> = (0..slices).collect();
@@ -98,7 +92,8 @@ pub(super) fn build(
         for tree in lanes.iter_mut().filter_map(|lane| lane.tree.as_deref_mut()) {
             tree.nodes.write(out)?;
         }
-        if !fit(&whole, &mut lanes, context.budget_bytes / 2) {
+        let trees = lanes.iter_mut().map(|lane| &mut lane.tree);
+        if !fit(&whole, trees, context.budget_bytes / 2 / STACK_BYTES) {
             return Ok(None);
         }
         context.progress.advance(band.len() as u64);
@@ -119,7 +114,12 @@ fn lanes_of(store: &Store, shape: &SampleShape) -> Vec<LaneBuild> {
     if lanes.len() > 1 {
         for lane in &mut lanes {
             if store.lane(lane.lane).rows() >= 2 * shape.leaf_rows.max(1) {
-                lane.tree = Some(Box::new(SampleTree::new(Some(lane.track), shape.leaf_rows, shape)));
+                lane.tree = Some(Box::new(SampleTree::new(
+                    Some(lane.track),
+                    shape.fan_out,
+                    shape.leaf_rows,
+                    shape.kilorow_bytes(),
+                )));
             }
         }
     }
@@ -211,73 +211,12 @@ impl SliceCounts {
             if let Some(tree) = tree {
                 let own_stacks = rest_stacks[before..end].iter().map(|&((_, key), sum)| (key, sum));
                 let own = SampleNode { tracks: own_tracks.collect(), stacks: own_stacks.collect() };
-                tree.add_slice(&own, slice).map_err(io::Error::other)?;
+                tree.add_slice(&own, own.samples(), slice).map_err(io::Error::other)?;
             }
             (rest_tracks, rest_stacks) = (others, &rest_stacks[end..]);
         }
         // The lanes of tracks are in the order of tracks.
-        whole.add_slice(&all, slice).map_err(io::Error::other)?;
+        whole.add_slice(&all, all.samples(), slice).map_err(io::Error::other)?;
         Ok(true)
-    }
-}
-
-/// Gives up trees of single tracks until those that grow fit; false if that of all tracks does not.
-fn fit(whole: &SampleTree, lanes: &mut [LaneBuild], bytes_max: usize) -> bool {
-    let Some(mut left) = bytes_max.checked_sub(whole.growing_bytes()) else { return false };
-    let mut trees: Vec<(usize, usize)> = lanes
-        .iter()
-        .enumerate()
-        .filter_map(|(number, lane)| lane.tree.as_deref().map(|tree| (tree.growing_bytes(), number)))
-        .collect();
-    trees.sort_unstable();
-    for (bytes, number) in trees {
-        match left.checked_sub(bytes) {
-            Some(rest) => left = rest,
-            None => lanes[number].tree = None,
-        }
-    }
-    true
-}
-
-/// Bytes of a stack in a node, as an estimate.
-const NODE_STACK_BYTES: u64 = 8;
-
-impl SampleTree {
-    fn new(track: Option<TrackIdx>, leaf_rows: u64, shape: &SampleShape) -> Self {
-        let mut nodes = TreeBuilder::new(track, shape.fan_out);
-        nodes.leaf_rows = leaf_rows;
-        Self { nodes, rows: 0, row_bytes: shape.row_bytes }
-    }
-
-    /// Adds the samples of a slice; slices come in order, and those without samples may be left out.
-    fn add_slice(&mut self, node: &SampleNode, slice: usize) -> Result<(), postcard::Error> {
-        let rows = node.tracks.iter().map(|(_, samples)| samples.sum.samples).sum::<u64>();
-        self.rows += rows;
-        self.nodes.leaf.merge(node);
-        self.nodes.rows += rows;
-        if self.nodes.rows >= self.nodes.leaf_rows && self.has_room() {
-            self.nodes.close_leaf(slice + 1)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Whether the leaf that grows may end here.
-    fn has_room(&self) -> bool {
-        let leaf_bytes = NODE_STACK_BYTES * self.nodes.leaf.stacks.len() as u64;
-        self.nodes.node_bytes + leaf_bytes <= self.row_bytes.saturating_mul(self.rows)
-    }
-
-    /// Bytes of memory that the nodes take that grow.
-    fn growing_bytes(&self) -> usize {
-        self.nodes.growing().map(|node| node.stacks.len()).sum::<usize>() * STACK_BYTES
-    }
-
-    /// Ends the tree. Its last leaf stays away if it has no room; `None` if the tree has no other.
-    fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<Option<TreeIndex>> {
-        if self.has_room() {
-            self.nodes.close_last_leaf(slices).map_err(io::Error::other)?;
-        }
-        if self.nodes.has_leaves() { self.nodes.finish(out).map(Some) } else { Ok(None) }
     }
 }

@@ -43,6 +43,13 @@ impl Additive for SampleSum {
     }
 }
 
+impl SampleNode {
+    /// How many samples there are of all tracks.
+    pub(super) fn samples(&self) -> u64 {
+        self.tracks.iter().map(|(_, samples)| samples.sum.samples).sum()
+    }
+}
+
 impl NodeContent for SampleNode {
     fn merge(&mut self, other: &Self) {
         merge_sorted(&mut self.tracks, &other.tracks);
@@ -65,6 +72,10 @@ impl NodeContent for SampleNode {
         }
         *out = packed;
         Ok(())
+    }
+
+    fn items(&self) -> usize {
+        self.stacks.len()
     }
 }
 
