@@ -4,6 +4,7 @@ use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadContext;
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
+use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
 
 /// Runs `finish` with the context of a ledger, whose memory is charged to the budget meanwhile.
@@ -13,6 +14,7 @@ pub(super) fn with_ledger<R>(context: &ReadContext, finish: impl FnOnce(&LedgerC
     finish(&LedgerContext {
         shape: LedgerShape::default(),
         samples: SampleShape::default(),
+        paths: PathShape::default(),
         budget_bytes: usize::try_from(budget_bytes).unwrap_or(usize::MAX),
         cancel: &context.cancel,
         progress: &context.progress,

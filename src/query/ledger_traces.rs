@@ -10,6 +10,7 @@ use crate::model::args::Detail;
 use crate::model::{Id, Names, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
+use crate::store::path_ledger::{PathLedger, PathShape};
 use crate::store::sample_ledger::SampleShape;
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -92,6 +93,19 @@ pub(super) const SMALL: LedgerShape =
     LedgerShape { rows_min: 1, slice_rows: 16, leaf_rows: 8, fan_out: 3, sketch_slices: 2 };
 
 pub(super) fn store(spans: &[TraceSpan], shape: Option<LedgerShape>, budget_bytes: usize) -> (File, Snapshot) {
+    store_of_shapes(spans, shape.map(|shape| (shape, PathShape::default())), budget_bytes)
+}
+
+/// The store of spans with a ledger of paths alone.
+pub(super) fn store_of_paths(spans: &[TraceSpan], shape: Option<PathShape>, budget_bytes: usize) -> (File, Snapshot) {
+    store_of_shapes(spans, shape.map(|shape| (LedgerShape::default(), shape)), budget_bytes)
+}
+
+fn store_of_shapes(
+    spans: &[TraceSpan],
+    shapes: Option<(LedgerShape, PathShape)>,
+    budget_bytes: usize,
+) -> (File, Snapshot) {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     for name in 0..13 {
         names.intern(&format!("name {name}"), category(name + 1).as_deref());
@@ -125,8 +139,14 @@ pub(super) fn store(spans: &[TraceSpan], shape: Option<LedgerShape>, budget_byte
     let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let samples = SampleShape::default();
-    let context =
-        shape.map(|shape| LedgerContext { shape, samples, budget_bytes, cancel: &cancel, progress: &progress });
+    let context = shapes.map(|(shape, paths)| LedgerContext {
+        shape,
+        samples,
+        paths,
+        budget_bytes,
+        cancel: &cancel,
+        progress: &progress,
+    });
     writer.finish_with_ledger(meta, context.as_ref()).unwrap();
     let snapshot = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     (file, snapshot)
@@ -134,7 +154,8 @@ pub(super) fn store(spans: &[TraceSpan], shape: Option<LedgerShape>, budget_byte
 
 /// Ranges at the bounds of slices, beside them, and anywhere.
 pub(super) fn ranges(snapshot: &Snapshot, random: &mut Sequence, count: usize) -> Vec<(Option<i64>, Option<i64>)> {
-    let bounds = snapshot.store().ledger().map(|ledger| ledger.bounds_ns().to_vec()).unwrap_or_default();
+    let ledger = snapshot.store().ledger().or_else(|| snapshot.store().path_ledger().map(PathLedger::trees));
+    let bounds = ledger.map(|ledger| ledger.bounds_ns().to_vec()).unwrap_or_default();
     let (first, last) = (bounds.first().copied().unwrap_or(0), snapshot.end_ns());
     let moment = |random: &mut Sequence| match random.below(6) {
         0 => None,

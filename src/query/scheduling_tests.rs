@@ -15,6 +15,7 @@ use crate::base::progress::Progress;
 use crate::model::{Id, Metadata, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
+use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -101,9 +102,15 @@ impl Machine {
         let summary = Summary { start_ns: start_ns.unwrap_or(0), end_ns: end_ns.unwrap_or(0), ..Summary::default() };
         let meta = Meta { names: names.into(), tracks: registry.into_tables(), summary, ..Meta::default() };
         let (cancel, progress) = (Cancel::default(), Progress::default());
-        let (samples, budget_bytes) = (SampleShape::default(), 1 << 20);
-        let context =
-            shape.map(|shape| LedgerContext { shape, samples, budget_bytes, cancel: &cancel, progress: &progress });
+        let (samples, paths, budget_bytes) = (SampleShape::default(), PathShape::default(), 1 << 20);
+        let context = shape.map(|shape| LedgerContext {
+            shape,
+            samples,
+            paths,
+            budget_bytes,
+            cancel: &cancel,
+            progress: &progress,
+        });
         writer.finish_with_ledger(meta, context.as_ref()).unwrap();
         Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
 //! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
-//! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger, samples, in this order |
+//! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger, samples, paths, in this order |
 //! | [`Trailer`] | offsets of the sections, their checksums, the length of the file |
 //!
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else
@@ -26,7 +26,7 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 10;
+pub(crate) const VERSION: u32 = 11;
 
 /// The version of extents and details, which other files carry as well: raised only when these change.
 pub(crate) const BODY_VERSION: u32 = 7;
@@ -53,10 +53,12 @@ pub(crate) enum Section {
     Ledger,
     /// The [`SampleLedgerIndex`](super::sample_ledger::SampleLedgerIndex), as that of the ledger.
     Samples,
+    /// The [`PathLedgerIndex`](super::path_ledger::PathLedgerIndex), as that of the ledger.
+    Paths,
 }
 
 /// How many sections there are.
-pub(crate) const SECTIONS: usize = 9;
+pub(crate) const SECTIONS: usize = 10;
 
 /// The position of a section, and its checksum.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]

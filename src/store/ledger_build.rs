@@ -14,6 +14,7 @@ use super::append::AppendFile;
 use super::lane::{LaneIdx, LaneInfo, LaneKind};
 use super::ledger::{LedgerIndex, LedgerShape, NodeContent, TreeIndex, level_counts};
 use super::ledger_tree::TreeBuilder;
+use super::path_ledger::PathShape;
 use super::read::Store;
 use super::sample_ledger::SampleShape;
 use super::slice_bounds::slice_bounds;
@@ -29,6 +30,8 @@ pub(crate) struct LedgerContext<'a> {
     pub(crate) shape: LedgerShape,
     /// Of the ledger of samples, which takes as much once more, after the other one.
     pub(crate) samples: SampleShape,
+    /// Of the ledger of paths, likewise.
+    pub(crate) paths: PathShape,
     /// Bytes that the sums may take while they grow.
     pub(crate) budget_bytes: usize,
     pub(crate) cancel: &'a Cancel,
@@ -68,7 +71,7 @@ pub(super) fn build(
     if rows < shape.rows_min.max(open_rows).max(1) {
         return Ok(None);
     }
-    let mut tracks = span_tracks(store);
+    let mut tracks = track_builds(store);
     let lanes = || tracks.iter().flat_map(|track| track.lanes.clone()).map(|lane| store.lane(LaneIdx(lane)));
     let bounds_ns = slice_bounds(lanes, shape.slice_rows.max(open_rows));
     let slices = bounds_ns.len() - 1;
@@ -148,7 +151,7 @@ struct TaskTables {
 }
 
 /// How many spans of events there are, and in how many lanes.
-fn span_rows(store: &Store) -> (u64, u64) {
+pub(super) fn span_rows(store: &Store) -> (u64, u64) {
     let tracks = &store.meta().tracks.tracks;
     let lanes = (0..store.lane_count()).map(|lane| store.lane(LaneIdx(lane)).info());
     let is_event = |info: &LaneInfo| tracks.get(info.track.index()).is_some_and(|track| !track.key.kind.is_derived());
@@ -156,12 +159,18 @@ fn span_rows(store: &Store) -> (u64, u64) {
     spans.fold((0, 0), |(rows, lanes), info| (rows + info.rows, lanes + 1))
 }
 
-/// The tracks of events that have spans, in order.
-fn span_tracks(store: &Store) -> Vec<TrackBuild> {
-    let tracks = &store.meta().tracks.tracks;
-    let builds = (0u32..).map(TrackIdx).zip(tracks).filter(|(_, row)| !row.key.kind.is_derived());
-    let builds = builds.map(|(track, _)| {
-        let lanes = span_lanes(store, store.lanes_of(track));
+/// The tracks of events that have spans, in order, with the lanes of these.
+pub(super) fn span_tracks(store: &Store) -> impl Iterator<Item = (TrackIdx, Range<u32>)> + '_ {
+    let tracks = (0u32..).map(TrackIdx).zip(&store.meta().tracks.tracks);
+    let events = tracks.filter(|(_, row)| !row.key.kind.is_derived());
+    let lanes = events.map(|(track, _)| (track, span_lanes(store, store.lanes_of(track))));
+    // A lane has rows.
+    lanes.filter(|(_, lanes)| !lanes.is_empty())
+}
+
+/// The same with their rows.
+fn track_builds(store: &Store) -> Vec<TrackBuild> {
+    let builds = span_tracks(store).map(|(track, lanes)| {
         let rows = lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum();
         TrackBuild { track, lanes, rows, tree: None }
     });

@@ -15,6 +15,8 @@ use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
 use super::ledger::{Ledger, LedgerIndex, LedgerNode, NodeItem};
 use super::overview::{OverviewBucket, OverviewLevel};
+use super::path_ledger::{PathLedger, PathLedgerIndex};
+use super::paths::{PathIdx, PathSums};
 use super::sample_ledger::{SampleLedger, SampleLedgerIndex};
 use super::sample_node::{EventKey, TrackSamples};
 use super::signature;
@@ -60,6 +62,7 @@ pub(super) struct StoreTables {
     pub meta: Meta,
     pub ledger: Option<Ledger>,
     pub samples: Option<SampleLedger>,
+    pub paths: Option<PathLedger>,
 }
 
 impl Store {
@@ -114,7 +117,15 @@ impl Store {
                 Some(index.and_then(SampleLedger::new).ok_or_else(|| damaged("ledger of samples"))?)
             }
         };
-        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples };
+        let paths = match section(Section::Paths, "ledger of paths")? {
+            [] => None,
+            bytes => {
+                let index: Option<PathLedgerIndex> = postcard::from_bytes(bytes).ok();
+                Some(index.and_then(PathLedger::new).ok_or_else(|| damaged("ledger of paths"))?)
+            }
+        };
+        let tables =
+            StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples, paths };
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
@@ -137,8 +148,9 @@ impl Store {
         let signatures = Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?;
         let details = map.get(range(Section::Details)?).ok_or_else(no_table)?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        let (overview, ledger, samples) = (0..0, None, None);
-        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples };
+        let (overview, ledger, samples, paths) = (0..0, None, None, None);
+        let tables =
+            StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples, paths };
         Self::from_tables(tables, path).ok_or_else(no_table)
     }
 
@@ -202,6 +214,18 @@ impl Store {
         self.sample_ledger().is_some_and(|ledger| ledger.read(&self.tables.map, node, each_track, each_stack))
     }
 
+    /// The spans of slices of time by call path; `None` if the store has no such sums.
+    #[must_use]
+    pub(crate) fn path_ledger(&self) -> Option<&PathLedger> {
+        self.tables.paths.as_ref()
+    }
+
+    /// Calls `each` for the paths of a node; see [`Ledger::read`].
+    #[must_use]
+    pub(crate) fn path_node(&self, node: LedgerNode, each: impl FnMut(PathIdx, PathSums)) -> bool {
+        self.path_ledger().is_some_and(|ledger| ledger.trees().read(&self.tables.map, node, each))
+    }
+
     /// How many lanes there are.
     #[must_use]
     pub fn lane_count(&self) -> u32 {
@@ -245,7 +269,8 @@ impl Store {
     /// The trees of all ledgers.
     fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
         let of_samples = self.tables.samples.as_ref().map(SampleLedger::trees);
-        self.tables.ledger.iter().chain(of_samples)
+        let of_paths = self.tables.paths.as_ref().map(PathLedger::trees);
+        self.tables.ledger.iter().chain(of_samples).chain(of_paths)
     }
 
     /// Reads everything that is not read yet, and says the same of the whole file.

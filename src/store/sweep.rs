@@ -8,6 +8,8 @@
 //! A sweep starts at any time with a search in each lane, so ranges can be swept independently of each other. The slow
 //! answer is a loop over all spans of the track for each span.
 
+mod by_path;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -18,6 +20,8 @@ use super::lane::{LaneIdx, LaneKind};
 use super::read::{Lane, Store};
 use super::sums::SumTable;
 use crate::model::NameIdx;
+
+pub(crate) use self::by_path::PathSweep;
 
 /// The rows that a sweep sums. All others still cover their parents.
 pub(crate) trait BlockFilter {

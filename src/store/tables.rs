@@ -121,6 +121,7 @@ pub(super) fn preview(
             meta,
             ledger: None,
             samples: None,
+            paths: None,
         },
         Path::new(""),
     )

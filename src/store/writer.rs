@@ -13,6 +13,7 @@ use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::lane_builder::LaneBuilder;
 use super::ledger_build::{self, LedgerContext};
 use super::overview::{BUCKETS_MAX, OverviewBucket};
+use super::path_ledger_build;
 use super::read::Store;
 use super::row_limit::next_index;
 use super::sample_ledger_build;
@@ -204,15 +205,17 @@ impl StoreWriter {
         let mut sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details, &meta)?;
         // The tables are in the file now: with millions of lanes, a second copy would be hundreds of megabytes.
         drop((self.lanes, self.extents, self.details));
-        let (mut index, mut samples) = (None, None);
+        let (mut index, mut samples, mut paths) = (None, None, None);
         if let Some(context) = ledger {
             self.file.flush()?;
             let store = Store::from_sections(self.file.file(), &sections, meta)?;
             index = ledger_build::build(&store, context, &mut self.file)?;
             samples = sample_ledger_build::build(&store, context, &mut self.file)?;
+            paths = path_ledger_build::build(&store, context, &mut self.file)?;
         }
         sections[Section::Ledger as usize] = tables::write_ledger(&mut self.file, index.as_ref())?;
         sections[Section::Samples as usize] = tables::write_ledger(&mut self.file, samples.as_ref())?;
+        sections[Section::Paths as usize] = tables::write_ledger(&mut self.file, paths.as_ref())?;
         self.file.append(&[])?;
         let file_bytes = self.file.position() + size_of::<Trailer>() as u64;
         // The trailer must not reach the disk before what it vouches for.

@@ -17,6 +17,7 @@ use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
 use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
+use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
 use crate::store::{Meta, Row, Store, StoreWriter, Summary};
 
@@ -92,6 +93,7 @@ fn store(samples: &[Meant], shape: Option<SampleShape>, budget_bytes: usize) -> 
     let context = shape.map(|samples| LedgerContext {
         shape: shapeless,
         samples,
+        paths: PathShape::default(),
         budget_bytes,
         cancel: &cancel,
         progress: &progress,

@@ -1,0 +1,310 @@
+//! Call paths of spans, each numbered once, and sums by path over one range of time. Sums of disjoint ranges and of
+//! different tracks add up, so a ledger keeps them for slices of time.
+//!
+//! The time of a path is that of its spans, clipped to the range. Time in which children run is not taken off here:
+//! the children of a path say it.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{NodeItem, NodeKey};
+use super::sums::Additive;
+use crate::model::NameIdx;
+
+/// A row of a [`PathTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct PathIdx(pub(crate) u32);
+
+impl PathIdx {
+    /// The root of all paths, without a name.
+    pub(crate) const ROOT: Self = Self(0);
+
+    /// As a position in an array.
+    #[must_use]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl NodeKey for PathIdx {
+    fn number(self) -> u32 {
+        self.0
+    }
+
+    fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+/// A path: that of its parent, and a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct PathRow {
+    /// Always an earlier row; of the root, itself.
+    pub(crate) parent: PathIdx,
+    /// The innermost name of the path.
+    pub(crate) name: NameIdx,
+}
+
+/// Paths by parent and name.
+#[derive(Debug, Clone)]
+pub(crate) struct PathTable {
+    /// The root first, parents before their children.
+    rows: Vec<PathRow>,
+    index: FxHashMap<PathRow, PathIdx>,
+    max: usize,
+}
+
+impl PathTable {
+    /// Bytes of a path in a table that grows, at most: its row, and a hash table that is half full.
+    pub(crate) const ROW_BYTES: usize = 2 * size_of::<PathRow>() + 2 * (size_of::<(PathRow, PathIdx)>() + 1);
+
+    /// A table of the root, for at most `max` paths with it.
+    #[must_use]
+    pub(crate) fn new(max: usize) -> Self {
+        let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
+        // Paths have numbers of 32 bits.
+        Self { rows: vec![root], index: FxHashMap::default(), max: max.clamp(1, u32::MAX as usize) }
+    }
+
+    /// All paths, the root first, parents before their children.
+    #[must_use]
+    pub(crate) fn rows(&self) -> &[PathRow] {
+        &self.rows
+    }
+
+    /// The rows of the table without its index.
+    #[must_use]
+    pub(crate) fn into_rows(self) -> Vec<PathRow> {
+        self.rows
+    }
+
+    /// The path of a name below another, new or known; `None` if it would be one too many.
+    #[inline]
+    pub(crate) fn path(&mut self, parent: PathIdx, name: NameIdx) -> Option<PathIdx> {
+        let row = PathRow { parent, name };
+        if let Some(&known) = self.index.get(&row) {
+            return Some(known);
+        }
+        if self.rows.len() >= self.max {
+            return None;
+        }
+        let new = PathIdx(self.rows.len() as u32);
+        self.rows.push(row);
+        self.index.insert(row, new);
+        Some(new)
+    }
+}
+
+/// Sums of the spans of one path in one range of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PathSums {
+    /// Spans that start in the range.
+    pub(crate) starts: u64,
+    /// Time of the spans within the range.
+    pub(crate) total_ns: u128,
+}
+
+impl PathSums {
+    #[must_use]
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Additive for PathSums {
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        self.starts += other.starts;
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+    }
+}
+
+impl NodeItem for PathSums {
+    type Key = PathIdx;
+
+    fn pack(&self, key_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>> {
+        postcard::to_extend(&(key_step, self.starts, self.total_ns), out)
+    }
+
+    fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])> {
+        let ((key_step, starts, total_ns), rest) = postcard::take_from_bytes::<(u32, u64, u128)>(bytes).ok()?;
+        Some((key_step, Self { starts, total_ns }, rest))
+    }
+}
+
+/// Sums by path that grow row by row.
+#[derive(Debug)]
+pub(crate) struct PathSumTable {
+    paths: PathTable,
+    /// By path.
+    sums: Vec<PathSums>,
+    /// Paths with sums, in any order.
+    used: Vec<PathIdx>,
+    folded: u64,
+}
+
+impl PathSumTable {
+    /// Bytes of a path with sums, at most.
+    pub(crate) const ROW_BYTES: usize = PathTable::ROW_BYTES + 2 * (size_of::<PathSums>() + size_of::<PathIdx>());
+
+    /// An empty table for at most `paths_max` paths.
+    #[must_use]
+    pub(crate) fn new(paths_max: usize) -> Self {
+        let paths = PathTable::new(paths_max);
+        Self { paths, sums: vec![PathSums::default()], used: Vec::new(), folded: 0 }
+    }
+
+    #[must_use]
+    pub(crate) fn paths(&self) -> &[PathRow] {
+        self.paths.rows()
+    }
+
+    /// By path.
+    #[must_use]
+    pub(crate) fn sums(&self) -> &[PathSums] {
+        &self.sums
+    }
+
+    /// Spans whose paths would have been too many: they count for their parents.
+    #[must_use]
+    pub(crate) fn folded(&self) -> u64 {
+        self.folded
+    }
+
+    /// The path of a name below another; the other itself if there are too many. `last` is likely to be that path.
+    #[inline]
+    pub(crate) fn path(&mut self, parent: PathIdx, name: NameIdx, last: PathIdx) -> PathIdx {
+        if last != PathIdx::ROOT && self.paths.rows[last.index()] == (PathRow { parent, name }) {
+            return last;
+        }
+        let Some(path) = self.paths.path(parent, name) else {
+            self.folded += 1;
+            return parent;
+        };
+        if self.sums.len() <= path.index() {
+            self.sums.push(PathSums::default());
+        }
+        path
+    }
+
+    /// Adds sums of a path.
+    #[inline]
+    pub(crate) fn add(&mut self, path: PathIdx, added: PathSums) {
+        let sums = &mut self.sums[path.index()];
+        if sums.is_empty() && !added.is_empty() {
+            self.used.push(path);
+        }
+        sums.add(&added);
+    }
+
+    /// Adds the sums of other paths: `rows` with parents before their children, and the sums of each. Paths without
+    /// sums of their own or of paths below them stay away.
+    pub(crate) fn merge(&mut self, rows: &[PathRow], sums: &[PathSums]) {
+        let mut has_sums: Vec<bool> = sums.iter().map(|sums| !sums.is_empty()).collect();
+        for (place, row) in rows.iter().enumerate().rev() {
+            if has_sums[place] {
+                has_sums[row.parent.index()] = true;
+            }
+        }
+        let mut own = vec![PathIdx::ROOT; rows.len()];
+        if let Some(of_root) = sums.first() {
+            self.add(PathIdx::ROOT, *of_root);
+        }
+        for (place, row) in rows.iter().enumerate().skip(1).filter(|&(place, _)| has_sums[place]) {
+            let above = own[row.parent.index()];
+            let path = self.path(above, row.name, PathIdx::ROOT);
+            own[place] = path;
+            self.add(path, Self::within(path, above, sums[place]));
+        }
+    }
+
+    /// The same for another table.
+    pub(crate) fn merge_table(&mut self, other: &Self) {
+        self.merge(other.paths(), &other.sums);
+        self.folded += other.folded;
+    }
+
+    /// The sums that count for a path of spans whose parents have the path `above`. The time of a span that counts for
+    /// its parent is the parent's already.
+    #[inline]
+    pub(crate) fn within(path: PathIdx, above: PathIdx, sums: PathSums) -> PathSums {
+        let has_time = path != above || path == PathIdx::ROOT;
+        PathSums { total_ns: if has_time { sums.total_ns } else { 0 }, ..sums }
+    }
+
+    /// Takes all sums out, in order of their paths, which stay.
+    pub(crate) fn drain(&mut self) -> Vec<(PathIdx, PathSums)> {
+        self.used.sort_unstable();
+        let sums = &mut self.sums;
+        self.used.drain(..).map(|path| (path, std::mem::take(&mut sums[path.index()]))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The sums of the paths of a table, each path by its names.
+    fn by_names(table: &PathSumTable) -> BTreeMap<Vec<u32>, PathSums> {
+        let names = |mut place: usize| {
+            let mut names = Vec::new();
+            while place > 0 {
+                names.push(table.paths()[place].name.0);
+                place = table.paths()[place].parent.index();
+            }
+            names
+        };
+        (0..table.paths().len()).map(|place| (names(place), table.sums()[place])).collect()
+    }
+
+    fn table(rows: &[(u32, u32, u64)], max: usize) -> PathSumTable {
+        let mut table = PathSumTable::new(max);
+        for &(parent, name, total_ns) in rows {
+            let above = PathIdx(parent % table.paths().len() as u32);
+            let path = table.path(above, NameIdx(name), PathIdx::ROOT);
+            let sums = PathSums { starts: 1, total_ns: total_ns.into() };
+            table.add(path, PathSumTable::within(path, above, sums));
+        }
+        table
+    }
+
+    fn rows() -> impl Strategy<Value = Vec<(u32, u32, u64)>> {
+        proptest::collection::vec((0u32..40, 0u32..4, 0u64..9), 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn merged_tables_have_the_sums_of_both(first in rows(), second in rows()) {
+            let (mut merged, other) = (table(&first, 1000), table(&second, 1000));
+            let mut expected = by_names(&merged);
+            for (path, sums) in by_names(&other) {
+                expected.entry(path).or_default().add(&sums);
+            }
+            merged.merge_table(&other);
+            prop_assert_eq!(by_names(&merged), expected);
+            let drained = merged.drain();
+            prop_assert!(drained.is_sorted_by_key(|&(path, _)| path) && drained.iter().all(|(_, sums)| !sums.is_empty()));
+            prop_assert_eq!(drained.iter().map(|(_, sums)| sums.starts).sum::<u64>(), (first.len() + second.len()) as u64);
+            prop_assert!(merged.drain().is_empty());
+        }
+
+        #[test]
+        fn spans_of_too_many_paths_count_for_their_parents(rows in rows(), max in 1usize..20) {
+            let table = table(&rows, max);
+            prop_assert!(table.paths().len() <= max);
+            prop_assert_eq!(table.sums().iter().map(|sums| sums.starts).sum::<u64>(), rows.len() as u64);
+        }
+
+        #[test]
+        fn packed_sums_of_paths_come_back(key_step in any::<u32>(), starts in any::<u64>(), total_ns in any::<u128>()) {
+            let sums = PathSums { starts, total_ns };
+            let bytes = sums.pack(key_step, Vec::new()).unwrap();
+            prop_assert_eq!(PathSums::unpack(&bytes), Some((key_step, sums, &[][..])));
+            prop_assert_eq!(PathSums::unpack(&bytes[..bytes.len() - 1]), None);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Sweeps over the spans of one track in order of their starts, and adds them up by call path over consecutive ranges
+//! of time.
+//!
+//! The parent of a span on a path is the innermost span of a shallower lane that holds all of it; at one time, the
+//! last one. A path is that of the whole trace, whatever range is asked about. Like the sweep by name, this one starts
+//! at any time with a search in each lane: a span that reaches to the start is held by none that has ended before.
+//!
+//! The slow answer is, for each span, a look at the last span of each shallower lane.
+
+use std::ops::Range;
+
+use super::{EveryRow, StartQueue, SweptLane};
+use crate::base::ends::DepthEnds;
+use crate::model::NameIdx;
+use crate::store::lane::LaneIdx;
+use crate::store::paths::{PathIdx, PathSumTable, PathSums};
+use crate::store::read::Store;
+
+/// A sweep over the spans of one track.
+pub(crate) struct PathSweep<'a> {
+    lanes: Vec<SweptLane<'a>>,
+    /// The next start of each lane that has one, by time, then by lane: parents come before their children.
+    next: StartQueue,
+    /// By lane, the last span that has started.
+    open: Vec<OpenPath>,
+    ends: DepthEnds,
+    /// All spans that start before this time are swept.
+    at_ns: i64,
+    rows: u64,
+}
+
+/// A span that has started.
+#[derive(Clone, Copy)]
+struct OpenPath {
+    start_ns: i64,
+    end_ns: i64,
+    path: PathIdx,
+    /// The path of its parent.
+    above: PathIdx,
+}
+
+impl OpenPath {
+    const NONE: Self = Self { start_ns: i64::MAX, end_ns: i64::MIN, path: PathIdx::ROOT, above: PathIdx::ROOT };
+
+    /// Whether it is open at a time that is not before its start.
+    fn is_open_at(&self, ts_ns: i64) -> bool {
+        self.start_ns <= ts_ns && ts_ns < self.end_ns
+    }
+
+    /// Its time from `from_ns` to `to_ns`, of the spans of its path.
+    fn time(&self, from_ns: i64, to_ns: i64) -> PathSums {
+        let to_ns = self.end_ns.min(to_ns);
+        let total_ns = if to_ns > from_ns { u128::from(to_ns.abs_diff(from_ns)) } else { 0 };
+        PathSumTable::within(self.path, self.above, PathSums { starts: 0, total_ns })
+    }
+}
+
+impl<'a> PathSweep<'a> {
+    /// Starts at `from_ns` with the spans of a track; `lanes` are its [`span_lanes`](super::span_lanes). The paths of
+    /// all its ranges are those of `sums`.
+    #[must_use]
+    pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, sums: &mut PathSumTable) -> Self {
+        let count = lanes.len();
+        let mut sweep = Self {
+            lanes: lanes.map(|lane| SweptLane::new(store, LaneIdx(lane))).collect(),
+            next: StartQueue::default(),
+            open: vec![OpenPath::NONE; count],
+            ends: DepthEnds::default(),
+            at_ns: from_ns,
+            rows: 0,
+        };
+        // Spans that end right there hold those without length at that time.
+        let mut before = Vec::new();
+        for lane in 0..count {
+            let last = sweep.lanes[lane].seek(from_ns, &mut EveryRow);
+            before.extend(last.filter(|last| last.end_ns >= from_ns).map(|last| (last.start_ns, lane, last)));
+            if let Some(start_ns) = sweep.lanes[lane].start_ns() {
+                sweep.next.push((start_ns, lane as u32));
+            }
+        }
+        before.sort_unstable_by_key(|&(start_ns, lane, _)| (start_ns, lane));
+        for (start_ns, lane, last) in before {
+            sweep.begin(lane, (start_ns, last.end_ns), last.name, sums);
+        }
+        sweep
+    }
+
+    /// How many rows were swept.
+    #[must_use]
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those that start in
+    /// the range.
+    pub(crate) fn count_open(&self, to_ns: i64, sums: &mut PathSumTable) {
+        for open in self.open.iter().filter(|open| open.is_open_at(self.at_ns) && open.start_ns < to_ns) {
+            sums.add(open.path, PathSums { starts: 1, total_ns: 0 });
+        }
+    }
+
+    /// Adds up the range from where the last one ended to `to_ns`; the largest time stands for no end.
+    pub(crate) fn sum_to(&mut self, to_ns: i64, sums: &mut PathSumTable) {
+        let from_ns = self.at_ns;
+        for open in self.open.iter().filter(|open| open.is_open_at(from_ns)) {
+            sums.add(open.path, open.time(from_ns, to_ns));
+        }
+        while let Some((start_ns, lane)) = self.next.first() {
+            if start_ns >= to_ns && to_ns < i64::MAX {
+                break;
+            }
+            let rows = &mut self.lanes[lane as usize];
+            let span = rows.open_span();
+            self.next.replace_first(rows.advance(&mut EveryRow).map(|after_ns| (after_ns, lane)));
+            let open = self.begin(lane as usize, (start_ns, span.end_ns), span.name, sums);
+            sums.add(open.path, PathSums { starts: 1, ..open.time(start_ns, to_ns) });
+            self.rows += 1;
+        }
+        self.at_ns = to_ns;
+    }
+
+    /// Puts a span on its lane, below the one that holds it.
+    #[inline]
+    fn begin(
+        &mut self,
+        lane: usize,
+        (start_ns, end_ns): (i64, i64),
+        name: NameIdx,
+        sums: &mut PathSumTable,
+    ) -> OpenPath {
+        let above = self.ends.deepest(lane, end_ns).map_or(PathIdx::ROOT, |outer| self.open[outer].path);
+        let path = sums.path(above, name, self.open[lane].path);
+        let open = OpenPath { start_ns, end_ns, path, above };
+        self.open[lane] = open;
+        self.ends.set(lane, end_ns);
+        open
+    }
+}
