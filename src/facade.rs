@@ -155,7 +155,7 @@ pub mod query {
         pub use crate::query::search::search;
     }
     pub mod stacks {
-        pub use crate::query::stacks::{CallPaths, from_samples, from_spans};
+        pub use crate::query::stacks::{CallPaths, from_samples, from_spans, sweep_spans};
     }
     pub mod totals {
         pub use crate::query::totals::{GrowingTotals, Totals, TotalsWork, add_up, sum_up};

@@ -277,9 +277,6 @@ fn call_paths(
         (None, PathsOf::Samples(event)) => {
             Arc::new(stacks::from_samples(snapshot, &scope(), event.as_ref(), cancel, progress)?)
         }
-        (None, PathsOf::Spans) => {
-            let tree = stacks::from_spans(snapshot, &scope(), cancel, progress)?;
-            Arc::new(CallPaths { tree, ..CallPaths::default() })
-        }
+        (None, PathsOf::Spans) => Arc::new(stacks::from_spans(snapshot, &scope(), cancel, progress)?),
     })
 }

@@ -78,8 +78,8 @@ fn paths_of_spans(snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Re
                        since a path without those around it is another; `thread:` and `process:` are taken";
         return Err(CliError::Usage(message.to_owned()));
     }
-    let tree = from_spans(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // nobody stops it
-    Ok(Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans" })
+    let paths = from_spans(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // nobody stops it
+    Ok(Paths { tree: paths.tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans" })
 }
 
 /// The paths of the event that is asked for, else of the default one. Two events are never added up.

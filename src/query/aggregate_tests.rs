@@ -171,7 +171,8 @@ fn call_paths_are_those_of_the_spans_around() {
             kept.0 += 1;
             kept.1 += within(row.row.start_ns, end_ns(row), &scope);
         }
-        let tree = stacks::from_spans(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        let paths = stacks::from_spans(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        let tree = paths.tree;
         assert_eq!(tree.folded, 0);
         let found = paths_of(&tree);
         assert!(found.keys().eq(expected.keys()));

@@ -22,6 +22,7 @@ pub(crate) mod over_time;
 pub(crate) mod overlay;
 pub(crate) mod pick;
 pub(crate) mod pixels;
+mod plan;
 pub(crate) mod row_filter;
 pub(crate) mod rows;
 pub(crate) mod sample_table;

@@ -40,7 +40,7 @@ pub(crate) struct SampleHistogram {
     events: SampleEvents,
     /// By row of `events`.
     sums: Vec<EventSums>,
-    pub(crate) work: SampleWork,
+    pub(crate) work: CountWork,
 }
 
 /// The samples of one event.
@@ -52,12 +52,12 @@ struct EventSums {
 
 /// Work that a count took: repeats exactly for the same question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct SampleWork {
+pub(crate) struct CountWork {
     /// Nodes of the ledger that were read.
     pub(crate) nodes: u64,
-    /// Samples that were read one by one.
+    /// Samples or spans that were read one by one.
     pub(crate) rows: u64,
-    /// Nodes that were damaged: their samples were read instead.
+    /// Nodes that were damaged: their rows were read instead.
     pub(crate) damaged_nodes: u64,
 }
 

@@ -3,24 +3,20 @@
 //!
 //! The slow answer: for each span, the names of the spans of its track that hold all of it, outermost first.
 
-use rayon::prelude::*;
+mod spans;
+
 use rustc_hash::FxHashMap;
 
-use super::rows::SortedRows;
-use super::samples::{SampleEvent, SampleHistogram, SampleSum, SampleWork};
+pub use self::spans::{from_spans, sweep_spans};
+use super::samples::{CountWork, SampleEvent, SampleHistogram, SampleSum};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::base::ends::DepthEnds;
-use crate::base::progress::{Progress, Stage};
+use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
-use crate::store::{LaneIdx, LaneKind};
 
 /// The most nodes of a tree: 64 MiB. Deeper paths beyond that count for the node that they would hang from.
 const NODES_MAX: usize = 1 << 20;
-
-/// Rows between two looks at the request to stop: some milliseconds.
-const ROWS_BETWEEN_CHECKS: usize = 64 * 1024;
 
 /// A row of a [`CallTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,7 +50,7 @@ pub(crate) struct CallNode {
 
 /// Call paths with their weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallTree {
+pub(crate) struct CallTree {
     nodes: Vec<CallNode>,
     index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
     /// Spans whose paths would have been too many.
@@ -96,19 +92,6 @@ impl CallTree {
         new
     }
 
-    /// Adds the paths of another tree.
-    fn merge(&mut self, other: &Self) {
-        let mut places = vec![NodeIdx::ROOT; other.nodes.len()];
-        for (place, node) in other.nodes.iter().enumerate().skip(1) {
-            let own = self.node(places[node.parent.index()], node.name);
-            places[place] = own;
-            let known = &mut self.nodes[own.index()];
-            known.own = known.own.saturating_add(node.own);
-            known.count += node.count;
-        }
-        self.folded += other.folded;
-    }
-
     /// The names of a path, innermost first.
     #[cfg(test)]
     pub(crate) fn path(&self, node: NodeIdx) -> impl Iterator<Item = NameIdx> + '_ {
@@ -146,36 +129,6 @@ impl CallTree {
     }
 }
 
-/// The call paths of the spans in `scope`. `progress` counts tracks.
-///
-/// # Errors
-/// If it was asked to stop.
-pub fn from_spans(
-    snapshot: &Snapshot,
-    scope: &Scope,
-    cancel: &Cancel,
-    progress: &Progress,
-) -> Result<CallTree, Cancelled> {
-    let tracks = scope.event_tracks(snapshot);
-    progress.begin(Stage::Counting, tracks.len() as u64);
-    let trees = tracks.into_par_iter().map(|track| {
-        let tree = from_track(snapshot, track, scope, cancel)?;
-        progress.advance(1);
-        Ok(tree)
-    });
-    let mut whole = trees.try_reduce(CallTree::default, |mut left, right| {
-        if left.nodes.len() >= right.nodes.len() {
-            left.merge(&right);
-            return Ok(left);
-        }
-        let mut right = right;
-        right.merge(&left);
-        Ok(right)
-    })?;
-    whole.add_up();
-    Ok(whole)
-}
-
 /// The call paths of spans or of the samples of one event, and the events that there are.
 #[derive(Debug, Default)]
 pub struct CallPaths {
@@ -188,15 +141,21 @@ pub struct CallPaths {
     pub(crate) event_sums: Vec<SampleSum>,
     /// The sums of the samples of the event by their tracks.
     pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
-    /// Work that counting the samples took.
-    pub(crate) work: SampleWork,
+    /// Work that counting took.
+    pub(crate) work: CountWork,
 }
 
 impl CallPaths {
-    /// How many nodes of the ledger of samples were read.
+    /// How many nodes of a ledger were read.
     #[must_use]
     pub fn ledger_nodes(&self) -> u64 {
         self.work.nodes
+    }
+
+    /// How many rows were read one by one.
+    #[must_use]
+    pub fn rows_read(&self) -> u64 {
+        self.work.rows
     }
 }
 
@@ -253,38 +212,5 @@ pub(crate) fn from_histogram(snapshot: &Snapshot, histogram: &SampleHistogram, e
     tree
 }
 
-fn from_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
-    let is_spans = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
-    let lanes = snapshot.lanes_of(track).map(LaneIdx).filter(is_spans);
-    let mut tree = CallTree::default();
-    // By depth: the node and the end of the last span that began.
-    let mut nodes: Vec<NodeIdx> = Vec::new();
-    let mut ends = DepthEnds::default();
-    let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
-    for (number, row) in SortedRows::new(snapshot, lanes, scope.from_ns, scope.to_ns).enumerate() {
-        if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-            cancel.check()?;
-        }
-        let depth = usize::from(snapshot.lane(row.index.lane).depth);
-        let (start_ns, end_ns) = (row.row.start_ns, row.row.start_ns.saturating_add_unsigned(row.row.value));
-        let parent = ends.deepest(depth, end_ns).map_or(NodeIdx::ROOT, |outer| nodes[outer]);
-        let node = tree.node(parent, NameIdx(row.row.name));
-        let within_ns = end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns)).max(0).cast_unsigned();
-        tree.nodes[node.index()].count += 1;
-        // Time that is folded into the parent is the parent's already.
-        if node != parent || node == NodeIdx::ROOT {
-            tree.nodes[node.index()].own += within_ns;
-        }
-        if node != parent && parent != NodeIdx::ROOT {
-            // Spans within one that are not side by side may take more than it has.
-            let outer = &mut tree.nodes[parent.index()];
-            outer.own = outer.own.saturating_sub(within_ns);
-        }
-        if depth >= nodes.len() {
-            nodes.resize(depth + 1, NodeIdx::ROOT);
-        }
-        nodes[depth] = node;
-        ends.set(depth, end_ns);
-    }
-    Ok(tree)
-}
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,6 @@
 mod durations;
 mod labels;
 mod numbers;
-mod plan;
 mod pool;
 mod table;
 mod unfinished;
@@ -24,7 +23,6 @@ use rayon::prelude::*;
 use self::durations::count_durations;
 pub(crate) use self::labels::{LabelCell, label_cells, label_columns};
 pub(crate) use self::numbers::{NUMBER_COLUMNS, NameTotals};
-use self::plan::{Plan, Sweep};
 use self::pool::{TablePool, TaskTable};
 pub use self::table::{GrowingTotals, Totals};
 use self::unfinished::each_unfinished;
@@ -32,6 +30,7 @@ pub(crate) use self::values::GroupValue;
 use self::values::ValueTable;
 use super::groups::{GroupBy, Grouping, SpanGroup};
 use super::matcher::Matcher;
+use super::plan::{Plan, PlanSource, Sweep};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -125,7 +124,13 @@ impl<'a> TotalsQuestion<'a> {
 
     fn sum_by_keys(&self, cancel: &Cancel, progress: &Progress) -> Result<TotalsWork, Cancelled> {
         let (snapshot, store, matcher) = (self.snapshot, self.snapshot.store(), &*self.scope.matcher);
-        let mut plan = Plan::new(snapshot, &self.scope, self.grouping.is_by_track());
+        let source =
+            PlanSource { ledger: store.ledger(), by_track: self.grouping.is_by_track(), ..PlanSource::default() };
+        let mut plan = if matcher.is_by_name() {
+            Plan::new(snapshot, &self.scope, &source)
+        } else {
+            Plan::of_rows(snapshot, &self.scope)
+        };
         let pool = TablePool::new(snapshot.names().len(), &self.grouping, self.growing);
         let mut work = TotalsWork { nodes: plan.nodes.len() as u64, ..TotalsWork::default() };
         let damaged: Vec<_> = plan
@@ -150,7 +155,7 @@ impl<'a> TotalsQuestion<'a> {
             work.node_bytes = plan.nodes.iter().map(|&(node, _)| ledger.node_bytes(node)).sum();
         }
         work.damaged_nodes = damaged.len() as u64;
-        plan.sweep_damaged(snapshot, &damaged);
+        plan.sweep_damaged(snapshot, &source, &damaged);
         work.sweeps = plan.sweeps.len() as u64;
         progress.begin(Stage::Counting, plan.sweeps.len() as u64);
         let at_once = (plan.sweeps.len() / 256).clamp(1, 64);

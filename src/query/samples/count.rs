@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{SampleHistogram, SampleWork};
+use super::{CountWork, SampleHistogram};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{SampleEvents, TrackIdx};
@@ -47,7 +47,7 @@ pub(super) fn from_ledger(
             damaged.push(node);
         }
     }
-    histogram.work = SampleWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, rows: 0 };
+    histogram.work = CountWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, rows: 0 };
     plan.read_damaged(snapshot, &damaged);
     let read = read_parts(snapshot, &plan.parts, cancel, progress)?;
     histogram.merge(&read);

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::plan;
 use super::table::GrowingTotals;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
@@ -12,10 +11,11 @@ use crate::model::{NameIdx, TrackIdx};
 use crate::query::groups::{Grouping, SpanGroup};
 use crate::query::scan::LaneScan;
 use crate::query::scope::Scope;
-use crate::query::slices::starts_in;
+use crate::query::slices::{RowsPart, cover_starts, starts_in};
 use crate::query::snapshot::Snapshot;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
+use crate::store::ledger::{Ledger, LedgerNode};
 
 /// Extents that one thread counts durations of at once: two million rows, some 40 ms. With fewer, most names of a
 /// program have so few spans in each part that their durations are kept one by one.
@@ -32,7 +32,7 @@ pub(super) fn count_durations(
     progress: &Progress,
 ) -> Result<(), Cancelled> {
     let (store, matcher) = (snapshot.store(), &*scope.matcher);
-    let (nodes, mut parts) = plan::sketches(snapshot, scope, grouping.is_by_track());
+    let (nodes, mut parts) = sketch_parts(snapshot, scope, grouping.is_by_track());
     let add = |sketches: FxHashMap<SpanGroup, Sketch>| {
         growing.change(|totals| {
             sketches.into_iter().for_each(|(group, sketch)| totals.row(group).sketch.merge(sketch));
@@ -92,4 +92,17 @@ fn sketches_of(scan: &LaneScan<'_>, extents: &[usize], grouping: &Grouping) -> F
         }
     }
     sketches
+}
+
+/// The nodes of sketches within a scope, and the parts of it whose rows they do not have.
+///
+/// The sketches are those of all tracks.
+fn sketch_parts(snapshot: &Snapshot, scope: &Scope, by_track: bool) -> (Vec<LedgerNode>, Vec<RowsPart>) {
+    let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
+    let has_all = is_every_track && !by_track;
+    let ledger = snapshot.store().ledger().filter(|_| has_all);
+    match ledger.and_then(Ledger::sketches) {
+        Some(tree) => cover_starts(snapshot, scope, tree),
+        None => (Vec::new(), vec![RowsPart { scope: scope.clone(), with_open: true }]),
+    }
 }

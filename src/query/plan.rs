@@ -1,17 +1,37 @@
-//! The nodes of the ledger and the ranges to sweep that make up a scope.
+//! The nodes of a ledger of spans and the ranges to sweep that make up a scope.
 
+use std::ops::Range;
+
+use super::scan::LaneScan;
+use super::scope::Scope;
+use super::slices::{Slices, only_track};
+use super::snapshot::Snapshot;
 use crate::model::TrackIdx;
-use crate::query::scan::LaneScan;
-use crate::query::scope::Scope;
-use crate::query::slices::{RowsPart, Slices, cover_starts, only_track};
-use crate::query::snapshot::Snapshot;
 use crate::store::LaneIdx;
 use crate::store::ledger::{Ledger, LedgerNode};
 use crate::store::sweep::span_lanes;
-use std::ops::Range;
 
 /// Extents of the longest lane between two cuts of a sweep, so that one track keeps several threads busy: 65,536 rows.
 const EXTENTS_PER_SWEEP: usize = 16;
+
+/// The ledger that a plan takes nodes from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PlanSource<'a> {
+    /// `None`: all rows are swept.
+    pub(super) ledger: Option<&'a Ledger>,
+    /// Whether tracks are summed each for itself.
+    pub(super) by_track: bool,
+    /// Tracks that no node has from a slice on, in order, each with that slice.
+    pub(super) swept_from: &'a [(TrackIdx, u32)],
+}
+
+impl PlanSource<'_> {
+    /// The slice from which on no node has a track.
+    fn swept_from(&self, track: TrackIdx) -> Option<u32> {
+        let number = self.swept_from.binary_search_by_key(&track, |&(track, _)| track).ok()?;
+        Some(self.swept_from[number].1)
+    }
+}
 
 /// The parts of a scope. No two of them share a moment of a track.
 #[derive(Debug, Default)]
@@ -34,14 +54,11 @@ pub(super) struct Sweep {
 }
 
 impl Plan {
-    /// `by_track`: whether tracks are summed each for itself.
-    pub(super) fn new(snapshot: &Snapshot, scope: &Scope, by_track: bool) -> Self {
-        if !scope.matcher.is_by_name() {
-            return Self::of_rows(snapshot, scope);
-        }
+    /// The parts of a scope whose filter asks for names and tracks only.
+    pub(super) fn new(snapshot: &Snapshot, scope: &Scope, source: &PlanSource<'_>) -> Self {
         let mut plan = Self::default();
         let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
-        let Some(ledger) = snapshot.store().ledger() else {
+        let Some(ledger) = source.ledger else {
             for track in scope.event_tracks(snapshot) {
                 plan.sweep(snapshot, track, from_ns, to_ns, true);
             }
@@ -51,7 +68,7 @@ impl Plan {
         let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
         // The tree of all tracks is that of the only one.
         let only = only_track(snapshot);
-        let whole = (is_every_track && (!by_track || only.is_some())).then(|| ledger.tree(None)).flatten();
+        let whole = (is_every_track && (!source.by_track || only.is_some())).then(|| ledger.tree(None)).flatten();
         let whole = whole.map(|tree| ledger.cover(tree, slices.from, slices.to)).filter(|(nodes, _)| !nodes.is_empty());
         let whole_cover = whole.map(|(nodes, covered)| {
             plan.nodes.extend(nodes.into_iter().map(|node| (node, only.unwrap_or(TrackIdx(0)))));
@@ -71,8 +88,9 @@ impl Plan {
             if !(slices.is_from_start && covered.start == 0) {
                 plan.sweep(snapshot, track, from_ns, bounds_ns[covered.start as usize], true);
             }
-            if (covered.end as usize) + 1 < bounds_ns.len() {
-                plan.sweep(snapshot, track, bounds_ns[covered.end as usize], to_ns, false);
+            let end = source.swept_from(track).map_or(covered.end, |slice| slice.clamp(covered.start, covered.end));
+            if (end as usize) + 1 < bounds_ns.len() {
+                plan.sweep(snapshot, track, bounds_ns[end as usize], to_ns, false);
             }
         }
         plan
@@ -88,17 +106,24 @@ impl Plan {
     }
 
     /// Sweeps the time of nodes that cannot be read.
-    pub(super) fn sweep_damaged(&mut self, snapshot: &Snapshot, damaged: &[(LedgerNode, TrackIdx)]) {
-        let Some(ledger) = snapshot.store().ledger() else { return };
+    pub(super) fn sweep_damaged(
+        &mut self,
+        snapshot: &Snapshot,
+        source: &PlanSource<'_>,
+        damaged: &[(LedgerNode, TrackIdx)],
+    ) {
+        let Some(ledger) = source.ledger else { return };
         let bounds_ns = ledger.bounds_ns();
         for (node, _) in damaged {
-            let is_last = node.to as usize + 1 == bounds_ns.len();
-            let (from_ns, to_ns) = (bounds_ns[node.from as usize], bounds_ns[node.to as usize]);
-            let to_ns = if is_last { i64::MAX } else { to_ns };
             let track = ledger.track_of(*node);
             let tracks = track.map_or_else(|| Scope::default().event_tracks(snapshot), |track| vec![track]);
             for track in tracks {
-                self.sweep(snapshot, track, from_ns, to_ns, false);
+                let end = source.swept_from(track).map_or(node.to, |slice| slice.min(node.to));
+                if end > node.from {
+                    let is_last = end as usize + 1 == bounds_ns.len();
+                    let to_ns = if is_last { i64::MAX } else { bounds_ns[end as usize] };
+                    self.sweep(snapshot, track, bounds_ns[node.from as usize], to_ns, false);
+                }
             }
         }
     }
@@ -152,18 +177,5 @@ impl Plan {
             }
         }
         self.sweep(snapshot, track, joined.0, joined.1, joined.0 == from_ns);
-    }
-}
-
-/// The nodes of sketches within a scope, and the parts of it whose rows they do not have.
-///
-/// The sketches are those of all tracks.
-pub(super) fn sketches(snapshot: &Snapshot, scope: &Scope, by_track: bool) -> (Vec<LedgerNode>, Vec<RowsPart>) {
-    let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
-    let has_all = is_every_track && !by_track;
-    let ledger = snapshot.store().ledger().filter(|_| has_all);
-    match ledger.and_then(Ledger::sketches) {
-        Some(tree) => cover_starts(snapshot, scope, tree),
-        None => (Vec::new(), vec![RowsPart { scope: scope.clone(), with_open: true }]),
     }
 }

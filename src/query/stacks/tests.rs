@@ -1,0 +1,240 @@
+//! Call paths of spans of random ranges and tracks against a loop over all spans, with and without a ledger.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
+
+use super::*;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::model::TrackIdx;
+use crate::query::ledger_traces::{Sequence, TraceSpan, ranges, spans, store_of_paths};
+use crate::query::scope::Scope;
+use crate::store::Store;
+use crate::store::path_ledger::PathShape;
+
+/// Trees of many levels for a thousand spans, whatever their paths.
+const SMALL: PathShape = PathShape {
+    rows_min: 1,
+    slice_rows: 16,
+    leaf_rows: 8,
+    fan_out: 3,
+    kilorow_bytes: u64::MAX,
+    track_paths: u64::MAX / 2,
+    rows_per_path: 1,
+    paths_max: 1 << 20,
+};
+
+/// By path, outermost name first: spans, own time and total time.
+type Paths = BTreeMap<Vec<u32>, [u128; 3]>;
+
+/// For each span, the names of the spans that hold it, outermost first, and its own.
+fn naive_paths(spans: &[TraceSpan]) -> Vec<Vec<u32>> {
+    let mut paths: Vec<Vec<u32>> = vec![Vec::new(); spans.len()];
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by_key(|&number| (spans[number].track, spans[number].start_ns, spans[number].lane, number));
+    for &number in &order {
+        let span = &spans[number];
+        let last_of = |lane: u16| {
+            let mut before =
+                spans.iter().enumerate().filter(|(_, other)| (other.track, other.lane) == (span.track, lane));
+            before.rfind(|(_, other)| other.start_ns <= span.start_ns)
+        };
+        let around = (0..span.lane).rev().filter_map(last_of).find(|(_, other)| other.end_ns() >= span.end_ns());
+        let mut path = around.map_or_else(Vec::new, |(other, _)| paths[other].clone());
+        path.push(span.name);
+        paths[number] = path;
+    }
+    paths
+}
+
+fn naive(spans: &[TraceSpan], paths: &[Vec<u32>], scope: &Scope) -> Paths {
+    let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
+    let mut sums = Paths::new();
+    for (span, path) in spans.iter().zip(paths).filter(|(span, _)| scope.tracks.contains(TrackIdx(span.track))) {
+        let is_before_end = span.start_ns < to_ns || scope.to_ns.is_none();
+        if is_before_end && (span.start_ns >= from_ns || span.end_ns() > from_ns) {
+            let (start_ns, end_ns) = (span.start_ns.max(from_ns), span.end_ns().min(to_ns));
+            let sum = sums.entry(path.clone()).or_default();
+            sum[0] += 1;
+            sum[2] += if end_ns > start_ns { u128::from(end_ns.abs_diff(start_ns)) } else { 0 };
+        }
+    }
+    // Longer paths first.
+    let mut longest: Vec<Vec<u32>> = sums.keys().cloned().collect();
+    longest.sort_by_key(|path| std::cmp::Reverse(path.len()));
+    for path in longest {
+        let below = sums.iter().filter(|(other, _)| other.len() == path.len() + 1 && other.starts_with(&path));
+        let below_ns: u128 = below.map(|(_, sum)| sum[2]).sum();
+        let sum = sums.get_mut(&path).unwrap();
+        sum[1] = sum[2].saturating_sub(below_ns);
+        sum[2] = sum[2].max(below_ns);
+    }
+    // Weights have 64 bits.
+    sums.values_mut().flatten().for_each(|sum| *sum = (*sum).min(u64::MAX.into()));
+    sums
+}
+
+fn of_tree(tree: &CallTree) -> Paths {
+    let path = |place: usize| {
+        let mut path: Vec<u32> = tree.path(NodeIdx(place as u32)).map(|name| name.0).collect();
+        path.reverse();
+        path
+    };
+    let nodes = tree.nodes().iter().enumerate().skip(1);
+    nodes.map(|(place, node)| (path(place), [node.count, node.own, node.total].map(u128::from))).collect()
+}
+
+fn counted(snapshot: &Snapshot, scope: &Scope) -> CallPaths {
+    let paths = from_spans(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap();
+    assert_eq!(paths.tree.folded, 0);
+    paths
+}
+
+/// Asserts that random scopes have the paths of a loop over all spans. Returns how many nodes were read.
+fn assert_scopes(snapshot: &Snapshot, spans: &[TraceSpan], random: &mut Sequence, what: &str) -> u64 {
+    let paths = naive_paths(spans);
+    let tracks = 1 + spans.iter().map(|span| span.track).max().unwrap_or(0);
+    let mut nodes = 0;
+    for (from_ns, to_ns) in ranges(snapshot, random, 24) {
+        let some: Vec<TrackIdx> = (0..tracks).filter(|_| random.below(2) == 0).map(TrackIdx).collect();
+        for scope in [Scope::from_range(from_ns, to_ns), Scope::from_range(from_ns, to_ns).with_tracks(&some)] {
+            let found = counted(snapshot, &scope);
+            assert_eq!(
+                of_tree(&found.tree),
+                naive(spans, &paths, &scope),
+                "{what}: {from_ns:?}..{to_ns:?} of {:?}",
+                scope.tracks
+            );
+            nodes += found.work.nodes;
+            let swept = sweep_spans(snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+            assert!(of_tree(&swept.tree) == of_tree(&found.tree) && swept.work.nodes == 0, "{what}: a sweep");
+        }
+    }
+    nodes
+}
+
+#[test]
+fn any_range_and_tracks_have_the_paths_of_a_loop_over_all_spans() {
+    for (seed, first_ns) in [(1, 0), (2, -3000), (3, i64::MIN), (4, i64::MAX - 20_000), (5, 77), (6, 0)] {
+        let mut random = Sequence(seed);
+        let spans = spans(1 + seed as u32 % 4, 1 + seed as u16, 120, seed, first_ns);
+        let kilorow_bytes = [u64::MAX, 20 << 10][seed as usize % 2];
+        for (shape, is_read) in [(None, false), (Some(PathShape { kilorow_bytes, ..SMALL }), true)] {
+            let (_file, snapshot) = store_of_paths(&spans, shape, 1 << 24);
+            let nodes = assert_scopes(&snapshot, &spans, &mut random, &format!("seed {seed}, {shape:?}"));
+            assert_eq!(nodes > 0, is_read, "seed {seed}, {shape:?}");
+        }
+    }
+}
+
+#[test]
+fn spans_of_half_of_all_times_and_many_lanes_are_none_too_many() {
+    let mut random = Sequence(9);
+    let long = |track, lane, start_ns| TraceSpan { track, lane, start_ns, dur_ns: u64::MAX >> 1, name: 1 };
+    let mut all: Vec<TraceSpan> =
+        vec![long(0, 0, i64::MIN), long(0, 0, -1), long(0, 2, i64::MIN), long(0, 4, i64::MIN)];
+    all.extend((0..90).map(|lane| TraceSpan {
+        track: 1,
+        lane,
+        start_ns: 5,
+        dur_ns: 300,
+        name: 1 + u32::from(lane % 3),
+    }));
+    all.extend(spans(1, 1, 60, 4, 0).into_iter().map(|span| TraceSpan { track: 2, ..span }));
+    let (_file, snapshot) = store_of_paths(&all, Some(SMALL), 1 << 24);
+    assert_scopes(&snapshot, &all, &mut random, "long spans");
+}
+
+#[test]
+fn tracks_whose_paths_hardly_repeat_are_swept_from_there_on() {
+    let mut random = Sequence(11);
+    let mut spans = spans(3, 3, 300, 21, 0);
+    // From some time on, the names of the second track are others than those of the third.
+    let late_ns = spans.iter().map(TraceSpan::end_ns).max().unwrap() / 5;
+    for span in spans.iter_mut().filter(|span| span.track == 1 && span.start_ns > late_ns) {
+        span.name = 1 + random.below(12) as u32;
+    }
+    let shape = PathShape { track_paths: 30, rows_per_path: 1000, ..SMALL };
+    for (shape, budget_bytes) in [(shape, 1 << 24), (PathShape { track_paths: 60, ..shape }, 1 << 24), (SMALL, 200_000)]
+    {
+        let (_file, snapshot) = store_of_paths(&spans, Some(shape), budget_bytes);
+        let swept = snapshot.store().path_ledger().map(|ledger| ledger.swept_from().to_vec());
+        assert_scopes(&snapshot, &spans, &mut random, &format!("{shape:?} swept from {swept:?}"));
+    }
+    let swept = |track_paths| {
+        let (_file, snapshot) = store_of_paths(&spans, Some(PathShape { track_paths, ..shape }), 1 << 24);
+        snapshot.store().path_ledger().map(|ledger| ledger.swept_from().to_vec())
+    };
+    let some = (1..400).find_map(|paths| swept(paths).filter(|swept| !swept.is_empty()));
+    assert!(some.is_some_and(|swept| swept.iter().any(|&(_, slice)| slice > 0)), "a track changes within the trace");
+    let all = swept(0).unwrap_or_default();
+    assert!(all.iter().all(|&(_, slice)| slice <= 8), "no track has paths that repeat: {all:?}");
+    assert_eq!(swept(10_000), Some(Vec::new()));
+}
+
+#[test]
+fn paths_that_do_not_fit_the_budget_leave_no_ledger_or_a_smaller_one() {
+    let mut random = Sequence(13);
+    let spans = spans(4, 4, 200, 5, 0);
+    let mut with_ledger = 0;
+    for budget_bytes in [0, 1000, 30_000, 60_000, 100_000, 1 << 20] {
+        let (_file, snapshot) = store_of_paths(&spans, Some(SMALL), budget_bytes);
+        with_ledger += u32::from(snapshot.store().path_ledger().is_some());
+        assert_scopes(&snapshot, &spans, &mut random, &format!("{budget_bytes} bytes"));
+    }
+    assert!((1..6).contains(&with_ledger), "{with_ledger} of 6 stores have a ledger");
+}
+
+#[test]
+fn the_store_of_paths_does_not_depend_on_the_number_of_threads() {
+    let spans = spans(5, 3, 200, 57, 0);
+    let made = || {
+        let (_file, snapshot) = store_of_paths(&spans, Some(SMALL), 1 << 24);
+        let ledger = snapshot.store().path_ledger().expect("a ledger");
+        (ledger.paths().to_vec(), counted(&snapshot, &Scope::from_range(Some(100), None)).tree)
+    };
+    let expected = made();
+    for threads in 1..4 {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (paths, tree) = pool.install(made);
+        assert_eq!((paths, of_tree(&tree)), (expected.0.clone(), of_tree(&expected.1)), "{threads} threads");
+    }
+}
+
+#[test]
+fn a_damaged_node_of_paths_is_swept_instead_and_said() {
+    let spans = spans(3, 3, 400, 5, 0);
+    let (file, snapshot) = store_of_paths(&spans, Some(SMALL), 1 << 24);
+    let trees = snapshot.store().path_ledger().expect("a ledger").trees();
+    for tree in [None, Some(TrackIdx(2))] {
+        let (nodes, _) = trees.cover(trees.tree(tree).expect("a tree"), 0, trees.bounds_ns().len() as u32 - 1);
+        let (at, mut byte) = (trees.offset(nodes[0]), [0]);
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+    }
+    let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
+    let paths = naive_paths(&spans);
+    for (number, scope) in [Scope::default(), Scope::default().with_tracks(&[TrackIdx(2)])].iter().enumerate() {
+        let found = counted(&damaged, scope);
+        assert_eq!(of_tree(&found.tree), naive(&spans, &paths, scope));
+        assert_eq!((found.work.damaged_nodes, damaged.store().damaged()), (1, number as u64 + 1));
+    }
+    assert_eq!(damaged.store().damaged_in_all(), 2);
+}
+
+#[test]
+fn work_for_the_paths_of_a_range_grows_with_the_logarithm_of_the_spans() {
+    let work = |rows: u64| {
+        let spans = spans(4, 2, rows, 9, 0);
+        let (_file, snapshot) =
+            store_of_paths(&spans, Some(PathShape { slice_rows: 64, leaf_rows: 64, ..SMALL }), 1 << 26);
+        let end_ns = snapshot.end_ns();
+        let scope = Scope::from_range(Some(end_ns / 7), Some(end_ns / 7 * 5));
+        [counted(&snapshot, &scope).work, counted(&snapshot, &scope.with_tracks(&[TrackIdx(0)])).work]
+    };
+    // A hundred times the spans are some four levels of three more: up to 16 nodes.
+    for (few, many) in work(200).into_iter().zip(work(20_000)) {
+        assert!(many.nodes <= few.nodes + 17 && many.nodes > 0, "{many:?} after {few:?}");
+        assert!(many.rows <= few.rows + 1500, "{many:?} after {few:?}, of 80,000 spans");
+    }
+}
