@@ -98,6 +98,15 @@ impl FlameChart {
         self.too_deep
     }
 
+    /// The spans that run, as far as is known.
+    pub(crate) fn open_spans<'a>(&'a self, stacks: &'a Stacks) -> impl Iterator<Item = FlameSpan> + 'a {
+        let end_ns = self.open_to_ns;
+        (0u16..).zip(&self.open).map(move |(depth, &(stack, start_ns))| {
+            let name = stacks.get(stack).name;
+            FlameSpan { depth, start_ns, end_ns, name }
+        })
+    }
+
     /// Draws all samples that wait but the last.
     fn draw_waiting(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let usual_ns = self.usual_ns();

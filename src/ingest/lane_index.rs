@@ -14,7 +14,7 @@ use crate::model::StrIdx;
 const STEPS_DOWN: usize = 17;
 
 /// Open spans by lane, by end and by the text of their names.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct LaneIndex<T> {
     used: LaneSet,
     /// The last end in any range of lanes.
@@ -29,7 +29,7 @@ pub(super) struct LaneIndex<T> {
     unnamed: LaneSet,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Begin<T> {
     payload: T,
     closable: bool,

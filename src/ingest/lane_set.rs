@@ -3,7 +3,7 @@
 use super::steps;
 
 /// Lanes as bits, with a summary that a search takes 64 words at a time: no question looks at more than 18 words.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct LaneSet {
     words: Vec<u64>,
     /// A bit for each word that holds a lane.

@@ -15,7 +15,7 @@ use super::steps;
 use crate::model::StrIdx;
 
 /// The open spans of one track, by lane. More than `FEW` of them are never scanned.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct OpenLanes<T, const FEW: usize = 32> {
     /// Empty while there is an index.
     list: LaneList<T>,
@@ -23,7 +23,7 @@ pub(crate) struct OpenLanes<T, const FEW: usize = 32> {
 }
 
 /// Open spans in order of their lanes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct LaneList<T> {
     /// A million threads with one span each would take 200 MB in lists of the usual first size.
     open: SmallVec<[OpenSpan<T>; 1]>,

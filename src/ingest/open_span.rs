@@ -1,7 +1,7 @@
 //! An open span of a track, and how it ends.
 
 /// An open span of a track.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OpenSpan<T> {
     pub(super) lane: u16,
     /// Whether an end that is to come closes it. Beside `until`, where it takes no room of its own: a million threads
@@ -11,7 +11,7 @@ pub(super) struct OpenSpan<T> {
 }
 
 /// How an open span ends.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Until<T> {
     /// It ends at a known time.
     Time(i64),

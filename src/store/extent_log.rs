@@ -115,17 +115,23 @@ impl LaneLog<'_> {
 
     /// The words of the forest above them, for a lane that is a counter's or not.
     pub(super) fn forest(&self, is_counter: bool) -> Vec<u64> {
+        self.forest_with(is_counter, std::iter::empty())
+    }
+
+    /// The same with the aggregates of extents after them.
+    pub(super) fn forest_with(&self, is_counter: bool, later: impl Iterator<Item = [u64; 2]>) -> Vec<u64> {
         if is_counter {
             let leaf = |[min, max]: [u64; 2]| MinMax { min: f64::from_bits(min), max: f64::from_bits(max) };
-            bytemuck::cast_slice(&self.nodes(leaf)).to_vec()
+            bytemuck::cast_slice(&self.nodes(later, leaf)).to_vec()
         } else {
-            bytemuck::cast_slice(&self.nodes(|[longest, _]| LongestNs(longest))).to_vec()
+            bytemuck::cast_slice(&self.nodes(later, |[longest, _]| LongestNs(longest))).to_vec()
         }
     }
 
-    fn nodes<A: Aggregate>(&self, leaf: impl Fn([u64; 2]) -> A) -> Vec<A> {
+    fn nodes<A: Aggregate>(&self, later: impl Iterator<Item = [u64; 2]>, leaf: impl Fn([u64; 2]) -> A) -> Vec<A> {
         let mut nodes = Vec::with_capacity(iforest::node_count(self.positions.len()));
-        self.entries().for_each(|entry| iforest::push(&mut nodes, leaf(entry.aggregate)));
+        let aggregates = self.entries().map(|entry| entry.aggregate).chain(later);
+        aggregates.for_each(|aggregate| iforest::push(&mut nodes, leaf(aggregate)));
         nodes
     }
 

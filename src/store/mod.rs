@@ -3,7 +3,7 @@
 //! From small to large: a [`block`] packs 64 rows, an [`extent`] holds 64 blocks with the lower levels of the
 //! [`iforest`], a lane has its extents with the upper levels, and an [`overview`] pyramid for views from far away. The
 //! [`writer`] appends extents as they fill up; [`format`](mod@format) says where each part is; [`read`] maps the
-//! finished file. A store may be [`carried`] by a file of another kind.
+//! finished file. A store may be [`carried`] by a file of another kind, and a [`growing`] one is looked at meanwhile.
 //!
 //! Knows nothing of captures, chunks or pixels.
 
@@ -17,6 +17,7 @@ pub(crate) mod extent;
 mod extent_log;
 pub(crate) mod flow;
 pub(crate) mod format;
+pub(crate) mod growing;
 pub(crate) mod iforest;
 pub(crate) mod lane;
 mod lane_builder;

@@ -152,6 +152,11 @@ pub(crate) struct OverviewShape {
     pub(crate) count: u32,
 }
 
+impl OverviewShape {
+    /// The shape of a lane that has no pyramid.
+    pub(crate) const NONE: Self = Self { first: 0, width_log2: 0, count: 0 };
+}
+
 /// One level of a pyramid in the mapped file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverviewLevel<'a> {

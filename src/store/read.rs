@@ -48,10 +48,18 @@ pub struct Store {
     details: Verified,
 }
 
+/// The bytes of an extent in memory, as words, since it is read in place and holds some.
+pub(super) type HeldExtent = Arc<[u64]>;
+
+/// Offsets from here on are positions among the extents in memory.
+pub(super) const HELD_EXTENT: u64 = 1 << 63;
+
 /// The mapped file and the tables of a store.
 #[derive(Debug)]
 pub(super) struct StoreTables {
     pub map: Arc<Mapped>,
+    /// Extents that are not in the file: those of a trace that still runs.
+    pub held: Vec<HeldExtent>,
     pub lanes: Table<LaneRecord>,
     pub extents: Table<ExtentRecord>,
     pub forests: Table<u64>,
@@ -124,8 +132,21 @@ impl Store {
                 Some(index.and_then(PathLedger::new).ok_or_else(|| damaged("ledger of paths"))?)
             }
         };
-        let tables =
-            StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples, paths };
+        let held = Vec::new();
+        let tables = StoreTables {
+            map,
+            held,
+            lanes,
+            extents,
+            forests,
+            details,
+            overview,
+            signatures,
+            meta,
+            ledger,
+            samples,
+            paths,
+        };
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
@@ -148,9 +169,21 @@ impl Store {
         let signatures = Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?;
         let details = map.get(range(Section::Details)?).ok_or_else(no_table)?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        let (overview, ledger, samples, paths) = (0..0, None, None, None);
-        let tables =
-            StoreTables { map, lanes, extents, forests, details, overview, signatures, meta, ledger, samples, paths };
+        let (held, overview, ledger, samples, paths) = (Vec::new(), 0..0, None, None, None);
+        let tables = StoreTables {
+            map,
+            held,
+            lanes,
+            extents,
+            forests,
+            details,
+            overview,
+            signatures,
+            meta,
+            ledger,
+            samples,
+            paths,
+        };
         Self::from_tables(tables, path).ok_or_else(no_table)
     }
 
@@ -289,8 +322,13 @@ impl Store {
     /// An extent by its row in the table; `None` if there is none, or it is damaged.
     fn extent(&self, extent: usize) -> Option<Extent<'_>> {
         let record = self.tables.extents.get(&self.tables.map, extent)?;
-        let start = usize::try_from(record.offset).ok()?;
-        let bytes = self.tables.map.get(start..start.checked_add(record.bytes as usize)?).unwrap_or(&[]);
+        let bytes = if let Some(held) = record.offset.checked_sub(HELD_EXTENT) {
+            let words = self.tables.held.get(usize::try_from(held).ok()?)?;
+            bytemuck::cast_slice::<u64, u8>(words).get(..record.bytes as usize).unwrap_or(&[])
+        } else {
+            let start = usize::try_from(record.offset).ok()?;
+            self.tables.map.get(start..start.checked_add(record.bytes as usize)?).unwrap_or(&[])
+        };
         self.extents.is_intact(extent, || Extent::is_intact(bytes)).then(|| Extent::new(bytes))?
     }
 }

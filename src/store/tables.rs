@@ -112,6 +112,7 @@ pub(super) fn preview(
     Store::from_tables(
         StoreTables {
             map,
+            held: Vec::new(),
             lanes,
             extents,
             forests,
@@ -135,7 +136,7 @@ fn order(lanes: &[LaneBuilder]) -> Vec<u32> {
     order
 }
 
-const NO_PYRAMID: OverviewShape = OverviewShape { first: 0, width_log2: 0, count: 0 };
+const NO_PYRAMID: OverviewShape = OverviewShape::NONE;
 
 /// The positions of the pyramids of the few lanes that have one.
 #[derive(Default)]

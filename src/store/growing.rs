@@ -1,0 +1,311 @@
+//! A store that is looked at while it grows, many times a second. Rows that will not move any more go to a file as full
+//! extents, once; those that are few yet, or may still move, are packed in memory and shared by all pictures until they
+//! change. A picture never flushes a partial extent, so that its cost follows what has changed, and the number of
+//! lanes and extents. Keeps no overview and no ledger: the store that is sorted at the end has both.
+
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::append::AppendFile;
+use super::block::{BLOCK_ROWS, Row};
+use super::details::DetailWriter;
+use super::extent::{EXTENT_BLOCKS, ExtentRecord};
+use super::extent_log::{ExtentLog, LaneExtents, PackedExtent};
+use super::format::{LaneRecord, MAGIC, Meta};
+use super::lane::{DetailRef, LaneIdx, LaneKind};
+use super::lane_builder::LaneBuilder;
+use super::overview::OverviewShape;
+use super::read::{HELD_EXTENT, HeldExtent, Store, StoreTables};
+use super::table::Table;
+use super::writer::next_lane;
+use crate::base::disk::SystemDisk;
+use crate::base::mapped::Mapped;
+use crate::model::TrackIdx;
+
+/// Rows of an extent in the file.
+const EXTENT_ROWS: usize = BLOCK_ROWS * EXTENT_BLOCKS;
+
+/// The name of the store in messages about its map.
+const PATH: &str = "the sorted part of a trace that still runs";
+
+/// A store of a trace that still runs.
+#[derive(Debug)]
+pub(crate) struct GrowingStore {
+    file: AppendFile,
+    lanes: Vec<GrowingLane>,
+    extents: ExtentLog,
+    details: DetailWriter,
+    /// The file as it was mapped last, with its length then.
+    map: Option<(u64, Arc<Mapped>)>,
+    /// Rows in memory that do not move any more.
+    settled_rows: usize,
+    settled_rows_max: usize,
+    /// Rows that were packed in memory so far: the work of pictures.
+    packed_rows: u64,
+}
+
+/// A lane of the store.
+#[derive(Debug)]
+struct GrowingLane {
+    track: TrackIdx,
+    kind: LaneKind,
+    depth: u16,
+    /// Of those in the file.
+    rows: u64,
+    start_ns: i64,
+    end_ns: i64,
+    extents: LaneExtents,
+    /// Rows that are in no extent of the file, and do not move any more.
+    settled: Vec<Row>,
+    /// Rows that may still move.
+    moving: Vec<Row>,
+    /// Whether the last of them has no end yet.
+    is_unfinished: bool,
+    /// Both, packed; empty where that is to be done again.
+    packed: Vec<PackedRows>,
+}
+
+/// An extent in memory.
+#[derive(Debug, Clone)]
+struct PackedRows {
+    extent: PackedExtent,
+    bytes: HeldExtent,
+}
+
+impl GrowingStore {
+    /// A store in an empty file, which holds at most `settled_rows_max` rows in memory beside those that may move.
+    /// Fails with the I/O error of a write.
+    pub(crate) fn new(file: File, settled_rows_max: usize) -> io::Result<Self> {
+        let mut file = AppendFile::new(file, Arc::new(SystemDisk));
+        file.append(&MAGIC)?;
+        Ok(Self {
+            file,
+            lanes: Vec::new(),
+            extents: ExtentLog::default(),
+            details: DetailWriter::default(),
+            map: None,
+            settled_rows: 0,
+            settled_rows_max,
+            packed_rows: 0,
+        })
+    }
+
+    /// Adds a lane. Fails beyond the last index that a store can have.
+    pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> io::Result<LaneIdx> {
+        let index = next_lane(self.lanes.len())?;
+        self.lanes.push(GrowingLane {
+            track,
+            kind,
+            depth,
+            rows: 0,
+            start_ns: i64::MAX,
+            end_ns: i64::MIN,
+            extents: LaneExtents::default(),
+            settled: Vec::new(),
+            moving: Vec::new(),
+            is_unfinished: false,
+            packed: Vec::new(),
+        });
+        Ok(index)
+    }
+
+    /// Moves a lane among those of its track.
+    pub(crate) fn set_depth(&mut self, lane: LaneIdx, depth: u16) {
+        self.lanes[lane.index()].depth = depth;
+    }
+
+    /// Keeps an encoded detail. Fails with the I/O error of a write.
+    pub(crate) fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
+        self.details.push(blob, &mut self.file)
+    }
+
+    /// Adds a row that does not move any more; the rows of a lane come in order, as for a
+    /// [`StoreWriter`](super::StoreWriter). Fails with the I/O error of a write.
+    pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
+        let lane = &mut self.lanes[lane.index()];
+        lane.settled.push(row);
+        lane.packed.clear();
+        self.settled_rows += 1;
+        if lane.settled.len() >= EXTENT_ROWS {
+            self.settled_rows -= lane.settled.len();
+            lane.write(&mut self.file, &mut self.extents)?;
+        }
+        if self.settled_rows > self.settled_rows_max {
+            self.settled_rows = 0;
+            let waiting = self.lanes.iter_mut().filter(|lane| !lane.settled.is_empty());
+            waiting.into_iter().try_for_each(|lane| lane.write(&mut self.file, &mut self.extents))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the rows of a lane that may still move, after all others of it. `is_unfinished` says that the last one has
+    /// no end yet.
+    pub(crate) fn set_moving(&mut self, lane: LaneIdx, rows: &mut Vec<Row>, is_unfinished: bool) {
+        let lane = &mut self.lanes[lane.index()];
+        if lane.moving != *rows || lane.is_unfinished != is_unfinished {
+            mem::swap(&mut lane.moving, rows);
+            lane.is_unfinished = is_unfinished;
+            lane.packed.clear();
+        }
+        rows.clear();
+    }
+
+    /// Bytes in the file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.file.position()
+    }
+
+    /// Rows that were packed in memory so far.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests bound the work of a picture by it"))]
+    pub(crate) fn packed_rows(&self) -> u64 {
+        self.packed_rows
+    }
+
+    /// All rows so far, as a store to query. Fails with the I/O error of a write, or of another map.
+    pub(crate) fn picture(&mut self, meta: Meta) -> io::Result<Store> {
+        self.details.flush(&mut self.file)?;
+        let map = self.mapped()?;
+        let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].is_empty()).collect();
+        order.sort_unstable_by_key(|&lane| (self.lanes[lane].order(), lane));
+        let (mut lanes, mut extents, mut held) = (Vec::with_capacity(order.len()), Vec::new(), Vec::new());
+        let (mut forests, mut signatures) = (Vec::new(), Vec::new());
+        for lane in order {
+            let lane = &mut self.lanes[lane];
+            self.packed_rows += lane.pack();
+            lanes.push(lane.record(extents.len(), forests.len(), signatures.len()));
+            let log = self.extents.lane(lane.extents);
+            extents.extend(log.records());
+            signatures.extend(log.signatures());
+            let leaves = lane.packed.iter().map(|packed| packed.extent.aggregate);
+            forests.extend(log.forest_with(lane.kind == LaneKind::Counter, leaves));
+            for PackedRows { extent, bytes } in &lane.packed {
+                let first_row = lane.rows + extent.record.first_row;
+                extents.push(ExtentRecord { offset: HELD_EXTENT + held.len() as u64, first_row, ..extent.record });
+                signatures.extend_from_slice(&extent.signature);
+                held.push(Arc::clone(bytes));
+            }
+        }
+        let tables = StoreTables {
+            map,
+            held,
+            lanes: Table::Held(lanes),
+            extents: Table::Held(extents),
+            forests: Table::Held(forests),
+            details: self.details.blocks().to_vec(),
+            overview: 0..0,
+            signatures: Table::Held(signatures),
+            meta,
+            ledger: None,
+            samples: None,
+            paths: None,
+        };
+        Store::from_tables(tables, Path::new(PATH)).ok_or_else(|| io::Error::other("a lane belongs to no track"))
+    }
+
+    /// The file with all that is written; mapped again only where it has grown.
+    fn mapped(&mut self) -> io::Result<Arc<Mapped>> {
+        self.file.flush()?;
+        let bytes = self.file.position();
+        if let Some((_, map)) = self.map.as_ref().filter(|(mapped, _)| *mapped == bytes) {
+            return Ok(Arc::clone(map));
+        }
+        let map = Arc::new(Mapped::from_store(self.file.file(), Path::new(PATH))?);
+        self.map = Some((bytes, Arc::clone(&map)));
+        Ok(map)
+    }
+}
+
+impl GrowingLane {
+    fn is_empty(&self) -> bool {
+        self.rows == 0 && self.settled.is_empty() && self.moving.is_empty()
+    }
+
+    /// Its place among the lanes of a picture.
+    fn order(&self) -> (TrackIdx, LaneKind, u16) {
+        (self.track, self.kind, self.depth)
+    }
+
+    /// Writes the settled rows as extents.
+    fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
+        let mut builder = LaneBuilder::new(self.track, self.kind, self.depth);
+        for extent in self.settled.chunks(EXTENT_ROWS) {
+            fill(&mut builder, extent);
+            let mut packed = None;
+            let offset = file.append_with(|buffer| packed = builder.close_extent(buffer))?;
+            if let Some(packed) = packed {
+                log.push(&mut self.extents, &packed, offset)?;
+            }
+        }
+        let written = builder.info();
+        self.rows += written.rows;
+        self.start_ns = self.start_ns.min(written.start_ns);
+        self.end_ns = self.end_ns.max(written.end_ns);
+        // A lane that waits for its next extent holds no room for it.
+        self.settled = Vec::new();
+        self.packed.clear();
+        Ok(())
+    }
+
+    /// Packs what is in memory, unless that is done; returns how many rows were packed.
+    fn pack(&mut self) -> u64 {
+        if !self.packed.is_empty() {
+            return 0;
+        }
+        let mut builder = LaneBuilder::new(self.track, self.kind, self.depth);
+        let mut buffer = Vec::new();
+        // Each extent begins where a block does: the rows before are those of whole extents.
+        let rows: Vec<Row> = self.settled.iter().chain(&self.moving).copied().collect();
+        for extent in rows.chunks(EXTENT_ROWS) {
+            fill(&mut builder, extent);
+            buffer.clear();
+            if let Some(extent) = builder.close_extent(&mut buffer) {
+                // Words, because an extent is read in place and holds some.
+                let mut words = vec![0u64; buffer.len().div_ceil(size_of::<u64>())];
+                bytemuck::cast_slice_mut(&mut words)[..buffer.len()].copy_from_slice(&buffer);
+                self.packed.push(PackedRows { extent, bytes: words.into() });
+            }
+        }
+        rows.len() as u64
+    }
+
+    /// Its record, with the first of its entries in each table.
+    fn record(&self, extents: usize, forests: usize, signatures: usize) -> LaneRecord {
+        let held = self.settled.iter().chain(&self.moving);
+        let end_of = |row: &Row| match self.kind {
+            LaneKind::Spans => row.start_ns.saturating_add_unsigned(row.value),
+            _ => row.start_ns,
+        };
+        let first_ns = held.clone().next().map_or(i64::MAX, |row| row.start_ns);
+        // Spans of a lane end in order; so do points.
+        let end_ns = held.clone().next_back().map_or(i64::MIN, end_of);
+        LaneRecord {
+            track: self.track,
+            depth: self.depth,
+            kind: self.kind.code(),
+            unfinished: u8::from(self.is_unfinished),
+            rows: self.rows + held.count() as u64,
+            start_ns: self.start_ns.min(first_ns),
+            end_ns: self.end_ns.max(end_ns),
+            extent_first: extents as u64,
+            forest_first: forests as u64,
+            signature_first: signatures as u64,
+            overview_first: 0,
+            overview: OverviewShape::NONE,
+            extent_count: (self.extents.count() + self.packed.len()) as u64,
+        }
+    }
+}
+
+/// Packs the rows of one extent.
+fn fill(builder: &mut LaneBuilder, rows: &[Row]) {
+    for block in rows.chunks(BLOCK_ROWS) {
+        block.iter().for_each(|&row| _ = builder.push(row, 0));
+        builder.pack();
+    }
+}
+
+#[cfg(test)]
+mod tests;

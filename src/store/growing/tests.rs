@@ -1,0 +1,102 @@
+//! Pictures of a store that grows beside one that is written at once.
+
+use super::*;
+use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
+use crate::store::details::DetailReader;
+use crate::store::iforest::{self, LongestNs};
+use crate::store::{StoreWriter, Summary};
+
+fn meta() -> Meta {
+    let mut tracks = Registry::default();
+    let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
+    tracks.track(&TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 });
+    Meta { tracks: tracks.tables().clone(), summary: Summary::default(), ..Meta::default() }
+}
+
+fn row(number: u64) -> Row {
+    Row { start_ns: number.cast_signed() * 10, value: number % 9, detail: 0, name: NameIdx::EMPTY.0 + 1 }
+}
+
+/// All rows of a store, lane by lane, with the longest of each lane as its forest has it.
+fn rows_of(store: &Store) -> Vec<(u16, Vec<Row>, u64)> {
+    let lanes = (0..store.lane_count()).map(|lane| {
+        let lane = store.lane(LaneIdx(lane));
+        let mut rows = Vec::new();
+        for number in 0..lane.extents().len() {
+            assert_eq!(lane.extents()[number].first_row, rows.len() as u64, "extent {number}");
+            let extent = lane.extent(number).expect("an extent that can be read");
+            (0..extent.blocks()).for_each(|block| extent.block(block).decode(&mut rows));
+        }
+        let last = rows.last().expect("a row");
+        let ends = (rows[0].start_ns, last.start_ns.saturating_add_unsigned(last.value));
+        assert_eq!((lane.info().rows, lane.info().start_ns, lane.info().end_ns), (rows.len() as u64, ends.0, ends.1));
+        let longest = iforest::range(lane.forest::<LongestNs>(), 0..lane.extents().len());
+        (lane.info().depth, rows, longest.0)
+    });
+    lanes.collect()
+}
+
+#[test]
+fn a_picture_at_any_moment_has_the_rows_of_a_store_that_is_written_then() {
+    let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 6000).unwrap();
+    let lanes = [0, 1].map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap());
+    let mut pushed = [Vec::new(), Vec::new()];
+    let mut next = 0;
+    for step in [1u64, 63, 64, 65, 4000, 1, 4096, 9000, 3, 100] {
+        for _ in 0..step {
+            let lane = usize::from(next % 5 != 0);
+            growing.push(lanes[lane], row(next)).unwrap();
+            pushed[lane].push(row(next));
+            next += 1;
+        }
+        let mut moving: Vec<Row> = (next..next + step % 7).map(row).collect();
+        let with_moving: Vec<Row> = pushed[1].iter().chain(&moving).copied().collect();
+        growing.set_moving(lanes[1], &mut moving, false);
+        let store = growing.picture(meta()).unwrap();
+        let mut offline = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
+        for (depth, rows) in [&pushed[0], &with_moving].into_iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            let lane = offline.add_lane(TrackIdx(0), LaneKind::Spans, depth as u16).unwrap();
+            rows.iter().for_each(|&row| offline.push(lane, row).unwrap());
+        }
+        offline.flush().unwrap();
+        assert_eq!(rows_of(&store), rows_of(&offline.preview(meta()).unwrap()), "after {next} rows");
+        assert_eq!(store.damaged_in_all(), 0);
+    }
+}
+
+#[test]
+fn a_picture_of_what_has_not_changed_packs_nothing_and_one_that_is_shown_stays_as_it_was() {
+    let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
+    let lanes: Vec<LaneIdx> =
+        (0..50).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
+    for number in 0..50 * 1000 {
+        growing.push(lanes[(number % 50) as usize], row(number)).unwrap();
+    }
+    let before = growing.picture(meta()).unwrap();
+    assert_eq!(growing.packed_rows(), 50_000);
+    let shown = rows_of(&before);
+    growing.push(lanes[7], row(50_000)).unwrap();
+    growing.set_moving(lanes[7], &mut vec![row(50_001)], true);
+    let after = growing.picture(meta()).unwrap();
+    assert_eq!(growing.packed_rows(), 50_000 + 1002, "the lane that has changed");
+    assert!(after.lane(LaneIdx(7)).is_unfinished(1001) && !after.lane(LaneIdx(6)).is_unfinished(999));
+    drop(growing.picture(meta()).unwrap());
+    assert_eq!(growing.packed_rows(), 51_002, "nothing");
+    // Rows that go to the file meanwhile move none of those that are shown.
+    (0..200_000).for_each(|number| growing.push(lanes[3], row(60_000 + number)).unwrap());
+    assert_eq!(rows_of(&before), shown);
+    assert_eq!(rows_of(&growing.picture(meta()).unwrap())[3].1.len(), 201_000);
+}
+
+#[test]
+fn details_can_be_read_as_soon_as_they_are_shown() {
+    let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
+    let lane = growing.add_lane(TrackIdx(0), LaneKind::Instants, 0).unwrap();
+    for number in 0..40u64 {
+        let DetailRef(detail) = growing.push_detail(format!("blob {number}").as_bytes()).unwrap();
+        growing.push(lane, Row { detail, ..row(number) }).unwrap();
+        let store = growing.picture(meta()).unwrap();
+        let mut reader = DetailReader::default();
+        assert_eq!(store.detail(DetailRef(detail), &mut reader), format!("blob {number}").as_bytes());
+    }
+}
