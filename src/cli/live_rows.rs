@@ -31,7 +31,7 @@ fn track_name(track: &TrackKey) -> &str {
 }
 
 /// `seconds  duration  process[pid]/thread[tid]  name  arguments`
-fn text(&SourceRow { row, names, late_ns }: &SourceRow<'_>) -> String {
+fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
     let LiveRow { ts_ns, name, track, args, .. } = row;
     let sign = if *ts_ns < 0 { "-" } else { "" };
     let (seconds, nanos) = (ts_ns.unsigned_abs() / 1_000_000_000, ts_ns.unsigned_abs() % 1_000_000_000);
@@ -92,7 +92,7 @@ pub(super) fn duration(ns: u64) -> String {
     }
 }
 
-fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns }: &SourceRow<'_>) -> io::Result<()> {
+fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> io::Result<()> {
     let LiveRow { ts_ns, name, track, args, .. } = row;
     let kind = match &row.value {
         RowValue::Span { .. } | RowValue::Instant => "slice",

@@ -42,7 +42,13 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
         return Err(CliError::File { path: folder.to_owned(), source });
     }
     let spool = SpoolFiles::beside(&record.output, record.disk_cap);
-    let options = SessionOptions { memory, delay: record.delay, stop: stop.clone(), spool: Some(spool.clone()) };
+    let options = SessionOptions {
+        memory,
+        delay: record.delay,
+        stop: stop.clone(),
+        spool: Some(spool.clone()),
+        keeps_tables: false,
+    };
     let mut session = LiveSession::start(&record.inputs, &options, &say_live()).map_err(FeedError::from)?;
     let mut line = RecordLine::new(how.progress);
     loop {

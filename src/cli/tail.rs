@@ -21,7 +21,8 @@ const OUT_BYTES: usize = 64 << 10;
 pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
-    let options = SessionOptions { memory: tail.memory.clone(), delay: tail.delay, stop, spool: None };
+    let options =
+        SessionOptions { memory: tail.memory.clone(), delay: tail.delay, stop, spool: None, keeps_tables: false };
     let mut session = LiveSession::start(&tail.inputs, &options, &say_live()).map_err(FeedError::from)?;
     let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
     loop {

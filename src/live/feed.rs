@@ -62,6 +62,8 @@ impl LiveEvent {
 /// A part of a stream, in the order of the stream.
 #[derive(Debug)]
 pub(crate) enum Fed {
+    /// Tracks that were not known before, in the order of the stream.
+    Tracks(Vec<Arc<TrackKey>>),
     Metadata(Vec<Metadata>),
     /// Events with the times that put them in order, in order of these.
     Events(Vec<(i64, LiveEvent)>),
@@ -213,7 +215,8 @@ impl FeedSink<'_> {
         self.out.send(fed).map_err(|_| ReadError::from(Cancelled))
     }
 
-    fn track(&mut self, key: TrackKey) -> Arc<TrackKey> {
+    /// The track of a key, which is added to `new` if it was not met before.
+    fn track(&mut self, key: TrackKey, new: &mut Vec<Arc<TrackKey>>) -> Arc<TrackKey> {
         if let Some(known) = self.tracks.get(&key) {
             return Arc::clone(known);
         }
@@ -222,6 +225,7 @@ impl FeedSink<'_> {
         }
         let track = Arc::new(key.clone());
         self.tracks.insert(key, Arc::clone(&track));
+        new.push(Arc::clone(&track));
         track
     }
 }
@@ -230,6 +234,11 @@ impl BatchSink for FeedSink<'_> {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         self.names.truncate(batch.names_before as usize);
         self.names.extend(batch.names.into_iter().map(Arc::new));
+        let mut new = Vec::new();
+        let tracks: Vec<Arc<TrackKey>> = batch.tracks.into_iter().map(|key| self.track(key, &mut new)).collect();
+        if !new.is_empty() {
+            self.send(Fed::Tracks(new))?;
+        }
         if !batch.metadata.is_empty() {
             self.send(Fed::Metadata(batch.metadata))?;
         }
@@ -239,7 +248,6 @@ impl BatchSink for FeedSink<'_> {
         if batch.chunk.events.is_empty() {
             return Ok(());
         }
-        let tracks: Vec<Arc<TrackKey>> = batch.tracks.into_iter().map(|key| self.track(key)).collect();
         let nameless = || Arc::new(LiveName::default());
         let name_of = |name: NameIdx| self.names.get(name.index()).cloned().unwrap_or_else(nameless);
         let mut events = Vec::with_capacity(batch.chunk.events.len());

@@ -1,15 +1,21 @@
-//! Sources that still run: bytes as they come in, rows in order of time out. Keeps no store, and holds no more than its
+//! Sources that still run: bytes as they come in, rows in order of time out. Holds no more than its
 //! part of the memory limit, whatever the sources send.
 //!
 //! [`arrivals`] reads a stream, a file that grows or the output of a command, and gives every byte to [`spool_files`]
 //! first if it is recorded. [`feed`] runs the reader of the format on it, and takes its batches apart. [`orderer`] puts
 //! the events of all sources in order, [`pairs`] makes rows of them, [`row_filter`] says which are wanted, and
-//! [`session`] is all of this for whoever calls its steps.
+//! [`session`] is all of this for whoever calls its steps. [`picture`] has the rows in a store that can be looked at while
+//! it grows: [`placing`] finds the lanes of spans, and [`tracks`] writes those that do not move any more. [`follow`] shows
+//! pictures of a session until it ends.
 
 pub(crate) mod arrivals;
 pub(crate) mod feed;
+pub(crate) mod follow;
 pub(crate) mod orderer;
 pub(crate) mod pairs;
+pub(crate) mod picture;
+mod placing;
 pub(crate) mod row_filter;
 pub(crate) mod session;
 pub(crate) mod spool_files;
+mod tracks;

@@ -29,6 +29,8 @@ pub(crate) struct Released<T> {
     pub(crate) source: usize,
     /// How far its time is before the latest one that was released before it; 0 where it is in order.
     pub(crate) late_ns: u64,
+    /// When it came, by the caller's clock.
+    pub(crate) came_ns: u64,
     pub(crate) item: T,
 }
 
@@ -45,6 +47,7 @@ struct Waiting<T> {
     key_ns: i64,
     /// Counts the events of all sources, so that events of one time stay in the order in which they came.
     number: u64,
+    came_ns: u64,
     bytes: usize,
     item: T,
 }
@@ -162,7 +165,7 @@ impl<T> Orderer<T> {
         }
         queue.bytes += bytes;
         queue.last_came_ns = self.now_ns;
-        let waiting = Waiting { key_ns, number: self.pushed, bytes, item };
+        let waiting = Waiting { key_ns, number: self.pushed, came_ns: self.now_ns, bytes, item };
         self.pushed += 1;
         if queue.in_order.back().is_none_or(|last| last.key_ns <= key_ns) {
             queue.in_order.push_back(waiting);
@@ -218,7 +221,7 @@ impl<T> Orderer<T> {
         if key_ns > release_to_ns {
             return None;
         }
-        let item = self.queues[source].take_first()?.item;
+        let Waiting { came_ns, item, .. } = self.queues[source].take_first()?;
         let late_ns = self.last_released_ns.filter(|&last_ns| last_ns > key_ns).map_or(0, |last| last.abs_diff(key_ns));
         self.last_released_ns = self.last_released_ns.max(Some(key_ns));
         if late_ns > 0 {
@@ -226,7 +229,7 @@ impl<T> Orderer<T> {
             late.count += 1;
             late.most_ns = late.most_ns.max(late_ns);
         }
-        Some(Released { source, late_ns, item })
+        Some(Released { source, late_ns, came_ns, item })
     }
 
     /// Whether an event waits for its turn: only then does time have to pass.

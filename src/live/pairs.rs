@@ -135,6 +135,9 @@ struct AsyncSteps {
     start_ns: i64,
 }
 
+/// Called with the track, the start and the name of what has not ended.
+pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>) + 'a;
+
 /// The open spans of the tracks of a source.
 #[derive(Debug, Default)]
 pub(crate) struct LivePairs {
@@ -199,6 +202,12 @@ impl LivePairs {
         }));
         rows.sort_by(|a, b| (a.ts_ns, &a.name.text).cmp(&(b.ts_ns, &b.name.text)));
         rows.into_iter().for_each(out);
+    }
+
+    /// Calls `each` for all spans and states that have not ended: the track, the start and the name.
+    pub(crate) fn each_open(&self, each: &mut EachOpen<'_>) {
+        self.open.values().flatten().for_each(|begin| each(&begin.track, begin.start_ns, &begin.name));
+        self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name));
     }
 
     fn lose(&mut self, loss: Loss, ts_ns: i64) {

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
 use super::arrivals::{self, ArrivalError, LiveInput, Say, StartedCommand};
-use super::feed::{self, Fed, FeedError, LiveEvent};
+use super::feed::{self, Fed, FeedError, LiveEvent, LiveName};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
 use super::pairs::{LiveNames, LivePairs, LiveRow};
 use super::spool_files::SpoolFiles;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
-use crate::model::Losses;
+use crate::model::{Losses, Metadata, TrackKey};
 
 /// How often a watermark is noted.
 const TICK: Duration = Duration::from_millis(25);
@@ -41,6 +41,15 @@ pub(crate) struct SessionOptions {
     pub(crate) stop: Cancel,
     /// Where all bytes are kept.
     pub(crate) spool: Option<SpoolFiles>,
+    /// Whether [`LiveSession::take_tables`] is called: it holds what was not taken.
+    pub(crate) keeps_tables: bool,
+}
+
+/// A row of the tables of a source, as it comes.
+#[derive(Debug)]
+pub(crate) enum LiveTableRow {
+    Track(Arc<TrackKey>),
+    Metadata(Metadata),
 }
 
 /// A row, and where it comes from.
@@ -50,7 +59,14 @@ pub(crate) struct SourceRow<'a> {
     pub(crate) names: &'a LiveNames,
     /// How far its event was before the latest one that was released before it; 0 where it is in order.
     pub(crate) late_ns: u64,
+    /// The position of its source.
+    pub(crate) source: usize,
+    /// When it came.
+    pub(crate) came: Instant,
 }
+
+/// Called with the position of a source and the track, the start and the name of what has not ended in it.
+pub(crate) type EachOpenOf<'a> = dyn FnMut(usize, &Arc<TrackKey>, i64, &Arc<LiveName>) + 'a;
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +97,8 @@ struct LiveSource {
     has_ended: bool,
     names: LiveNames,
     pairs: LivePairs,
+    /// Rows of its tables that are not taken yet.
+    tables: Vec<LiveTableRow>,
     losses: Losses,
     /// Why traces are not read, once that is known.
     refused: Vec<FeedError>,
@@ -94,6 +112,7 @@ pub(crate) struct LiveSession {
     began: Instant,
     stop: Cancel,
     is_stopping: bool,
+    keeps_tables: bool,
     rows: u64,
 }
 
@@ -124,6 +143,7 @@ impl LiveSession {
                 has_ended: false,
                 names: LiveNames::default(),
                 pairs: LivePairs::default(),
+                tables: Vec::new(),
                 losses: Losses::default(),
                 refused: Vec::new(),
                 errors: Vec::new(),
@@ -131,7 +151,8 @@ impl LiveSession {
         }
         let orderer = Orderer::new(limits, sources.len(), 0);
         let (began, stop) = (Instant::now(), options.stop.clone());
-        Ok(Self { sources, orderer, began, stop, is_stopping: false, rows: 0 })
+        let keeps_tables = options.keeps_tables;
+        Ok(Self { sources, orderer, began, stop, is_stopping: false, keeps_tables, rows: 0 })
     }
 
     /// Takes what has come, waits a little where nothing has, and hands the rows whose turn it is to `out`.
@@ -167,7 +188,14 @@ impl LiveSession {
         let mut has_worked = false;
         if source.pending.is_empty() && !source.has_ended {
             match source.fed.try_recv() {
-                Ok(Fed::Metadata(metadata)) => metadata.into_iter().for_each(|word| source.names.apply(word)),
+                Ok(Fed::Tracks(tracks)) => {
+                    source.tables.extend(tracks.into_iter().map(LiveTableRow::Track).filter(|_| self.keeps_tables));
+                }
+                Ok(Fed::Metadata(metadata)) => {
+                    let rows = metadata.iter().cloned().map(LiveTableRow::Metadata).filter(|_| self.keeps_tables);
+                    source.tables.extend(rows);
+                    metadata.into_iter().for_each(|word| source.names.apply(word));
+                }
                 Ok(Fed::Events(events)) => source.pending.extend(events),
                 Ok(Fed::Losses(losses)) => source.losses.merge(&losses),
                 Ok(Fed::Refused(error)) => source.refused.push(error),
@@ -202,12 +230,13 @@ impl LiveSession {
         while let Some(released) = self.orderer.pop() {
             has_worked = true;
             let LiveSource { names, pairs, .. } = &mut self.sources[released.source];
+            let (source, came) = (released.source, self.began + Duration::from_nanos(released.came_ns));
             let mut failed = Ok(());
             let rows = &mut self.rows;
             pairs.add(released.item, &mut |row| {
                 *rows += 1;
                 if failed.is_ok() {
-                    failed = out(SourceRow { row: &row, names, late_ns: released.late_ns });
+                    failed = out(SourceRow { row: &row, names, late_ns: released.late_ns, source, came });
                 }
             });
             failed?;
@@ -217,13 +246,14 @@ impl LiveSession {
 
     /// Hands out what has not ended.
     fn finish<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<(), E> {
-        for LiveSource { names, pairs, .. } in &mut self.sources {
+        let came = Instant::now();
+        for (source, LiveSource { names, pairs, .. }) in self.sources.iter_mut().enumerate() {
             let mut failed = Ok(());
             let rows = &mut self.rows;
             pairs.finish(&mut |row| {
                 *rows += 1;
                 if failed.is_ok() {
-                    failed = out(SourceRow { row: &row, names, late_ns: 0 });
+                    failed = out(SourceRow { row: &row, names, late_ns: 0, source, came });
                 }
             });
             failed?;
@@ -256,6 +286,25 @@ impl LiveSession {
         });
         let bytes = self.sources.iter().map(|source| source.bytes.load(Ordering::Relaxed)).sum();
         SessionCounts { bytes, rows: self.rows, late }
+    }
+
+    /// The late events of each source, with its path.
+    pub(crate) fn late(&self) -> impl Iterator<Item = (&PathBuf, LateEvents)> {
+        self.sources.iter().enumerate().map(|(position, source)| (&source.path, self.orderer.late(position)))
+    }
+
+    /// Calls `each` for what has not ended in any source: the position of the source, the track, the start, the name.
+    pub(crate) fn each_open(&self, each: &mut EachOpenOf<'_>) {
+        for (position, source) in self.sources.iter().enumerate() {
+            source.pairs.each_open(&mut |track, start_ns, name| each(position, track, start_ns, name));
+        }
+    }
+
+    /// The rows of the tables of each source that came since the last call, in its order. They come no later than the
+    /// rows of their tracks.
+    pub(crate) fn take_tables(&mut self) -> Vec<(usize, Vec<LiveTableRow>)> {
+        let sources = self.sources.iter_mut().enumerate().filter(|(_, source)| !source.tables.is_empty());
+        sources.map(|(position, source)| (position, std::mem::take(&mut source.tables))).collect()
     }
 
     /// The losses of each source, with its path.

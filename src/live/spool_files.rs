@@ -5,10 +5,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::files;
+use crate::model::{SourceFile, Sources};
 
 /// Bytes left free on the disk at least, for all that others do there meanwhile.
 const FREE_BYTES_MIN: u64 = 256 << 20;
@@ -27,14 +28,18 @@ struct Shared {
     /// The most bytes that all files may have.
     bytes_max: u64,
     bytes: AtomicU64,
-    /// Those that have a byte, in the order in which they were made.
-    made: Mutex<Vec<PathBuf>>,
+    /// Those that have a byte, in the order in which they were made, each with the position of its source.
+    made: Mutex<Vec<(usize, PathBuf)>>,
+    /// How many sources have a part.
+    parts: AtomicUsize,
 }
 
 /// The file of one source.
 #[derive(Debug)]
 pub(crate) struct SpoolPart {
     shared: Arc<Shared>,
+    /// The position of the source among those of the recording.
+    source: usize,
     /// `None`: nothing has come yet.
     file: Option<(PathBuf, File)>,
     unlooked_bytes: u64,
@@ -45,7 +50,13 @@ impl SpoolFiles {
     #[must_use]
     pub(crate) fn beside(output: &Path, bytes_max: u64) -> Self {
         let made = Mutex::default();
-        Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes: AtomicU64::new(0), made }))
+        Self(Arc::new(Shared {
+            output: output.to_owned(),
+            bytes_max,
+            bytes: AtomicU64::new(0),
+            made,
+            parts: AtomicUsize::new(0),
+        }))
     }
 
     /// The file of the next source. Fails with the path that is in the way: what an earlier recording left.
@@ -55,13 +66,42 @@ impl SpoolFiles {
             let why = "an earlier recording left it there: open it, and remove it";
             return Err((path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
-        Ok(SpoolPart { shared: Arc::clone(&self.0), file: None, unlooked_bytes: ROOM_STEP_BYTES })
+        let source = self.0.parts.fetch_add(1, Ordering::Relaxed);
+        Ok(SpoolPart { shared: Arc::clone(&self.0), source, file: None, unlooked_bytes: ROOM_STEP_BYTES })
     }
 
     /// The files that hold anything.
     #[must_use]
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.made().into_iter().map(|(_, path)| path).collect()
+    }
+
+    fn made(&self) -> Vec<(usize, PathBuf)> {
         self.0.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The files under the names of where their bytes came from: those of the first source first, so that its
+    /// processes keep their ids.
+    #[must_use]
+    pub(crate) fn sources(&self, inputs: &[SourceFile]) -> Sources {
+        let mut made = self.made();
+        made.sort_by_key(|(source, _)| *source);
+        let named = made.iter().filter_map(|(source, _)| inputs.get(*source).cloned());
+        let mut sources = Sources::new(named.collect());
+        (0..).zip(made).for_each(|(position, (_, path))| sources.read_instead(position, path));
+        sources
+    }
+
+    /// Bytes in all files.
+    #[must_use]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that are left on the disk, where the system says so.
+    #[must_use]
+    pub(crate) fn free_bytes(&self) -> Option<u64> {
+        files::free_bytes(files::folder_of(&self.0.output))
     }
 
     /// Removes the files, once they are part of the recording.
@@ -78,12 +118,12 @@ impl Shared {
         name.into()
     }
 
-    fn make(&self) -> Result<(PathBuf, File), (PathBuf, io::Error)> {
+    fn make(&self, source: usize) -> Result<(PathBuf, File), (PathBuf, io::Error)> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path_of(made.len());
         match files::private(OpenOptions::new().write(true).create_new(true)).open(&path) {
             Ok(file) => {
-                made.push(path.clone());
+                made.push((source, path.clone()));
                 Ok((path, file))
             }
             Err(error) => Err((path, error)),
@@ -107,7 +147,7 @@ impl SpoolPart {
         }
         let (_, file) = match &mut self.file {
             Some(file) => file,
-            none => none.insert(self.shared.make().map_err(|(_, error)| error)?),
+            none => none.insert(self.shared.make(self.source).map_err(|(_, error)| error)?),
         };
         file.write_all(bytes)
     }

@@ -12,7 +12,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("query", &["base", "model", "store"]),
     ("symbols", &["base", "model", "query"]),
     ("export", &["base", "model", "formats", "store", "query", "symbols"]),
-    ("live", &["base", "model", "formats", "query"]),
+    ("live", &["base", "model", "formats", "store", "ingest", "query"]),
     ("synth", &["base", "model", "formats"]),
     ("scene", &["base", "model", "store", "query"]),
     ("tiles", &["base", "model", "store", "query", "scene"]),
@@ -22,8 +22,8 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     (
         "app",
         &[
-            "base", "model", "formats", "store", "ingest", "query", "symbols", "export", "synth", "scene", "tiles",
-            "frame", "render", "ui",
+            "base", "model", "formats", "store", "ingest", "query", "symbols", "live", "export", "synth", "scene",
+            "tiles", "frame", "render", "ui",
         ],
     ),
     (

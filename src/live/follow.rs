@@ -1,0 +1,292 @@
+//! Follows sources that still run for somebody who looks: snapshots at a bounded rate, each with its counts, until all
+//! sources have ended or are asked to. Then says where the bytes are, for the sort that puts everything in its place.
+//! Knows no window.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use super::arrivals::{ArrivalError, LiveInput, Say};
+use super::feed::FeedError;
+use super::orderer::LateEvents;
+use super::picture::{LivePicture, PictureLimits};
+use super::row_filter::LiveFilter;
+use super::session::{LiveSession, LiveStep, SessionOptions};
+use super::spool_files::SpoolFiles;
+use crate::base::budget::Memory;
+use crate::base::cancel::Cancel;
+use crate::base::disk::SystemDisk;
+use crate::base::files;
+use crate::model::{Input, Names, SourceFile, Sources, TextSpill};
+use crate::query::Snapshot;
+
+/// More often than this a person sees no difference.
+const PICTURE_EVERY: Duration = Duration::from_millis(100);
+
+/// A picture takes time from the stream: at most this part of it.
+const COST_SHARE: u32 = 8;
+
+/// How often the counts change where no picture does.
+const COUNTS_EVERY: Duration = Duration::from_secs(1);
+
+/// The part of the memory limit that texts of names may take; more are on disk.
+const NAMES_PART: u64 = 16;
+
+/// The sources that are followed, and how.
+#[derive(Debug)]
+pub(crate) struct FollowOptions {
+    pub(crate) inputs: Vec<LiveInput>,
+    pub(crate) memory: Memory,
+    /// How long events wait for earlier ones.
+    pub(crate) delay: Duration,
+    /// A row that passes ends it.
+    pub(crate) until: Option<LiveFilter>,
+    /// Asks the sources to end.
+    pub(crate) stop: Cancel,
+    /// Where everything that comes is kept.
+    pub(crate) folder: PathBuf,
+}
+
+/// The counts of a trace that is followed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FollowCounts {
+    pub(crate) rows: u64,
+    pub(crate) rows_per_s: f64,
+    /// From when the oldest row of the last picture came until that was made; `None`: nothing came lately.
+    pub(crate) behind: Option<Duration>,
+    pub(crate) late: u64,
+    /// The source with the most late events, where there are any.
+    pub(crate) latest_source: Option<PathBuf>,
+    /// The most that an event was late by.
+    pub(crate) most_late_ns: u64,
+    /// Spans that came too late for their places, and are shown below the others.
+    pub(crate) apart: u64,
+    /// Bytes on disk.
+    pub(crate) disk_bytes: u64,
+    /// Bytes that are left there, where the system says so.
+    pub(crate) free_bytes: Option<u64>,
+}
+
+impl FollowCounts {
+    /// Whether a person would read the same. Others write to the disk all the time, and a window is painted for each
+    /// change.
+    fn reads_as(&self, before: &Self) -> bool {
+        let is_near = |free: u64, before: u64| free.abs_diff(before) <= before / 16;
+        let is_near = match (self.free_bytes, before.free_bytes) {
+            (Some(free), Some(before)) => is_near(free, before),
+            (free, before) => free == before,
+        };
+        is_near && Self { free_bytes: before.free_bytes, ..self.clone() } == *before
+    }
+}
+
+/// News of a trace that is followed.
+#[derive(Debug)]
+pub enum Followed {
+    Picture(Snapshot, FollowCounts),
+    /// The counts have changed, and the picture has not.
+    Counts(FollowCounts),
+    /// A sentence for the user.
+    Said(String),
+}
+
+/// Who looks.
+pub(crate) trait Viewer {
+    /// Whether the last picture was taken, so that another one can be.
+    fn is_ready(&self) -> bool;
+    fn show(&mut self, followed: Followed);
+}
+
+/// The end of a trace that was followed.
+#[derive(Debug)]
+pub struct FollowEnd {
+    /// The bytes that came, under the names of where they came from; none where nothing came.
+    pub(crate) sources: Sources,
+    /// Holds the files until they are sorted.
+    pub(crate) spool: SpoolFolder,
+    /// Why it is not whole.
+    pub(crate) errors: Vec<String>,
+}
+
+/// Why nothing can be followed, or no more.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FollowError {
+    #[error(transparent)]
+    Arrival(#[from] ArrivalError),
+    #[error("{}: cannot keep what comes in: {source}", folder.display())]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error("{}: cannot write the rows so far: {source}", folder.display())]
+    Write { folder: PathBuf, source: io::Error },
+}
+
+/// The folder of what came. Removed with everything in it when this is dropped; a process that is killed leaves it.
+#[derive(Debug)]
+pub(crate) struct SpoolFolder(Option<PathBuf>);
+
+impl SpoolFolder {
+    /// A folder of the user's own in `parent`.
+    fn new(parent: &Path) -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(1);
+        std::fs::create_dir_all(parent)?;
+        loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = parent.join(format!("follow-{}-{number}", std::process::id()));
+            // A process of this number before may have been killed.
+            if path.symlink_metadata().is_err() {
+                files::make_private_folder(&path)?;
+                return Ok(Self(Some(path)));
+            }
+        }
+    }
+
+    /// Leaves the folder where it is; returns its path.
+    pub(crate) fn keep(mut self) -> Option<PathBuf> {
+        self.0.take()
+    }
+
+    fn path(&self) -> &Path {
+        self.0.as_deref().unwrap_or(Path::new(""))
+    }
+}
+
+impl Drop for SpoolFolder {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            std::fs::remove_dir_all(path).ok(); // it stays, and can be opened
+        }
+    }
+}
+
+/// Follows until all sources have ended. Blocks; `options.stop` ends it.
+///
+/// # Errors
+/// [`FollowError`] where nothing can be read, or the disk is full.
+pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer) -> Result<FollowEnd, FollowError> {
+    let folder = &options.folder;
+    let in_folder = |source| FollowError::Folder { folder: folder.clone(), source };
+    let spool = SpoolFolder::new(folder).map_err(in_folder)?;
+    let files = SpoolFiles::beside(&spool.path().join("received"), u64::MAX);
+    let session_options = SessionOptions {
+        memory: options.memory.clone(),
+        delay: options.delay,
+        stop: options.stop.clone(),
+        spool: Some(files.clone()),
+        keeps_tables: true,
+    };
+    let mut session = LiveSession::start(&options.inputs, &session_options, say)?;
+    let memory_bytes = options.memory.limit_bytes();
+    let held_bytes = usize::try_from(memory_bytes / NAMES_PART).unwrap_or(usize::MAX);
+    let names = Names::spilling(TextSpill::new(spool.path(), Arc::new(SystemDisk), held_bytes));
+    let file = tempfile::tempfile_in(spool.path()).map_err(in_folder)?;
+    let sources = Sources::new(options.inputs.iter().map(source_of).collect());
+    let names_of_sources = sources.names().iter().map(|name| Box::from(&**name)).collect();
+    let limits = PictureLimits::within(memory_bytes);
+    let picture = LivePicture::new(names_of_sources, file, names, limits).map_err(in_folder)?;
+    let mut following =
+        Following { picture, files, counts: FollowCounts::default(), came: None, shown: Instant::now() };
+    let write_error = |source| FollowError::Write { folder: folder.clone(), source };
+    let mut due = Instant::now();
+    let mut counts_due = Instant::now();
+    loop {
+        let (mut is_met, Following { picture, came, .. }) = (false, &mut following);
+        // The name of a track comes before its rows.
+        picture.take_tables(&mut session);
+        let step = session.step(&mut |row| {
+            is_met |= options.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
+            came.get_or_insert(row.came);
+            picture.add(&row)
+        });
+        let step = step.map_err(write_error)?;
+        if is_met && !options.stop.is_cancelled() {
+            viewer.show(Followed::Said("A span passes --until: the recording ends".to_owned()));
+            options.stop.cancel();
+        }
+        session.take_refused().into_iter().for_each(|refused| {
+            viewer.show(Followed::Said(format!("{refused}. It is recorded, and shown when it has ended")));
+        });
+        if picture.is_full() {
+            picture.settle(&session).map_err(write_error)?;
+        }
+        let now = Instant::now();
+        let is_over = step == LiveStep::Done;
+        if picture.has_changed() && (is_over || now >= due && viewer.is_ready()) {
+            let snapshot = picture.snapshot(&session).map_err(write_error)?;
+            due = now + PICTURE_EVERY.max(now.elapsed() * COST_SHARE);
+            counts_due = now + COUNTS_EVERY;
+            viewer.show(Followed::Picture(snapshot, following.count(&session)));
+        } else if now >= counts_due {
+            counts_due = now + COUNTS_EVERY;
+            let before = following.counts.clone();
+            let counts = following.count(&session);
+            if counts.reads_as(&before) {
+                following.counts.free_bytes = before.free_bytes;
+            } else {
+                viewer.show(Followed::Counts(counts));
+            }
+        }
+        if is_over {
+            break;
+        }
+    }
+    let errors = session.take_errors().iter().map(FeedError::to_string).collect();
+    drop(session);
+    Ok(FollowEnd { sources: following.files.sources(sources.files()), spool, errors })
+}
+
+/// The state of [`follow`] between its steps.
+struct Following {
+    picture: LivePicture,
+    files: SpoolFiles,
+    counts: FollowCounts,
+    /// When the oldest row came that no picture has.
+    came: Option<Instant>,
+    /// When rows were counted last.
+    shown: Instant,
+}
+
+impl Following {
+    fn count(&mut self, session: &LiveSession) -> FollowCounts {
+        let all = session.counts();
+        let seconds = self.shown.elapsed().as_secs_f64();
+        // The mean of about a second: single batches would make it jump.
+        let is_new = seconds >= COUNTS_EVERY.as_secs_f64() || self.counts.rows == 0;
+        let (rows, rows_per_s) = if is_new {
+            let new = all.rows - self.counts.rows;
+            self.shown = Instant::now();
+            #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+            let rate = new as f64 / seconds.max(1e-3);
+            (all.rows, rate)
+        } else {
+            (self.counts.rows, self.counts.rows_per_s)
+        };
+        let latest = session.late().max_by_key(|(_, late)| late.count).filter(|(_, late)| late.count > 0);
+        let LateEvents { count: late, most_ns: most_late_ns } = all.late;
+        self.counts = FollowCounts {
+            rows,
+            rows_per_s,
+            behind: self.came.take().map(|came| came.elapsed()),
+            late,
+            latest_source: latest.map(|(path, _)| path.clone()),
+            most_late_ns,
+            apart: self.picture.late().apart,
+            disk_bytes: self.files.bytes() + self.picture.file_bytes(),
+            free_bytes: self.files.free_bytes(),
+        };
+        self.counts.clone()
+    }
+}
+
+/// The source under which the bytes of an input are known.
+pub(crate) fn source_of(input: &LiveInput) -> SourceFile {
+    let input = match input {
+        LiveInput::Input(input) => input.clone(),
+        // Nobody can open what a command has written.
+        LiveInput::Command(_) => Input::Fd(input.name()),
+    };
+    SourceFile { input, offset_ns: 0 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Files that grow and programs, followed to their ends, beside the traces that are opened when they are finished.
+
+use std::io::Write as _;
+use std::sync::Mutex;
+
+use super::*;
+use crate::ingest::{self, CachePolicy, LoadOptions};
+
+type OnPicture = Box<dyn FnMut(&Snapshot)>;
+
+/// Keeps what is shown.
+#[derive(Default)]
+struct Kept {
+    pictures: Vec<(Snapshot, FollowCounts)>,
+    said: Vec<String>,
+    on_picture: Option<OnPicture>,
+}
+
+impl Viewer for Kept {
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    fn show(&mut self, followed: Followed) {
+        match followed {
+            Followed::Picture(snapshot, counts) => {
+                if let Some(on_picture) = &mut self.on_picture {
+                    on_picture(&snapshot);
+                }
+                self.pictures.push((snapshot, counts));
+            }
+            Followed::Counts(_) => {}
+            Followed::Said(text) => self.said.push(text),
+        }
+    }
+}
+
+fn options(folder: &Path, inputs: Vec<LiveInput>) -> FollowOptions {
+    FollowOptions {
+        inputs,
+        memory: Memory::default(),
+        delay: Duration::from_millis(20),
+        until: None,
+        stop: Cancel::default(),
+        folder: folder.join("cache"),
+    }
+}
+
+fn silent() -> Say {
+    Arc::new(|text| assert_eq!(text, "", "nothing to say"))
+}
+
+fn span(number: u64) -> String {
+    format!(
+        "{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"step {}\",\"ts\":{},\"dur\":5}},\n",
+        number % 10,
+        number * 10
+    )
+}
+
+#[test]
+fn a_file_that_grows_is_shown_as_it_grows_and_sorted_exactly_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(b"[\n").unwrap();
+    let options = options(folder.path(), vec![LiveInput::Input(path.clone().into())]);
+    let stop = options.stop.clone();
+    let mut written = 0;
+    let mut kept = Kept::default();
+    let mut grow = move || {
+        (written..written + 500).for_each(|number| file.write_all(span(number).as_bytes()).unwrap());
+        written += 500;
+        written
+    };
+    let mut expected = grow();
+    kept.on_picture = Some(Box::new(move |snapshot| {
+        // Each picture shows what was written before it; the file grows only then.
+        if snapshot.summary().spans == expected {
+            if expected >= 2500 {
+                stop.cancel();
+            } else {
+                expected = grow();
+            }
+        }
+    }));
+    let end = follow(&options, &silent(), &mut kept).unwrap();
+    assert!(kept.pictures.len() >= 5 && kept.said.is_empty() && end.errors.is_empty());
+    let (last, counts) = kept.pictures.last().unwrap();
+    assert_eq!(last.summary().spans, 2500);
+    assert!(last.summary().sorted_to_ns.is_some());
+    assert!(counts.disk_bytes > 0 && counts.late == 0, "{counts:?}");
+    let load = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+    let (cancel, progress) = Default::default();
+    let sorted = ingest::open_spooled(&end.sources, &load, &cancel, &progress).unwrap();
+    let whole = ingest::open(&path, &load, &cancel, &progress).unwrap();
+    assert_eq!(end.sources.title(), "trace.json");
+    let [sorted, whole] = [sorted, whole].map(|loaded| loaded.store);
+    assert_eq!(sorted.meta().summary.spans, whole.meta().summary.spans);
+    assert_eq!(sorted.meta().tracks, whole.meta().tracks);
+    assert_eq!(Snapshot::new(sorted).summary().end_ns, last.summary().end_ns);
+    assert!(Snapshot::new(whole).has_tracks_of(last), "so that what is selected is found again");
+    // Everything that came is kept as long as it is held.
+    let spool = end.spool.path().to_owned();
+    assert!(spool.join("received.spool").exists());
+    drop(end);
+    assert!(!spool.exists());
+}
+
+#[test]
+fn a_command_is_followed_to_its_end_or_until_a_span_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = r#"echo '['; n=0; while [ $n -lt 400 ]; do
+        echo '{"ph":"X","pid":1,"tid":1,"name":"step '$n'","ts":'$n'0,"dur":5},'; n=$((n+1)); done; sleep ${1:-0}"#;
+    let command = |seconds: &str| LiveInput::Command(["sh", "-c", script, "sh", seconds].map(Into::into).to_vec());
+    let mut kept = Kept::default();
+    let end = follow(&options(folder.path(), vec![command("0")]), &silent(), &mut kept).unwrap();
+    assert_eq!(kept.pictures.last().unwrap().0.summary().spans, 400);
+    assert_eq!(end.sources.title(), "sh");
+    // A program that goes on is asked to end.
+    let mut options = options(folder.path(), vec![command("60")]);
+    options.until = Some(LiveFilter::new(crate::query::filter::Filter::parse("\"step 300\"").unwrap()).unwrap());
+    let began = Instant::now();
+    let mut kept = Kept::default();
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let say: Say = Arc::new(move |text| heard.lock().unwrap().push(text));
+    follow(&options, &say, &mut kept).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(30));
+    assert!(kept.said.iter().any(|text| text.contains("--until")), "{:?}", kept.said);
+}
+
+#[test]
+fn what_cannot_be_followed_is_said_and_kept_for_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = ["printf", "\\037\\213\\010\\0\\0\\0\\0\\0\\0\\003abc"].map(Into::into).to_vec();
+    let mut kept = Kept::default();
+    let end = follow(&options(folder.path(), vec![LiveInput::Command(command)]), &silent(), &mut kept).unwrap();
+    assert!(kept.said.iter().any(|text| text.contains("compressed data cannot be followed")), "{:?}", kept.said);
+    assert_eq!(end.sources.files().len(), 1);
+    let none = LiveInput::Command(vec!["/nowhere/program".into()]);
+    let failed = follow(&options(folder.path(), vec![none]), &silent(), &mut Kept::default());
+    assert!(matches!(failed, Err(FollowError::Arrival(ArrivalError::Start { .. }))));
+    assert_eq!(std::fs::read_dir(folder.path().join("cache")).unwrap().count(), 1, "of the first only");
+}

@@ -1,0 +1,366 @@
+//! The picture of a trace that still runs: rows as they come in, snapshots out, of the same type as those of a trace
+//! that is sorted to its end. What still moves is bounded by a number of rows; what does not is on disk.
+//!
+//! A preview: points of flows and nested asynchronous spans have no tracks of their own here, and spans that come later
+//! than the window are shown below the others. The sort at the end puts all of it where it belongs.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::pairs::{LiveRow, RowValue};
+use super::placing::{OpenRow, WindowRow};
+use super::session::{LiveSession, LiveTableRow, SourceRow};
+use super::tracks::{Added, LiveChart, LiveTrack, OpenRows};
+use crate::model::args::Detail;
+use crate::model::sample_measure::sample_event;
+use crate::model::{Id, Loss, Losses, Metadata, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey, TrackKind};
+use crate::query::Snapshot;
+use crate::store::growing::GrowingStore;
+use crate::store::{LaneKind, Meta, Row, Summary};
+
+/// Rows older than this, by the time of the trace, do not move any more.
+const WINDOW_NS: i64 = 10_000_000_000;
+
+/// The most charts of samples: threads with their events.
+const CHARTS_MAX: usize = 4096;
+
+/// The sizes of a picture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PictureLimits {
+    /// Rows that may still move, in all tracks: the work of each picture.
+    pub(crate) window_rows: usize,
+    /// Rows that wait to be written.
+    pub(crate) settled_rows: usize,
+}
+
+impl PictureLimits {
+    /// The limits that keep a picture within about a quarter of some memory.
+    pub(crate) fn within(memory_bytes: u64) -> Self {
+        /// Bytes of a row in its window, in its lane and packed, twice: in this picture and the one that is shown.
+        const ROW_BYTES: u64 = 160;
+        /// More would take longer than the time between two pictures.
+        const WINDOW_ROWS_MAX: u64 = 1 << 18;
+        let rows = memory_bytes / 8 / ROW_BYTES;
+        let clamped = |most: u64| usize::try_from(rows.clamp(1 << 12, most)).unwrap_or(usize::MAX);
+        Self { window_rows: clamped(WINDOW_ROWS_MAX), settled_rows: clamped(1 << 22) }
+    }
+}
+
+/// Rows that came too late for their places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LateRows {
+    /// They are shown below the others.
+    pub(crate) apart: u64,
+    /// They are shown at the end.
+    pub(crate) left_out: u64,
+}
+
+/// A trace that still runs, as far as it has come.
+pub(crate) struct LivePicture {
+    limits: PictureLimits,
+    store: GrowingStore,
+    names: Names,
+    /// A copy for snapshots, made again where names have come.
+    shared_names: Arc<Names>,
+    stacks: Stacks,
+    shared_stacks: Arc<Stacks>,
+    registry: Registry,
+    /// The tracks of each source.
+    known: Vec<FxHashMap<Arc<TrackKey>, TrackIdx>>,
+    /// The name of each source, which tells their processes apart where there are several.
+    sources: Vec<Box<str>>,
+    tracks: Vec<LiveTrack>,
+    charts: BTreeMap<(TrackIdx, Box<str>), (TrackIdx, LiveChart)>,
+    window_rows: usize,
+    summary: Summary,
+    late: LateRows,
+    blob: Vec<u8>,
+    has_changed: bool,
+}
+
+impl LivePicture {
+    /// An empty picture of sources with these names, whose rows go to an empty file. Fails with the I/O error of a
+    /// write.
+    pub(crate) fn new(sources: Vec<Box<str>>, file: File, names: Names, limits: PictureLimits) -> io::Result<Self> {
+        let store = GrowingStore::new(file, limits.settled_rows)?;
+        let shared_names = Arc::new(names.clone());
+        Ok(Self {
+            limits,
+            store,
+            names,
+            shared_names,
+            stacks: Stacks::default(),
+            shared_stacks: Arc::default(),
+            registry: Registry::default(),
+            known: sources.iter().map(|_| FxHashMap::default()).collect(),
+            sources,
+            tracks: Vec::new(),
+            charts: BTreeMap::new(),
+            window_rows: 0,
+            summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
+            late: LateRows::default(),
+            blob: Vec::new(),
+            has_changed: false,
+        })
+    }
+
+    /// Whether anything came since the last picture.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+
+    /// Whether more rows may move than a picture may place: [`Self::settle`] has to be called.
+    pub(crate) fn is_full(&self) -> bool {
+        self.window_rows > self.limits.window_rows
+    }
+
+    pub(crate) fn late(&self) -> LateRows {
+        self.late
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.store.file_bytes()
+    }
+
+    /// Takes what has come for the tables.
+    pub(crate) fn take_tables(&mut self, session: &mut LiveSession) {
+        for (source, rows) in session.take_tables() {
+            for row in rows {
+                self.has_changed = true;
+                match row {
+                    LiveTableRow::Track(key) => _ = self.track(source, &key),
+                    LiveTableRow::Metadata(mut metadata) => {
+                        self.name_apart(source, &mut metadata);
+                        self.registry.apply(&metadata);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a row. Fails with the I/O error of a write.
+    pub(crate) fn add(&mut self, row: &SourceRow<'_>) -> io::Result<()> {
+        let &SourceRow { row, source, .. } = row;
+        let Some(track) = self.track(source, &row.track) else {
+            self.late.left_out += 1;
+            return Ok(());
+        };
+        self.has_changed = true;
+        let name = self.names.intern(&row.name.text, row.name.category.as_deref());
+        let detail = if row.args.is_empty() {
+            0
+        } else {
+            self.blob.clear();
+            Detail { args_json: &row.args, ..Detail::default() }.encode_into(&mut self.blob);
+            self.store.push_detail(&self.blob)?.0
+        };
+        let start_ns = row.ts_ns;
+        let end_ns = start_ns.saturating_add_unsigned(row.dur_ns());
+        self.summary.start_ns = self.summary.start_ns.min(start_ns);
+        self.summary.end_ns = self.summary.end_ns.max(end_ns);
+        let Self { store, tracks, summary, .. } = self;
+        let state = &mut tracks[track.index()];
+        let before = state.window_len();
+        let added = match &row.value {
+            RowValue::Span { .. } | RowValue::Scheduling { .. } => {
+                summary.spans += 1;
+                state.add(store, track, WindowRow { start_ns, end_ns: Some(end_ns), name: name.0, detail })?
+            }
+            RowValue::Instant => {
+                summary.instants += 1;
+                state.add(store, track, WindowRow { start_ns, end_ns: None, name: name.0, detail })?
+            }
+            RowValue::Counter(value) => {
+                summary.counters += 1;
+                let row = Row { start_ns, value: value.to_bits(), detail, name: name.0 };
+                state.add_point(store, (track, LaneKind::Counter), row)?
+            }
+            RowValue::Sample(functions) => {
+                summary.samples += 1;
+                let names = &mut self.names;
+                let path = functions.iter().rev().map(|name| names.intern(&name.text, name.category.as_deref()));
+                let stack = self.stacks.intern_path(path);
+                let point = Row { start_ns, value: u64::from(stack.0), detail, name: name.0 };
+                let added = state.add_point(store, (track, LaneKind::Samples), point)?;
+                self.chart(track, row, stack)?;
+                added
+            }
+        };
+        self.window_rows = (self.window_rows + self.tracks[track.index()].window_len()).saturating_sub(before);
+        match added {
+            Added::InWindow => {}
+            Added::Apart => self.late.apart += 1,
+            Added::LeftOut => self.late.left_out += 1,
+        }
+        Ok(())
+    }
+
+    /// Draws a sample on the chart of its thread and event.
+    fn chart(&mut self, track: TrackIdx, row: &LiveRow, stack: crate::model::StackIdx) -> io::Result<()> {
+        let event = sample_event(&row.args);
+        let key = (track, Box::from(&*event));
+        if !self.charts.contains_key(&key) {
+            if self.charts.len() >= CHARTS_MAX {
+                return Ok(());
+            }
+            let is_first = !self.charts.keys().any(|(known, _)| *known == track);
+            let title = if is_first { "samples".to_owned() } else { format!("samples: {event}") };
+            let part = match &*event {
+                _ if is_first => "",
+                "" => " ",
+                event => event,
+            };
+            let Some(chart) = self.registry.derived(track, TrackKind::Samples, part, &title) else { return Ok(()) };
+            self.add_tracks();
+            self.charts.insert(key.clone(), (chart, LiveChart::default()));
+        }
+        let Some((chart_track, chart)) = self.charts.get_mut(&key) else { return Ok(()) };
+        chart.add(&mut self.store, *chart_track, (row.ts_ns, stack, &self.stacks))
+    }
+
+    /// Halves what may move until it is within its limit. Fails with the I/O error of a write.
+    pub(crate) fn settle(&mut self, session: &LiveSession) -> io::Result<()> {
+        let open = self.open_rows(session);
+        while self.window_rows > self.limits.window_rows / 2 {
+            for (track, state) in self.tracks.iter_mut().enumerate() {
+                let before = state.window_len();
+                let Some(middle_ns) = state.middle_ns() else { continue };
+                // Where most start together, all of them go.
+                state.settle(&mut self.store, track_idx(track), middle_ns.saturating_add(1), &open)?;
+                self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
+            }
+            // Settled spans that wait for their ends are in no window.
+            let moving = self.tracks.iter().map(LiveTrack::window_len).sum();
+            if moving >= self.window_rows {
+                self.window_rows = moving;
+                break;
+            }
+            self.window_rows = moving;
+        }
+        Ok(())
+    }
+
+    /// A snapshot of all that has come. Fails with the I/O error of a write, or of another map.
+    pub(crate) fn snapshot(&mut self, session: &LiveSession) -> io::Result<Snapshot> {
+        if self.is_full() {
+            self.settle(session)?;
+        }
+        let mut open = self.open_rows(session);
+        let now_ns = self.summary.end_ns;
+        for (&track, rows) in &open {
+            self.tracks[track.index()].is_changed = true;
+            rows.iter().for_each(|row| self.summary.start_ns = self.summary.start_ns.min(row.start_ns));
+        }
+        let old_ns = now_ns.saturating_sub(WINDOW_NS);
+        for (track, state) in self.tracks.iter_mut().enumerate().filter(|(_, state)| state.is_changed) {
+            let (track, before) = (track_idx(track), state.window_len());
+            state.settle(&mut self.store, track, old_ns, &open)?;
+            self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
+            let rows = open.entry(track).or_default();
+            state.place(&mut self.store, track, rows, now_ns)?;
+        }
+        for (track, chart) in self.charts.values_mut() {
+            chart.place(&mut self.store, *track, &self.stacks)?;
+        }
+        if self.shared_names.len() != self.names.len() {
+            self.shared_names = Arc::new(self.names.clone());
+        }
+        if self.shared_stacks.len() != self.stacks.len() {
+            self.shared_stacks = Arc::new(self.stacks.clone());
+        }
+        self.has_changed = false;
+        let mut summary = self.summary.clone();
+        if summary.start_ns > summary.end_ns {
+            summary.end_ns = if summary.start_ns == i64::MAX { 0 } else { summary.start_ns };
+            summary.start_ns = summary.end_ns;
+        }
+        summary.sorted_to_ns = Some(summary.end_ns);
+        summary.source_bytes = session.counts().bytes;
+        let meta = Meta {
+            names: Arc::clone(&self.shared_names),
+            stacks: Arc::clone(&self.shared_stacks),
+            tracks: self.registry.tables().clone(),
+            losses: self.losses(session),
+            summary,
+        };
+        Ok(Snapshot::new(Arc::new(self.store.picture(meta)?)))
+    }
+
+    fn losses(&self, session: &LiveSession) -> Losses {
+        let mut losses = Losses::default();
+        session.losses().iter().for_each(|(_, own)| losses.merge(own));
+        if self.late.left_out > 0 {
+            losses.add_many(Loss::OverLimit, SourcePos::Time(self.summary.end_ns), self.late.left_out);
+        }
+        losses
+    }
+
+    /// The spans that have not ended, by track.
+    fn open_rows(&mut self, session: &LiveSession) -> OpenRows {
+        let mut open = OpenRows::default();
+        session.each_open(&mut |source, key, start_ns, name| {
+            if let Some(track) = self.track(source, key) {
+                let name = self.names.intern(&name.text, name.category.as_deref()).0;
+                self.summary.end_ns = self.summary.end_ns.max(start_ns);
+                open.entry(track).or_default().push(OpenRow { start_ns, name });
+            }
+        });
+        open
+    }
+
+    fn track(&mut self, source: usize, key: &Arc<TrackKey>) -> Option<TrackIdx> {
+        if let Some(&known) = self.known[source].get(key) {
+            return Some(known);
+        }
+        let mut named = TrackKey::clone(key);
+        self.id_apart(source, &mut named.pid);
+        if named.kind == TrackKind::Global && source > 0 {
+            named.kind = TrackKind::Process;
+        }
+        let track = self.registry.track(&named)?;
+        self.add_tracks();
+        self.known[source].insert(Arc::clone(key), track);
+        Some(track)
+    }
+
+    fn add_tracks(&mut self) {
+        self.tracks.resize_with(self.registry.tables().tracks.len(), LiveTrack::default);
+    }
+
+    /// The ids of other sources than the first name these, as those of several files do.
+    fn id_apart(&self, source: usize, pid: &mut Id) {
+        if source > 0 {
+            let name = &*self.sources[source];
+            *pid = match &*pid {
+                Id::None => Id::Text(name.into()),
+                known => Id::Text(format!("{known} in {name}").into()),
+            };
+        }
+    }
+
+    fn name_apart(&self, source: usize, metadata: &mut Metadata) {
+        match metadata {
+            Metadata::ProcessName { pid, .. }
+            | Metadata::ProcessFile { pid, .. }
+            | Metadata::ProcessLabels { pid, .. }
+            | Metadata::ProcessSortIndex { pid, .. }
+            | Metadata::ThreadName { pid, .. }
+            | Metadata::KernelName { pid, .. }
+            | Metadata::ThreadSortIndex { pid, .. } => self.id_apart(source, pid),
+            Metadata::TrackSortIndex { key, .. } => self.id_apart(source, &mut key.pid),
+            Metadata::Utc { .. } | Metadata::Module { .. } => {}
+        }
+    }
+}
+
+fn track_idx(position: usize) -> TrackIdx {
+    TrackIdx(u32::try_from(position).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Pictures of streams beside the store of the whole file, and the work of a picture counted.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use super::*;
+use crate::base::budget::Memory;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::ingest::{self, CachePolicy, LoadOptions};
+use crate::live::arrivals::{LiveInput, Say};
+use crate::live::session::{LiveStep, SessionOptions};
+use crate::store::{LaneIdx, Store};
+
+const LIMITS: PictureLimits = PictureLimits { window_rows: 1 << 18, settled_rows: 1 << 20 };
+
+/// A picture of a pipe with this text, which ends, made again every now and then.
+fn picture_of(folder: &Path, text: &str, limits: PictureLimits, every: usize) -> (Snapshot, LivePicture) {
+    let path = folder.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+    assert!(made.success());
+    let (to, text) = (path.clone(), text.to_owned());
+    let writer = std::thread::spawn(move || {
+        let mut pipe = std::fs::File::options().write(true).open(to).unwrap();
+        text.as_bytes().chunks(60_001).for_each(|part| pipe.write_all(part).unwrap());
+    });
+    let options = SessionOptions {
+        memory: Memory::default(),
+        delay: std::time::Duration::ZERO,
+        stop: Cancel::default(),
+        spool: None,
+        keeps_tables: true,
+    };
+    let say: Say = Arc::new(|text| assert_eq!(text, "", "nothing to say"));
+    let mut session = LiveSession::start(&[LiveInput::Input(path.into())], &options, &say).unwrap();
+    let file = tempfile::tempfile_in(folder).unwrap();
+    let mut picture = LivePicture::new(vec!["pipe".into()], file, Names::default(), limits).unwrap();
+    let mut added = 0;
+    loop {
+        picture.take_tables(&mut session);
+        let step = session.step(&mut |row| {
+            added += 1;
+            picture.add(&row)
+        });
+        let step = step.unwrap();
+        if picture.is_full() {
+            picture.settle(&session).unwrap();
+        }
+        if added >= every {
+            added = 0;
+            let snapshot = picture.snapshot(&session).unwrap();
+            assert_eq!(snapshot.store().damaged_in_all(), 0);
+        }
+        if step == LiveStep::Done {
+            break;
+        }
+    }
+    writer.join().unwrap();
+    (picture.snapshot(&session).unwrap(), picture)
+}
+
+/// All rows: the track, the kind and depth of the lane, start, duration, name, category and arguments.
+fn rows(store: &Store) -> Vec<(String, LaneKind, u16, i64, u64, String, String)> {
+    let mut all = Vec::new();
+    for lane in (0..store.lane_count()).map(LaneIdx) {
+        let info = store.lane(lane).info();
+        let track = &store.meta().tracks.tracks[info.track.index()];
+        let mut own = Vec::new();
+        for number in 0..store.lane(lane).extents().len() {
+            let extent = store.lane(lane).extent(number).expect("an extent");
+            (0..extent.blocks()).for_each(|block| extent.block(block).decode(&mut own));
+        }
+        let mut reader = crate::store::details::DetailReader::default();
+        for row in own {
+            let name = store.meta().names.get(crate::model::NameIdx(row.name));
+            let text = format!("{} {:?}", name.text, name.category);
+            let args =
+                Detail::decode(store.detail(crate::store::DetailRef(row.detail), &mut reader)).args_json.to_owned();
+            let title = format!("{} {} {}", track.key.pid, track.key.tid, track.name);
+            all.push((title, info.kind, info.depth, row.start_ns, row.value, text, args));
+        }
+    }
+    all
+}
+
+fn offline(folder: &Path, text: &str) -> Arc<Store> {
+    let path = folder.join("whole.json");
+    std::fs::write(&path, text).unwrap();
+    let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+    ingest::open(&path, &options, &Cancel::default(), &Progress::default()).unwrap().store
+}
+
+/// Spans that are written when they end, parents after children, on a few threads; begins and ends on another one;
+/// counters and instants.
+fn trace(calls: u64) -> String {
+    let mut lines = vec![r#"{"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}}"#.to_owned()];
+    let span = |tid: u64, name: &str, ts: u64, dur: u64, args: &str| {
+        format!(r#"{{"ph":"X","pid":1,"tid":{tid},"name":"{name}","cat":"work","ts":{ts},"dur":{dur},"args":{args}}}"#)
+    };
+    for call in 0..calls {
+        let (tid, at) = (call % 3 + 1, call * 100);
+        for child in 0..4 {
+            lines.push(span(tid, "child", at + child * 20, 15, &format!(r#"{{"child":{child}}}"#)));
+        }
+        lines.push(span(tid, "call", at, 90, &format!(r#"{{"call":{call}}}"#)));
+        lines.push(format!(r#"{{"ph":"B","pid":2,"tid":9,"name":"outer","ts":{at}}}"#));
+        lines.push(format!(r#"{{"ph":"B","pid":2,"tid":9,"name":"inner","ts":{}}}"#, at + 10));
+        lines.push(format!(r#"{{"ph":"i","pid":2,"tid":9,"name":"hit","ts":{}}}"#, at + 20));
+        lines.push(format!(r#"{{"ph":"E","pid":2,"tid":9,"ts":{}}}"#, at + 30));
+        lines.push(format!(r#"{{"ph":"E","pid":2,"tid":9,"ts":{}}}"#, at + 95));
+        lines.push(format!(r#"{{"ph":"C","pid":1,"name":"load","ts":{at},"args":{{"value":{}}}}}"#, call % 7));
+    }
+    format!("[{}]", lines.join(",\n"))
+}
+
+#[test]
+fn the_last_picture_has_the_rows_of_the_trace_that_is_opened_when_it_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = trace(3000);
+    let expected = rows(&offline(folder.path(), &text));
+    // Also where hardly anything may wait: parents come right after what is in them.
+    let small = PictureLimits { window_rows: 2000, settled_rows: 5000 };
+    for (limits, every) in [(LIMITS, 5000), (small, 700)] {
+        let (snapshot, picture) = picture_of(folder.path(), &text, limits, every);
+        assert_eq!(rows(snapshot.store()), expected);
+        assert_eq!(picture.late(), LateRows::default());
+        let summary = snapshot.summary();
+        assert_eq!((summary.spans, summary.instants, summary.counters), (3000 * 7, 3000, 3000));
+        std::fs::remove_file(folder.path().join("pipe")).unwrap();
+    }
+}
+
+#[test]
+fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = PictureLimits { window_rows: 4096, settled_rows: 1 << 20 };
+    let (_, mut picture) = picture_of(folder.path(), &trace(20_000), small, usize::MAX);
+    let options = SessionOptions {
+        memory: Memory::default(),
+        delay: std::time::Duration::ZERO,
+        stop: Cancel::default(),
+        spool: None,
+        keeps_tables: true,
+    };
+    let say: Say = Arc::new(drop);
+    let session = LiveSession::start(&[], &options, &say).unwrap();
+    let before = picture.store.packed_rows();
+    picture.tracks.iter_mut().for_each(|track| track.is_changed = true);
+    picture.snapshot(&session).unwrap();
+    let packed = picture.store.packed_rows() - before;
+    // At most what may move, and less than an extent of each of some twelve lanes.
+    assert!(packed <= 4096 + 12 * 4096, "{packed} of 240,000 rows");
+    let before = picture.store.packed_rows();
+    picture.snapshot(&session).unwrap();
+    assert_eq!(picture.store.packed_rows(), before, "nothing has changed");
+}
+
+#[test]
+fn a_parent_that_comes_after_the_window_is_shown_below_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = trace(3000);
+    text.truncate(text.len() - 1);
+    text.push_str(r#",{"ph":"X","pid":1,"tid":1,"name":"root","ts":0,"dur":300000}]"#);
+    let small = PictureLimits { window_rows: 1000, settled_rows: 5000 };
+    let (snapshot, picture) = picture_of(folder.path(), &text, small, 500);
+    assert_eq!(picture.late(), LateRows { apart: 1, left_out: 0 });
+    let root: Vec<_> = rows(snapshot.store()).into_iter().filter(|row| row.5.starts_with("root")).collect();
+    assert_eq!((root.len(), root[0].2, root[0].4), (1, 2, 300_000_000), "the lane after those of calls and children");
+}

@@ -1,0 +1,213 @@
+//! The lanes of the spans of one track while they still come. Spans that are written when they end come after those in
+//! them, so that the last ones stay in a window: each picture places them again, in order of their starts. What is
+//! before the window is settled, and stays where it is. A span that comes later than that is refused: the caller gives
+//! it a lane apart. Knows no store, no names and no clock.
+//!
+//! The slow answer: the placing of all spans by the sort at the end. Inside the window the two are equal.
+
+use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
+
+use crate::ingest::lanes::OpenLanes;
+
+/// A span or an instant that has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WindowRow {
+    pub(super) start_ns: i64,
+    /// `None`: an instant.
+    pub(super) end_ns: Option<i64>,
+    pub(super) name: u32,
+    pub(super) detail: u64,
+}
+
+/// A span that has begun and not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OpenRow {
+    pub(super) start_ns: i64,
+    pub(super) name: u32,
+}
+
+/// A row with its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlacedRow {
+    /// A span, which has ended or not.
+    Span { lane: u16, row: WindowRow, is_open: bool },
+    /// An instant, below so many open spans.
+    Instant { depth: u64, row: WindowRow },
+}
+
+/// The spans of one track that may still move, and what is known of those before.
+#[derive(Debug, Default)]
+pub(super) struct TrackWindow {
+    /// The lanes that settled spans take up; those of spans that have not ended yet are begins.
+    lanes: OpenLanes<()>,
+    /// The lanes of settled spans that have not ended, by start and name.
+    reserved: BTreeMap<OpenRow, SmallVec<[u16; 1]>>,
+    /// Those of them that have ended, by end and lane, until the rows before the end are placed.
+    ended: BTreeMap<(i64, u16), WindowRow>,
+    rows: Vec<WindowRow>,
+    is_sorted: bool,
+    /// Everything that starts earlier is settled.
+    settled_to_ns: Option<i64>,
+}
+
+/// The next thing in order of time.
+enum Next {
+    Row(WindowRow),
+    Open(OpenRow),
+}
+
+impl TrackWindow {
+    /// Rows that may still move.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len() + self.ended.len()
+    }
+
+    /// Whether a settled span has not ended, so that it grows.
+    pub(super) fn has_reserved(&self) -> bool {
+        !self.reserved.is_empty()
+    }
+
+    /// Takes a row; gives it back where it starts before what is settled.
+    pub(super) fn add(&mut self, row: WindowRow) -> Result<(), WindowRow> {
+        if self.settled_to_ns.is_none_or(|settled_ns| row.start_ns >= settled_ns) {
+            self.is_sorted &= self.rows.last().is_none_or(|last| order(last) <= order(&row));
+            self.rows.push(row);
+            return Ok(());
+        }
+        let Some(end_ns) = row.end_ns else { return Err(row) };
+        let key = OpenRow { start_ns: row.start_ns, name: row.name };
+        let Some(lanes) = self.reserved.get_mut(&key) else { return Err(row) };
+        let Some(lane) = lanes.pop() else { return Err(row) };
+        if lanes.is_empty() {
+            self.reserved.remove(&key);
+        }
+        self.ended.insert((end_ns, lane), row);
+        Ok(())
+    }
+
+    /// The start of the row in the middle of the window: to settle up to there halves it.
+    pub(super) fn middle_ns(&mut self) -> Option<i64> {
+        self.sort();
+        self.rows.get(self.rows.len() / 2).map(|row| row.start_ns)
+    }
+
+    /// Places all rows of the window, and `open`, which reach to `now_ns`. Those of a lane come in order.
+    pub(super) fn place(&mut self, open: &mut Vec<OpenRow>, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
+        self.sort();
+        let mut lanes = self.lanes.clone();
+        self.take_reserved(open);
+        let mut ended = self.ended.iter().peekable();
+        each_in_order(&self.rows, open, |next| {
+            let start_ns = next.start_ns();
+            while let Some(((_, lane), row)) = ended.next_if(|((end_ns, _), _)| *end_ns <= start_ns) {
+                lanes.take_begin(*lane);
+                out(PlacedRow::Span { lane: *lane, row: *row, is_open: false });
+            }
+            place_next(&mut lanes, &next, now_ns, out);
+        });
+        ended.for_each(|((_, lane), row)| out(PlacedRow::Span { lane: *lane, row: *row, is_open: false }));
+        for (&OpenRow { start_ns, name }, lanes) in &self.reserved {
+            let row = WindowRow { start_ns, end_ns: Some(now_ns.max(start_ns)), name, detail: 0 };
+            lanes.iter().for_each(|&lane| out(PlacedRow::Span { lane, row, is_open: true }));
+        }
+    }
+
+    /// Settles all rows that start before `to_ns`, and hands out those that have ended by then; those of a lane come
+    /// in order. The others keep their lanes. Nothing that comes later starts before `to_ns`, but for what is refused.
+    pub(super) fn settle(&mut self, to_ns: i64, open: &mut Vec<OpenRow>, out: &mut dyn FnMut(PlacedRow)) {
+        self.sort();
+        self.take_reserved(open);
+        let count = self.rows.partition_point(|row| row.start_ns < to_ns);
+        open.retain(|open| open.start_ns < to_ns);
+        let rows: Vec<WindowRow> = self.rows.drain(..count).collect();
+        let Self { lanes, ended, reserved, .. } = self;
+        let mut release = |lanes: &mut OpenLanes<()>, ts_ns: i64, out: &mut dyn FnMut(PlacedRow)| {
+            while let Some(first) = ended.first_entry().filter(|first| first.key().0 <= ts_ns) {
+                let ((_, lane), row) = first.remove_entry();
+                lanes.take_begin(lane);
+                out(PlacedRow::Span { lane, row, is_open: false });
+            }
+        };
+        each_in_order(&rows, open, |next| {
+            release(lanes, next.start_ns(), out);
+            match next {
+                Next::Open(open) => {
+                    lanes.close_ended(open.start_ns);
+                    if let Some(lane) = lanes.place_begin((), true) {
+                        reserved.entry(open).or_default().push(lane);
+                    }
+                }
+                Next::Row(_) => place_next(lanes, &next, to_ns, out),
+            }
+        });
+        release(lanes, to_ns, out);
+        self.settled_to_ns = self.settled_to_ns.max(Some(to_ns));
+    }
+
+    /// Takes those out of `open` whose lanes are settled.
+    fn take_reserved(&self, open: &mut Vec<OpenRow>) {
+        let Some(settled_ns) = self.settled_to_ns else { return };
+        open.retain(|open| open.start_ns >= settled_ns);
+    }
+
+    fn sort(&mut self) {
+        if !self.is_sorted {
+            // Nearly in order, which a stable sort is fast at.
+            self.rows.sort_by_key(order);
+            self.is_sorted = true;
+        }
+    }
+}
+
+/// The order of time; of spans that start together the longest first, then instants.
+fn order(row: &WindowRow) -> (i64, bool, i64) {
+    (row.start_ns, row.end_ns.is_none(), row.end_ns.map_or(0, i64::saturating_neg))
+}
+
+impl Next {
+    fn start_ns(&self) -> i64 {
+        match self {
+            Self::Row(row) => row.start_ns,
+            Self::Open(open) => open.start_ns,
+        }
+    }
+}
+
+/// Calls `each` for all rows in order of time: spans that have not ended contain those that start with them.
+fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(Next)) {
+    open.sort_by_key(|open| open.start_ns);
+    let mut open = open.iter().peekable();
+    for row in rows {
+        while let Some(open) = open.next_if(|open| open.start_ns <= row.start_ns) {
+            each(Next::Open(*open));
+        }
+        each(Next::Row(*row));
+    }
+    open.for_each(|open| each(Next::Open(*open)));
+}
+
+/// Places one row; a span beyond the last lane is left out, as by the sort.
+fn place_next(lanes: &mut OpenLanes<()>, next: &Next, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
+    lanes.close_ended(next.start_ns());
+    match *next {
+        Next::Row(row) => match row.end_ns {
+            None => out(PlacedRow::Instant { depth: lanes.count() as u64, row }),
+            Some(end_ns) => {
+                if let Some(placed) = lanes.place_complete(end_ns) {
+                    out(PlacedRow::Span { lane: placed.lane, row, is_open: false });
+                }
+            }
+        },
+        Next::Open(OpenRow { start_ns, name }) => {
+            let row = WindowRow { start_ns, end_ns: Some(now_ns.max(start_ns)), name, detail: 0 };
+            if let Some(lane) = lanes.place_begin((), true) {
+                out(PlacedRow::Span { lane, row, is_open: true });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

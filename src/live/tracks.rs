@@ -1,0 +1,297 @@
+//! The tracks of a trace that still runs: rows in, and out into a store that grows. Each track has a window of rows that
+//! may still move, and lanes of what does not any more.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::placing::{OpenRow, PlacedRow, TrackWindow, WindowRow};
+use crate::ingest::flame::{FlameChart, FlameSpan};
+use crate::model::{StackIdx, Stacks, TrackIdx};
+use crate::store::growing::GrowingStore;
+use crate::store::{LaneIdx, LaneKind, Row};
+
+/// Lanes of spans that came too late for their places. With more, a span is left out until the end.
+const LATE_LANES_MAX: usize = 256;
+
+/// A track with its lanes.
+#[derive(Debug, Default)]
+pub(super) struct LiveTrack {
+    window: TrackWindow,
+    spans: Vec<LaneIdx>,
+    /// Lanes of spans that came too late, with their ends.
+    late: Vec<(LaneIdx, i64)>,
+    instants: Option<LaneIdx>,
+    /// Values of a counter, or samples.
+    points: Option<Points>,
+    /// Buffers for the rows of each lane.
+    placed: Vec<LaneRows>,
+    placed_instants: Vec<Row>,
+    /// Whether a picture has to place the window.
+    pub(super) is_changed: bool,
+}
+
+/// Values of a counter, or samples, in their lane.
+#[derive(Debug)]
+struct Points {
+    lane: LaneIdx,
+    /// Those that may still move.
+    rows: Vec<Row>,
+    is_sorted: bool,
+    settled_to_ns: Option<i64>,
+}
+
+/// The rows of a lane that may still move.
+#[derive(Debug, Default)]
+struct LaneRows {
+    rows: Vec<Row>,
+    /// Whether the last has not ended.
+    is_open: bool,
+}
+
+/// A chart of samples, with its lanes.
+#[derive(Debug, Default)]
+pub(super) struct LiveChart {
+    chart: FlameChart,
+    lanes: Vec<LaneIdx>,
+    last_ns: Option<i64>,
+    spans: Vec<FlameSpan>,
+    is_changed: bool,
+}
+
+/// Whether a row has its place in the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Added {
+    InWindow,
+    /// It came too late, and is shown apart.
+    Apart,
+    /// It came too late, and is shown when the trace is sorted.
+    LeftOut,
+}
+
+/// The open spans of each track.
+pub(super) type OpenRows = BTreeMap<TrackIdx, Vec<OpenRow>>;
+
+impl LiveTrack {
+    /// Rows that may still move.
+    pub(super) fn window_len(&self) -> usize {
+        self.window.len() + self.points.as_ref().map_or(0, |points| points.rows.len())
+    }
+
+    /// Takes a span or an instant. Fails with the I/O error of a write.
+    pub(super) fn add(&mut self, store: &mut GrowingStore, track: TrackIdx, row: WindowRow) -> io::Result<Added> {
+        self.is_changed = true;
+        let Err(late) = self.window.add(row) else { return Ok(Added::InWindow) };
+        let Some(end_ns) = late.end_ns else { return Ok(Added::LeftOut) };
+        let free = self.late.iter().position(|(_, lane_end_ns)| *lane_end_ns <= late.start_ns);
+        let lane = match free {
+            Some(free) => {
+                self.late[free].1 = end_ns;
+                self.late[free].0
+            }
+            None if self.late.len() >= LATE_LANES_MAX => return Ok(Added::LeftOut),
+            None => {
+                let lane = store.add_lane(track, LaneKind::Spans, u16::MAX)?;
+                self.late.push((lane, end_ns));
+                lane
+            }
+        };
+        store.push(lane, span_row(&late))?;
+        Ok(Added::Apart)
+    }
+
+    /// Takes a value of a counter or a sample. Fails with the I/O error of a write.
+    pub(super) fn add_point(
+        &mut self,
+        store: &mut GrowingStore,
+        (track, kind): (TrackIdx, LaneKind),
+        row: Row,
+    ) -> io::Result<Added> {
+        let points = match &mut self.points {
+            Some(points) => points,
+            none => {
+                let lane = store.add_lane(track, kind, 0)?;
+                none.insert(Points { lane, rows: Vec::new(), is_sorted: true, settled_to_ns: None })
+            }
+        };
+        if points.settled_to_ns.is_some_and(|settled_ns| row.start_ns < settled_ns) {
+            return Ok(Added::LeftOut);
+        }
+        self.is_changed = true;
+        points.is_sorted &= points.rows.last().is_none_or(|last| last.start_ns <= row.start_ns);
+        points.rows.push(row);
+        Ok(Added::InWindow)
+    }
+
+    /// The time that halves the window.
+    pub(super) fn middle_ns(&mut self) -> Option<i64> {
+        let of_points = self.points.as_mut().and_then(|points| {
+            points.sort();
+            points.rows.get(points.rows.len() / 2).map(|row| row.start_ns)
+        });
+        self.window.middle_ns().max(of_points)
+    }
+
+    /// Moves all rows that start before `to_ns` out of the window. Fails with the I/O error of a write.
+    pub(super) fn settle(
+        &mut self,
+        store: &mut GrowingStore,
+        track: TrackIdx,
+        to_ns: i64,
+        open: &OpenRows,
+    ) -> io::Result<()> {
+        let mut open = open.get(&track).cloned().unwrap_or_default();
+        let Self { window, spans, instants, .. } = self;
+        let mut written = Ok(());
+        window.settle(to_ns, &mut open, &mut |placed| {
+            if written.is_ok() {
+                written = write(store, track, (spans, instants), placed);
+            }
+        });
+        written?;
+        if let Some(points) = &mut self.points {
+            points.sort();
+            let count = points.rows.partition_point(|row| row.start_ns < to_ns);
+            points.rows.drain(..count).try_for_each(|row| store.push(points.lane, row))?;
+            points.settled_to_ns = points.settled_to_ns.max(Some(to_ns));
+        }
+        self.is_changed = true;
+        Ok(())
+    }
+
+    /// Places the window for a picture. Fails beyond the last lane that a store can have.
+    pub(super) fn place(
+        &mut self,
+        store: &mut GrowingStore,
+        track: TrackIdx,
+        open: &mut Vec<OpenRow>,
+        now_ns: i64,
+    ) -> io::Result<()> {
+        let Self { window, placed, placed_instants, .. } = self;
+        window.place(open, now_ns, &mut |row| match row {
+            PlacedRow::Instant { depth, row } => placed_instants.push(instant_row(&row, depth)),
+            PlacedRow::Span { lane, row, is_open } => {
+                let lane = usize::from(lane);
+                if placed.len() <= lane {
+                    placed.resize_with(lane + 1, LaneRows::default);
+                }
+                placed[lane].rows.push(span_row(&row));
+                placed[lane].is_open = is_open;
+            }
+        });
+        if !placed_instants.is_empty() || self.instants.is_some() {
+            let lane = instants_lane(store, track, &mut self.instants)?;
+            store.set_moving(lane, placed_instants, false);
+        }
+        for depth in 0..placed.len().max(self.spans.len()) {
+            let lane = span_lane(store, track, &mut self.spans, depth)?;
+            if placed.len() <= depth {
+                placed.resize_with(depth + 1, LaneRows::default);
+            }
+            let is_open = std::mem::take(&mut placed[depth].is_open);
+            store.set_moving(lane, &mut placed[depth].rows, is_open);
+        }
+        // Below all others, so that what came late hides nothing.
+        for (position, (lane, _)) in self.late.iter().enumerate() {
+            store.set_depth(*lane, u16::try_from(self.spans.len() + position).unwrap_or(u16::MAX));
+        }
+        if let Some(points) = &mut self.points {
+            points.sort();
+            store.set_moving(points.lane, &mut points.rows.clone(), false);
+        }
+        self.is_changed = !open.is_empty() || self.window.has_reserved();
+        Ok(())
+    }
+}
+
+impl Points {
+    fn sort(&mut self) {
+        if !self.is_sorted {
+            self.rows.sort_by_key(|row| row.start_ns);
+            self.is_sorted = true;
+        }
+    }
+}
+
+impl LiveChart {
+    /// Takes a sample; one that is earlier than one before is left out. Fails with the I/O error of a write.
+    pub(super) fn add(
+        &mut self,
+        store: &mut GrowingStore,
+        track: TrackIdx,
+        (ts_ns, stack, stacks): (i64, StackIdx, &Stacks),
+    ) -> io::Result<()> {
+        if self.last_ns.is_some_and(|last_ns| ts_ns < last_ns) {
+            return Ok(());
+        }
+        self.last_ns = Some(ts_ns);
+        self.is_changed = true;
+        let Self { chart, lanes, spans, .. } = self;
+        chart.sample(ts_ns, stack, stacks, spans);
+        spans.drain(..).try_for_each(|span| {
+            let lane = span_lane(store, track, lanes, usize::from(span.depth))?;
+            store.push(lane, flame_row(&span))
+        })
+    }
+
+    /// Shows the frames that run. Fails beyond the last lane that a store can have.
+    pub(super) fn place(&mut self, store: &mut GrowingStore, track: TrackIdx, stacks: &Stacks) -> io::Result<()> {
+        if !std::mem::take(&mut self.is_changed) {
+            return Ok(());
+        }
+        let mut deepest = 0;
+        for span in self.chart.open_spans(stacks) {
+            let lane = span_lane(store, track, &mut self.lanes, usize::from(span.depth))?;
+            store.set_moving(lane, &mut vec![flame_row(&span)], false);
+            deepest = usize::from(span.depth) + 1;
+        }
+        self.lanes.iter().skip(deepest).for_each(|lane| store.set_moving(*lane, &mut Vec::new(), false));
+        Ok(())
+    }
+}
+
+/// Writes a row that does not move any more.
+fn write(
+    store: &mut GrowingStore,
+    track: TrackIdx,
+    (spans, instants): (&mut Vec<LaneIdx>, &mut Option<LaneIdx>),
+    placed: PlacedRow,
+) -> io::Result<()> {
+    match placed {
+        PlacedRow::Instant { depth, row } => {
+            let lane = instants_lane(store, track, instants)?;
+            store.push(lane, instant_row(&row, depth))
+        }
+        PlacedRow::Span { lane, row, .. } => {
+            let lane = span_lane(store, track, spans, usize::from(lane))?;
+            store.push(lane, span_row(&row))
+        }
+    }
+}
+
+fn span_lane(store: &mut GrowingStore, track: TrackIdx, lanes: &mut Vec<LaneIdx>, depth: usize) -> io::Result<LaneIdx> {
+    while lanes.len() <= depth {
+        // At most 65,536, as lanes of one track are.
+        lanes.push(store.add_lane(track, LaneKind::Spans, lanes.len() as u16)?);
+    }
+    Ok(lanes[depth])
+}
+
+fn instants_lane(store: &mut GrowingStore, track: TrackIdx, lane: &mut Option<LaneIdx>) -> io::Result<LaneIdx> {
+    match lane {
+        Some(lane) => Ok(*lane),
+        none => Ok(*none.insert(store.add_lane(track, LaneKind::Instants, 0)?)),
+    }
+}
+
+fn span_row(row: &WindowRow) -> Row {
+    let value = row.end_ns.map_or(0, |end_ns| end_ns.abs_diff(row.start_ns));
+    Row { start_ns: row.start_ns, value, detail: row.detail, name: row.name }
+}
+
+fn instant_row(row: &WindowRow, depth: u64) -> Row {
+    Row { start_ns: row.start_ns, value: depth, detail: row.detail, name: row.name }
+}
+
+fn flame_row(span: &FlameSpan) -> Row {
+    Row { start_ns: span.start_ns, value: span.end_ns.abs_diff(span.start_ns), detail: 0, name: span.name.0 }
+}
