@@ -32,7 +32,7 @@ pub(crate) fn choose(
         dialog = dialog.set_directory(folder);
     }
     let spawned = match purpose {
-        Purpose::Open => wait(dialog.pick_files(), purpose, wake),
+        Purpose::Open | Purpose::Follow => wait(dialog.pick_files(), purpose, wake),
         Purpose::Export(_)
         | Purpose::ExportSelected
         | Purpose::Table(_)
@@ -67,7 +67,7 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
         filters.to_vec()
     };
     let mut filters = match purpose {
-        Purpose::Open => return Vec::new(),
+        Purpose::Open | Purpose::Follow => return Vec::new(),
         Purpose::Export(format) => of_export(format),
         Purpose::ExportSelected => of_export(ExportFormat::NATIVE),
         Purpose::Table(_) => {

@@ -9,6 +9,7 @@ use super::desktop::DesktopSettings;
 use crate::app::pasted::Pasted;
 use crate::export::ExportReport;
 use crate::ingest::Loaded;
+use crate::live::follow::{FollowEnd, Followed};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::flow_chain::FlowChain;
@@ -44,6 +45,10 @@ pub enum TabEvent {
     /// A preview: the part that a load has sorted so far.
     Previewed(TaskId, Snapshot),
     Loaded(TaskId, Result<Loaded, TaskError>),
+    /// More of a trace that still runs.
+    Followed(TaskId, Box<Followed>),
+    /// A trace that was followed has ended.
+    FollowEnded(TaskId, Result<Box<FollowEnd>, TaskError>),
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
     /// A table was written to a file with so many rows, or why not.
     TableWritten(TaskId, PathBuf, Result<u64, TaskError>),

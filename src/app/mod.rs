@@ -9,6 +9,8 @@ pub(crate) mod desktop;
 pub(crate) mod dialogs;
 mod display;
 pub(crate) mod event;
+mod follow;
+pub(crate) mod follow_request;
 mod fonts;
 mod keyboard;
 #[cfg(test)]
@@ -45,6 +47,7 @@ use crate::scene::palette::Colors;
 
 use crate::ui::questions::NameQuery;
 use crate::ui::settings::Navigation;
+use follow_request::FollowRequest;
 use preferences::Folders;
 pub(crate) use window::run;
 
@@ -69,6 +72,8 @@ pub struct AppOptions {
     pub folders: Option<Folders>,
     /// Where names for addresses are looked for.
     pub symbols: SymbolOptions,
+    /// The sources to follow at the start.
+    pub follow: Option<FollowRequest>,
 }
 
 /// Where names for addresses are looked for, as the command line says.

@@ -103,6 +103,11 @@ impl Panels {
         commands
     }
 
+    /// Whether a question is being answered.
+    pub(super) fn is_busy(&self) -> bool {
+        self.analysis.is_busy()
+    }
+
     /// Whether the panels have all of the room, and the timeline none.
     #[must_use]
     pub(super) fn is_full(&self) -> bool {

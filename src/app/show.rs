@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use egui::Ui;
+use egui::{RichText, Ui};
 
 use super::capture::OpenCapture;
+use super::follow::FollowTask;
 use super::state::{App, Effect};
 use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
@@ -40,6 +41,7 @@ impl App {
             self.themed = true;
         }
         self.mend();
+        self.renew_late_answers(ui.ctx());
         let mut commands = Vec::new();
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
         let state = self.ui_state();
@@ -71,10 +73,12 @@ impl App {
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
         egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
             let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
+            let live = tab.live_status();
             let status = StatusLine {
                 title: &tab.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
                 note: &tab.note,
                 palette: timeline.map(Timeline::palette),
+                live: live.as_ref(),
             };
             commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
         });
@@ -92,7 +96,10 @@ impl App {
                 return;
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
-            if tab.running.is_none() && tab.capture.is_none() && !tab.awaits_capture {
+            if tab.follow.is_some() {
+                let text = format!("Waiting for the first events of {}", tab.title());
+                ui.centered_and_justified(|ui| ui.label(RichText::new(shown(&text)).color(theme.weak_text)));
+            } else if tab.running.is_none() && tab.capture.is_none() && !tab.awaits_capture {
                 commands.extend(welcome::show(ui, self.preferences.recent.captures(), self.takes_drops, theme));
             }
         });
@@ -218,9 +225,10 @@ impl App {
         self.tab().capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
     }
 
-    /// Whether the capture can be written: it is sorted to its end, and nothing else runs.
+    /// Whether the capture can be written: it is sorted to its end or still runs, and nothing else does.
     pub(super) fn can_export(&self) -> bool {
-        self.tab().capture.as_ref().is_some_and(OpenCapture::is_whole) && self.tab().running.is_none()
+        let is_ready = |capture: &OpenCapture| capture.is_whole() || self.tab().follow.is_some();
+        self.tab().capture.as_ref().is_some_and(is_ready) && self.tab().running.is_none()
     }
 
     fn ui_state(&self) -> UiState {
@@ -233,6 +241,8 @@ impl App {
             has_capture: timeline.is_some(),
             can_export: self.can_export(),
             is_busy: tab.running.is_some(),
+            is_live: self.is_live(),
+            is_paused: tab.follow.as_ref().is_some_and(FollowTask::is_paused),
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
             has_table: tab.panels.shows_statistics(),
             has_scope: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),

@@ -3,6 +3,7 @@
 
 mod answers;
 pub(crate) mod copied;
+mod followed;
 mod mend;
 mod written;
 
@@ -423,6 +424,7 @@ impl App {
             }
             AppCommand::KeepDockHeight(points) => self.preferences.dock_points = points,
             AppCommand::Toggle(window) => self.shown.toggle(window),
+            AppCommand::Live(command) => self.act_on_live(command),
         }
         None
     }
@@ -448,6 +450,7 @@ impl App {
         tab.moved_from = None;
         tab.export = None;
         tab.awaits_capture = false;
+        tab.follow = None;
         // The capture that is open does not grow into the one that is loaded now.
         tab.stop_growing();
         tab.running = Some(tasks::load(id, source, self.options.load.clone(), &tab.wake));

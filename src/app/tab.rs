@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::capture::OpenCapture;
+use super::follow::FollowTask;
 use super::panels::Panels;
 use super::preferences::Folders;
 use super::tasks::FileTask;
@@ -12,6 +13,7 @@ use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
+use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::panels::sources::SourcesPanel;
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
@@ -36,6 +38,8 @@ pub(super) struct Tab {
     /// Whether a capture is about to open, so that the welcome page would only flash.
     pub(crate) awaits_capture: bool,
     pub(crate) running: Option<FileTask>,
+    /// The trace that it follows, until all of that is sorted.
+    pub(crate) follow: Option<FollowTask>,
     /// Short tables that are being written, beside anything else.
     pub(crate) short_tables: Vec<FileTask>,
     pub(crate) panels: Panels,
@@ -78,6 +82,7 @@ impl Tab {
             keeper: TimelineKeeper::default(),
             awaits_capture: false,
             running: None,
+            follow: None,
             short_tables: Vec::new(),
             panels: Panels::default(),
             sources: SourcesPanel::default(),
@@ -90,16 +95,17 @@ impl Tab {
 
     /// Its title: the capture, or the one that is loading.
     pub(super) fn title(&self) -> String {
-        match (&self.capture, &self.running) {
-            (Some(capture), _) => capture.title(),
-            (None, Some(running)) => running.sources.title(),
-            (None, None) => "New tab".to_owned(),
+        match (&self.capture, &self.follow, &self.running) {
+            (_, Some(follow), _) => follow.sources.title(),
+            (Some(capture), ..) => capture.title(),
+            (None, None, Some(running)) => running.sources.title(),
+            (None, None, None) => "New tab".to_owned(),
         }
     }
 
     /// Whether nothing is open and nothing is being opened.
     pub(super) fn is_empty(&self) -> bool {
-        self.capture.is_none() && self.running.is_none()
+        self.capture.is_none() && self.running.is_none() && self.follow.is_none()
     }
 
     /// Says something in the status bar, beside what it says already.
@@ -117,6 +123,18 @@ impl Tab {
     /// Whether that is the task that runs, and not one that was given up.
     pub(super) fn runs(&self, id: TaskId) -> bool {
         self.running.as_ref().is_some_and(|running| running.id == id)
+    }
+
+    /// The state of the trace that it follows, while that runs.
+    pub(super) fn live_status(&self) -> Option<LiveStatus> {
+        let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
+        let follow = self.follow.as_ref().filter(|follow| follow.is_running())?;
+        Some(follow.status(timeline.is_none_or(Timeline::follows)))
+    }
+
+    /// Whether that is the trace that is followed.
+    pub(super) fn is_following(&self, id: TaskId) -> bool {
+        self.follow.as_ref().is_some_and(|follow| follow.id == id)
     }
 
     /// The capture that is open does not grow any more.
@@ -140,6 +158,6 @@ impl Tab {
 
     /// Whether it shows that capture.
     pub(super) fn is_of(&self, sources: &Sources) -> bool {
-        self.capture.as_ref().is_some_and(|capture| capture.sources == *sources)
+        self.follow.is_none() && self.capture.as_ref().is_some_and(|capture| capture.sources == *sources)
     }
 }

@@ -32,16 +32,23 @@ impl App {
         {
             // It is read again: it may have changed.
             self.show_tab(open);
-        } else if !self.tab().is_empty() {
-            let tab = self.new_tab();
-            self.tabs.insert(self.shown_tab + 1, tab);
-            self.show_tab(self.shown_tab + 1);
+        } else {
+            self.show_tab_for_more();
         }
         // A note about the start also belongs to the capture that opens with it.
         if !self.tab().awaits_capture {
             self.tab_mut().note.clear();
         }
         self.load(source);
+    }
+
+    /// Shows a tab in which nothing is open: the one that is shown, or a new one beside it.
+    pub(super) fn show_tab_for_more(&mut self) {
+        if !self.tab().is_empty() {
+            let tab = self.new_tab();
+            self.tabs.insert(self.shown_tab + 1, tab);
+            self.show_tab(self.shown_tab + 1);
+        }
     }
 
     pub(super) fn act_on_tabs(&mut self, command: TabCommand) {

@@ -16,7 +16,7 @@ use crate::base::escape::escaped;
 use crate::base::progress::Progress;
 use crate::export::values::{TableSource, ValueFormat};
 use crate::export::{self, ExportError, ExportFormat, ExportOptions};
-use crate::ingest::{LoadError, LoadOptions, open_with_previews};
+use crate::ingest::{LoadError, LoadOptions, open_spooled, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::flow_chain;
@@ -80,6 +80,29 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
             };
             let mut show = |store| previews(TabEvent::Previewed(id, Snapshot::new(store)));
             open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
+                LoadError::Cancelled(_) => TaskError::Cancelled,
+                other => TaskError::Failed(other.to_string()),
+            })
+        });
+        wake(TabEvent::Loaded(id, result));
+    };
+    if let Err(error) = spawn("load", work) {
+        failed(TabEvent::Loaded(id, Err(error)));
+    }
+    running
+}
+
+/// Starts to sort what came of a trace that was followed. What is shown of it stays until that is done.
+#[must_use]
+pub(crate) fn load_spooled(id: TaskId, sources: Sources, options: LoadOptions, wake: &TabWake) -> FileTask {
+    let title = format!("Sorting {}", escaped(&sources.title()));
+    let running =
+        FileTask { id, title, sources: sources.clone(), progress: Progress::default(), cancel: Cancel::default() };
+    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
+    let failed = Arc::clone(&wake);
+    let work = move || {
+        let result = guarded(|| {
+            open_spooled(&sources, &options, &cancel, &progress).map_err(|error| match error {
                 LoadError::Cancelled(_) => TaskError::Cancelled,
                 other => TaskError::Failed(other.to_string()),
             })

@@ -13,6 +13,7 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::platform::run_on_demand::EventLoopExtRunOnDemand;
 use winit::window::{Icon, Theme, UserAttentionType, Window, WindowAttributes, WindowId};
 
+use super::follow_request::FollowRequest;
 use super::preferences::WindowPlace;
 use super::single_instance::{HandOverError, SingleInstance};
 use super::state::{App, Effect};
@@ -80,13 +81,14 @@ fn run_loop(
     let wake: Wake = Arc::new(move |event| {
         to_loop.send_event(UserEvent::Task(event)).ok(); // the window is closed
     });
-    let demo = options.demo;
+    let (demo, follow) = (options.demo, options.follow.clone());
     let mut shell = Shell {
         app: App::new(options, Arc::clone(&wake)),
         wake,
         proxy,
         window: None,
         sources,
+        follow,
         demo,
         opening_note: String::new(),
         repaint_at: None,
@@ -96,7 +98,7 @@ fn run_loop(
     // Without it, another start opens a window of its own.
     let host = instance.and_then(|instance| instance.host(&shell.wake).ok().flatten());
     shell.opening_note = note;
-    if shell.demo || !shell.sources.files().is_empty() {
+    if shell.demo || shell.follow.is_some() || !shell.sources.files().is_empty() {
         shell.app.await_capture();
     }
     // Not `run_app`, which drops the display when it returns: a thread of the window's clipboard still uses it.
@@ -117,6 +119,8 @@ struct Shell {
     window: Option<OpenWindow>,
     /// To be opened after the first frame.
     sources: Sources,
+    /// To be followed after the first frame.
+    follow: Option<FollowRequest>,
     demo: bool,
     /// A note about the start, for the first capture that opens.
     opening_note: String,
@@ -204,6 +208,7 @@ impl ApplicationHandler<UserEvent> for Shell {
         self.app.keep();
         // Here the display still lives, which the clipboard of the window uses to its end.
         self.window = None;
+        self.app.end_follows();
     }
 }
 
@@ -370,7 +375,10 @@ impl Shell {
     fn open_files(&mut self) {
         let sources = std::mem::take(&mut self.sources);
         let demo = std::mem::take(&mut self.demo);
-        if !sources.files().is_empty() {
+        if let Some(request) = self.follow.take() {
+            self.app.follow(request);
+            self.app.add_note(&std::mem::take(&mut self.opening_note));
+        } else if !sources.files().is_empty() {
             self.app.open(sources);
             self.app.add_note(&std::mem::take(&mut self.opening_note));
         } else if demo {

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use regex::Regex;
 
 use super::error::CliError;
+use super::live_args::{Follow, follow_args, live_filter};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFlame,
@@ -40,7 +41,7 @@ use crate::store::cache::Cache;
 /// A command with its arguments, checked.
 #[derive(Debug)]
 pub(super) enum CliCommand {
-    Window { sources: Sources, demo: bool, load: Load },
+    Window { sources: Sources, follow: Option<Follow>, demo: bool, load: Load },
     InstallDesktop,
     UninstallDesktop,
     Demo { load: Load },
@@ -245,10 +246,7 @@ impl CliCommand {
         Ok(match low.command {
             None if low.window.install_desktop => Self::InstallDesktop,
             None if low.window.uninstall_desktop => Self::UninstallDesktop,
-            None => {
-                let LowWindow { files, offsets, demo, common, .. } = low.window;
-                Self::Window { sources: sources(files, offsets)?, demo, load: load(common)? }
-            }
+            None => window(low.window)?,
             Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
             Some(LowCommand::Info(info)) => {
                 Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
@@ -343,6 +341,13 @@ impl CliCommand {
             Some(LowCommand::Man(LowMan { command, output: None })) => Self::ManPage { command },
         })
     }
+}
+
+fn window(low: LowWindow) -> Result<CliCommand, CliError> {
+    let LowWindow { files, offsets, follow, demo, common, .. } = low;
+    let sources = sources(files, offsets)?;
+    let follow = follow_args(follow, &sources)?;
+    Ok(CliCommand::Window { sources, follow, demo, load: load(common)? })
 }
 
 /// The arguments of a command that reads rows, and those of its load.
@@ -470,12 +475,6 @@ fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Duration), CliError> {
         return Err(CliError::Usage(message.to_owned()));
     }
     Ok((inputs, Duration::from_nanos(delay)))
-}
-
-fn live_filter(option: &str, text: Option<String>) -> Result<Option<LiveFilter>, CliError> {
-    let Some(text) = text else { return Ok(None) };
-    let live = LiveFilter::new(filter(option, &text)?);
-    live.map(Some).map_err(|problem| CliError::Usage(format!("{option}: {problem}")))
 }
 
 fn load(common: LowCommon) -> Result<Load, CliError> {

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
-use super::low_live::{LowKept, LowLive, LowTail};
+use super::low_live::{LowFollow, LowKept, LowLive, LowTail};
 use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
@@ -41,7 +41,6 @@ pub(super) struct LowArgs {
     pub(crate) window: LowWindow,
 }
 
-/// The arguments of the window, which has no command.
 #[derive(Debug, Args)]
 pub(super) struct LowWindow {
     /// Traces to open in the window; several are shown on one timeline; - is stdin, and a pipe will do
@@ -50,7 +49,7 @@ pub(super) struct LowWindow {
     #[command(flatten)]
     pub(crate) offsets: LowOffsets,
     /// Open a generated trace
-    #[arg(long, conflicts_with = "files")]
+    #[arg(long, conflicts_with_all = ["files", "follow", "command"])]
     pub(crate) demo: bool,
     /// Have the desktop of this user open traces with a double click, and open nothing
     #[arg(long, conflicts_with_all = ["files", "demo"])]
@@ -58,6 +57,8 @@ pub(super) struct LowWindow {
     /// Undo that
     #[arg(long, conflicts_with_all = ["files", "demo", "install_desktop"])]
     pub(crate) uninstall_desktop: bool,
+    #[command(flatten)]
+    pub(crate) follow: LowFollow,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }

@@ -21,6 +21,24 @@ pub(super) struct LowLive {
     pub(crate) delay: u64,
 }
 
+/// Sources that still run, in the window.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Following")]
+pub(super) struct LowFollow {
+    /// Show the files while they are still written, and open them when that ends; a pipe is followed anyway
+    #[arg(long, conflicts_with = "offsets")]
+    pub(crate) follow: bool,
+    /// Stop following with the first span that passes this filter; the words are those of `tail --filter`
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) until: Option<String>,
+    /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    pub(crate) delay: Option<u64>,
+    /// A program to start, with its arguments, whose output is followed
+    #[arg(value_name = "COMMAND", last = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
 /// The file format of rows as they come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowTailFormat {

@@ -16,6 +16,7 @@ mod export;
 mod flame;
 mod flame_view;
 mod info;
+mod live_args;
 mod live_rows;
 mod load;
 mod low_args;
@@ -119,7 +120,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),
         CliCommand::CacheClear { folder } => cache::clear(&folder),
-        CliCommand::Window { sources, demo, load } => window::open(sources, demo, &load),
+        CliCommand::Window { sources, follow, demo, load } => window::open(sources, follow, demo, &load),
         CliCommand::InstallDesktop => desktop::install(),
         CliCommand::UninstallDesktop => desktop::uninstall(),
         CliCommand::Demo { load } => window::demo(&load),

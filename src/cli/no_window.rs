@@ -2,9 +2,10 @@
 
 use super::args::{Load, Render};
 use super::error::CliError;
+use super::live_args::Follow;
 use crate::model::Sources;
 
-pub(crate) fn open(_sources: Sources, _demo: bool, _how: &Load) -> Result<(), CliError> {
+pub(crate) fn open(_sources: Sources, _follow: Option<Follow>, _demo: bool, _how: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }
 

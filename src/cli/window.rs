@@ -2,6 +2,7 @@
 
 use super::args::{Load, Render};
 use super::error::CliError;
+use super::live_args::Follow;
 use super::load::starting_over;
 use super::messages::say;
 use super::scope::ScopeArgs;
@@ -10,13 +11,15 @@ use super::symbols::load_with_names;
 use super::units::SizeArg;
 use crate::app::demo::demo_capture;
 use crate::app::desktop;
+use crate::app::follow_request::{self, FollowRequest};
 use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions, SymbolOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
-use crate::ingest::spool::is_unseekable;
-use crate::model::Sources;
+use crate::ingest::spool::{is_read_once, is_unseekable};
+use crate::live::arrivals::LiveInput;
+use crate::model::{SourceFile, Sources};
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 
@@ -24,20 +27,33 @@ use crate::scene::palette::Colors;
 const DEMO_PICTURE: &str = "longspan-demo.png";
 
 /// Opens the window and stays until it is closed.
-pub(super) fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
+pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &Load) -> Result<(), CliError> {
     let folders = Folders::for_user();
     // No other window can read what comes to this process.
-    let hand_over = how.is_usual && !sources.files().iter().any(|file| is_unseekable(&file.input));
+    let hand_over = how.is_usual && follow.is_none() && !sources.files().iter().any(|file| is_unseekable(&file.input));
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
     let symbols = SymbolOptions { is_off: !how.has_names, folders: how.symbols.clone() };
-    let options = AppOptions { load, memory_bytes, demo, hand_over, folders, symbols, ..AppOptions::default() };
+    // A pipe is looked at while it brings something.
+    let is_pipe = |file: &SourceFile| file.offset_ns == 0 && is_read_once(&file.input);
+    let follow = follow.or_else(|| {
+        let is_followed = !sources.files().is_empty() && sources.files().iter().all(is_pipe);
+        let inputs = sources.files().iter().map(|file| LiveInput::Input(file.input.clone()));
+        is_followed.then(|| Follow { inputs: inputs.collect(), delay: None, until: None })
+    });
+    let follow = follow.map(|Follow { inputs, delay, until }| FollowRequest {
+        inputs,
+        delay: delay.unwrap_or(follow_request::DELAY),
+        until,
+    });
+    let sources = if follow.is_some() { Sources::default() } else { sources };
+    let options = AppOptions { load, memory_bytes, demo, hand_over, folders, symbols, follow, ..AppOptions::default() };
     Ok(app::run(sources, options)?)
 }
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.
 pub(super) fn demo(how: &Load) -> Result<(), CliError> {
     if has_display() {
-        match open(Sources::default(), true, how) {
+        match open(Sources::default(), None, true, how) {
             Err(CliError::App(AppError::NoWindow { reason })) => say(format_args!("no window: {reason}")),
             answer => return answer,
         }

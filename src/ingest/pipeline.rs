@@ -50,15 +50,7 @@ pub fn open_with_previews(
     previews: Option<PreviewSink<'_>>,
 ) -> Result<Loaded, LoadError> {
     let started = Instant::now();
-    progress.begin(Stage::Opening, 0);
-    let context = ReadContext {
-        cancel: cancel.clone(),
-        progress: progress.clone(),
-        budget: options.memory.budget(),
-        threads: options.threads.max(1),
-        chunk_limits: ChunkLimits::default(),
-        text_spill: None,
-    };
+    let context = context(options, cancel, progress);
     let once = StoreTarget::for_once(sources, options);
     let received = SpooledInput::spool(sources, once.folder(), cancel, progress)?;
     let (sources, mut place) = match &received {
@@ -75,6 +67,40 @@ pub fn open_with_previews(
     let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
     let report = LoadReport { cached, seconds: started.elapsed().as_secs_f64(), note };
     Ok(Loaded { store: Arc::new(store), report })
+}
+
+/// Opens what was spooled elsewhere: `sources` say where it is, and what it is called. No store is kept of it.
+///
+/// # Errors
+/// The same errors as [`open`] has.
+pub(crate) fn open_spooled(
+    sources: &Sources,
+    options: &LoadOptions,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Loaded, LoadError> {
+    let started = Instant::now();
+    let context = context(options, cancel, progress);
+    let mut place = StoreTarget::for_once(sources, options);
+    let store = load(sources, &mut place, &context, Previews::new(None), started);
+    let store = store.map_err(|error| error.named(sources))?;
+    progress.begin(Stage::Done, 0);
+    let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
+    let report = LoadReport { cached: false, seconds: started.elapsed().as_secs_f64(), note };
+    Ok(Loaded { store: Arc::new(store), report })
+}
+
+/// Begins a load.
+fn context(options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> ReadContext {
+    progress.begin(Stage::Opening, 0);
+    ReadContext {
+        cancel: cancel.clone(),
+        progress: progress.clone(),
+        budget: options.memory.budget(),
+        threads: options.threads.max(1),
+        chunk_limits: ChunkLimits::default(),
+        text_spill: None,
+    }
 }
 
 /// A store that only lacks its tables.

@@ -199,7 +199,9 @@ impl Snapshot {
         let lane = self.lane_since(earlier, row.lane)?;
         let mut cursor = LaneCursor::new(self.store(), lane);
         let first = cursor.first_from(was.start_ns).row;
-        let is_same = |span: Span| (span.start_ns, span.name) == (was.start_ns, was.name);
+        // A sort that begins again may number the names otherwise.
+        let name = earlier.raw_names().get(was.name);
+        let is_same = |span: Span| span.start_ns == was.start_ns && self.raw_names().get(span.name) == name;
         // Instants may share a time; spans that do are those without duration.
         let mut same_time = (first..).map_while(|row| {
             let span = cursor.span(row).filter(|span| span.start_ns == was.start_ns)?;
@@ -212,6 +214,45 @@ impl Snapshot {
             _ => same_time.find(|&(number, span)| number == row.row && is_same(span)),
         };
         found.map(|(row, _)| RowIdx { lane, row })
+    }
+
+    /// Whether its first tracks are those of an earlier look, so that what is known by index stays true.
+    #[must_use]
+    pub(crate) fn has_tracks_of(&self, earlier: &Self) -> bool {
+        let (tracks, before) = (&self.tracks().tracks, &earlier.tracks().tracks);
+        before.len() <= tracks.len() && tracks.iter().zip(before).all(|(track, before)| track.key == before.key)
+    }
+
+    /// Whether its lanes are those of an earlier look, in the same order.
+    #[must_use]
+    pub(crate) fn has_lanes_of(&self, earlier: &Self) -> bool {
+        let identity = |snapshot: &Self, lane| {
+            let LaneInfo { track, kind, depth, .. } = snapshot.lane(LaneIdx(lane));
+            (track, kind, depth)
+        };
+        let count = self.store().lane_count();
+        count == earlier.store().lane_count() && (0..count).all(|lane| identity(self, lane) == identity(earlier, lane))
+    }
+
+    /// The row that was `row` in another sort of the same trace, whose tracks may have other indices.
+    #[must_use]
+    pub(crate) fn row_of_other(&self, other: &Self, row: RowIdx) -> Option<RowIdx> {
+        let (was, span) = (other.lane(row.lane), other.row(row));
+        let (key, name) = (&other.track(was.track).key, other.raw_names().get(span.name));
+        let track = self.tracks().tracks.iter().position(|track| track.key == *key)?;
+        self.lanes_of(TrackIdx(u32::try_from(track).ok()?)).map(LaneIdx).find_map(|lane| {
+            if self.lane(lane).kind != was.kind {
+                return None;
+            }
+            let mut cursor = LaneCursor::new(self.store(), lane);
+            let first = cursor.first_from(span.start_ns).row;
+            let mut at_start = (first..).map_while(|row| {
+                let found = cursor.span(row).filter(|found| found.start_ns == span.start_ns)?;
+                Some((row, found))
+            });
+            let is_same = |found: &Span| self.raw_names().get(found.name) == name && found.dur_ns == span.dur_ns;
+            at_start.find(|(_, found)| is_same(found)).map(|(row, _)| RowIdx { lane, row })
+        })
     }
 
     /// One row, as a span; the duration of anything but a span is 0.

@@ -182,6 +182,12 @@ impl Viewport {
         view
     }
 
+    /// Whether the whole capture is in view with its margins.
+    #[must_use]
+    pub(crate) fn shows_all(&self) -> bool {
+        self.ns_per_px >= self.ns_per_px_max()
+    }
+
     /// Moves the left edge to a time, without changing the zoom.
     pub(crate) fn start_at(&mut self, start_ns: i64) {
         (self.start_ns, self.start_fraction_ns) = (start_ns, 0.0);

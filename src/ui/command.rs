@@ -82,6 +82,20 @@ pub(crate) enum AppCommand {
     ShowCommands,
     /// Shows or hides a tool window.
     Toggle(ToolWindow),
+    Live(LiveCommand),
+}
+
+/// For the trace of the tab that is shown, while it still runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LiveCommand {
+    /// Brings the view to what comes.
+    Follow,
+    /// The same, or has the picture stand still where it is there already.
+    FollowOrPause,
+    /// Has the picture stand still, or go on. What comes is kept all the same.
+    TogglePause,
+    /// Asks the sources to end.
+    Stop,
 }
 
 /// Tabs are counted from the left.

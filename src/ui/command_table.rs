@@ -9,8 +9,8 @@ use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, TabCommand, TimelineCommand,
-    ToolWindow,
+    AppCommand, BookmarkCommand, Command, LiveCommand, NavigationStep, PanelCommand, RowCommand, TabCommand,
+    TimelineCommand, ToolWindow,
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
@@ -31,10 +31,14 @@ pub(crate) struct UiState {
     pub(crate) files: usize,
     /// Whether a capture is open.
     pub(crate) has_capture: bool,
-    /// Whether it can be written: it is sorted to its end, and nothing else runs.
+    /// Whether it can be written: it is sorted to its end or still runs, and nothing else is written.
     pub(crate) can_export: bool,
     /// Whether a load or an export runs.
     pub(crate) is_busy: bool,
+    /// Whether the trace still runs.
+    pub(crate) is_live: bool,
+    /// Whether its picture stands still.
+    pub(crate) is_paused: bool,
     /// Whether a span is selected.
     pub(crate) has_span: bool,
     /// Whether the table of statistics is shown.
@@ -120,6 +124,9 @@ enum When {
     Export,
     ExportScope,
     ScopeTracks,
+    Live,
+    /// A span is selected, and the trace does not run any more.
+    StillSpan,
 }
 
 /// A command in the table.
@@ -145,7 +152,7 @@ impl CommandEntry {
     pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
         match self.when {
             When::Always => true,
-            When::Closable => state.has_capture || state.is_busy || state.tabs > 1,
+            When::Closable => state.has_capture || state.is_busy || state.is_live || state.tabs > 1,
             When::Tabs => state.tabs > 1,
             When::Capture => state.has_capture,
             When::Files => state.files > 1,
@@ -159,6 +166,8 @@ impl CommandEntry {
             When::Export => state.can_export,
             When::ExportScope => state.can_export && state.has_scope,
             When::ScopeTracks => state.has_scope_tracks,
+            When::Live => state.is_live,
+            When::StillSpan => state.has_span && !state.is_live,
         }
     }
 
@@ -237,6 +246,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .followed_by(MenuList::Recent),
     entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::App(AppCommand::ShowPicker)),
     entry(Menu::File, "Open path from clipboard", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
+    entry(Menu::File, "Follow...", &[], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Follow)))
+        .hint("Shows a trace while it is still written; opens it when that ends"),
     entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::App(AppCommand::OpenDemo)),
     entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tab(TabCommand::Close)),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
@@ -371,6 +382,16 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
     }),
+    entry(Menu::Go, "Follow, or pause", &[plain(Key::Space)], When::Live, |_| {
+        Command::App(AppCommand::Live(LiveCommand::FollowOrPause))
+    })
+    .section()
+    .hint("Of a trace that still runs: what comes is at the right edge, or the picture stands still"),
+    entry(Menu::Go, "Pause the picture", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
+        .checked(|state| state.is_paused)
+        .hint("What comes is kept all the same"),
+    entry(Menu::Go, "Stop following", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::Stop)))
+        .hint("Ends the sources, and sorts everything that came"),
     entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
     entry(Menu::Go, "Next hit", &[plain(Key::F3)], When::Capture, |_| {
         Command::Panel(PanelCommand::GoToHit { forward: true })
@@ -406,7 +427,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Filter tracks", &[ctrl_shift(Key::F)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
     }),
-    entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::Span, |_| {
+    entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::StillSpan, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ToggleFoldOfSelected))
     })
     .section(),

@@ -7,6 +7,8 @@ use crate::export::ExportFormat;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     Open,
+    /// Follows files that are still written.
+    Follow,
     Export(ExportFormat),
     /// Exports the selected range, in the format of the file name's ending.
     ExportSelected,
@@ -24,6 +26,7 @@ impl Purpose {
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Open => "Open a trace, or several on one timeline",
+            Self::Follow => "Follow a trace that is still written, or several on one timeline",
             Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
             Self::Export(_) => "Export the sorted trace",
             Self::ExportSelected => "Export selection",
@@ -40,7 +43,7 @@ impl Purpose {
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let stem = if stem.is_empty() { "trace" } else { stem };
         match self {
-            Self::Open => String::new(),
+            Self::Open | Self::Follow => String::new(),
             Self::Table(panel) => format!("{stem}-{}.csv", panel.file_stem()),
             Self::Picture(_) => format!("{stem}.png"),
             Self::WindowPicture => format!("{stem}-window.png"),

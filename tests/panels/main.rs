@@ -12,6 +12,7 @@ mod frame;
 mod groups;
 mod hand;
 mod kept;
+mod live;
 mod menus;
 mod names;
 #[cfg(target_os = "linux")]

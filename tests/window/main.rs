@@ -8,6 +8,7 @@ mod finding;
 mod hand;
 mod kept;
 mod kinds;
+mod live;
 mod moves;
 mod open;
 mod picture;

@@ -197,16 +197,24 @@ const PROMISES: &[(&str, &[&str])] = &[
             "open::a_machine_without_anything_that_draws_is_an_error_that_says_what_to_do",
         ],
     ),
+    (
+        "a trace is shown while it is written; Space pauses and follows, Stop sorts it",
+        &[
+            "live::a_file_that_grows_is_followed_paused_and_sorted_when_it_is_stopped",
+            "live::a_program_is_followed_and_ends_with_the_window",
+        ],
+    ),
     ("nothing to do, nothing done", &["work::a_window_in_which_nothing_happens_uses_no_processor"]),
 ];
 
 /// The files that have tests, by their names.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("clipboard", include_str!("clipboard.rs")),
     ("finding", include_str!("finding.rs")),
     ("hand", include_str!("hand.rs")),
     ("kept", include_str!("kept.rs")),
     ("kinds", include_str!("kinds.rs")),
+    ("live", include_str!("live.rs")),
     ("moves", include_str!("moves.rs")),
     ("open", include_str!("open.rs")),
     ("rows", include_str!("rows.rs")),

@@ -8,6 +8,7 @@ use crate::app::state::App;
 use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
+use crate::ingest::Loaded;
 use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -54,6 +55,7 @@ impl App {
                 }
             }
             TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
+            TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Follow, paths)) => self.follow_files(&paths),
             TaskEvent::Chosen(DialogChoice::Chosen(purpose, paths)) => {
                 for path in paths {
                     self.act(Command::App(AppCommand::Write(purpose, path)));
@@ -83,38 +85,9 @@ impl App {
                     self.show_capture_in(at, snapshot, sources, true);
                 }
             }
-            TabEvent::Loaded(id, result) if tab.runs(id) => {
-                let sources = tab.running.take().map(|running| running.sources.clone()).unwrap_or_default();
-                match result {
-                    Ok(loaded) => {
-                        if let Some(note) = loaded.report.note {
-                            tab.add_note(&note);
-                        }
-                        let export = tab.export.take();
-                        let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-                        let bytes = loaded.store.meta().summary.source_bytes;
-                        // The input of a pipe cannot be opened again.
-                        if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
-                            self.preferences.recent.note(&sources);
-                        }
-                        self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
-                        self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
-                        if let Some(export) = export {
-                            self.export_in(at, export);
-                        }
-                    }
-                    Err(error) => {
-                        // The part that was sorted before the failure stays open.
-                        tab.stop_growing();
-                        // Files that were to be moved are where they were.
-                        if let Some(timeline) = tab.timeline_mut() {
-                            timeline.move_file(None);
-                        }
-                        let is_of_tab = tab.capture.as_ref().is_none_or(|open| open.sources == sources);
-                        self.fail(at, "The trace cannot be opened", error, is_of_tab);
-                    }
-                }
-            }
+            TabEvent::Loaded(id, result) if tab.runs(id) => self.handle_loaded(at, result),
+            TabEvent::Followed(id, followed) if tab.is_following(id) => self.handle_followed(at, *followed),
+            TabEvent::FollowEnded(id, end) if tab.is_following(id) => self.sort_followed(at, end),
             TabEvent::Exported(id, path, result) if tab.runs(id) => {
                 tab.running = None;
                 match result {
@@ -176,27 +149,87 @@ impl App {
                 tab.message = Some(TabMessage::of_tab("The file could not be written", message));
             }
             // Of a cancelled task.
-            TabEvent::Previewed(..) | TabEvent::Loaded(..) | TabEvent::Exported(..) => {}
+            TabEvent::Previewed(..)
+            | TabEvent::Loaded(..)
+            | TabEvent::Exported(..)
+            | TabEvent::Followed(..)
+            | TabEvent::FollowEnded(..) => {}
         }
     }
 
-    fn show_capture_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
-        let (id, navigation) = (self.next_task(), self.navigation());
+    /// Shows a capture that is sorted to its end, or says why there is none.
+    fn handle_loaded(&mut self, at: usize, result: Result<Loaded, TaskError>) {
         let tab = &mut self.tabs[at];
+        let sources = tab.running.take().map(|running| running.sources.clone()).unwrap_or_default();
+        match result {
+            Ok(loaded) => {
+                if let Some(note) = loaded.report.note {
+                    tab.add_note(&note);
+                }
+                // The bytes that it was sorted from are not needed any more.
+                let was_followed = tab.follow.take().is_some();
+                let export = tab.export.take();
+                let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+                let bytes = loaded.store.meta().summary.source_bytes;
+                // The input of a pipe cannot be opened again.
+                if !was_followed {
+                    if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
+                        self.preferences.recent.note(&sources);
+                    }
+                    self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
+                }
+                self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
+                if let Some(export) = export {
+                    self.export_in(at, export);
+                }
+            }
+            Err(error) => {
+                // The part that was sorted before the failure stays open.
+                tab.stop_growing();
+                let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
+                if let Some(folder) = kept {
+                    tab.add_note(&format!("Everything that came is in {}", folder.display()));
+                }
+                // Files that were to be moved are where they were.
+                if let Some(timeline) = tab.timeline_mut() {
+                    timeline.move_file(None);
+                }
+                let is_of_tab = tab.capture.as_ref().is_none_or(|open| open.sources == sources);
+                self.fail(at, "The trace cannot be opened", error, is_of_tab);
+            }
+        }
+    }
+
+    pub(super) fn show_capture_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
+        let (id, navigation) = (self.next_task(), self.navigation());
+        let renews_answers = self.renews_answers(at, &snapshot);
+        let tab = &mut self.tabs[at];
+        let before = tab.capture.take().filter(|open| open.grows).map(|open| (open.timeline, open.is_mended));
+        let was_live = before.as_ref().is_some_and(|(timeline, _)| timeline.is_live());
+        // A trace that was followed is sorted again at its end, and its tracks may be in another order then.
+        let is_same = |earlier: &Timeline| grows || !was_live || snapshot.has_tracks_of(earlier.snapshot());
         // While more is sorted, what is looked at stays in view.
-        let (timeline, is_mended) =
-            if let Some(OpenCapture { timeline, grows: true, is_mended, .. }) = tab.capture.take() {
-                (timeline.with_snapshot(snapshot), is_mended)
-            } else {
+        let (mut timeline, is_mended) = match before {
+            Some((timeline, is_mended)) if is_same(&timeline) => (timeline.with_snapshot(snapshot), is_mended),
+            before => {
                 let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, navigation);
                 timeline.set_density(self.preferences.density);
                 timeline.set_colors(self.preferences.colors);
+                if let Some((earlier, _)) = &before {
+                    timeline.look_as(earlier);
+                }
                 (timeline, false)
-            };
-        tab.panels.forget(timeline.snapshot(), &tab.wake);
+            }
+        };
+        if !grows {
+            timeline.set_still();
+        }
+        if renews_answers {
+            tab.panels.forget(timeline.snapshot(), &tab.wake);
+        }
         let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
         capture.is_mended = is_mended;
-        let folders = self.options.folders.as_ref().filter(|_| !grows && capture.timeline.is_untouched());
+        let folders = self.options.folders.as_ref().filter(|_| !grows && !was_live && capture.timeline.is_untouched());
         let (saved, note) = match tab.moved_from.take() {
             Some(view) => (Some(view), None),
             None => folders.map(|folders| folders.timeline(&capture.sources)).unwrap_or_default(),

@@ -18,7 +18,7 @@ impl App {
     pub(in crate::app) fn mend(&mut self) {
         let Some(capture) = &self.tab().capture else { return };
         let store = capture.timeline.snapshot().store();
-        if self.tab().running.is_some() || capture.is_mended || store.damaged() == 0 {
+        if self.tab().running.is_some() || self.tab().follow.is_some() || capture.is_mended || store.damaged() == 0 {
             return;
         }
         let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store.path()));

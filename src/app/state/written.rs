@@ -27,6 +27,10 @@ impl App {
                 self.open(Sources::from(&path));
                 Ok(())
             }
+            Purpose::Follow => {
+                self.follow_files(&[path]);
+                Ok(())
+            }
             Purpose::Export(format) => self.export(format, SelectedScope::default(), &path),
             Purpose::ExportSelected => {
                 let capture = self.tab().capture.as_ref();
@@ -95,7 +99,11 @@ impl App {
         let id = self.next_task();
         let tab = &mut self.tabs[at];
         tab.export = Some(export.clone());
-        let RunningExport { format, scope, path } = export;
+        let RunningExport { mut format, scope, path } = export;
+        if tab.follow.is_some() && matches!(format, ExportFormat::Native { .. }) {
+            // A trace that still runs has no index.
+            format = ExportFormat::Native { compact: true };
+        }
         if let Some(capture) = &tab.capture {
             let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
             tab.running = Some(tasks::export(id, snapshot, sources, format, scope, path, &tab.wake));

@@ -139,6 +139,8 @@ mod tests {
             files: 1,
             has_capture,
             can_export: false,
+            is_live: false,
+            is_paused: false,
             is_busy: false,
             has_span: false,
             has_table: false,

@@ -62,6 +62,7 @@ impl Picker {
         let mut commands = Vec::new();
         let verb = match self.purpose {
             Purpose::Open => "Open",
+            Purpose::Follow => "Follow",
             Purpose::Export(_) | Purpose::ExportSelected => "Export",
             Purpose::Table(_) | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
         };
@@ -151,10 +152,21 @@ impl Picker {
                                 } else if response.clicked() {
                                     commands.push(Command::App(AppCommand::List(self.folder.join(&entry.name))));
                                 }
-                                if response.double_clicked() && entry.is_file && self.purpose == Purpose::Open {
-                                    commands.push(Command::App(AppCommand::Open(Sources::from(
-                                        &self.folder.join(&entry.name),
-                                    ))));
+                                if response.double_clicked() && entry.is_file {
+                                    let path = self.folder.join(&entry.name);
+                                    match self.purpose {
+                                        Purpose::Open => {
+                                            commands.push(Command::App(AppCommand::Open(Sources::from(&path))));
+                                        }
+                                        Purpose::Follow => {
+                                            commands.push(Command::App(AppCommand::Write(Purpose::Follow, path)));
+                                        }
+                                        Purpose::Export(_)
+                                        | Purpose::ExportSelected
+                                        | Purpose::Table(_)
+                                        | Purpose::Picture(_)
+                                        | Purpose::WindowPicture => {}
+                                    }
                                 }
                             }
                         },
@@ -185,7 +197,7 @@ impl Picker {
     fn chosen(&self) -> Command {
         let path = self.folder.join(self.path_text.trim());
         match self.purpose {
-            Purpose::Open if is_listed_folder(self.listing.as_ref(), self.path_text.trim()) => {
+            Purpose::Open | Purpose::Follow if is_listed_folder(self.listing.as_ref(), self.path_text.trim()) => {
                 Command::App(AppCommand::List(path))
             }
             Purpose::Open if self.together.len() > 1 && self.path_text == quoted(&self.together) => Command::App(

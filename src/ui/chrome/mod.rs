@@ -3,6 +3,7 @@
 mod color_key;
 pub(crate) mod command_palette;
 pub(crate) mod file_picker;
+pub(crate) mod live_badge;
 pub(crate) mod menu_bar;
 pub(crate) mod message;
 pub(crate) mod progress;

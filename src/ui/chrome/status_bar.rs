@@ -3,6 +3,7 @@
 use egui::{Layout, RichText, Ui};
 
 use super::color_key;
+use super::live_badge::{self, LiveStatus};
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
@@ -20,6 +21,8 @@ pub(crate) struct StatusLine<'a> {
     /// A notice for the user, such as which of several files was opened.
     pub(crate) note: &'a str,
     pub(crate) palette: Option<&'a Palette>,
+    /// Of a trace that still runs.
+    pub(crate) live: Option<&'a LiveStatus>,
 }
 
 /// The width of the key of colours.
@@ -46,6 +49,9 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
             None => {
                 ui.label(weak("No trace".to_owned()));
             }
+        }
+        if let Some(live) = status.live {
+            command = live_badge::show(ui, live, theme).or(command.take());
         }
         if !status.note.is_empty() {
             spoken::announce(&ui.label(weak(shown(status.note).into_owned())));

@@ -11,6 +11,8 @@ mod gutter;
 mod input;
 mod interaction;
 mod layout;
+mod live;
+mod live_view;
 mod minimap;
 pub(crate) mod named_scopes;
 mod navigation;
@@ -69,7 +71,11 @@ impl Timeline {
         let covered = flags.iter().map(|flag| flag.place).chain(pointer.as_ref().map(|pointer| pointer.place));
         let covered = covered.chain(length);
         self.paint(ui, &layout, theme, (&ruler, &covered.collect::<Vec<_>>()), pointer.as_ref());
-        unsorted::paint(self, ui, &layout, theme);
+        if self.is_live() {
+            live::paint(self, ui, &layout, theme);
+        } else {
+            unsorted::paint(self, ui, &layout, theme);
+        }
         commands.extend(range::show(self, ui, &layout, theme));
         flow_curves::paint(self, ui, &layout, theme);
         commands.extend(bookmarks::show(self, &flags, ui, &layout, theme));

@@ -20,6 +20,7 @@ impl Timeline {
     pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
         // A drag changed the scope without a command.
         self.view.note_scope(self.selection.scope());
+        self.note_live(&command);
         let job = self.run(command);
         self.view.note_scope(self.selection.scope());
         job

@@ -7,6 +7,7 @@ use egui::{Pos2, Vec2};
 
 use super::interaction::Interaction;
 use super::layout::TimelineLayout;
+use super::live_view::LiveView;
 use super::overlays::Overlays;
 use super::pane::{Pane, ShownPane};
 use super::selection::Selection;
@@ -66,6 +67,8 @@ pub struct Timeline {
     pub(super) size_points: Vec2,
     pub(super) gutter_points: f32,
     pub(super) budget: RectBudget,
+    /// How it moves while it grows.
+    pub(super) live: Option<LiveView>,
 }
 
 impl Timeline {
@@ -110,6 +113,7 @@ impl Timeline {
             size_points: Vec2::ZERO,
             gutter_points: GUTTER_POINTS,
             budget,
+            live: None,
         }
     }
 
@@ -117,6 +121,8 @@ impl Timeline {
     /// it is drawn again, and the selection stays.
     #[must_use]
     pub(crate) fn with_snapshot(mut self, snapshot: Snapshot) -> Self {
+        // A view of the whole trace changes with its bounds.
+        let follows = self.follows();
         self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
         let earlier = std::mem::replace(&mut self.snapshot, snapshot);
         let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
@@ -127,6 +133,7 @@ impl Timeline {
         self.rows.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.pinned.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.lay_out();
+        self.keep_following(follows);
         self
     }
 

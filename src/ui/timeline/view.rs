@@ -179,6 +179,18 @@ impl ViewState {
         }
     }
 
+    /// Shows the whole trace, at once.
+    pub(super) fn show_all(&mut self) {
+        self.now.show_all();
+    }
+
+    /// Moves the end of the trace to the right edge but for the margin, at once and with the same zoom.
+    pub(super) fn end_at_edge(&mut self, end_ns: i64) {
+        self.glide = None;
+        // Further than the bounds let it go.
+        self.now.start_at(end_ns);
+    }
+
     pub(super) fn scroll(&mut self, down_px: f64, content_px: f64) {
         self.now.scroll(down_px, content_px);
     }

@@ -1,0 +1,178 @@
+//! Traces that still run, followed in the background for a tab. The window takes one picture at a time, so that a slow
+//! screen gets fewer of them and never a queue.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::background::{guarded, spawn};
+use super::follow_request::FollowRequest;
+use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
+use crate::base::cancel::Cancel;
+use crate::ingest::{CachePolicy, LoadOptions};
+use crate::live::arrivals::Say;
+use crate::live::follow::{FollowCounts, FollowOptions, Followed, SpoolFolder, Viewer, follow};
+use crate::model::Sources;
+use crate::query::Snapshot;
+use crate::ui::chrome::live_badge::LiveStatus;
+
+/// A trace that a tab follows. Dropping it asks the sources to end.
+#[derive(Debug)]
+pub(super) struct FollowTask {
+    pub(super) id: TaskId,
+    pub(super) sources: Sources,
+    stop: Cancel,
+    /// Whether another picture can be taken.
+    is_ready: Arc<AtomicBool>,
+    pub(super) counts: FollowCounts,
+    /// Whether the picture stands still. What comes is kept all the same.
+    is_paused: bool,
+    /// The last picture that came while it stood still.
+    unshown: Option<Snapshot>,
+    /// Everything that came, once all of it has.
+    pub(super) spool: Option<SpoolFolder>,
+    is_over: bool,
+    /// Closed when the work is over.
+    ended: Receiver<()>,
+    /// When the panels were answered for an earlier picture.
+    pub(super) answered: Option<Instant>,
+    /// Whether a later picture is shown than the one that they know.
+    pub(super) has_unanswered: bool,
+}
+
+impl Drop for FollowTask {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl FollowTask {
+    /// Asks the sources to end.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits until the sources have been asked to end, and the files of what came are removed.
+    pub(super) fn wait_until_ended(&self) {
+        /// A program that ignores it goes on by itself.
+        const LONGEST: Duration = Duration::from_secs(3);
+        match self.ended.recv_timeout(LONGEST) {
+            Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {}
+        }
+    }
+
+    /// Whether the sources may still send something.
+    pub(super) fn is_running(&self) -> bool {
+        !self.is_over
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// Takes a picture; returns it, unless the picture stands still.
+    pub(super) fn take(&mut self, snapshot: Snapshot, counts: FollowCounts) -> Option<Snapshot> {
+        self.counts = counts;
+        self.is_ready.store(true, Ordering::SeqCst);
+        if self.is_paused {
+            self.unshown = Some(snapshot);
+            return None;
+        }
+        Some(snapshot)
+    }
+
+    /// Has the picture stand still, or go on; returns the one to show then.
+    pub(super) fn pause(&mut self, is_paused: bool) -> Option<Snapshot> {
+        self.is_paused = is_paused;
+        if is_paused { None } else { self.unshown.take() }
+    }
+
+    /// All has come: it is kept here until it is sorted.
+    pub(super) fn end(&mut self, spool: SpoolFolder) {
+        (self.spool, self.is_over) = (Some(spool), true);
+    }
+
+    /// The state for the badge.
+    pub(super) fn status(&self, follows: bool) -> LiveStatus {
+        let FollowCounts { rows_per_s, behind, late, most_late_ns, apart, disk_bytes, free_bytes, .. } = self.counts;
+        let latest_source = self.counts.latest_source.as_ref().map(|path| path.display().to_string());
+        LiveStatus {
+            rows_per_s,
+            behind,
+            late,
+            latest_source,
+            most_late_ns,
+            apart,
+            disk_bytes,
+            free_bytes,
+            is_paused: self.is_paused,
+            is_stopping: self.stop.is_cancelled(),
+            follows,
+        }
+    }
+}
+
+/// Brings what is followed to the window.
+struct TabViewer {
+    id: TaskId,
+    wake: TabWake,
+    is_ready: Arc<AtomicBool>,
+}
+
+impl Viewer for TabViewer {
+    fn is_ready(&self) -> bool {
+        self.is_ready.load(Ordering::SeqCst)
+    }
+
+    fn show(&mut self, followed: Followed) {
+        if matches!(followed, Followed::Picture(..)) {
+            self.is_ready.store(false, Ordering::SeqCst);
+        }
+        (self.wake)(TabEvent::Followed(self.id, Box::new(followed)));
+    }
+}
+
+/// Begins to follow. Says itself if it cannot.
+pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake: &TabWake) -> FollowTask {
+    let (sources, stop, is_ready) = (request.sources(), Cancel::default(), Arc::new(AtomicBool::new(true)));
+    let (running, ended) = sync_channel::<()>(1);
+    let FollowRequest { inputs, delay, until } = request;
+    let options =
+        FollowOptions { inputs, memory: load.memory.clone(), delay, until, stop: stop.clone(), folder: folder(load) };
+    let (to_tab, failed) = (Arc::clone(wake), Arc::clone(wake));
+    let mut viewer = TabViewer { id, wake: Arc::clone(wake), is_ready: Arc::clone(&is_ready) };
+    let work = move || {
+        let said = Arc::clone(&to_tab);
+        let say: Say = Arc::new(move |text| said(TabEvent::Followed(id, Box::new(Followed::Said(text)))));
+        let end = guarded(|| follow(&options, &say, &mut viewer).map_err(|error| TaskError::Failed(error.to_string())));
+        to_tab(TabEvent::FollowEnded(id, end.map(Box::new)));
+        drop(running);
+    };
+    if let Err(error) = spawn("follow", work) {
+        failed(TabEvent::FollowEnded(id, Err(error)));
+    }
+    FollowTask {
+        id,
+        sources,
+        stop,
+        is_ready,
+        counts: FollowCounts::default(),
+        is_paused: false,
+        unshown: None,
+        spool: None,
+        is_over: false,
+        ended,
+        answered: None,
+        has_unanswered: false,
+    }
+}
+
+/// Where everything that comes is kept: beside the sorted traces, or where temporary files go.
+fn folder(load: &LoadOptions) -> PathBuf {
+    match &load.cache {
+        CachePolicy::Folder(folder) => folder.join("followed"),
+        CachePolicy::None => std::env::temp_dir(),
+    }
+}

@@ -1,0 +1,31 @@
+//! A request to follow sources: of the command line, or of a dialog.
+
+use std::time::Duration;
+
+use crate::live::arrivals::LiveInput;
+use crate::live::follow::source_of;
+use crate::live::row_filter::LiveFilter;
+use crate::model::Sources;
+
+/// How long events wait for earlier ones, unless the command line says so.
+pub(crate) const DELAY: Duration = Duration::from_millis(100);
+
+/// The sources to follow, and when to stop.
+#[derive(Debug, Clone)]
+pub struct FollowRequest {
+    pub(crate) inputs: Vec<LiveInput>,
+    pub(crate) delay: Duration,
+    /// It ends with a row that passes.
+    pub(crate) until: Option<LiveFilter>,
+}
+
+impl FollowRequest {
+    pub(crate) fn new(inputs: Vec<LiveInput>) -> Self {
+        Self { inputs, delay: DELAY, until: None }
+    }
+
+    /// The names of its sources.
+    pub(crate) fn sources(&self) -> Sources {
+        Sources::new(self.inputs.iter().map(source_of).collect())
+    }
+}

@@ -1,0 +1,174 @@
+//! Traces that still run in their tabs: pictures as they come, what the user wants of them, and the sort at the end,
+//! which takes the place of the last picture.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::app::event::TaskError;
+use crate::app::follow::{self, FollowTask};
+use crate::app::follow_request::FollowRequest;
+use crate::app::state::App;
+use crate::app::tab::TabMessage;
+use crate::app::tasks;
+use crate::live::arrivals::LiveInput;
+use crate::live::follow::{FollowEnd, Followed};
+use crate::query::Snapshot;
+use crate::ui::command::LiveCommand;
+
+/// The shortest time between two answers of the panels while a trace grows.
+const ANSWERS_EVERY: Duration = Duration::from_secs(1);
+
+impl App {
+    /// Follows sources in a tab of their own; where nothing is open in the tab that is shown, in that.
+    pub(crate) fn follow(&mut self, request: FollowRequest) {
+        self.picker = None;
+        self.show_tab_for_more();
+        let (id, at) = (self.next_task(), self.shown_tab);
+        self.tabs[at].keep(self.options.folders.as_ref());
+        let tab = &mut self.tabs[at];
+        tab.message = None;
+        tab.awaits_capture = false;
+        tab.follow = Some(follow::start(id, request, &self.options.load, &tab.wake));
+    }
+
+    /// Follows files that the user chose.
+    pub fn follow_files(&mut self, files: &[PathBuf]) {
+        if !files.is_empty() {
+            self.follow(FollowRequest::new(files.iter().map(|path| LiveInput::Input(path.clone().into())).collect()));
+        }
+    }
+
+    /// Whether the trace of the tab that is shown still runs.
+    pub(in crate::app) fn is_live(&self) -> bool {
+        self.tab().follow.as_ref().is_some_and(FollowTask::is_running)
+    }
+
+    /// Asks all sources to end, and waits for that: before the program ends.
+    pub(crate) fn end_follows(&mut self) {
+        let follows = self.tabs.iter_mut().filter_map(|tab| tab.follow.take()).collect::<Vec<_>>();
+        follows.iter().for_each(FollowTask::stop);
+        follows.iter().for_each(FollowTask::wait_until_ended);
+    }
+
+    pub(super) fn act_on_live(&mut self, command: LiveCommand) {
+        let at = self.shown_tab;
+        let tab = &mut self.tabs[at];
+        let Some(follow) = tab.follow.as_mut().filter(|follow| follow.is_running()) else { return };
+        let follows = tab.capture.as_ref().is_some_and(|capture| capture.timeline.follows());
+        let unshown = match command {
+            LiveCommand::Stop => {
+                follow.stop();
+                None
+            }
+            LiveCommand::TogglePause => follow.pause(!follow.is_paused()),
+            LiveCommand::Follow | LiveCommand::FollowOrPause if follow.is_paused() || !follows => {
+                let unshown = follow.pause(false);
+                if let Some(capture) = &mut tab.capture {
+                    capture.timeline.follow();
+                }
+                unshown
+            }
+            LiveCommand::Follow => None,
+            LiveCommand::FollowOrPause => follow.pause(true),
+        };
+        if let Some(snapshot) = unshown {
+            self.show_live(at, snapshot);
+        }
+    }
+
+    pub(super) fn handle_followed(&mut self, at: usize, followed: Followed) {
+        let tab = &mut self.tabs[at];
+        let Some(follow) = &mut tab.follow else { return };
+        match followed {
+            Followed::Picture(snapshot, counts) => {
+                if let Some(snapshot) = follow.take(snapshot, counts) {
+                    self.show_live(at, snapshot);
+                }
+            }
+            Followed::Counts(counts) => follow.counts = counts,
+            Followed::Said(text) => tab.note = text,
+        }
+    }
+
+    /// Shows more of a trace that still runs.
+    fn show_live(&mut self, at: usize, snapshot: Snapshot) {
+        let tab = &mut self.tabs[at];
+        let Some(sources) = tab.follow.as_ref().map(|follow| follow.sources.clone()) else { return };
+        // Something else was open here before.
+        let is_first = !tab.capture.as_ref().is_some_and(|capture| capture.timeline.is_live());
+        if is_first {
+            tab.stop_growing();
+        }
+        self.show_capture_in(at, snapshot, sources, true);
+        if is_first && let Some(capture) = &mut self.tabs[at].capture {
+            capture.timeline.set_live();
+        }
+    }
+
+    /// Whether the panels of a tab are to be asked again for a new picture: at most once a second, and not while they
+    /// are being answered, but whenever the rows of the one before are elsewhere.
+    pub(super) fn renews_answers(&mut self, at: usize, later: &Snapshot) -> bool {
+        let tab = &mut self.tabs[at];
+        let is_busy = tab.panels.is_busy();
+        let Some(follow) = tab.follow.as_mut().filter(|follow| follow.is_running()) else { return true };
+        let earlier = tab.capture.as_ref().map(|open| open.timeline.snapshot());
+        let is_due = !is_busy && follow.answered.is_none_or(|answered| answered.elapsed() >= ANSWERS_EVERY);
+        let renews = is_due || !earlier.is_some_and(|earlier| later.has_lanes_of(earlier));
+        follow.has_unanswered = !renews;
+        if renews {
+            follow.answered = Some(Instant::now());
+        }
+        renews
+    }
+
+    /// Asks the panels again once that is due, for the last picture of a trace from which nothing comes for now.
+    pub(in crate::app) fn renew_late_answers(&mut self, ctx: &egui::Context) {
+        let tab = self.tab_mut();
+        let Some(follow) = tab.follow.as_mut().filter(|follow| follow.has_unanswered) else { return };
+        let Some(capture) = &tab.capture else { return };
+        let left = follow.answered.map_or(Duration::ZERO, |answered| ANSWERS_EVERY.saturating_sub(answered.elapsed()));
+        if !left.is_zero() || tab.panels.is_busy() {
+            ctx.request_repaint_after(left.max(Duration::from_millis(100)));
+            return;
+        }
+        (follow.has_unanswered, follow.answered) = (false, Some(Instant::now()));
+        tab.panels.forget(capture.timeline.snapshot(), &tab.wake);
+    }
+
+    /// All has come: sorts it in the background. The last picture stays until then.
+    pub(super) fn sort_followed(&mut self, at: usize, end: Result<Box<FollowEnd>, TaskError>) {
+        let id = self.next_task();
+        let load = self.options.load.clone();
+        let tab = &mut self.tabs[at];
+        let Some(follow) = &mut tab.follow else { return };
+        let name = follow.sources.title();
+        let unshown = follow.pause(false);
+        match end {
+            Ok(end) => {
+                let FollowEnd { sources, spool, errors } = *end;
+                if !errors.is_empty() {
+                    let text = format!("{}. What came before is shown.", errors.join(". "));
+                    tab.message = Some(TabMessage::of_tab("Not everything could be followed", text));
+                }
+                if sources.files().is_empty() {
+                    tab.follow = None;
+                    let is_failed = !errors.is_empty();
+                    if !is_failed {
+                        self.fail(at, "Nothing was followed", TaskError::Failed(format!("{name}: nothing came")), true);
+                    }
+                    return;
+                }
+                follow.end(spool);
+                tab.running = Some(tasks::load_spooled(id, sources, load, &tab.wake));
+            }
+            Err(error) => {
+                tab.follow = None;
+                tab.stop_growing();
+                self.fail(at, "The trace cannot be followed", error, true);
+            }
+        }
+        if let Some(snapshot) = unshown {
+            self.show_live(at, snapshot);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The state of a trace that still runs, in the line at the bottom: how much comes, how far the picture is behind,
+//! what came late, the room on the disk; and the buttons to follow, to pause and to stop.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use egui::{RichText, Ui};
+
+use super::progress::bytes_text;
+use crate::base::time::{duration_text, grouped_digits};
+use crate::scene::labels::shown;
+use crate::ui::command::{AppCommand, Command, LiveCommand};
+use crate::ui::theme::Theme;
+
+/// Below this, a trace that grows has no room soon.
+const FREE_BYTES_FEW: u64 = 2 << 30;
+
+/// The state of a trace that still runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct LiveStatus {
+    pub(crate) rows_per_s: f64,
+    /// From when the oldest row of the picture came until it was made.
+    pub(crate) behind: Option<Duration>,
+    pub(crate) late: u64,
+    /// The source with the most late events.
+    pub(crate) latest_source: Option<String>,
+    pub(crate) most_late_ns: u64,
+    /// Spans that are shown below the others.
+    pub(crate) apart: u64,
+    pub(crate) disk_bytes: u64,
+    pub(crate) free_bytes: Option<u64>,
+    pub(crate) is_paused: bool,
+    pub(crate) is_stopping: bool,
+    /// Whether the view follows.
+    pub(crate) follows: bool,
+}
+
+/// Shows the badge and its buttons.
+pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Command> {
+    let mut command = None;
+    ui.label(RichText::new(rate_text(status)).small().color(theme.text));
+    if status.late + status.apart > 0 {
+        let color = theme.warning;
+        ui.label(RichText::new(late_text(status)).small().color(color)).on_hover_text(late_hint(status));
+    }
+    let is_little = status.free_bytes.is_some_and(|free| free < FREE_BYTES_FEW);
+    let color = if is_little { theme.warning } else { theme.weak_text };
+    ui.label(RichText::new(disk_text(status)).small().color(color))
+        .on_hover_text("Everything that comes is kept on disk until the trace is closed");
+    let mut button = |ui: &mut Ui, is_enabled: bool, text: &str, hint: &str, wanted: LiveCommand| {
+        let button = ui.add_enabled(is_enabled, egui::Button::new(RichText::new(text).small()).small());
+        if button.on_hover_text(hint).clicked() {
+            command = Some(Command::App(AppCommand::Live(wanted)));
+        }
+    };
+    if !status.follows || status.is_paused {
+        button(ui, true, "Follow", "Show what comes, at the right edge (Space)", LiveCommand::Follow);
+    }
+    let hint = "The picture stands still; what comes is kept all the same (Space)";
+    if status.is_paused {
+        button(ui, true, "Resume", "Show what has come meanwhile", LiveCommand::TogglePause);
+    } else {
+        button(ui, true, "Pause", hint, LiveCommand::TogglePause);
+    }
+    let hint = "End the sources, and sort everything that came";
+    button(ui, !status.is_stopping, "Stop", hint, LiveCommand::Stop);
+    command
+}
+
+/// Such as `1 200 spans/s · behind by 140 ms`.
+fn rate_text(status: &LiveStatus) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is not negative")]
+    let rate = status.rows_per_s.round() as u64;
+    let rate = format!("{} spans/s", grouped_digits(rate));
+    let state = match status.behind {
+        _ if status.is_stopping => "stopping".to_owned(),
+        _ if status.is_paused => "paused".to_owned(),
+        Some(behind) => {
+            format!("behind by {} ms", grouped_digits(u64::try_from(behind.as_millis()).unwrap_or(u64::MAX)))
+        }
+        None => "waiting".to_owned(),
+    };
+    format!("{rate}  ·  {state}")
+}
+
+fn late_text(status: &LiveStatus) -> String {
+    let source = status.latest_source.as_ref().map(|name| format!(", most of {}", shown(name))).unwrap_or_default();
+    format!("{} late{source}", grouped_digits(status.late.max(status.apart)))
+}
+
+fn late_hint(status: &LiveStatus) -> String {
+    let mut hint = format!(
+        "{} events came after later ones were shown, by at most {}. --delay waits longer for them.",
+        grouped_digits(status.late),
+        duration_text(status.most_late_ns)
+    );
+    if status.apart > 0 {
+        let apart = grouped_digits(status.apart);
+        write!(hint, " {apart} spans are shown below the others until everything is sorted.").ok(); // into memory
+    }
+    hint
+}
+
+fn disk_text(status: &LiveStatus) -> String {
+    let used = bytes_text(status.disk_bytes);
+    match status.free_bytes {
+        Some(free) => format!("{used} on disk, {} free", bytes_text(free)),
+        None => format!("{used} on disk"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_badge_says_how_much_comes_how_late_and_what_room_is_left() {
+        let status = LiveStatus {
+            rows_per_s: 1204.4,
+            behind: Some(Duration::from_millis(142)),
+            late: 3,
+            latest_source: Some("worker\u{202e}.json".to_owned()),
+            most_late_ns: 1_500_000,
+            apart: 2,
+            disk_bytes: 5 << 20,
+            free_bytes: Some(3 << 30),
+            ..LiveStatus::default()
+        };
+        assert_eq!(rate_text(&status), "1\u{2009}204 spans/s  ·  behind by 142 ms");
+        assert_eq!(rate_text(&LiveStatus { is_paused: true, ..status.clone() }), "1\u{2009}204 spans/s  ·  paused");
+        assert_eq!(rate_text(&LiveStatus::default()), "0 spans/s  ·  waiting");
+        assert!(late_text(&status).starts_with("3 late, most of worker") && !late_text(&status).contains('\u{202e}'));
+        assert!(late_hint(&status).contains("by at most 1.5"), "{}", late_hint(&status));
+        assert!(late_hint(&status).contains("2 spans are shown below"));
+        assert!(disk_text(&status).ends_with("free"), "{}", disk_text(&status));
+    }
+}

@@ -1,0 +1,125 @@
+//! A timeline that grows: its view stays at the right edge until the user moves it, and comes back when asked to.
+
+use egui::{Align2, FontId, Stroke, Ui, pos2, vec2};
+
+use super::layout::{TimelineLayout, as_f32};
+use super::live_view::LiveView;
+use super::state::Timeline;
+use crate::scene::viewport::Viewport;
+use crate::ui::command::TimelineCommand;
+use crate::ui::theme::{TEXT_POINTS, Theme};
+
+/// The time in view while a trace is followed that is longer, unless the user has zoomed.
+const WIDTH_NS: u64 = 10_000_000_000;
+
+impl Timeline {
+    /// From now on it grows, and the view follows.
+    pub(crate) fn set_live(&mut self) {
+        self.live = Some(LiveView { follows: true, followed: None });
+        self.keep_following(true);
+    }
+
+    /// It does not grow any more; the view stays.
+    pub(crate) fn set_still(&mut self) {
+        self.live = None;
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Whether the view stays at the right edge.
+    pub(crate) fn follows(&self) -> bool {
+        self.live.is_some_and(|live| live.follows && live.followed.is_none_or(|followed| !self.has_moved(&followed)))
+    }
+
+    /// Brings the view back to the right edge, with the zoom that it has.
+    pub(crate) fn follow(&mut self) {
+        if self.live.is_some() {
+            self.live = Some(LiveView { follows: true, followed: None });
+            self.view.finish_flight();
+            self.show_edge();
+        }
+    }
+
+    /// Moves the view with the edge, unless the user has moved it: `follows` is from before the trace grew.
+    pub(super) fn keep_following(&mut self, follows: bool) {
+        let Some(live) = self.live else { return };
+        if !follows {
+            self.live = Some(LiveView { follows: false, ..live });
+            return;
+        }
+        let (start_ns, end_ns) = (self.snapshot.start_ns(), self.snapshot.end_ns());
+        let is_short = end_ns.abs_diff(start_ns) <= WIDTH_NS;
+        match live.followed {
+            None if is_short => self.view.show_all(),
+            None => self.view.show_exactly(end_ns.saturating_sub_unsigned(WIDTH_NS), end_ns),
+            // It showed all of the trace while that was short.
+            Some(followed) if followed.shows_all() && !is_short => {
+                self.view.show_exactly(end_ns.saturating_sub_unsigned(WIDTH_NS), end_ns);
+            }
+            Some(_) => {}
+        }
+        self.show_edge();
+    }
+
+    /// Notes what a command does to the view: to go from span to span is to look at them.
+    pub(super) fn note_live(&mut self, command: &TimelineCommand) {
+        let Some(live) = &mut self.live else { return };
+        match command {
+            TimelineCommand::Step(_)
+            | TimelineCommand::Reveal(_)
+            | TimelineCommand::ZoomToSpan
+            | TimelineCommand::ShowTime(_)
+            | TimelineCommand::ShowSlice(..) => live.follows = false,
+            TimelineCommand::ShowFileMoved(_)
+            | TimelineCommand::Select(_)
+            | TimelineCommand::ShowTrack(_)
+            | TimelineCommand::Rows(_)
+            | TimelineCommand::Scope(_)
+            | TimelineCommand::Bookmark(_) => {}
+        }
+    }
+
+    /// Shows what another timeline of the same trace shows, of which tracks and names may have other indices: the time
+    /// in view, the selected span and the selected time.
+    pub(crate) fn look_as(&mut self, other: &Self) {
+        let (start_ns, end_ns, _) = other.place_in_view();
+        self.view.show_when_sized(start_ns, end_ns);
+        self.selection.select_range(other.selection.range());
+        let row = other.selection.span().and_then(|row| self.snapshot.row_of_other(&other.snapshot, row));
+        self.selection.select(row);
+    }
+
+    fn show_edge(&mut self) {
+        self.view.end_at_edge(self.snapshot.end_ns());
+        let now = *self.view.now();
+        if let Some(live) = &mut self.live {
+            live.followed = Some(now);
+        }
+    }
+
+    /// Whether the view shows another time than the one it was moved to. Another size is none of the user's.
+    fn has_moved(&self, followed: &Viewport) -> bool {
+        let view = self.view.target();
+        let is_resized = view.width_px().to_bits() != followed.width_px().to_bits();
+        let is_same =
+            view.start_ns() == followed.start_ns() && view.ns_per_px().to_bits() == followed.ns_per_px().to_bits();
+        !is_same && !is_resized
+    }
+}
+
+/// Marks the end of what has come.
+pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+    let x_px = timeline.view.now().x_from_time(timeline.snapshot.end_ns());
+    if !(0.0..timeline.view.now().width_px()).contains(&x_px) {
+        return;
+    }
+    let x = layout.canvas.left() + as_f32(x_px) / timeline.scale();
+    let painter = ui.painter_at(layout.canvas);
+    painter.vline(x, layout.canvas.y_range(), Stroke::new(1.0, theme.accent));
+    let galley = painter.layout_no_wrap("now".to_owned(), FontId::proportional(TEXT_POINTS), theme.accent);
+    let text = Align2::LEFT_BOTTOM.anchor_size(pos2(x + 3.0, layout.canvas.bottom() - 2.0), galley.size());
+    painter.rect_filled(text.expand2(vec2(2.0, 1.0)), 2.0, theme.canvas);
+    painter.galley(text.min, galley, theme.accent);
+}

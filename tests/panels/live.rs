@@ -1,0 +1,119 @@
+//! A trace that still runs: what the badge says, and the buttons and keys to follow, pause and stop.
+
+use std::fs::File;
+use std::io::Write as _;
+
+use egui::{Key, Modifiers, vec2};
+use egui_kittest::kittest::Queryable;
+
+use crate::session::Session;
+
+/// A file that is written while it is followed.
+struct Written {
+    file: File,
+    spans: u32,
+}
+
+impl Written {
+    /// The file, and a session that follows it and shows its first ten spans.
+    fn followed() -> (Self, Session) {
+        let mut session = Session::empty(vec2(1400.0, 700.0), 1.0);
+        let path = session.capture.with_file_name("running.json");
+        let mut written = Self { file: File::create(&path).expect("created"), spans: 0 };
+        written.file.write_all(b"[\n").expect("written");
+        session.harness.state_mut().follow_files(&[path]);
+        session.harness.step();
+        assert!(session.says("Waiting for the first events of running.json"));
+        written.add(10);
+        session.until("the first spans", |session| session.says("10 spans"));
+        (written, session)
+    }
+
+    fn add(&mut self, count: u32) {
+        for _ in 0..count {
+            let ts = self.spans * 1000;
+            let line = format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"step\",\"ts\":{ts},\"dur\":900}},\n");
+            self.file.write_all(line.as_bytes()).expect("written");
+            self.spans += 1;
+        }
+    }
+}
+
+fn has_button(session: &Session, label: &str) -> bool {
+    session.harness.query_by_label(label).is_some()
+}
+
+#[test]
+fn the_badge_says_what_comes_and_pause_stops_the_picture_and_not_the_recording() {
+    let (mut written, mut session) = Written::followed();
+    assert!(session.says("spans/s") && session.says("on disk"), "{:?}", session.node_texts());
+    assert!(!has_button(&session, "Follow"), "it follows");
+    session.click("Pause");
+    session.until("it says so", |session| session.says("paused"));
+    written.add(20);
+    // The picture that comes is not shown.
+    for _ in 0..20 {
+        session.until("a moment", |_| true);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(session.says("10 spans") && !session.says("30 spans"));
+    session.click("Resume");
+    session.until("what came meanwhile", |session| session.says("30 spans"));
+    session.click("Stop");
+    session.until("it is sorted", |session| !has_button(session, "Stop") && !session.says("spans/s"));
+    session.until("all of it", |session| session.says("30 spans") && !session.says("Sorting"));
+}
+
+#[test]
+fn the_view_follows_until_it_is_moved_and_space_brings_it_back() {
+    let (mut written, mut session) = Written::followed();
+    session.press(Modifiers::NONE, Key::Plus);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    session.until("the button", |session| has_button(session, "Follow"));
+    written.add(50);
+    session.until("more spans", |session| session.says("60 spans"));
+    let moved = session.summary();
+    written.add(50);
+    session.until("more spans", |session| session.says("110 spans"));
+    let view = |summary: &str| summary.split(", ").nth(1).map(str::to_owned);
+    assert_eq!(view(&session.summary()), view(&moved), "it stays where it was moved to");
+    session.press(Modifiers::NONE, Key::Space);
+    session.until("it follows", |session| !has_button(session, "Follow"));
+    written.add(50);
+    session.until("more spans", |session| session.says("160 spans"));
+    assert!(!has_button(&session, "Follow"));
+    assert_ne!(view(&session.summary()), view(&moved));
+    // Where it follows, Space pauses; and once more, it goes on.
+    session.press(Modifiers::NONE, Key::Space);
+    session.until("it pauses", |session| session.says("paused"));
+    session.press(Modifiers::NONE, Key::Space);
+    session.until("it goes on", |session| has_button(session, "Pause"));
+}
+
+#[test]
+fn a_span_that_is_selected_and_the_view_stay_when_all_is_sorted() {
+    let (mut written, mut session) = Written::followed();
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("a span is selected", |session| session.summary().contains("step"));
+    written.add(30);
+    session.until("more spans", |session| session.says("40 spans"));
+    let before = session.summary();
+    assert!(before.contains("step"), "{before}");
+    session.give("Stop following");
+    session.until("it is sorted", |session| !has_button(session, "Stop"));
+    session.until("all of it", |session| !session.says("Sorting"));
+    assert_eq!(session.summary(), before);
+}
+
+#[test]
+fn statistics_and_a_search_are_about_what_is_there() {
+    let (mut written, mut session) = Written::followed();
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| session.says("step"));
+    session.press(Modifiers::COMMAND, Key::F);
+    session.until("the field", |session| session.harness.ctx.text_edit_focused());
+    session.type_text("step");
+    session.until("the hits", |session| session.says("10 hits"));
+    written.add(90);
+    session.until("the hits among more spans", |session| session.says("100 hits"));
+}

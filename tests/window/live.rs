@@ -1,0 +1,70 @@
+//! Traces that still run, followed in the real window: a file that grows, and a program whose output is followed.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+
+use crate::picture::span_color;
+use crate::session::{Session, text};
+
+#[test]
+fn a_file_that_grows_is_followed_paused_and_sorted_when_it_is_stopped() {
+    let session = Session::with_reader();
+    let path = session.file("running.json", "[\n");
+    let mut file = File::options().append(true).open(&path).expect("the file");
+    let mut spans = 0u64;
+    let mut add = |name: &str, count: u64| {
+        for _ in 0..count {
+            let ts = spans * 10_000;
+            writeln!(file, r#"{{"ph":"X","pid":1,"tid":1,"name":"{name}","ts":{ts},"dur":9000}},"#).expect("written");
+            spans += 1;
+        }
+    };
+    let window = session.open(&["--follow", text(&path)]);
+    window.until_said("Waiting for the first events of running.json");
+    add("alpha", 20);
+    window.until_said("20 spans");
+    window.until_found("the first spans", span_color("alpha"));
+    window.until_title("running.json - Longspan");
+    add("omega", 20);
+    window.until_said("40 spans");
+    window.until_found("the spans that came", span_color("omega"));
+    window.key("space");
+    window.until_said("paused");
+    add("alpha", 10);
+    window.key("space");
+    window.until_said("50 spans");
+    window.press("Stop");
+    window.until_unsaid("spans/s");
+    window.until_unsaid("Sorting");
+    window.until_said("50 spans");
+    let folder = session.cache().join("longspan/followed");
+    window.until("what came is removed", |_| {
+        fs::read_dir(&folder).is_ok_and(|mut left| left.next().is_none()).then_some(())
+    });
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_program_is_followed_and_ends_with_the_window() {
+    let session = Session::with_reader();
+    let script = r#"echo '['; n=0; while :; do
+        echo '{"ph":"X","pid":1,"tid":1,"name":"alpha","ts":'$n'000,"dur":900},'; n=$((n+1)); /bin/sleep 0.02; done"#;
+    let window = session.open(&["--", "/bin/sh", "-c", script]);
+    window.until_found("the spans", span_color("alpha"));
+    window.until_title("sh - Longspan");
+    let window_pid = window.process.0.id();
+    let children = || {
+        let tasks = fs::read_dir(format!("/proc/{window_pid}/task")).into_iter().flatten().flatten();
+        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        children.flat_map(|pids| pids.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let [pid] = &children()[..] else { panic!("one program runs: {:?}", children()) };
+    window.key("Left");
+    window.until_said("Follow");
+    let (status, _) = window.close();
+    assert_eq!(status, Some(0));
+    let state = || fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    let is_gone = || state().is_none_or(|stat| stat.contains(") Z"));
+    crate::session::until("the program ends", || is_gone().then_some(()));
+}
