@@ -12,31 +12,34 @@ use super::error::CliError;
 use super::live_args::{Follow, follow_args, live_filter};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFlame,
-    LowFlameFormat, LowFormat, LowHues, LowMan, LowOffsets, LowProgress, LowRecord, LowRender, LowRowFormat, LowRows,
-    LowScope, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowTheme, LowWindow,
+    LowAnnotate, LowArgs, LowCacheAction, LowCapture, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan,
+    LowOffsets, LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols,
+    LowSynth, LowWindow,
 };
+use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
 use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
 use super::low_stats::LowStatsOf;
+pub(super) use super::question_args::{Annotate, Flame, FlameFormat, Search, SpanChoice, Spans, Stats, Symbols};
 use super::scope::{ScopeArgs, TimeBounds};
 use super::units::SizeArg;
 use crate::base::budget::Memory;
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
+use crate::export::code_table::CodeSide;
 use crate::export::format::ends_in_gz;
 use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
+use crate::export::values::ValueFormat;
 use crate::live::arrivals::LiveInput;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::Filter;
 use crate::query::flame::FlameView;
-use crate::query::groups::GroupBy;
-use crate::query::scheduling::ScheduledKind;
 use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::store::cache::Cache;
+use crate::symbols::sources::SourceMap;
 
 /// A command with its arguments, checked.
 #[derive(Debug)]
@@ -51,6 +54,7 @@ pub(super) enum CliCommand {
     Flame { flame: Flame, load: Load },
     Search { search: Search, load: Load },
     Symbols { symbols: Symbols, load: Load },
+    Annotate { annotate: Annotate, load: Load },
     Export { export: Export, load: Load },
     Render { render: Render, load: Load },
     Synth(SynthArgs),
@@ -96,83 +100,12 @@ pub(super) enum ShowProgress {
     Not,
 }
 
-/// The arguments of `longspan spans`.
-#[derive(Debug)]
-pub(super) struct Spans {
-    pub(crate) sources: Sources,
-    pub(crate) scope: ScopeArgs,
-    pub(crate) choice: SpanChoice,
-    pub(crate) format: RowFormat,
-}
-
-/// Which spans of a scope are printed, in which order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SpanChoice {
-    /// The first, in order of time, then depth.
-    First { count: u64 },
-    /// The longest, longest first.
-    Longest { count: u64 },
-}
-
 /// The arguments that all commands of rows have.
 struct Rows {
     sources: Sources,
     scope: ScopeArgs,
     name: Option<Regex>,
     format: RowFormat,
-}
-
-/// The arguments of `longspan stats`.
-#[derive(Debug)]
-pub(super) struct Stats {
-    pub(crate) sources: Sources,
-    pub(crate) scope: ScopeArgs,
-    pub(crate) by: GroupBy,
-    /// Of spans, or of functions.
-    pub(crate) name: Option<Regex>,
-    /// Of samples also where there are spans.
-    pub(crate) of_samples: bool,
-    pub(crate) format: RowFormat,
-    /// Of counters rather than of spans.
-    pub(crate) counters: bool,
-    /// Of scheduling rather than of spans.
-    pub(crate) scheduling: Option<ScheduledKind>,
-}
-
-/// The arguments of `longspan flame`.
-#[derive(Debug)]
-pub(super) struct Flame {
-    pub(crate) sources: Sources,
-    pub(crate) scope: ScopeArgs,
-    /// Of samples also where there are spans.
-    pub(crate) of_samples: bool,
-    /// The name of an event, or its title with the unit.
-    pub(crate) event: Option<String>,
-    pub(crate) view: FlameView,
-    pub(crate) format: FlameFormat,
-}
-
-/// The file format of a flame graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FlameFormat {
-    Folded,
-    Svg,
-    Json,
-    Pprof,
-}
-
-/// The arguments of `longspan search`.
-#[derive(Debug)]
-pub(super) struct Search {
-    pub(crate) sources: Sources,
-    pub(crate) scope: ScopeArgs,
-}
-
-/// The arguments of `longspan symbols`.
-#[derive(Debug)]
-pub(super) struct Symbols {
-    pub(crate) sources: Sources,
-    pub(crate) format: RowFormat,
 }
 
 /// The arguments of `longspan tail`.
@@ -289,10 +222,8 @@ impl CliCommand {
                 scope.filter.terms.extend(filter("QUERY", &query)?.terms);
                 Self::Search { search: Search { sources: capture(files)?, scope }, load: load(common)? }
             }
-            Some(LowCommand::Symbols(LowSymbols { capture: files, format, cells, common })) => {
-                let symbols = Symbols { sources: capture(files)?, format: row_format(format, cells)? };
-                Self::Symbols { symbols, load: load(common)? }
-            }
+            Some(LowCommand::Symbols(low)) => symbols(low)?,
+            Some(LowCommand::Annotate(low)) => annotate(low)?,
             Some(LowCommand::Export(low)) => {
                 let format = export_format(&low)?;
                 let LowExport { capture: files, output, scope, symbolized: is_symbolized, common, .. } = low;
@@ -357,6 +288,38 @@ fn row_args(low: LowRows) -> Result<(Rows, Load), CliError> {
     let (scope, name) = (scope_args(scope)?, expression("--name", name)?);
     let rows = Rows { sources: capture(files)?, scope, name, format };
     Ok((rows, load(common)?))
+}
+
+fn symbols(low: LowSymbols) -> Result<CliCommand, CliError> {
+    let LowSymbols { capture: files, format, cells, common } = low;
+    let symbols = Symbols { sources: capture(files)?, format: row_format(format, cells)? };
+    Ok(CliCommand::Symbols { symbols, load: load(common)? })
+}
+
+fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
+    let LowAnnotate { capture: files, function, module, event, scope, common, .. } = low;
+    if common.no_symbols {
+        let message = "--no-symbols is not for `annotate`: without names there is no function";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let map = |text: String| {
+        let usage = || CliError::Usage(format!("--source-map {text}: give a folder, or FROM=FOLDER"));
+        SourceMap::parse(&text).ok_or_else(usage)
+    };
+    let annotate = Annotate {
+        sources: capture(files)?,
+        scope: scope_args(scope)?,
+        function,
+        module,
+        side: if low.assembly { CodeSide::Assembly } else { CodeSide::Source },
+        source_maps: low.source_map.into_iter().map(map).collect::<Result<_, _>>()?,
+        event,
+        format: match row_format(low.format, low.cells)? {
+            RowFormat::Csv(cells) => ValueFormat::Csv(cells),
+            RowFormat::JsonLines => ValueFormat::JsonLines,
+        },
+    };
+    Ok(CliCommand::Annotate { annotate, load: load(common)? })
 }
 
 fn row_format(format: LowRowFormat, cells: LowCells) -> Result<RowFormat, CliError> {

@@ -3,6 +3,7 @@
 
 use super::args::{Flame, FlameFormat, Load};
 use super::error::CliError;
+use super::event_choice::chosen_event;
 use super::load::starting_over;
 use super::messages::say;
 use super::progress_line::ProgressLine;
@@ -86,32 +87,8 @@ fn paths_of_spans(snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Re
 fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Result<Paths, CliError> {
     let counted = SampleHistogram::count(snapshot, scope, &Cancel::default(), progress);
     let histogram = counted.unwrap_or_default(); // nobody stops it
-    let titles = || {
-        let titles = histogram.events().iter().map(|event| format!("`{}`", event.title()));
-        titles.collect::<Vec<_>>().join(", ")
-    };
-    let rows = 0..histogram.events().len();
-    let row = if let Some(wanted) = &flame.event {
-        let is_meant = |&row: &usize| {
-            let event = &histogram.events()[row];
-            *event.name == **wanted || event.title() == **wanted
-        };
-        match rows.filter(is_meant).collect::<Vec<_>>()[..] {
-            [row] => row,
-            [] if histogram.events().is_empty() => return Ok(no_samples()),
-            [] => return Err(CliError::Usage(format!("--event {wanted}: the samples are of {}", titles()))),
-            _ => return Err(CliError::Usage(format!("--event {wanted}: give its unit too, of {}", titles()))),
-        }
-    } else {
-        match histogram.default_event(snapshot) {
-            Some(row) => row,
-            None => return Ok(no_samples()),
-        }
-    };
+    let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else { return Ok(no_samples()) };
     let event = &histogram.events()[row];
-    if flame.event.is_none() && histogram.events().len() > 1 {
-        say(format_args!("these are the samples of `{}`; --event takes one of {}", event.title(), titles()));
-    }
     let tree = from_histogram(snapshot, &histogram, row);
     Ok(Paths { tree, event: event.name.clone(), unit: event.unit.clone(), things: "samples" })
 }

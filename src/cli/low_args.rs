@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
+use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
 use super::low_live::{LowFollow, LowKept, LowLive, LowTail};
 use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
@@ -172,6 +173,8 @@ pub(super) enum LowCommand {
     Search(LowSearch),
     /// List the files that sampled code was in, whether its functions have names, and how to get those that are missing
     Symbols(LowSymbols),
+    /// Print one function with its samples, line by line of its source or instruction by instruction
+    Annotate(LowAnnotate),
     /// Write a trace back, sorted
     Export(LowExport),
     /// Draw a trace into a PNG file, the same picture as the window's
@@ -276,19 +279,6 @@ pub(super) struct LowFlame {
     pub(crate) common: LowCommon,
 }
 
-/// The file format of a flame graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LowFlameFormat {
-    /// A line for each path, for the tools of flame graphs: `outer;inner weight`
-    Folded,
-    /// A picture for browsers
-    Svg,
-    /// One JSON object with the nodes of the tree
-    Json,
-    /// A compressed profile of pprof
-    Pprof,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct LowSearch {
     #[command(flatten)]
@@ -318,39 +308,46 @@ pub(super) struct LowSymbols {
     pub(crate) common: LowCommon,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct LowAnnotate {
+    #[command(flatten)]
+    pub(crate) capture: LowCapture,
+    /// The function: its name as `stats` prints it, or what is before its parameters
+    #[arg(value_name = "FUNCTION", required = true)]
+    pub(crate) function: String,
+    /// Of this module, where several have a function of that name: a path, or the name of a file
+    #[arg(long, value_name = "MODULE", allow_hyphen_values = true)]
+    pub(crate) module: Option<String>,
+    /// The lines of its source, as without this
+    #[arg(long, conflicts_with = "assembly")]
+    pub(crate) source: bool,
+    /// Its instructions, in Intel's syntax; of x86
+    #[arg(long)]
+    pub(crate) assembly: bool,
+    /// Read sources below this folder; FROM=DIR: those that debug information has below FROM; may be given more than
+    /// once
+    #[arg(long, value_name = "[FROM=]DIR")]
+    pub(crate) source_map: Vec<String>,
+    /// Count the samples of this event [default: the one with the most samples; of pprof, its default]
+    #[arg(long, value_name = "E", allow_hyphen_values = true)]
+    pub(crate) event: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: LowScope,
+    /// How to write them
+    #[arg(long, default_value = "csv")]
+    pub(crate) format: LowRowFormat,
+    #[command(flatten)]
+    pub(crate) cells: LowCells,
+    #[command(flatten)]
+    pub(crate) common: LowCommon,
+}
+
 /// How the cells of comma-separated text are written.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct LowCells {
     /// Of csv: put an apostrophe before text that a spreadsheet would take for a formula (= + - @, tab, line break)
     #[arg(long)]
     pub(crate) csv_safe: bool,
-}
-
-/// The file format of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LowRowFormat {
-    /// Comma-separated, quoted as in RFC 4180, with a header line
-    Csv,
-    /// One JSON object a line
-    #[value(alias = "json")]
-    Jsonl,
-}
-
-/// A format that files are written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LowFormat {
-    /// Longspan's own: chunked, compressed, indexed
-    Native,
-    /// Chrome trace JSON; compressed if the file's name ends in .gz
-    Chrome,
-    /// Perfetto's protobuf
-    Perfetto,
-    /// The samples alone, as a compressed profile of pprof
-    Pprof,
-    /// The spans alone, as comma-separated text
-    Csv,
-    /// A folder of tables for `DuckDB`, Spark and the like: spans, instants, counters, flows, tracks, losses
-    Parquet,
 }
 
 #[derive(Debug, Args)]
@@ -536,34 +533,6 @@ fn scale(text: &str) -> Result<f32, String> {
         Ok(scale) if (0.5..=8.0).contains(&scale) => Ok(scale),
         _ => Err("expected a number, 0.5 to 8".to_owned()),
     }
-}
-
-/// The theme, dark or light.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum LowTheme {
-    #[default]
-    Dark,
-    Light,
-    /// As the desktop is set; dark where there is none
-    System,
-}
-
-/// The property that gives spans their colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum LowColorBy {
-    #[default]
-    Name,
-    Category,
-    Thread,
-    Duration,
-}
-
-/// The set of colours of the spans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum LowHues {
-    #[default]
-    Usual,
-    Colorblind,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! everything about them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and
 //! closes it is no failure.
 
+mod annotate;
 mod args;
 mod bench;
 mod cache;
@@ -12,6 +13,7 @@ mod counter_stats;
 mod desktop;
 mod dump;
 mod error;
+mod event_choice;
 mod export;
 mod flame;
 mod flame_view;
@@ -20,11 +22,13 @@ mod live_args;
 mod live_rows;
 mod load;
 mod low_args;
+mod low_choices;
 mod low_live;
 mod low_stats;
 mod man;
 mod messages;
 mod progress_line;
+mod question_args;
 mod record;
 mod sample_stats;
 mod scheduling_stats;
@@ -114,6 +118,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Stats { stats, load } => stats::print(&stats, &load),
         CliCommand::Flame { flame, load } => flame::print(&flame, &load),
         CliCommand::Search { search, load } => search::print(&search, &load),
+        CliCommand::Annotate { annotate, load } => annotate::print(&annotate, &load),
         CliCommand::Symbols { symbols, load } => symbols::print(&symbols, &load),
         CliCommand::Tail(tail) => tail::print(&tail),
         CliCommand::Record { record, load } => record::write(&record, &load),

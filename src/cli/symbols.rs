@@ -75,12 +75,21 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
     Ok(snapshot.with_overlay(shown.map(Into::into)))
 }
 
-fn names(snapshot: &Snapshot, frames: &TraceFrames, sources: &Sources, how: &Load) -> TraceNames {
+/// Looks up the names of all frames.
+pub(super) fn names(snapshot: &Snapshot, frames: &TraceFrames, sources: &Sources, how: &Load) -> TraceNames {
     let progress = Progress::default();
     let _line = ProgressLine::start(&progress, how.progress);
-    let locator = Locator::for_traces(sources.files().iter().map(SourceFile::path), &how.symbols);
-    let locator = locator.with_cache(how.cache.as_deref().map(NameCache::in_folder));
-    let memory = how.memory_bytes.map_or_else(Memory::default, Memory::new);
-    let bytes_max = memory.limit_bytes() / 2;
+    let (locator, bytes_max) = (locator(sources, how), symbol_bytes_max(how));
     look_up(snapshot, frames, &locator, bytes_max, &Cancel::default(), &progress).unwrap_or_default() // nobody stops it
+}
+
+/// Where the files of modules are looked for.
+pub(super) fn locator(sources: &Sources, how: &Load) -> Locator {
+    let locator = Locator::for_traces(sources.files().iter().map(SourceFile::path), &how.symbols);
+    locator.with_cache(how.cache.as_deref().map(NameCache::in_folder))
+}
+
+/// The most bytes of debug information that are read of a file.
+pub(super) fn symbol_bytes_max(how: &Load) -> u64 {
+    how.memory_bytes.map_or_else(Memory::default, Memory::new).limit_bytes() / 2
 }

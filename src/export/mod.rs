@@ -6,6 +6,7 @@
 
 mod async_spans;
 pub(crate) mod chrome_json;
+pub(crate) mod code_table;
 pub(crate) mod counter_table;
 pub(crate) mod csv;
 mod error;

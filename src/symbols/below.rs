@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::code::listing::decoded_at;
 use super::locate::Locator;
 use super::resolve::resolve;
 use crate::base::cancel::Cancel;
@@ -13,6 +14,17 @@ const BYTES_MAX: u64 = 64 << 20;
 /// Where a kernel ran whose list begins with `_text`, and its build-id.
 const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 const KERNEL_BUILD_ID: [u8; 20] = [0xab; 20];
+
+/// Where each instruction of the functions at some addresses of a module begins and ends, by the files below a folder
+/// alone.
+#[must_use]
+pub fn instructions_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<(u64, u64)>> {
+    let module = Module { path: path.into(), kind, ..Module::default() };
+    let locator = Locator::without_system([], &[folder.to_path_buf()]);
+    // Nobody stops it.
+    let decoded = decoded_at(&module, addresses, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
+    decoded.iter().map(|all| all.iter().map(|it| (it.range.start, it.range.end)).collect()).collect()
+}
 
 /// The functions at each address of a module, innermost first, by the files below a folder alone. A kernel has a
 /// build-id of 20 bytes `ab`, other modules have none.

@@ -30,6 +30,9 @@ const BUILD_ID_NOTE: u32 = 3;
 const ZLIB: u32 = 1;
 const ZSTD: u32 = 2;
 
+/// Machines: those of x86, of 32 and 64 bits.
+const X86: [u16; 2] = [3, 62];
+
 /// The type of a file that is not linked: a module of the kernel.
 const RELOCATABLE: u16 = 1;
 
@@ -39,6 +42,7 @@ pub(super) struct ElfFile {
     pub(super) file: InputFile,
     is_64: bool,
     kind: u16,
+    machine: u16,
     sections: Vec<ElfSection>,
     names: Vec<u8>,
     segments: Vec<Segment>,
@@ -106,11 +110,12 @@ impl ElfFile {
             _ => return None,
         };
         let mut fields = ElfFields { bytes: head.get(16..)?, is_64 };
-        let (kind, _machine, _version, _entry) = (fields.u16()?, fields.u16()?, fields.u32()?, fields.word()?);
+        let (kind, machine, _version, _entry) = (fields.u16()?, fields.u16()?, fields.u32()?, fields.word()?);
         let (segments_at, sections_at, _flags) = (fields.word()?, fields.word()?, fields.u32()?);
         let (_own_bytes, segment_bytes, segment_count) = (fields.u16()?, fields.u16()?, fields.u16()?);
         let (section_bytes, section_count, names_row) = (fields.u16()?, fields.u16()?, fields.u16()?);
-        let mut elf = Self { file, is_64, kind, sections: Vec::new(), names: Vec::new(), segments: Vec::new() };
+        let (sections, segments) = (Vec::new(), Vec::new());
+        let mut elf = Self { file, is_64, kind, machine, sections, names: Vec::new(), segments };
         elf.segments = elf.read_segments(segments_at, segment_bytes.into(), segment_count.into()).unwrap_or_default();
         elf.sections = elf.read_sections(sections_at, section_bytes.into(), section_count.into()).unwrap_or_default();
         // The row of the names does not fit where there are very many sections: the first row then has it.
@@ -241,6 +246,22 @@ impl ElfFile {
         let is_code = |segment: &&Segment| segment.flags & EXECUTABLE_SEGMENT != 0;
         let code = self.segments.iter().filter(is_code).find(loaded).or_else(|| self.segments.iter().find(loaded))?;
         code.address.checked_add(offset - code.offset)
+    }
+
+    /// Whether its code is that of x86.
+    pub(super) fn is_x86(&self) -> bool {
+        X86.contains(&self.machine)
+    }
+
+    /// The bytes at addresses for which the file was linked, all of them in one segment.
+    pub(super) fn bytes_at(&self, addresses: &std::ops::Range<u64>) -> Option<Vec<u8>> {
+        let len = addresses.end.checked_sub(addresses.start)?;
+        let mut loaded = self.segments.iter().filter(|segment| segment.kind == LOAD_SEGMENT);
+        let offset = loaded.find_map(|segment| {
+            let within = addresses.start.checked_sub(segment.address)?;
+            (within.checked_add(len)? <= segment.file_bytes).then(|| segment.offset.checked_add(within))?
+        })?;
+        self.file.read(offset, len, len)
     }
 
     /// The address for which the start of the file's image in memory was linked.

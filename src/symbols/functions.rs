@@ -61,6 +61,15 @@ impl FunctionTable {
         (address - row.address < row.bytes).then(|| self.name(row))
     }
 
+    /// The addresses of the function that an address is in, up to the next function, and its name.
+    pub(super) fn range_at(&self, address: u64) -> Option<(std::ops::Range<u64>, &[u8])> {
+        let after = self.rows.partition_point(|row| row.address <= address);
+        let row = self.rows.get(after.checked_sub(1)?)?;
+        let next = self.rows.get(after).map_or(u64::MAX, |next| next.address);
+        let range = row.address..row.address.saturating_add(row.bytes).min(next);
+        range.contains(&address).then(|| (range, self.name(row)))
+    }
+
     /// The address of a function.
     pub(super) fn address_of(&self, name: &[u8]) -> Option<u64> {
         self.rows.iter().find(|row| self.name(row) == name).map(|row| row.address)

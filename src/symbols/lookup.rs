@@ -19,7 +19,7 @@ use crate::query::Snapshot;
 use crate::query::overlay::{FrameLines, NameOverlay};
 
 /// Between the functions of one frame, from the one that was compiled to the innermost that was inlined.
-const INLINED: &str = " \u{203a} ";
+pub(super) const INLINED: &str = " \u{203a} ";
 
 /// The frames of a trace that have an address in a module.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct TraceFrames {
 }
 
 /// A module and an address in it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
     /// The row of the module in the tables of the trace.
     pub(crate) module: u32,
@@ -72,6 +72,16 @@ impl TraceFrames {
             }
         }
         frames
+    }
+
+    /// Where a frame ran that called `callee`, or that was sampled itself: a call is before the address that it returns
+    /// to, unless the kernel interrupted the frame.
+    pub(super) fn ran_at(&self, name: NameIdx, callee: Option<NameIdx>, modules: &[Module]) -> Option<Frame> {
+        let frame = self.get(name)?;
+        let is_interrupted =
+            callee.is_some_and(|callee| self.is_kernel(callee, modules) && !self.is_kernel(name, modules));
+        let is_call = callee.is_some() && !is_interrupted && self.callers.contains(&name);
+        Some(Frame { address: if is_call { frame.address.saturating_sub(1) } else { frame.address }, ..frame })
     }
 
     /// Whether a frame is of the kernel, which interrupts a program anywhere, not at a call.

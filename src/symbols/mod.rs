@@ -11,10 +11,12 @@
 //! run time.
 //! `demangle` reads names of C++ and Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names
 //! of the addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace, and `report`
-//! says what is missing.
+//! says what is missing. `code` lists one function with its samples, as source lines that `sources` reads and as
+//! instructions.
 
 pub(crate) mod below;
 pub(crate) mod cache;
+pub(crate) mod code;
 mod demangle;
 mod dwarf;
 mod elf;
@@ -31,6 +33,7 @@ pub(crate) mod report;
 pub(crate) mod resolve;
 mod search;
 mod separate;
+pub(crate) mod sources;
 pub(crate) mod state;
 mod texts;
 mod xz;

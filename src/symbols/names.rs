@@ -61,6 +61,19 @@ impl AddressNames {
         })
     }
 
+    /// The functions at all addresses.
+    pub(super) fn functions(&self) -> impl Iterator<Item = FunctionName<'_>> {
+        (0..self.addresses.len()).flat_map(|row| self.functions_of(row))
+    }
+
+    /// The names of all functions, each once.
+    pub(super) fn function_names(&self) -> impl Iterator<Item = &str> {
+        let mut rows: Vec<u32> = self.functions.iter().map(|function| function.name).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows.into_iter().filter_map(|row| Some(&**self.texts.get(row as usize)?))
+    }
+
     /// Whether an address has a name.
     pub(crate) fn has_name(&self, address: u64) -> bool {
         self.get(address).is_some_and(|mut functions| functions.next().is_some())

@@ -125,7 +125,7 @@ fn names_of_files(
 }
 
 /// The names of pairs of the address that is asked for and that in the file.
-fn names_of(
+pub(super) fn names_of(
     best: &MatchingFile,
     pairs: &[(u64, u64)],
     functions: &FunctionTable,

@@ -76,7 +76,7 @@ impl SharedLink {
 }
 
 /// A path without `..`; `None` if it goes up from the root.
-fn without_parents(path: &Path) -> Option<PathBuf> {
+pub(super) fn without_parents(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")] // ELF files
 mod address_profiles;
+#[cfg(target_os = "linux")] // ELF files
+mod annotate;
 mod bad_input;
 mod contract;
 mod damage;

@@ -129,7 +129,7 @@ fn a_function_that_the_kernel_interrupts_at_its_first_byte_has_its_own_name() {
 
 /// The files that a command opens, and the programs that it starts, as strace sees them.
 #[cfg(target_os = "linux")]
-fn opened(folder: &Path, words: &[&str]) -> Vec<String> {
+pub(crate) fn opened(folder: &Path, words: &[&str]) -> Vec<String> {
     let log = folder.join("strace.log");
     let calls = "--trace=open,openat,openat2,creat,execve,connect";
     let output = Command::new("strace")

@@ -56,6 +56,7 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["flame", capture, "--cache", &cache, "--format", "pprof"], true),
         (vec!["search", capture, "a", "--cache", &cache], true),
         (vec!["symbols", capture, "--cache", &cache], true),
+        (vec!["annotate", capture, "main", "--cache", &cache], true),
         // A line for each module, of which this trace has none.
         (vec!["symbols", capture, "--cache", &cache, "--format", "jsonl"], false),
         (vec!["dump", capture, "--cache", &cache], true),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use longspan::facade::model::ModuleKind;
-use longspan::facade::symbols::names_below;
+use longspan::facade::symbols::{instructions_below, names_below};
 
 /// A stripped program that names `debug_file`, and one that shares debug information in `shared.dwz`.
 const LINKED: &[u8] = include_bytes!("../corpus/symbols/linked");
@@ -17,6 +17,9 @@ const NAME_BYTES_MAX: usize = 4096;
 
 /// Functions at an address: those that were inlined and the one around them.
 const FUNCTIONS_MAX: usize = 257;
+
+/// Bytes of a function that are decoded.
+const CODE_BYTES_MAX: usize = 1 << 20;
 
 /// Where kernels are.
 const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
@@ -32,6 +35,10 @@ pub(super) fn check(bytes: &[u8]) {
         }
         named(folder.path(), "/bin/work", ModuleKind::File, &offsets);
     }
+    std::fs::write(folder.path().join("work"), bytes).expect("written");
+    for kind in [ModuleKind::File, ModuleKind::Linked, ModuleKind::Image] {
+        decoded(folder.path(), kind, &offsets[..offsets.len().min(16)]);
+    }
     std::fs::write(folder.path().join("perf-7.map"), bytes).expect("written");
     let names = named(folder.path(), "/tmp/perf-7.map", ModuleKind::Jit(7), &offsets);
     for (&address, names) in offsets.iter().zip(&names) {
@@ -46,6 +53,16 @@ pub(super) fn check(bytes: &[u8]) {
     std::fs::write(kept.join("kallsyms"), bytes).expect("written");
     let addresses: Vec<u64> = (0..0x400).step_by(31).map(|offset| KERNEL_AT + offset).collect();
     named(folder.path(), "[kernel.kallsyms]", ModuleKind::Kernel, &addresses);
+}
+
+/// Instructions of functions: one after the other, none longer than the machine has them, all within the bound.
+fn decoded(folder: &Path, kind: ModuleKind, addresses: &[u64]) {
+    named(folder, "/bin/work", kind, addresses);
+    for instructions in instructions_below(folder, "/bin/work", kind, addresses) {
+        assert!(instructions.len() <= CODE_BYTES_MAX, "{} instructions", instructions.len());
+        assert!(instructions.iter().all(|(start, end)| start < end && end - start <= 15), "{instructions:x?}");
+        assert!(instructions.windows(2).all(|pair| pair[0].1 == pair[1].0), "{instructions:x?}");
+    }
 }
 
 /// The names of addresses, which are the same each time.

@@ -1,0 +1,111 @@
+//! `longspan annotate`: a function with the samples of one event, as source lines or as instructions. Source files are
+//! opened below named folders alone.
+
+use super::args::{Annotate, Load};
+use super::error::CliError;
+use super::event_choice::chosen_event;
+use super::load::{load, starting_over};
+use super::messages::say;
+use super::progress_line::ProgressLine;
+use super::stdout::to_stdout;
+use super::symbols::{locator, names, symbol_bytes_max};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::base::shell;
+use crate::export::code_table::{CodeSide, CodeTable};
+use crate::export::values::{TableSource as _, TableValueWriter};
+use crate::export::{SinkError, check};
+use crate::formats::native::write::WriteError;
+use crate::model::SourceFile;
+use crate::query::Snapshot;
+use crate::query::samples::SampleHistogram;
+use crate::symbols::code::choice::{NoFunction, choose};
+use crate::symbols::code::listing::{FunctionCode, list};
+use crate::symbols::code::samples::CodeSamples;
+use crate::symbols::lookup::TraceFrames;
+use crate::symbols::sources::{SourceFolders, SourceProblem};
+
+/// Prints a row for each line or instruction.
+pub(super) fn print(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
+    starting_over(&annotate.sources, how, |how| print_once(annotate, how))
+}
+
+fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(&annotate.sources, how)?.store);
+    let scope = annotate.scope.on(&snapshot)?;
+    let frames = TraceFrames::of(&snapshot);
+    let found = names(&snapshot, &frames, &annotate.sources, how);
+    let function = match choose(&snapshot, &found, &annotate.function, annotate.module.as_deref()) {
+        Ok(function) => function,
+        Err(NoFunction::Unknown) => {
+            say(format_args!("{}: {}", annotate.function, NoFunction::Unknown));
+            return write(None, annotate);
+        }
+        Err(several) => return Err(CliError::Usage(format!("{}: {several}; --module takes one", annotate.function))),
+    };
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let cancel = Cancel::default();
+    let histogram = SampleHistogram::count(&snapshot, &scope, &cancel, &progress).unwrap_or_default(); // nobody stops it
+    drop(line);
+    check(snapshot.store())?;
+    let Some(event) = chosen_event(annotate.event.as_deref(), &snapshot, &histogram)? else {
+        say(format_args!("{}: no samples in this part", annotate.sources));
+        return write(None, annotate);
+    };
+    let samples = CodeSamples { snapshot: &snapshot, frames: &frames, found: &found, histogram: &histogram, event };
+    let paths = annotate.sources.files().iter().map(SourceFile::path);
+    let folders = SourceFolders::for_traces(paths, &how.symbols, annotate.source_maps.clone());
+    let locator = locator(&annotate.sources, how);
+    let listed = list(samples, &function, (&locator, &folders), symbol_bytes_max(how), &cancel);
+    let Ok(code) = listed else { return Ok(()) }; // nobody stops it
+    if !how.is_again {
+        say_what_is_missing(&code, annotate.side);
+    }
+    write(Some(code), annotate)
+}
+
+/// Writes the rows of a function, or none.
+fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError> {
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    to_stdout(|out| {
+        let mut writer = TableValueWriter::begin(out, annotate.format, annotate.side.columns())?;
+        if let Some(code) = code {
+            let table = CodeTable { code: code.into(), side: annotate.side };
+            match table.write(&mut writer, &cancel, &progress) {
+                Err(SinkError::Write(WriteError::Io(error))) => return Err(error.into()),
+                // Nobody stops it, and the writer of tables fails with errors of its output alone.
+                Ok(()) | Err(SinkError::Write(_) | SinkError::Cancelled(_)) => {}
+            }
+        }
+        writer.end()?;
+        Ok(())
+    })
+}
+
+/// Says why texts or instructions are missing, with the option that brings them.
+fn say_what_is_missing(code: &FunctionCode, side: CodeSide) {
+    match side {
+        CodeSide::Source if code.files.is_empty() => {
+            say(format_args!("{}: no debug information has its lines; --assembly lists instructions", code.name));
+        }
+        CodeSide::Source => {
+            for file in &code.files {
+                let Err(problem) = &file.opened else { continue };
+                let folder = std::path::Path::new(&file.recorded).parent().unwrap_or(std::path::Path::new("/"));
+                let hint = match problem {
+                    SourceProblem::NotNamed => format!(" (--source-map {})", shell::quoted_path(folder)),
+                    _ => String::new(),
+                };
+                say(format_args!("{}: {}{hint}", file.recorded, problem.label()));
+            }
+        }
+        CodeSide::Assembly => match &code.assembly {
+            Err(reason) => say(format_args!("{}: {}", code.name, reason.message())),
+            Ok(assembly) if assembly.is_cut => {
+                say(format_args!("{}: only its first {} instructions", assembly.symbol, assembly.instructions.len()));
+            }
+            Ok(_) => {}
+        },
+    }
+}

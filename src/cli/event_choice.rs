@@ -1,0 +1,41 @@
+//! The event whose samples a command is about: the one that `--event` names, else the default one. Two events are
+//! never added up.
+
+use super::error::CliError;
+use super::messages::say;
+use crate::query::Snapshot;
+use crate::query::samples::SampleHistogram;
+
+/// The row of the event that is asked for, else of the default one; `None` without samples.
+///
+/// # Errors
+/// If the samples are of other events, or of several of that name.
+pub(super) fn chosen_event(
+    event: Option<&str>,
+    snapshot: &Snapshot,
+    histogram: &SampleHistogram,
+) -> Result<Option<usize>, CliError> {
+    let titles = || {
+        let titles = histogram.events().iter().map(|event| format!("`{}`", event.title()));
+        titles.collect::<Vec<_>>().join(", ")
+    };
+    let rows = 0..histogram.events().len();
+    if let Some(wanted) = event {
+        let is_meant = |&row: &usize| {
+            let event = &histogram.events()[row];
+            *event.name == *wanted || event.title() == wanted
+        };
+        return match rows.filter(is_meant).collect::<Vec<_>>()[..] {
+            [row] => Ok(Some(row)),
+            [] if histogram.events().is_empty() => Ok(None),
+            [] => Err(CliError::Usage(format!("--event {wanted}: the samples are of {}", titles()))),
+            _ => Err(CliError::Usage(format!("--event {wanted}: give its unit too, of {}", titles()))),
+        };
+    }
+    let Some(row) = histogram.default_event(snapshot) else { return Ok(None) };
+    if rows.len() > 1 {
+        let title = histogram.events()[row].title();
+        say(format_args!("these are the samples of `{title}`; --event takes one of {}", titles()));
+    }
+    Ok(Some(row))
+}

@@ -1,0 +1,122 @@
+//! The lines and the instructions of a function with its samples, as tables in a file. The columns are a contract with
+//! scripts.
+
+use std::sync::Arc;
+
+use super::error::SinkError;
+use super::values::{TableSource, TableValue, TableValueWriter};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::query::flame::OwnAndTotal;
+use crate::symbols::code::listing::{FunctionCode, InstructionLine, SourceLine, SourceListing};
+
+/// The columns of source lines.
+pub(crate) const SOURCE_COLUMNS: [&str; 7] = ["file", "line", "self", "total", "self_samples", "total_samples", "text"];
+
+/// The columns of instructions: `target` is an address, `callee` the function there if it is another.
+pub(crate) const ASSEMBLY_COLUMNS: [&str; 11] = [
+    "address",
+    "self",
+    "total",
+    "self_samples",
+    "total_samples",
+    "instruction",
+    "target",
+    "callee",
+    "inlined",
+    "file",
+    "line",
+];
+
+/// The side of a function that is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum CodeSide {
+    #[default]
+    Source,
+    Assembly,
+}
+
+impl CodeSide {
+    /// The columns of its table.
+    #[must_use]
+    pub(crate) fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Source => &SOURCE_COLUMNS,
+            Self::Assembly => &ASSEMBLY_COLUMNS,
+        }
+    }
+}
+
+/// A function to write.
+pub(crate) struct CodeTable {
+    pub(crate) code: Arc<FunctionCode>,
+    pub(crate) side: CodeSide,
+}
+
+impl TableSource for CodeTable {
+    fn columns(&self) -> Vec<&'static str> {
+        self.side.columns().to_vec()
+    }
+
+    fn rows(&self) -> u64 {
+        match self.side {
+            CodeSide::Source => self.code.files.iter().map(|file| file.lines.len() as u64).sum(),
+            CodeSide::Assembly => self.code.assembly.as_ref().map_or(0, |it| it.instructions.len() as u64),
+        }
+    }
+
+    fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
+        match self.side {
+            CodeSide::Source => {
+                for (file, line) in self.code.files.iter().flat_map(|file| file.lines.iter().map(move |it| (file, it)))
+                {
+                    cancel.check()?;
+                    table.row(&source_values(file, line))?;
+                    progress.advance(1);
+                }
+            }
+            CodeSide::Assembly => {
+                for instruction in self.code.assembly.iter().flat_map(|it| &it.instructions) {
+                    cancel.check()?;
+                    table.row(&assembly_values(instruction))?;
+                    progress.advance(1);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sum_values<'v>(sums: &OwnAndTotal) -> [TableValue<'v>; 4] {
+    let whole = |number: u64| TableValue::Whole(number.into());
+    [whole(sums.own.weight), whole(sums.total.weight), whole(sums.own.samples), whole(sums.total.samples)]
+}
+
+fn text_or_empty(text: Option<&str>) -> TableValue<'_> {
+    text.filter(|text| !text.is_empty()).map_or(TableValue::Empty, |text| TableValue::Text(text.into()))
+}
+
+fn source_values<'s>(file: &'s SourceListing, line: &'s SourceLine) -> [TableValue<'s>; SOURCE_COLUMNS.len()] {
+    let [own, total, own_samples, total_samples] = sum_values(&line.sums);
+    let path = TableValue::Text((&*file.recorded).into());
+    let text = line.text.as_deref().map_or(TableValue::Empty, |text| TableValue::Text(text.into()));
+    [path, TableValue::Whole(line.number.into()), own, total, own_samples, total_samples, text]
+}
+
+fn assembly_values(line: &InstructionLine) -> [TableValue<'_>; ASSEMBLY_COLUMNS.len()] {
+    let [own, total, own_samples, total_samples] = sum_values(&line.sums);
+    let address = |address: u64| TableValue::Text(format!("{address:#x}").into());
+    [
+        address(line.decoded.range.start),
+        own,
+        total,
+        own_samples,
+        total_samples,
+        TableValue::Text((&*line.decoded.text).into()),
+        line.decoded.target.map_or(TableValue::Empty, address),
+        text_or_empty(line.callee.as_deref()),
+        text_or_empty(Some(&line.inlined)),
+        text_or_empty(Some(&line.file)),
+        if line.line > 0 { TableValue::Whole(line.line.into()) } else { TableValue::Empty },
+    ]
+}

@@ -1,0 +1,347 @@
+//! A function as source lines and as instructions, with the samples of one event beside them. Lines are those at which
+//! the function itself is, wherever it was inlined; instructions are those of the compiled function that has most of
+//! its samples.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use super::assembly::{DecodedInstruction, decode, decoded_part};
+use super::choice::FunctionChoice;
+use super::samples::{CodeSamples, PlaceRows};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{Module, ModuleKind, SampleEvent};
+use crate::query::flame::OwnAndTotal;
+use crate::symbols::demangle::demangle;
+use crate::symbols::functions::FunctionTable;
+use crate::symbols::locate::Locator;
+use crate::symbols::lookup::{Frame, INLINED};
+use crate::symbols::names::{AddressNames, FunctionName};
+use crate::symbols::resolve::names_of;
+use crate::symbols::search::{MatchingFile, ModuleSearch, Quality};
+use crate::symbols::sources::{SourceFolders, SourceProblem};
+
+/// Lines before the first and after the last line of a function.
+const CONTEXT_LINES: u32 = 3;
+
+/// The most lines between those of a function, beyond functions that people write: of more, those with code are listed.
+const LINES_MAX: u32 = 50_000;
+
+/// A function with its samples.
+#[derive(Debug)]
+pub(crate) struct FunctionCode {
+    pub(crate) name: String,
+    /// The category of its module.
+    pub(crate) module: Box<str>,
+    pub(crate) event: SampleEvent,
+    pub(crate) sums: OwnAndTotal,
+    /// The files of its lines, those with the largest weight first.
+    pub(crate) files: Vec<SourceListing>,
+    pub(crate) assembly: Result<Assembly, NoAssembly>,
+}
+
+/// The lines of a function in a file.
+#[derive(Debug)]
+pub(crate) struct SourceListing {
+    /// As debug information has it.
+    pub(crate) recorded: String,
+    /// The file that was read.
+    pub(crate) opened: Result<PathBuf, SourceProblem>,
+    pub(crate) lines: Vec<SourceLine>,
+}
+
+/// A line of a file.
+#[derive(Debug)]
+pub(crate) struct SourceLine {
+    pub(crate) number: u32,
+    pub(crate) sums: OwnAndTotal,
+    /// `None`: the file was not read, or is shorter.
+    pub(crate) text: Option<String>,
+}
+
+/// The instructions of a compiled function.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    /// Its name in the table of symbols.
+    pub(crate) symbol: String,
+    /// The file that has it.
+    pub(crate) path: PathBuf,
+    pub(crate) instructions: Vec<InstructionLine>,
+    /// Whether the function goes on after the last one.
+    pub(crate) is_cut: bool,
+}
+
+/// An instruction, at the address that it was linked for.
+#[derive(Debug)]
+pub(crate) struct InstructionLine {
+    pub(crate) decoded: DecodedInstruction,
+    pub(crate) sums: OwnAndTotal,
+    /// The function that it calls or jumps to, if that is another.
+    pub(crate) callee: Option<String>,
+    /// The functions that were inlined here, outermost first.
+    pub(crate) inlined: String,
+    pub(crate) file: String,
+    /// 0 if unknown.
+    pub(crate) line: u32,
+}
+
+/// Why there are no instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoAssembly {
+    /// The code is that of a kernel, or was made at run time.
+    NoFile,
+    /// No file of the build is there, or none with its code.
+    NoCode,
+    /// The table of symbols does not say where the function begins and ends.
+    NoSymbol,
+    /// The file is of a machine whose code is not decoded.
+    OtherMachine,
+}
+
+impl NoAssembly {
+    /// A sentence for people.
+    #[must_use]
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::NoFile => "the code of kernels, and what programs make at run time, is not decoded",
+            Self::NoCode => "no file with the code of this build was found; a debug file has none",
+            Self::NoSymbol => "no table of symbols says where the function begins and ends",
+            Self::OtherMachine => "only code of x86 is decoded",
+        }
+    }
+}
+
+/// Lists a function. No file beyond `bytes_max` of debug information is read.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn list(
+    samples: CodeSamples<'_>,
+    function: &FunctionChoice,
+    (locator, folders): (&Locator, &SourceFolders),
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<FunctionCode, Cancelled> {
+    let module = &samples.snapshot.tracks().modules[function.module as usize];
+    let listed = ListedFunction { samples, function, bytes_max, cancel };
+    let (sums, mut lines) = listed.line_sums()?;
+    let assembly = match ModuleCode::open(module, locator, bytes_max, cancel)? {
+        Ok(code) => listed.assembly(&code)?,
+        Err(reason) => Err(reason),
+    };
+    if let Ok((_, names)) = &assembly {
+        // Lines without a sample, too.
+        for it in names.functions().filter(|it| it.name == function.name && it.line > 0) {
+            lines.entry((it.file.to_owned(), it.line)).or_default();
+        }
+    }
+    Ok(FunctionCode {
+        name: function.name.clone(),
+        module: module.category.clone(),
+        event: samples.histogram.events()[samples.event].clone(),
+        sums,
+        files: listings(&lines, folders),
+        assembly: assembly.map(|(assembly, _)| assembly),
+    })
+}
+
+/// Sums by file and line.
+type LineSums = BTreeMap<(String, u32), OwnAndTotal>;
+
+/// A function that is listed.
+struct ListedFunction<'a> {
+    samples: CodeSamples<'a>,
+    function: &'a FunctionChoice,
+    bytes_max: u64,
+    cancel: &'a Cancel,
+}
+
+impl ListedFunction<'_> {
+    /// The samples of the function, and of its lines.
+    fn line_sums(&self) -> Result<(OwnAndTotal, LineSums), Cancelled> {
+        let mut places: PlaceRows<(&str, u32)> = PlaceRows::new();
+        // No line has the number 0.
+        let whole = places.row(("", 0));
+        let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
+            if frame.module != self.function.module {
+                return;
+            }
+            let functions = self.samples.functions(frame).enumerate();
+            for (level, it) in functions.filter(|(_, it)| it.name == self.function.name) {
+                let is_own = is_innermost && level == 0;
+                rows.push((whole, is_own));
+                if it.line > 0 {
+                    rows.push((places.row((it.file, it.line)), is_own));
+                }
+            }
+        })?;
+        let all = sums.first().copied().unwrap_or_default();
+        let lines = places.places.iter().zip(&sums).skip(1);
+        Ok((all, lines.map(|(&(file, line), &sums)| ((file.to_owned(), line), sums)).collect()))
+    }
+
+    /// Decodes the compiled function that has most samples of the function, and names each instruction.
+    fn assembly(&self, code: &ModuleCode) -> Result<Result<(Assembly, AddressNames), NoAssembly>, Cancelled> {
+        let Some((whole, symbol)) = self.most_sampled(code)? else { return Ok(Err(NoAssembly::NoSymbol)) };
+        let Some((path, decoded)) = code.decode(&whole) else { return Ok(Err(NoAssembly::NoCode)) };
+        let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
+            if frame.module == self.function.module
+                && let Some(row) = code.linked(frame).and_then(|address| row_at(&decoded, address))
+            {
+                rows.push((row, is_innermost));
+            }
+        })?;
+        let Some(best) = code.search.best() else { return Ok(Err(NoAssembly::NoCode)) };
+        let pairs: Vec<_> = decoded.iter().map(|it| (it.range.start, it.range.start)).collect();
+        let names = names_of(best, &pairs, &code.functions, self.bytes_max, self.cancel)?.names;
+        let line = |(row, decoded): (usize, DecodedInstruction)| {
+            let functions: Vec<FunctionName<'_>> = names.get(decoded.range.start).into_iter().flatten().collect();
+            let innermost = functions.first().copied().unwrap_or_default();
+            let inlined = functions.split_last().map_or(&[][..], |(_, inlined)| inlined);
+            let inlined: Vec<&str> = inlined.iter().rev().map(|it| it.name).collect();
+            let outside = decoded.target.filter(|target| !whole.contains(target));
+            InstructionLine {
+                sums: sums.get(row).copied().unwrap_or_default(),
+                callee: outside.and_then(|target| code.functions.find(target)).map(demangle),
+                inlined: inlined.join(INLINED),
+                file: innermost.file.to_owned(),
+                line: innermost.line,
+                decoded,
+            }
+        };
+        let assembly = Assembly {
+            symbol,
+            path,
+            is_cut: decoded_part(&whole) != whole,
+            instructions: decoded.into_iter().enumerate().map(line).collect(),
+        };
+        Ok(Ok((assembly, names)))
+    }
+
+    /// The addresses and the name of the compiled function that has most of the function's samples, the first of
+    /// several.
+    fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
+        let mut starts: PlaceRows<u64> = PlaceRows::new();
+        let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
+            let is_in = frame.module == self.function.module
+                && self.samples.functions(frame).any(|it| it.name == self.function.name);
+            let compiled = |address| code.functions.range_at(address);
+            if is_in && let Some((range, _)) = code.linked(frame).and_then(compiled) {
+                rows.push((starts.row(range.start), is_innermost));
+            }
+        })?;
+        let starts = starts.places.iter().zip(&sums);
+        let most = starts.max_by_key(|&(&start, sums)| (sums.total.weight, std::cmp::Reverse(start)));
+        let symbol = most.and_then(|(&start, _)| code.functions.range_at(start));
+        Ok(symbol.map(|(range, name)| (range, demangle(name))))
+    }
+}
+
+/// Puts lines beside the text of their files.
+fn listings(lines: &LineSums, folders: &SourceFolders) -> Vec<SourceListing> {
+    let mut files: BTreeMap<&str, Vec<(u32, OwnAndTotal)>> = BTreeMap::new();
+    for ((file, line), &sums) in lines {
+        files.entry(file).or_default().push((*line, sums));
+    }
+    let weight =
+        |lines: &[(u32, OwnAndTotal)]| -> u128 { lines.iter().map(|(_, sums)| u128::from(sums.total.weight)).sum() };
+    let mut files: Vec<_> = files.into_iter().collect();
+    files.sort_by_key(|(_, lines)| std::cmp::Reverse(weight(lines)));
+    files.into_iter().map(|(file, lines)| listing(file, &lines, folders)).collect()
+}
+
+/// The lines of a file from the first to the last of a function, in order, with some around them.
+fn listing(file: &str, known: &[(u32, OwnAndTotal)], folders: &SourceFolders) -> SourceListing {
+    let recorded = file.to_owned();
+    let text = match folders.read(file) {
+        Ok(text) => text,
+        Err(problem) => {
+            let lines = known.iter().map(|&(number, sums)| SourceLine { number, sums, text: None }).collect();
+            return SourceListing { recorded, opened: Err(problem), lines };
+        }
+    };
+    let mut rows: BTreeMap<u32, OwnAndTotal> = known.iter().copied().collect();
+    if let ([(first, _), ..], [.., (last, _)]) = (known, known)
+        && last - first < LINES_MAX
+    {
+        let around = first.saturating_sub(CONTEXT_LINES).max(1)..=last.saturating_add(CONTEXT_LINES);
+        for number in around.filter(|&number| text.line(number).is_some()) {
+            rows.entry(number).or_default();
+        }
+    }
+    let line = |(number, sums)| SourceLine { number, sums, text: text.line(number).map(str::to_owned) };
+    SourceListing { recorded, opened: Ok(text.path.clone()), lines: rows.into_iter().map(line).collect() }
+}
+
+/// The files of a module, one of which has its code.
+struct ModuleCode {
+    kind: ModuleKind,
+    search: ModuleSearch,
+    functions: FunctionTable,
+    is_64: bool,
+}
+
+impl ModuleCode {
+    fn open(
+        module: &Module,
+        locator: &Locator,
+        bytes_max: u64,
+        cancel: &Cancel,
+    ) -> Result<Result<Self, NoAssembly>, Cancelled> {
+        use ModuleKind::{File, Image, Linked, Vdso};
+        if !matches!(module.kind, File | Image | Linked | Vdso) || module.is_ambiguous {
+            return Ok(Err(NoAssembly::NoFile));
+        }
+        let search = ModuleSearch::of(module, locator, cancel)?;
+        let Some(code) = search.files.iter().find(|file| file.elf.has_code()) else {
+            return Ok(Err(NoAssembly::NoCode));
+        };
+        if !code.elf.is_x86() {
+            return Ok(Err(NoAssembly::OtherMachine));
+        }
+        let is_64 = code.elf.address_bytes() == 8;
+        let best = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
+        let functions = best.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
+        Ok(Ok(Self { kind: module.kind, search, functions, is_64 }))
+    }
+
+    /// The instructions of a compiled function, and the file that has them.
+    fn decode(&self, whole: &Range<u64>) -> Option<(PathBuf, Vec<DecodedInstruction>)> {
+        let part = decoded_part(whole);
+        let mut with_code = self.search.files.iter().filter(|file| file.elf.has_code());
+        let read = |file: &MatchingFile| Some((file.elf.file.path.clone(), file.elf.bytes_at(&part)?));
+        let (path, bytes) = with_code.find_map(read)?;
+        Some((path, decode(&bytes, part.start, self.is_64)))
+    }
+
+    /// The address for which the file of a frame was linked.
+    fn linked(&self, frame: Frame) -> Option<u64> {
+        self.search.linked_address(self.kind, frame.address)
+    }
+}
+
+/// The instructions of the compiled functions at addresses of a module; none where it has none.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(in crate::symbols) fn decoded_at(
+    module: &Module,
+    addresses: &[u64],
+    locator: &Locator,
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<Vec<Vec<DecodedInstruction>>, Cancelled> {
+    let Ok(code) = ModuleCode::open(module, locator, bytes_max, cancel)? else { return Ok(Vec::new()) };
+    let decoded = |&address: &u64| {
+        let linked = code.linked(Frame { module: 0, address })?;
+        let (range, _) = code.functions.range_at(linked)?;
+        Some(code.decode(&range)?.1)
+    };
+    Ok(addresses.iter().map(|address| decoded(address).unwrap_or_default()).collect())
+}
+
+/// The row of the instruction that an address is in.
+fn row_at(decoded: &[DecodedInstruction], address: u64) -> Option<u32> {
+    let row = decoded.partition_point(|it| it.range.start <= address).checked_sub(1)?;
+    decoded[row].range.contains(&address).then_some(row as u32)
+}

@@ -1,0 +1,105 @@
+//! Samples by rows of a listing: those that end at a row, and those that have it in their stack. Recursion counts once.
+//! The slow answer: for each sample, each of its frames.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::StackIdx;
+use crate::query::Snapshot;
+use crate::query::flame::OwnAndTotal;
+use crate::query::samples::SampleHistogram;
+use crate::symbols::lookup::{Frame, TraceFrames, TraceNames};
+use crate::symbols::names::FunctionName;
+
+/// Stacks between two looks at the request to stop.
+const STACKS_BETWEEN_CHECKS: usize = 4096;
+
+/// The samples of one event, and the names of their frames.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CodeSamples<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) frames: &'a TraceFrames,
+    pub(crate) found: &'a TraceNames,
+    pub(crate) histogram: &'a SampleHistogram,
+    /// A row of the events of the histogram.
+    pub(crate) event: usize,
+}
+
+impl<'a> CodeSamples<'a> {
+    /// Adds up the samples of rows. `rows_of` has the rows of one frame, each with whether the sample was taken there;
+    /// it is told whether the frame is the innermost one.
+    ///
+    /// # Errors
+    /// If it was asked to stop.
+    pub(super) fn sums(
+        &self,
+        cancel: &Cancel,
+        mut rows_of: impl FnMut(Frame, bool, &mut Vec<(u32, bool)>),
+    ) -> Result<Vec<OwnAndTotal>, Cancelled> {
+        let mut sums: Vec<OwnAndTotal> = Vec::new();
+        let mut rows = Vec::new();
+        for (number, (stack, sum)) in self.histogram.stacks(self.event).enumerate() {
+            if number.is_multiple_of(STACKS_BETWEEN_CHECKS) {
+                cancel.check()?;
+            }
+            rows.clear();
+            self.each_frame(stack, |frame, is_innermost| rows_of(frame, is_innermost, &mut rows));
+            // Of one row, that of the sample itself is first.
+            rows.sort_unstable_by_key(|&(row, is_own)| (row, !is_own));
+            rows.dedup_by_key(|(row, _)| *row);
+            for &(row, is_own) in &rows {
+                let row = row as usize;
+                if sums.len() <= row {
+                    sums.resize(row + 1, OwnAndTotal::default());
+                }
+                sums[row].total.add(sum);
+                if is_own {
+                    sums[row].own.add(sum);
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Calls `take` with the frames of a stack that have an address, innermost first, each at the address that ran or
+    /// called.
+    fn each_frame(&self, stack: StackIdx, mut take: impl FnMut(Frame, bool)) {
+        let modules = &self.snapshot.tracks().modules;
+        let mut callee = None;
+        for name in self.snapshot.raw_stacks().frames(stack) {
+            if let Some(frame) = self.frames.ran_at(name, callee, modules) {
+                take(frame, callee.is_none());
+            }
+            callee = Some(name);
+        }
+    }
+
+    /// The functions at an address, innermost first.
+    pub(super) fn functions(&self, frame: Frame) -> impl Iterator<Item = FunctionName<'a>> + use<'a> {
+        let module = self.found.modules.get(frame.module as usize);
+        module.and_then(|module| module.names.get(frame.address)).into_iter().flatten()
+    }
+}
+
+/// Numbers for places, in order of first appearance.
+#[derive(Debug)]
+pub(super) struct PlaceRows<P> {
+    rows: FxHashMap<P, u32>,
+    pub(super) places: Vec<P>,
+}
+
+impl<P: Copy + Eq + Hash> PlaceRows<P> {
+    pub(super) fn new() -> Self {
+        Self { rows: FxHashMap::default(), places: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self, place: P) -> u32 {
+        let places = &mut self.places;
+        *self.rows.entry(place).or_insert_with(|| {
+            places.push(place);
+            places.len() as u32 - 1
+        })
+    }
+}

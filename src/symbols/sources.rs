@@ -1,0 +1,157 @@
+//! Source files of functions. Their paths in debug information are those of the machine that compiled them, and come
+//! from strangers: a file is opened only below the folders that the user named for sources or for symbols, and below
+//! that of the trace.
+
+use std::path::{Path, PathBuf};
+
+use super::file::{OpenError, Roots};
+use super::separate::without_parents;
+
+/// The longest source file; generated ones have some megabytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// A folder of sources, and the prefix that stands for it in the paths of debug information.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SourceMap {
+    from: PathBuf,
+    folder: PathBuf,
+}
+
+impl SourceMap {
+    /// Reads `FROM=FOLDER`, or a folder that paths name as it is.
+    #[must_use]
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (from, folder) = text.split_once('=').unwrap_or((text, text));
+        let folder = std::path::absolute(folder).ok().filter(|_| !folder.is_empty())?;
+        let from = if text.contains('=') { PathBuf::from(from) } else { folder.clone() };
+        (!from.as_os_str().is_empty()).then_some(Self { from, folder })
+    }
+}
+
+/// The folders that source files may be in.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SourceFolders {
+    roots: Roots,
+    maps: Vec<SourceMap>,
+}
+
+/// Why the text of a source file is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SourceProblem {
+    /// It is below no folder that the user named.
+    NotNamed,
+    Missing,
+    /// It is no regular file, too large or cannot be read.
+    Unreadable,
+}
+
+impl SourceProblem {
+    /// A few words, for people.
+    #[must_use]
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::NotNamed => "not opened: it is below no folder that was named",
+            Self::Missing => "no such file",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The lines of a source file.
+#[derive(Debug)]
+pub(super) struct SourceText {
+    pub(super) path: PathBuf,
+    text: String,
+    /// Where each line ends, without its end.
+    ends: Vec<usize>,
+}
+
+impl SourceFolders {
+    /// The folders of traces at these paths, those of symbols, and those that are mapped.
+    #[must_use]
+    pub(crate) fn for_traces<'a>(
+        traces: impl IntoIterator<Item = &'a Path>,
+        symbols: &[PathBuf],
+        maps: Vec<SourceMap>,
+    ) -> Self {
+        let mut roots = Roots::default();
+        let traces = traces.into_iter().filter_map(|trace| Some(std::path::absolute(trace).ok()?.parent()?.to_owned()));
+        let symbols = symbols.iter().filter_map(|folder| std::path::absolute(folder).ok());
+        let named = maps.iter().map(|map| map.folder.clone());
+        traces.chain(symbols).chain(named).for_each(|folder| roots.add(&folder));
+        Self { roots, maps }
+    }
+
+    /// Reads a file by its path in debug information.
+    pub(super) fn read(&self, recorded: &str) -> Result<SourceText, SourceProblem> {
+        let recorded = without_parents(Path::new(recorded)).ok_or(SourceProblem::NotNamed)?;
+        let mapped = self.maps.iter().filter_map(|map| Some(map.folder.join(recorded.strip_prefix(&map.from).ok()?)));
+        let mut problem = SourceProblem::NotNamed;
+        for path in mapped.chain([recorded.clone()]) {
+            match self.roots.open(&path) {
+                Ok(file) => {
+                    let text = file.read_all(FILE_BYTES_MAX).ok_or(SourceProblem::Unreadable)?;
+                    return Ok(SourceText::new(file.path, &text));
+                }
+                Err(OpenError::OutsideRoots) => {}
+                Err(OpenError::Missing) => problem = SourceProblem::Missing,
+                Err(_) => problem = SourceProblem::Unreadable,
+            }
+        }
+        Err(problem)
+    }
+}
+
+impl SourceText {
+    fn new(path: PathBuf, bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+        let last = (!text.ends_with('\n')).then_some(text.len());
+        Self { path, ends: ends.chain(last).collect(), text }
+    }
+
+    /// A line by its number from 1.
+    pub(super) fn line(&self, number: u32) -> Option<&str> {
+        let row = (number as usize).checked_sub(1)?;
+        let end = *self.ends.get(row)?;
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
+        let line = self.text.get(start..end)?;
+        Some(line.strip_suffix('\r').unwrap_or(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_opened_below_named_folders_alone() {
+        let (named, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::create_dir(named.path().join("src")).unwrap();
+        std::fs::write(named.path().join("src/a.c"), "one\r\ntwo\n\nfour").unwrap();
+        std::fs::write(other.path().join("b.c"), "secret\n").unwrap();
+        let map = |text: String| SourceMap::parse(&text).unwrap();
+        let folder = named.path().display();
+        let maps = vec![map(format!("/build/x={folder}")), map(folder.to_string())];
+        let folders = SourceFolders::for_traces([], &[], maps);
+        let first = |path: &str| folders.read(path).map(|text| text.line(1).map(str::to_owned));
+        let one = Ok(Some("one".to_owned()));
+        assert_eq!(first("/build/x/src/a.c"), one);
+        assert_eq!(first("/build/x/lib/../src/./a.c"), one);
+        assert_eq!(first(&format!("{folder}/src/a.c")), one);
+        let outside = other.path().join("b.c").display().to_string();
+        let above = format!("/build/x/../..{outside}");
+        for path in [&*outside, &above, "/build/xy/src/a.c", "/etc/passwd", "src/a.c", ""] {
+            assert_eq!(first(path), Err(SourceProblem::NotNamed), "{path}");
+        }
+        assert_eq!(first("/build/x/src/b.c"), Err(SourceProblem::Missing));
+        assert_eq!(first("/build/x/src"), Err(SourceProblem::Unreadable));
+        let text = folders.read("/build/x/src/a.c").unwrap();
+        let lines = [0, 1, 2, 3, 4, 5].map(|line| text.line(line));
+        assert_eq!(lines, [None, Some("one"), Some("two"), Some(""), Some("four"), None]);
+        assert_eq!(SourceText::new("/e".into(), b"").line(1), Some(""));
+        for nothing in ["", "=", "a=", "=/b"] {
+            assert_eq!(SourceMap::parse(nothing), None, "{nothing}");
+        }
+    }
+}

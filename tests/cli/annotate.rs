@@ -1,0 +1,256 @@
+//! A function with its samples as scripts see it, beside sums of what `dump` prints: of addresses by objdump, of lines
+//! by addr2line.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::harness::{folder, longspan, records, text};
+use crate::recording::{MAPPED_AT, RecordedMap, build_id, run, written};
+use crate::symbols::opened;
+
+const PROGRAM: &str = "
+static inline __attribute__((always_inline)) int mixed(int x, int y) {
+    int z = x * y;
+    return z ^ (y >> 3);
+}
+__attribute__((noinline)) int work(int n) {
+    int sum = 1;
+    for (int i = 0; i < n; i++)
+        sum += mixed(sum, i);
+    if (n > 3)
+        sum -= work(n / 2);
+    return sum;
+}
+int main(int argc, char **argv) { return work(argc * 100) + 1; }
+";
+
+/// Compiles the program, whose debug information has its source in `/build/x`.
+fn compile(folder: &Path, source: &str) -> PathBuf {
+    let (path, program) = (folder.join("work.c"), folder.join("work"));
+    fs::write(&path, source).expect("written");
+    let map = format!("-ffile-prefix-map={}=/build/x", text(folder));
+    let gcc = ["-O2", "-g", "-fno-optimize-sibling-calls", "-fno-unroll-loops", "-Wl,--build-id"];
+    run(Command::new("gcc").args(gcc).arg(map).arg(&path).arg("-o").arg(&program));
+    program
+}
+
+/// The instructions of a function by objdump: addresses and texts.
+fn objdump(program: &Path, function: &str) -> Vec<(u64, String)> {
+    let arguments = ["-d", "-M", "intel", "--no-show-raw-insn", &format!("--disassemble={function}")];
+    let listing = run(Command::new("objdump").args(arguments).arg(program));
+    let row = |line: &str| {
+        let (address, text) = line.split_once(":\t")?;
+        Some((u64::from_str_radix(address.trim(), 16).ok()?, text.trim().to_owned()))
+    };
+    listing.lines().filter_map(row).collect()
+}
+
+/// Records samples at each instruction of `work`, and after each call in it, some with recursion.
+fn record(folder: &Path, program: &Path) -> PathBuf {
+    let in_main = {
+        let main = objdump(program, "main");
+        let call = main.iter().position(|(_, text)| text.contains("call")).expect("it calls work");
+        main[call + 1].0
+    };
+    let work = objdump(program, "work");
+    let call = work.iter().position(|(_, text)| text.contains("call")).expect("it calls itself");
+    let returns = work[call + 1].0;
+    let mut stacks = Vec::new();
+    for (row, &(address, _)) in work.iter().enumerate() {
+        for deep in 0..=row % 3 {
+            let mut stack = vec![MAPPED_AT + address];
+            stack.extend(std::iter::repeat_n(MAPPED_AT + returns, deep));
+            stack.push(MAPPED_AT + in_main);
+            stacks.push(stack);
+        }
+    }
+    let path = text(program);
+    let maps = [RecordedMap { start: MAPPED_AT, path, build_id: &build_id(program) }];
+    let stacks: Vec<&[u64]> = stacks.iter().map(Vec::as_slice).collect();
+    written(folder, &maps, &stacks)
+}
+
+/// Self and total.
+type Sums = (u64, u64);
+
+/// The addresses of each sample as `dump` prints them, innermost first: those of calls before they return.
+fn dumped(file: &str) -> Vec<Vec<u64>> {
+    let text = longspan(&["dump", "--no-cache", "--no-symbols", file]).done();
+    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let address = |frame: &Value| {
+        let digits = frame.as_str().and_then(|frame| frame.split_once("+0x")).expect("an address").1;
+        u64::from_str_radix(digits, 16).expect("a number")
+    };
+    let stack = |row: Value| {
+        let mut stack: Vec<u64> = row.get("stack")?.as_array()?.iter().map(address).collect();
+        stack.iter_mut().skip(1).for_each(|address| *address -= 1);
+        Some(stack)
+    };
+    rows.filter_map(stack).filter(|stack| !stack.is_empty()).collect()
+}
+
+/// Adds up samples by keys of their frames, plainly.
+fn added_up<K: Ord + Clone>(samples: &[Vec<u64>], keys: impl Fn(u64) -> Vec<(K, bool)>) -> BTreeMap<K, Sums> {
+    let mut sums: BTreeMap<K, Sums> = BTreeMap::new();
+    for stack in samples {
+        let mut seen = std::collections::BTreeSet::new();
+        for (place, &address) in stack.iter().enumerate() {
+            for (key, is_innermost) in keys(address) {
+                let sum = sums.entry(key.clone()).or_default();
+                sum.0 += u64::from(place == 0 && is_innermost);
+                sum.1 += u64::from(seen.insert(key));
+            }
+        }
+    }
+    sums
+}
+
+/// The lines of `work` or `mixed` at an address by addr2line, each with whether it is innermost.
+fn lines_of(program: &Path, function: &str, address: u64) -> Vec<(u32, bool)> {
+    let arguments = ["-i", "-f", "-e", text(program), &format!("{address:#x}")];
+    let answer = run(Command::new("addr2line").args(arguments));
+    let lines: Vec<&str> = answer.lines().collect();
+    let levels = lines.chunks(2).enumerate().filter(|(_, level)| level[0] == function);
+    let line = |level: &[&str]| {
+        let number = level[1].rsplit(':').next().expect("a line").split(' ').next().expect("a number");
+        number.parse::<u32>().unwrap_or(0)
+    };
+    levels.map(|(level, lines)| (line(lines), level == 0)).filter(|&(line, _)| line > 0).collect()
+}
+
+fn table(words: &[&str]) -> Vec<Vec<String>> {
+    records(&longspan(&[&["annotate", "--no-cache"], words].concat()).done())
+}
+
+fn number(text: &str) -> u64 {
+    text.strip_prefix("0x").map_or_else(|| text.parse(), |hex| u64::from_str_radix(hex, 16)).expect("a number")
+}
+
+#[test]
+fn instructions_are_those_of_objdump_with_the_sums_of_dump() {
+    let folder = folder();
+    let program = compile(folder.path(), PROGRAM);
+    let file = record(folder.path(), &program);
+    let (theirs, samples) = (objdump(&program, "work"), dumped(text(&file)));
+    assert!(samples.len() > theirs.len() && samples.iter().any(|stack| stack.len() > 3));
+    let ours = table(&["--assembly", text(&file), "work"]);
+    let row_of = |address: u64| theirs[theirs.partition_point(|&(start, _)| start <= address) - 1].0;
+    let ends = theirs[0].0..theirs[theirs.len() - 1].0 + 15;
+    let sums = added_up(&samples, |address| {
+        let is_in = ends.contains(&address);
+        is_in.then(|| (row_of(address), true)).into_iter().collect()
+    });
+    let found: Vec<(u64, Sums)> =
+        ours.iter().map(|row| (number(&row[0]), (number(&row[1]), number(&row[2])))).collect();
+    let expected: Vec<(u64, Sums)> =
+        theirs.iter().map(|(address, _)| (*address, sums.get(address).copied().unwrap_or_default())).collect();
+    assert_eq!(found, expected);
+    for (row, (_, text)) in ours.iter().zip(&theirs) {
+        // The mnemonics, whatever tools make of operands; what no file names is empty.
+        let word = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
+        assert_eq!(word(&row[5]), word(text), "{row:?}");
+        assert_eq!(row[1..3], row[3..5], "a sample weighs 1");
+    }
+    assert!(ours.iter().any(|row| row[8] == "mixed" && row[9] == "/build/x/work.c"), "{ours:?}");
+    let call = ours.iter().find(|row| row[5].starts_with("call")).expect("it calls itself");
+    assert_eq!((number(&call[6]), &*call[7]), (theirs[0].0, ""));
+    let in_main = table(&["--assembly", text(&file), "main", "--module", "work"]);
+    let call = in_main.iter().find(|row| row[5].starts_with("call")).expect("it calls work");
+    assert_eq!((&*call[7], number(&call[1]), number(&call[2])), ("work", 0, samples.len() as u64));
+}
+
+#[test]
+fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
+    let (folder, elsewhere) = (folder(), folder());
+    let program = compile(elsewhere.path(), PROGRAM);
+    let file = record(folder.path(), &program);
+    let samples = dumped(text(&file));
+    let symbols = ["--symbols", text(elsewhere.path())];
+    let map = format!("/build/x={}", text(elsewhere.path()));
+    for function in ["work", "mixed", "main"] {
+        let words = [&symbols[..], &[text(&file), function]].concat();
+        let mut known = BTreeMap::new();
+        for &address in samples.iter().flatten() {
+            known.entry(address).or_insert_with(|| lines_of(&program, function, address));
+        }
+        let expected = added_up(&samples, |address| known[&address].clone());
+        let sums = |rows: &[Vec<String>]| -> BTreeMap<u32, Sums> {
+            let all = rows.iter().map(|row| (number(&row[1]) as u32, (number(&row[2]), number(&row[3]))));
+            all.filter(|(_, sums)| *sums != (0, 0)).collect()
+        };
+        // Its recorded path is below no folder that was named.
+        let answer = longspan(&[&["annotate", "--no-cache"], &words[..]].concat());
+        assert!(answer.stderr.contains("/build/x/work.c: not opened"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("--source-map /build/x"), "{}", answer.stderr);
+        let bare = records(&answer.done());
+        assert_eq!(sums(&bare), expected, "{function}");
+        assert!(bare.iter().all(|row| row[6].is_empty()));
+        let shown = table(&[&["--source-map", &map, "--source"], &words[..]].concat());
+        assert_eq!(sums(&shown), expected, "{function}");
+        let lines: Vec<&str> = PROGRAM.split('\n').collect();
+        for row in &shown {
+            assert_eq!(row[6], lines[number(&row[1]) as usize - 1], "{row:?}");
+        }
+        assert!(shown.windows(2).all(|pair| number(&pair[0][1]) + 1 == number(&pair[1][1])), "{shown:?}");
+    }
+    // A part of the time has a part of the samples.
+    let words = [&symbols[..], &[text(&file), "work", "--to", "+5us", "--format", "json"]].concat();
+    let rows = longspan(&[&["annotate", "--no-cache"], &words[..]].concat()).done();
+    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    assert_eq!(rows.map(|row| row["self_samples"].as_u64().expect("a number")).sum::<u64>(), 5);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let folder = folder();
+    let program = compile(folder.path(), PROGRAM);
+    let file = record(folder.path(), &program);
+    let annotate = |words: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file)], words].concat());
+    let answer = annotate(&["nothing"]);
+    assert!(answer.stderr.contains("no sampled function has this name"), "{}", answer.stderr);
+    assert_eq!(answer.done().lines().count(), 1);
+    assert_eq!(annotate(&["work", "--module", "libc.so.6"]).done().lines().count(), 1);
+    annotate(&["work", "--source-map", "=x"]).failed(2);
+    annotate(&["work", "--no-symbols"]).failed(2);
+    annotate(&["work", "--assembly", "--source"]).failed(2);
+    // A debug file has the lines, and no code.
+    let id = build_id(&program);
+    let kept = folder.path().join(".build-id").join(&id[..2]);
+    fs::create_dir_all(&kept).expect("made");
+    let debug_file = kept.join(format!("{}.debug", &id[2..]));
+    run(Command::new("objcopy").arg("--only-keep-debug").args([&program, &debug_file]));
+    fs::remove_file(&program).expect("removed");
+    let answer = annotate(&["work", "--assembly"]);
+    assert!(answer.stderr.contains("a debug file has none"), "{}", answer.stderr);
+    assert_eq!(answer.done().lines().count(), 1);
+    assert!(annotate(&["work"]).done().lines().count() > 4);
+}
+
+#[test]
+fn no_source_file_is_opened_because_a_program_names_it() {
+    let (folder, outside) = (folder(), folder());
+    let secret = outside.path().join("secret.c");
+    fs::write(&secret, "secret\n").expect("written");
+    std::os::unix::fs::symlink(&secret, folder.path().join("link.c")).expect("linked");
+    let up =
+        format!("{}/../{}/secret.c", text(folder.path()), text(outside.path().file_name().expect("a name").as_ref()));
+    let link = folder.path().join("link.c");
+    for path in [text(&secret), text(&link), &up, "/etc/passwd", "/proc/self/environ", "/dev/zero"] {
+        // The compiler believes what a line says of its file.
+        let source = PROGRAM.replacen(
+            "__attribute__((noinline))",
+            &format!("\n#line 1 \"{path}\"\n__attribute__((noinline))"),
+            1,
+        );
+        let program = compile(folder.path(), &source);
+        let file = record(folder.path(), &program);
+        let all = opened(folder.path(), &["annotate", "--no-cache", text(&file), "work"]);
+        assert!(all.iter().any(|opened| opened == text(&program)), "{all:?}");
+        let is_refused = |opened: &&String| opened.ends_with("secret.c") || opened.as_str() == path;
+        assert_eq!(all.iter().find(is_refused), None);
+    }
+}
