@@ -18,6 +18,7 @@ use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
 use crate::query::sample_table::SampleTable;
+use crate::query::samples::SampleHistogram;
 use crate::query::scheduling::scheduling;
 use crate::query::scheduling_order::order;
 use crate::query::scope::Scope;
@@ -25,12 +26,16 @@ use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
 use crate::query::totals::{GrowingTotals, Totals, add_up};
 use crate::symbols::cache::NameCache;
+use crate::symbols::code::choice::{NoFunction, choose};
+use crate::symbols::code::listing::list;
+use crate::symbols::code::samples::CodeSamples;
 use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
+use crate::symbols::sources::SourceFolders;
 use crate::ui::questions::{
-    Answer, FlameAnswer, GroupFacts, NameQuery, NamedTrace, PathsOf, PathsQuestion, Question, QuestionKind,
-    SampleQuestion, SchedulingAnswer, SchedulingQuestion,
+    Answer, CodeAnswer, CodeQuestion, FlameAnswer, FoundNames, GroupFacts, NameQuery, NamedTrace, PathsOf,
+    PathsQuestion, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 
 /// The longest spans of a group that are listed.
@@ -169,7 +174,37 @@ fn find_names(
     let trace = paths().next().unwrap_or(Path::new(""));
     let modules = report(snapshot, &frames, &found, trace, cancel, progress)?;
     let missing_folder = query.folders.iter().find(|folder| !folder.is_dir()).cloned();
-    Ok(NamedTrace { overlay, modules: Arc::new(modules), missing_folder })
+    let found = FoundNames(Arc::new(found));
+    Ok(NamedTrace { overlay, found, modules: Arc::new(modules), missing_folder })
+}
+
+/// Lists a function with the samples of its event.
+fn list_code(
+    question: &CodeQuestion,
+    snapshot: &Snapshot,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<CodeAnswer, Cancelled> {
+    let CodeQuestion { request, query, found } = question;
+    let key = &request.function.key;
+    let function = match choose(snapshot, &found.0, &key.name, key.module.as_deref()) {
+        Ok(function) => function,
+        Err(reason) => return Ok(CodeAnswer { code: Err(reason) }),
+    };
+    let scope = request.scope.with_filter(snapshot, "");
+    let histogram = SampleHistogram::count(snapshot, &scope, cancel, progress)?;
+    let wanted = request.function.event.as_ref();
+    let named = wanted.and_then(|wanted| histogram.events().iter().position(|event| event == wanted));
+    let Some(event) = named.or_else(|| histogram.default_event(snapshot)) else {
+        return Ok(CodeAnswer { code: Err(NoFunction::Unknown) });
+    };
+    let paths = || query.sources.files().iter().map(SourceFile::path);
+    let locator = Locator::for_traces(paths(), &query.folders);
+    let folders = SourceFolders::for_traces(paths(), &query.folders, request.source_maps.clone());
+    let frames = TraceFrames::of(snapshot);
+    let samples = CodeSamples { snapshot, frames: &frames, found: &found.0, histogram: &histogram, event };
+    let code = list(samples, &function, (&locator, &folders), query.bytes_max, cancel)?;
+    Ok(CodeAnswer { code: Ok(Arc::new(code)) })
 }
 
 fn answer(
@@ -247,6 +282,7 @@ fn answer(
             Some(Answer::Samples(Arc::new(SampleTable::new(snapshot, paths, by, cancel)?)))
         }
         Question::Sandwich(question) => Some(Answer::Sandwich(Arc::new(flame(&question, snapshot, cancel, progress)?))),
+        Question::Code(question) => Some(Answer::Code(Arc::new(list_code(&question, snapshot, cancel, progress)?))),
         Question::Names(query) => Some(Answer::Names(Arc::new(find_names(&query, snapshot, cancel, progress)?))),
         Question::Paths(question) => Some(Answer::Paths(Arc::new(flame(&question, snapshot, cancel, progress)?))),
     })

@@ -20,9 +20,11 @@ use crate::ui::panel::Panel;
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::{Dock, DockHead};
-use crate::ui::panels::dock_panel::PanelView;
+use crate::ui::panels::dock_panel::{DockPanel as _, PanelView};
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
-use crate::ui::questions::{Answer, HitsOf, NameQuery, NamedTrace, Question, QuestionKind};
+use crate::ui::questions::{
+    Answer, CodeQuestion, CodeRequest, FoundNames, HitsOf, NameQuery, NamedTrace, Question, QuestionKind,
+};
 use crate::ui::timeline::state::Timeline;
 use set::PanelSet;
 
@@ -40,13 +42,15 @@ pub(super) struct Panels {
     named: Option<Arc<NamedTrace>>,
     /// How the names of the trace are looked up.
     name_query: Option<NameQuery>,
+    /// The names of the open trace, once they were looked up.
+    found: Option<FoundNames>,
 }
 
 impl Panels {
     /// Forgets all answers: another capture, or more of it, is open.
     pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
         self.analysis = Analysis::default();
-        self.named = None;
+        (self.named, self.found) = (None, None);
         self.scope_bar.forget();
         for panel in Panel::ALL {
             let question = self.set.get_mut(panel).forget();
@@ -193,6 +197,11 @@ impl Panels {
                 self.dock.open(Panel::Flame);
                 self.set.flame.show_sandwich(function);
             }
+            PanelCommand::ShowCode(function) => {
+                self.dock.open(Panel::Code);
+                self.set.code.show_function(*function);
+            }
+            PanelCommand::AskCode(request) => self.ask_code(*request, timeline.snapshot(), wake),
             PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
             PanelCommand::Show(panel) => self.dock.open(panel),
             PanelCommand::StatisticsOf(name) => {
@@ -281,6 +290,7 @@ impl Panels {
             Answer::Samples(answer) => set.samples.set_answer(&answer, timeline.snapshot()),
             Answer::Sandwich(answer) => set.samples.set_sandwich(answer),
             Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),
+            Answer::Code(answer) => set.code.set_answer(&answer),
             Answer::Names(named) => self.named = Some(named),
         }
         None
@@ -303,6 +313,13 @@ impl Panels {
         self.find_names(query, snapshot, wake);
     }
 
+    /// Lists a function, once names were looked up.
+    fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot, wake: &TabWake) {
+        if let (Some(query), Some(found)) = (self.name_query.clone(), self.found.clone()) {
+            self.ask(Question::Code(Box::new(CodeQuestion { request, query, found })), snapshot, wake);
+        }
+    }
+
     /// Names that have come since this was asked last.
     pub(super) fn take_named(&mut self) -> Option<Arc<NamedTrace>> {
         self.named.take()
@@ -310,6 +327,9 @@ impl Panels {
 
     /// Shows the modules of a trace whose names were looked up.
     pub(super) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
+        self.found = Some(named.found.clone());
+        // The code that was asked for before there were names is asked for again.
+        self.set.code.forget();
         self.set.symbols.set_modules(named, snapshot);
         // A folder that is not there is not searched again.
         if let (Some(query), Some(missing)) = (&mut self.name_query, &named.missing_folder) {

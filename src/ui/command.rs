@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::panel::Panel;
 use super::purpose::Purpose;
-use super::questions::Question;
+use super::questions::{CodeRequest, Question, SampledFunction};
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::query::flame::FunctionKey;
@@ -264,6 +264,10 @@ pub(crate) enum PanelCommand {
     StopSamples,
     /// Opens the flame graph of samples with a function between its callers and callees.
     Callers(FunctionKey),
+    /// Opens the code of a function with its samples.
+    ShowCode(Box<SampledFunction>),
+    /// Lists a function, for the panel that shows it.
+    AskCode(Box<CodeRequest>),
     /// Looks names of functions up again, in this folder first.
     LocateSymbols(PathBuf),
     /// Stops the look-up of names: functions keep their addresses.

@@ -319,6 +319,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Panel(PanelCommand::Toggle(Panel::Samples))
     })
     .hint("Samples by function, module, thread or event"),
+    entry(Menu::View, "Code", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Code)))
+        .hint("Source lines and instructions of a function with its samples"),
     entry(Menu::View, "Symbols", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Symbols))),
     entry(Menu::View, "Next panel", &[plain(Key::F6)], When::Capture, |_| {
         Command::Panel(PanelCommand::NextPanel { forward: true })

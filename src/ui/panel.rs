@@ -10,6 +10,7 @@ pub enum Panel {
     Scheduling,
     Flame,
     Samples,
+    Code,
     Symbols,
     Search,
 }
@@ -24,6 +25,7 @@ impl Panel {
         Self::Scheduling,
         Self::Flame,
         Self::Samples,
+        Self::Code,
         Self::Symbols,
         Self::Search,
     ];
@@ -39,6 +41,7 @@ impl Panel {
             Self::Scheduling => "Scheduling",
             Self::Flame => "Flame graph",
             Self::Samples => "Samples",
+            Self::Code => "Code",
             Self::Symbols => "Symbols",
             Self::Search => "Search",
         }
@@ -55,6 +58,7 @@ impl Panel {
             Self::Scheduling => "scheduling",
             Self::Flame => "flame-graph",
             Self::Samples => "samples",
+            Self::Code => "code",
             Self::Symbols => "symbols",
             Self::Search => "hits",
         }

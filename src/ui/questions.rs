@@ -10,7 +10,7 @@ use crate::model::{Sources, TrackSet};
 use crate::query::Snapshot;
 use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
-use crate::query::flame::{FlamePicture, FlameView};
+use crate::query::flame::{FlamePicture, FlameView, FunctionKey};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
 use crate::query::matcher::Matcher;
@@ -24,7 +24,11 @@ use crate::query::search::{Hit, Hits};
 use crate::query::stacks::CallPaths;
 use crate::query::totals::Totals;
 use crate::store::lane::RowIdx;
+use crate::symbols::code::choice::NoFunction;
+use crate::symbols::code::listing::FunctionCode;
+use crate::symbols::lookup::TraceNames;
 use crate::symbols::report::ModuleReport;
+use crate::symbols::sources::SourceMap;
 
 /// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.
 pub(crate) type TimeRange = Option<(i64, i64)>;
@@ -102,6 +106,8 @@ pub(crate) enum Question {
     Sandwich(Box<PathsQuestion>),
     /// A view of the call tree of a scope, whatever the filter asks of single spans.
     Paths(Box<PathsQuestion>),
+    /// A function with its samples, where names were looked up.
+    Code(Box<CodeQuestion>),
     /// Names for the addresses of the trace, which the application looks up by itself.
     Names(NameQuery),
 }
@@ -186,6 +192,42 @@ pub(crate) enum PathsOf {
     Samples(Option<SampleEvent>),
 }
 
+/// A function in the samples of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SampledFunction {
+    pub(crate) key: FunctionKey,
+    /// `None`: the default one.
+    pub(crate) event: Option<SampleEvent>,
+}
+
+/// A function that a panel shows, and the folders of sources that the user named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodeRequest {
+    pub(crate) function: SampledFunction,
+    pub(crate) scope: SelectedScope,
+    pub(crate) source_maps: Vec<SourceMap>,
+}
+
+/// The same, and where the code and its names are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodeQuestion {
+    pub(crate) request: CodeRequest,
+    pub(crate) query: NameQuery,
+    pub(crate) found: FoundNames,
+}
+
+/// The names of all addresses of a trace.
+#[derive(Debug, Clone)]
+pub(crate) struct FoundNames(pub(crate) Arc<TraceNames>);
+
+impl PartialEq for FoundNames {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for FoundNames {}
+
 /// The kind of a question: a question replaces an earlier one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QuestionKind {
@@ -203,6 +245,7 @@ pub enum QuestionKind {
     Paths,
     Samples,
     Sandwich,
+    Code,
     Names,
     /// The matches in view, which the application looks up by itself.
     Pixels,
@@ -235,6 +278,7 @@ pub enum Answer {
     Paths(Arc<FlameAnswer>),
     Samples(Arc<SampleTable>),
     Sandwich(Arc<FlameAnswer>),
+    Code(Arc<CodeAnswer>),
     Names(Arc<NamedTrace>),
     Pixels(Arc<Filtered>),
 }
@@ -258,11 +302,18 @@ pub struct FlameAnswer {
     pub(crate) picture: Arc<FlamePicture>,
 }
 
+/// A function with its samples, or why there is none.
+#[derive(Debug)]
+pub struct CodeAnswer {
+    pub(crate) code: Result<Arc<FunctionCode>, NoFunction>,
+}
+
 /// The names that were found for the addresses of a trace.
 #[derive(Debug)]
 pub struct NamedTrace {
     /// Shows the functions; `None` if no address has a name.
     pub(crate) overlay: Option<Arc<NameOverlay>>,
+    pub(crate) found: FoundNames,
     /// In the order of their samples.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
     /// A folder that was to be searched and is not there.
@@ -299,6 +350,7 @@ impl Question {
             Self::Paths(..) => QuestionKind::Paths,
             Self::Samples(_) => QuestionKind::Samples,
             Self::Sandwich(_) => QuestionKind::Sandwich,
+            Self::Code(_) => QuestionKind::Code,
             Self::Names(_) => QuestionKind::Names,
         }
     }

@@ -1,6 +1,7 @@
 //! The panels of the dock, each registered once: with a field and an arm. All else goes through their trait.
 
 use crate::ui::panel::Panel;
+use crate::ui::panels::code::CodePanel;
 use crate::ui::panels::counters::CountersPanel;
 use crate::ui::panels::dock_panel::{DetailsTab, DockPanel};
 use crate::ui::panels::flame::FlamePanel;
@@ -21,6 +22,7 @@ pub(super) struct PanelSet {
     pub(super) scheduling: SchedulingPanel,
     pub(super) flame: FlamePanel,
     pub(super) samples: SamplesPanel,
+    pub(super) code: CodePanel,
     pub(super) symbols: SymbolsPanel,
     pub(super) search: SearchPanel,
 }
@@ -35,6 +37,7 @@ impl PanelSet {
             Panel::Scheduling => &mut self.scheduling,
             Panel::Flame => &mut self.flame,
             Panel::Samples => &mut self.samples,
+            Panel::Code => &mut self.code,
             Panel::Symbols => &mut self.symbols,
             Panel::Search => &mut self.search,
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batch::BatchBuilder;
 use crate::model::modules::MODULES_MAX;
@@ -20,7 +20,7 @@ const ANONYMOUS: [&str; 4] = ["//anon", "/anon_hugepage", "/dev/zero", "/memfd:"
 pub(crate) struct FrameModules {
     known: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
     /// Paths that a module has.
-    paths: FxHashMap<Box<str>, ()>,
+    paths: FxHashSet<Box<str>>,
 }
 
 /// A frame without a name, as it is shown until its name is looked up.
@@ -63,7 +63,7 @@ impl FrameModules {
         if self.known.len() >= MODULES_MAX {
             return None;
         }
-        let is_first = self.paths.insert(path.into(), ()).is_none();
+        let is_first = self.paths.insert(path.into());
         let category: Arc<str> = match &key.1 {
             _ if is_first => path.into(),
             Some(build_id) => format!("{path} (build {build_id})").into(),

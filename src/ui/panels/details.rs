@@ -8,6 +8,7 @@ use super::value_menu::{self, PanelValue};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::model::NameIdx;
 use crate::query::filter::quoted;
+use crate::query::flame::FunctionKey;
 use crate::query::flow_chain::FlowChain;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey};
 use crate::query::overlay::FrameLine;
@@ -16,6 +17,7 @@ use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, NavigationStep, TimelineCommand};
+use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -47,6 +49,8 @@ pub(crate) struct DetailsPanel {
     flows: Option<SpanFlows>,
     /// Of a frame: the functions at its address with their source lines, innermost first.
     lines: Vec<String>,
+    /// The innermost of them.
+    function: Option<SampledFunction>,
     origin_ns: i64,
     utc_offset_ns: Option<i64>,
 }
@@ -94,6 +98,7 @@ impl DetailsPanel {
             children,
             flows: None,
             lines: source_lines(snapshot, row),
+            function: innermost_function(snapshot, row),
             origin_ns,
             utc_offset_ns,
         })
@@ -172,7 +177,8 @@ impl DetailsPanel {
         let label = egui::Label::new(RichText::new(&short).font(font).strong()).sense(egui::Sense::click());
         let response = ui.add(label.extend());
         let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
-        response.context_menu(|ui| commands.extend(value_menu::show(ui, &PanelValue::from_name(name, self.name))));
+        let value = PanelValue::from_name(name, self.name).of_function(self.function.clone());
+        response.context_menu(|ui| commands.extend(value_menu::show(ui, &value)));
     }
 
     fn show_facts(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
@@ -317,6 +323,14 @@ fn source_lines(snapshot: &Snapshot, row: RowIdx) -> Vec<String> {
         format!("{function}{place}")
     };
     overlay.lines.of(name).iter().map(line).collect()
+}
+
+/// The innermost function at the address of a frame.
+fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunction> {
+    let line = snapshot.overlay()?.lines.of(snapshot.row(row).name).first()?;
+    let name = snapshot.names().get(line.function);
+    let key = FunctionKey { name: name.text.into(), module: name.category.map(Into::into) };
+    Some(SampledFunction { key, event: None })
 }
 
 /// One argument with the path of its filter; objects and arrays unfold. Shows at most some hundred members of each: a

@@ -4,6 +4,7 @@
 pub(crate) mod about;
 mod answer_state;
 pub(crate) mod bookmarks;
+pub(crate) mod code;
 mod context;
 pub(crate) mod counters;
 pub(crate) mod details;

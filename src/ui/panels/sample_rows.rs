@@ -19,6 +19,7 @@ use crate::query::sample_table::{SampleBy, SampleGroup, SampleGroupRow, SampleTa
 use crate::query::samples::SampleSum;
 use crate::scene::labels::shown;
 use crate::scene::titles::{process_title, track_title};
+use crate::ui::questions::SampledFunction;
 
 /// Places of columns.
 const NAME: usize = 0;
@@ -264,7 +265,10 @@ impl Rows for SampleRows {
         if let (NAME, SampleGroup::Function(function)) = (column, line.key)
             && let Some(idx) = texts.table.picture.functions.name(function).filter(|_| function != FunctionIdx::ROOT)
         {
-            return PanelValue::from_name(&name, idx);
+            let paths = &texts.table.paths;
+            let event = paths.event.and_then(|event| paths.events.get(event)).cloned();
+            let function = SampledFunction { key: self.function(row), event };
+            return PanelValue::from_name(&name, idx).of_function(Some(function));
         }
         match self.cell(row, column) {
             TableCell::Empty => PanelValue::default(),

@@ -1,5 +1,5 @@
 //! The menu of a value: the same gestures in every panel. A right click copies the value or its key, or finds the spans
-//! that have it, or adds up spans by its key.
+//! that have it, or adds up spans by its key; the code of a function is looked at.
 
 use egui::Ui;
 
@@ -7,6 +7,7 @@ use crate::model::NameIdx;
 use crate::query::filter::quoted;
 use crate::query::groups::GroupBy;
 use crate::ui::command::{AppCommand, Command, PanelCommand};
+use crate::ui::questions::SampledFunction;
 
 /// A value that a panel shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,6 +20,8 @@ pub(crate) struct PanelValue {
     pub(crate) filter: Option<String>,
     /// The name of spans, where the value is one.
     pub(crate) name: Option<NameIdx>,
+    /// The function whose code can be looked at, where the value is one.
+    pub(crate) function: Option<SampledFunction>,
     /// The keys of the groups whose values this is one of.
     pub(crate) group_by: Option<GroupBy>,
 }
@@ -34,6 +37,12 @@ impl PanelValue {
     #[must_use]
     pub(crate) fn found_by(self, filter: String) -> Self {
         Self { filter: Some(filter), ..self }
+    }
+
+    /// A function of samples.
+    #[must_use]
+    pub(crate) fn of_function(self, function: Option<SampledFunction>) -> Self {
+        Self { function, ..self }
     }
 
     /// A value of the key of groups.
@@ -65,6 +74,9 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     }
     if let Some(by) = &value.group_by {
         entry(ui, "Group by this key", Command::Panel(PanelCommand::StatisticsBy(by.clone())));
+    }
+    if let Some(function) = &value.function {
+        entry(ui, "Show code", Command::Panel(PanelCommand::ShowCode(Box::new(function.clone()))));
     }
     if let Some(name) = value.name {
         entry(ui, "Statistics of this name", Command::Panel(PanelCommand::StatisticsOf(name)));

@@ -10,6 +10,7 @@ use crate::scene::flame::BarOrder;
 use crate::scene::labels::shown;
 use crate::ui::command::Command;
 use crate::ui::panels::value_menu::{self, PanelValue};
+use crate::ui::questions::{PathsOf, SampledFunction};
 use crate::ui::widgets::reading_order::on_screen;
 
 /// The longest name in a menu, in letters.
@@ -30,12 +31,13 @@ const SWITCHES: [(FlameEdit, &str, &str); 4] = [
     (FlameEdit::HideIdle, "Hide idle", "Leaves out the paths in which a processor or a program waits for work"),
 ];
 
-/// The entries for a bar. Returns a command for the window.
+/// The entries for a bar of some paths. Returns a command for the window.
 pub(super) fn of_bar(
     ui: &mut Ui,
     snapshot: &Snapshot,
     picture: &FlamePicture,
     (part, node): (FlamePart, FlameNodeIdx),
+    of: &PathsOf,
     history: &mut FlameHistory,
 ) -> Option<Command> {
     let tree = tree_of(picture, part).filter(|tree| node.index() < tree.nodes().len());
@@ -46,7 +48,13 @@ pub(super) fn of_bar(
     let function = tree.node(node).function;
     let key = picture.functions.key(snapshot, function);
     let value = match picture.functions.name(function) {
-        Some(name) => PanelValue::from_name(&key.name, name),
+        Some(name) => {
+            let function = match of {
+                PathsOf::Samples(event) => Some(SampledFunction { key: key.clone(), event: event.clone() }),
+                PathsOf::Spans => None,
+            };
+            PanelValue::from_name(&key.name, name).of_function(function)
+        }
         None => PanelValue::new("Module", &*key.name),
     };
     let command = value_menu::show(ui, &value);

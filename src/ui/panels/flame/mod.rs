@@ -354,8 +354,9 @@ impl FlamePanel {
         }
         if let Some(bar) = self.menu {
             shown.response.context_menu(|ui| {
+                let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
                 let history = &mut self.history;
-                menu_bar::scrolled(ui, |ui| commands.extend(menu::of_bar(ui, snapshot, picture, bar, history)));
+                menu_bar::scrolled(ui, |ui| commands.extend(menu::of_bar(ui, snapshot, picture, bar, &of, history)));
             });
         }
         if let Some(pointed) = shown.pointed {

@@ -1,0 +1,234 @@
+//! One function with its samples: the lines of its source, or its instructions. It is opened from where functions are
+//! listed. Source files are read below named folders alone, and a folder is named here.
+
+mod rows;
+
+use std::sync::Arc;
+
+use egui::{RichText, Role, Ui, WidgetInfo};
+
+use self::rows::{CodeRows, columns};
+use super::answer_state::show_progress;
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::table::TableView;
+use crate::base::csv::Cells;
+use crate::export::code_table::{CodeSide, CodeTable};
+use crate::export::values::TableSource;
+use crate::query::Snapshot;
+use crate::scene::labels::shown;
+use crate::symbols::code::listing::FunctionCode;
+use crate::symbols::sources::SourceMap;
+use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{CodeAnswer, CodeRequest, Question, QuestionKind, SampledFunction};
+use crate::ui::widgets::field;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The names of the tables among the layouts that are kept.
+const TABLES: [&str; 2] = ["source", "assembly"];
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 17.0;
+
+/// The function that is looked at.
+#[derive(Debug)]
+pub(crate) struct CodePanel {
+    function: Option<SampledFunction>,
+    side: CodeSide,
+    asked: Option<CodeRequest>,
+    code: Option<Arc<FunctionCode>>,
+    rows: CodeRows,
+    tables: [TableView; 2],
+    /// A folder of sources, as the user types it.
+    folder: String,
+    source_maps: Vec<(String, SourceMap)>,
+    error: Option<String>,
+}
+
+impl Default for CodePanel {
+    fn default() -> Self {
+        Self {
+            function: None,
+            side: CodeSide::default(),
+            asked: None,
+            code: None,
+            rows: CodeRows::default(),
+            tables: TABLES.map(|name| TableView::new(name, ROW_POINTS, None)),
+            folder: String::new(),
+            source_maps: Vec::new(),
+            error: None,
+        }
+    }
+}
+
+impl CodePanel {
+    /// Looks at a function. The panel asks when it is shown.
+    pub(crate) fn show_function(&mut self, function: SampledFunction) {
+        self.function = Some(function);
+    }
+
+    /// Takes the listing of the function, or why there is none.
+    pub(crate) fn set_answer(&mut self, answer: &CodeAnswer) {
+        match &answer.code {
+            Ok(code) => {
+                (self.code, self.error) = (Some(Arc::clone(code)), None);
+                self.rows.set_code(code, self.side);
+            }
+            Err(reason) => {
+                self.clear();
+                self.error = Some(reason.to_string());
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.code = None;
+        self.rows = CodeRows::default();
+    }
+
+    fn ask(&mut self, view: &PanelView<'_>) -> Option<Command> {
+        let function = self.function.clone()?;
+        let source_maps = self.source_maps.iter().map(|(_, map)| map.clone()).collect();
+        let request = CodeRequest { function, scope: view.scope().clone(), source_maps };
+        if self.asked.as_ref() == Some(&request) {
+            return None;
+        }
+        if self.asked.as_ref().is_some_and(|asked| asked.function != request.function) {
+            self.clear();
+        }
+        (self.asked, self.error) = (Some(request.clone()), None);
+        Some(Command::Panel(PanelCommand::AskCode(Box::new(request))))
+    }
+
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let theme = view.context.theme;
+        let mut commands = Vec::new();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Code").strong());
+            for (side, title) in [(CodeSide::Source, "Source"), (CodeSide::Assembly, "Assembly")] {
+                if ui.selectable_value(&mut self.side, side, title).changed()
+                    && let Some(code) = &self.code
+                {
+                    self.rows.set_code(code, side);
+                }
+            }
+            self.show_folder(ui, view);
+            if let Some(progress) = (view.progress)(QuestionKind::Code) {
+                show_progress(ui, progress, "reading the code", theme);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Close").clicked() {
+                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Code)));
+                }
+                let (text, color) = match (&self.error, &self.function) {
+                    (Some(error), _) => (error.clone(), theme.error),
+                    (None, Some(function)) => (self.rows.title(&function.key.name, self.side), theme.weak_text),
+                    (None, None) => (String::new(), theme.weak_text),
+                };
+                ui.add(egui::Label::new(RichText::new(on_screen(&shown(&text))).color(color)).truncate());
+            });
+        });
+        commands
+    }
+
+    /// The field that names a folder of sources.
+    fn show_folder(&mut self, ui: &mut Ui, view: &PanelView<'_>) {
+        let color = view.context.theme.canvas;
+        let response = field::add(ui, &mut self.folder, |field| {
+            field.hint_text("Folder of sources, or FROM=FOLDER").desired_width(220.0).background_color(color)
+        });
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Folder of sources"));
+        let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let hint = "Reads source files below this folder; FROM=FOLDER: those that debug information has below FROM";
+        let is_clicked = ui.button("Add sources").on_hover_text(hint).clicked();
+        let text = self.folder.trim();
+        if (is_entered || is_clicked)
+            && let Some(map) = SourceMap::parse(text)
+        {
+            self.source_maps.retain(|(_, known)| *known != map);
+            self.source_maps.insert(0, (text.to_owned(), map));
+        }
+    }
+
+    /// Why there is no row.
+    fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
+        if snapshot.tracks().modules.is_empty() {
+            return Some("No frame of this trace is an address: its code is not known.");
+        }
+        if self.function.is_none() {
+            return Some("Choose Show code in the menu of a function: of a table, a flame graph or a sample.");
+        }
+        let code = self.code.as_ref()?;
+        match (self.side, &code.assembly) {
+            (CodeSide::Source, _) if code.files.is_empty() => {
+                Some("No debug information has the lines of the function.")
+            }
+            (CodeSide::Assembly, Err(reason)) => Some(reason.message()),
+            _ => None,
+        }
+    }
+
+    fn table(&self) -> &TableView {
+        &self.tables[self.side as usize]
+    }
+}
+
+impl DockPanel for CodePanel {
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let mut commands = self.show_head(ui, view);
+        commands.extend(self.ask(view));
+        let side = self.side as usize;
+        let is_running = (view.progress)(QuestionKind::Code).is_some();
+        let absence = self.absence(view.snapshot()).filter(|_| !is_running && self.error.is_none());
+        let look = view.context.table(TABLES[side], absence);
+        let response = self.tables[side].show(ui, columns(self.side), &mut self.rows, &look);
+        commands.extend(response.commands);
+        if let Some(row) = response.clicked {
+            self.rows.choose(row);
+        }
+        commands
+    }
+
+    fn tools(&self) -> PanelTools {
+        let has_code = self.code.is_some();
+        PanelTools { copies: has_code, exports: has_code, has_command: self.function.is_some() }
+    }
+
+    fn copied(&self, cells: Cells) -> Option<String> {
+        Some(self.table().copied(columns(self.side), &self.rows, cells))
+    }
+
+    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        let code = Arc::clone(self.code.as_ref()?);
+        Some(Box::new(CodeTable { code, side: self.side }))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        let function = self.function.as_ref()?;
+        let mut options = Vec::new();
+        if self.side == CodeSide::Assembly {
+            options.push("--assembly".to_owned());
+        }
+        let mut option = |name: &str, value: &str| options.extend([name.to_owned(), value.to_owned()]);
+        if let Some(code) = &self.code {
+            option("--module", &code.module);
+            option("--event", &code.event.title());
+        }
+        self.source_maps.iter().for_each(|(text, _)| option("--source-map", text));
+        let query = Some(function.key.name.to_string());
+        Some(PanelCommandLine { options, query, ..PanelCommandLine::new("annotate") })
+    }
+
+    fn forget(&mut self) -> Option<Question> {
+        (self.asked, self.error) = (None, None);
+        self.clear();
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Code && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The rows of a function: its lines below the files that they are in, or its instructions, each with its samples.
+
+use std::sync::Arc;
+
+use crate::export::code_table::CodeSide;
+use crate::model::sample_measure::NANOSECONDS;
+use crate::query::flame::OwnAndTotal;
+use crate::scene::labels::shown;
+use crate::symbols::code::listing::FunctionCode;
+use crate::ui::panels::number::TableNumber;
+use crate::ui::panels::table::{Rows, TableCell, TableColumn};
+use crate::ui::panels::value_menu::PanelValue;
+
+/// The width of a tab, in letters.
+const TAB: &str = "    ";
+
+const TEXT: usize = 0;
+const PLACE: usize = 1;
+const SELF: usize = 2;
+const TOTAL: usize = 3;
+const CALLEE: usize = 4;
+const INLINED: usize = 5;
+const LINE: usize = 6;
+
+const SOURCE: [TableColumn; 4] =
+    [text("Text", 300.0), number("Line", 60.0), number("Self", 96.0), number("Total", 96.0)];
+
+const ASSEMBLY: [TableColumn; 7] = [
+    text("Instruction", 260.0),
+    text("Address", 96.0),
+    number("Self", 96.0),
+    number("Total", 96.0),
+    text("Goes to", 170.0),
+    text("Inlined", 170.0),
+    text("Line", 190.0),
+];
+
+const fn text(title: &'static str, width: f32) -> TableColumn {
+    TableColumn { title, width, is_number: false, is_sortable: false }
+}
+
+const fn number(title: &'static str, width: f32) -> TableColumn {
+    TableColumn { title, width, is_number: true, is_sortable: false }
+}
+
+/// The columns of a side.
+pub(super) fn columns(side: CodeSide) -> &'static [TableColumn] {
+    match side {
+        CodeSide::Source => &SOURCE,
+        CodeSide::Assembly => &ASSEMBLY,
+    }
+}
+
+/// A row with its texts, which are made once.
+#[derive(Debug)]
+struct CodeRow {
+    text: String,
+    /// An address; of a line its number.
+    place: String,
+    /// `None` of the head of a file.
+    sums: Option<OwnAndTotal>,
+    /// Of an instruction.
+    callee: String,
+    inlined: String,
+    line: String,
+}
+
+/// The rows of one side of a function.
+#[derive(Debug, Default)]
+pub(super) struct CodeRows {
+    rows: Vec<CodeRow>,
+    code: Option<Arc<FunctionCode>>,
+    chosen: Option<u64>,
+}
+
+impl CodeRows {
+    pub(super) fn set_code(&mut self, code: &Arc<FunctionCode>, side: CodeSide) {
+        self.rows = match side {
+            CodeSide::Source => lines(code),
+            CodeSide::Assembly => instructions(code),
+        };
+        self.code = Some(Arc::clone(code));
+        self.chosen = None;
+    }
+
+    pub(super) fn choose(&mut self, row: u64) {
+        self.chosen = Some(row);
+    }
+
+    /// The function with its samples, in a sentence.
+    pub(super) fn title(&self, name: &str, side: CodeSide) -> String {
+        let Some(code) = &self.code else { return name.to_owned() };
+        let place = match &code.assembly {
+            Ok(assembly) if side == CodeSide::Assembly => {
+                format!(" ({} in {})", assembly.symbol, assembly.path.display())
+            }
+            _ => String::new(),
+        };
+        let OwnAndTotal { own, total } = code.sums;
+        let event = code.event.title();
+        format!("{name}: {} samples of {event} in it, {} with what it called{place}", own.samples, total.samples)
+    }
+
+    fn row(&self, row: u64) -> &CodeRow {
+        &self.rows[row as usize]
+    }
+
+    fn weight(&self, weight: u64) -> TableNumber {
+        match &self.code {
+            Some(code) if *code.event.unit == *NANOSECONDS => TableNumber::Duration(weight.into()),
+            _ => TableNumber::Count(weight),
+        }
+    }
+}
+
+fn lines(code: &FunctionCode) -> Vec<CodeRow> {
+    let row = |text: String, place: String, sums| CodeRow {
+        text,
+        place,
+        sums,
+        callee: String::new(),
+        inlined: String::new(),
+        line: String::new(),
+    };
+    let mut rows = Vec::new();
+    for file in &code.files {
+        let head = match &file.opened {
+            Ok(path) => path.display().to_string(),
+            Err(problem) => format!("{} ({})", file.recorded, problem.label()),
+        };
+        rows.push(row(head, String::new(), None));
+        rows.extend(file.lines.iter().map(|line| {
+            let text = line.text.as_deref().unwrap_or_default().replace('\t', TAB);
+            row(text, line.number.to_string(), Some(line.sums))
+        }));
+    }
+    rows
+}
+
+fn instructions(code: &FunctionCode) -> Vec<CodeRow> {
+    let Ok(assembly) = &code.assembly else { return Vec::new() };
+    let row = |line: &crate::symbols::code::listing::InstructionLine| {
+        let file = line.file.rsplit(['/', '\\']).next().unwrap_or_default();
+        let target = line.decoded.target.map(|target| format!("{target:#x}")).unwrap_or_default();
+        CodeRow {
+            text: line.decoded.text.clone(),
+            place: format!("{:#x}", line.decoded.range.start),
+            sums: Some(line.sums),
+            callee: line.callee.clone().unwrap_or(target),
+            inlined: line.inlined.clone(),
+            line: if line.line > 0 { format!("{file}:{}", line.line) } else { String::new() },
+        }
+    };
+    assembly.instructions.iter().map(row).collect()
+}
+
+impl Rows for CodeRows {
+    fn count(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
+        let row = self.row(row);
+        let text = match (column, row.sums) {
+            (SELF, Some(sums)) if sums.own.samples > 0 => return TableCell::Number(self.weight(sums.own.weight)),
+            (TOTAL, Some(sums)) if sums.total.samples > 0 => return TableCell::Number(self.weight(sums.total.weight)),
+            (TEXT, _) => &row.text,
+            (PLACE, _) => &row.place,
+            (CALLEE, _) => &row.callee,
+            (INLINED, _) => &row.inlined,
+            (LINE, _) => &row.line,
+            _ => "",
+        };
+        if text.is_empty() { TableCell::Empty } else { TableCell::Text(shown(text)) }
+    }
+
+    fn spoken(&self, row: u64) -> String {
+        let row = self.row(row);
+        let (text, place) = (shown(row.text.trim()), &row.place);
+        match row.sums {
+            None => text.into_owned(),
+            Some(sums) => format!("{place}: {text}, self {}, total {}", sums.own.samples, sums.total.samples),
+        }
+    }
+
+    fn value(&self, row: u64, column: usize) -> PanelValue {
+        let title = if column == TEXT { "Text" } else { "Value" };
+        let text = match self.cell(row, column) {
+            TableCell::Empty => String::new(),
+            TableCell::Text(text) => text.into_owned(),
+            TableCell::Number(number) => number.copied(),
+        };
+        PanelValue::new(title, text)
+    }
+
+    fn is_chosen(&self, row: u64) -> bool {
+        self.chosen == Some(row)
+    }
+
+    /// The share of the function.
+    fn bar(&self, row: u64, column: usize) -> Option<f64> {
+        let (sums, whole) = (self.row(row).sums?, self.code.as_ref()?.sums.total.weight);
+        let part = match column {
+            SELF => sums.own.weight,
+            TOTAL => sums.total.weight,
+            _ => return None,
+        };
+        (whole > 0).then(|| part as f64 / whole as f64)
+    }
+}

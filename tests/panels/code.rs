@@ -1,0 +1,71 @@
+//! The code of a function with its samples: opened from a table, as lines and as instructions.
+
+use egui::vec2;
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::copied::copied;
+use crate::frame::run_by_shell;
+use crate::recording::{program, recording};
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// Opens a recording of a program that is compiled in another folder, and the code of `outer` from the table of samples.
+fn with_code(session: &mut Session) -> std::path::PathBuf {
+    let folder = session.capture.parent().expect("a folder").to_path_buf();
+    let program = program(&folder, "");
+    let path = recording(&folder, &program);
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.give("Samples");
+    session.until("named rows", |session| session.says("outer, self 0"));
+    session.harness.run_steps(2);
+    let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+    let is_outer = |label: Option<String>| label.is_some_and(|label| label.starts_with("outer"));
+    let row = rows.into_iter().find(|row| is_outer(row.accesskit_node().label())).expect("a row");
+    let rect = row.rect();
+    session.right_click(rect.left_center() + vec2(12.0, 0.0));
+    session.click("Show code");
+    folder
+}
+
+#[test]
+fn a_function_has_its_lines_and_instructions_with_their_samples() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    with_code(&mut session);
+    let line = "3: __attribute__((noinline)) int outer(int x) { return inner(x) ^ 7; }, self 0, total 2";
+    session.until("the lines", |session| session.says(line));
+    assert!(session.says("work.c") && session.says("outer: 0 samples"), "{}", session.node_texts().join("\n"));
+    session.click("Assembly");
+    session.until("the instructions", |session| session.says("lea eax, [rdi+1], self 2, total 2"));
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.starts_with("address,self,total,"), "{printed}");
+    assert!(printed.contains("\"lea eax, [rdi+1]\"") && printed.contains(",inner,"), "{printed}");
+    session.click("Source");
+    session.until("the lines again", |session| session.says(line));
+    session.click("Copy as command");
+    assert!(run_by_shell(&copied(&session).expect("a command")).starts_with("file,line,self,total,"));
+    // The panel asks again for another part of the trace.
+    session.click("Close");
+    session.give("Code");
+    session.until("the lines once more", |session| session.says(line));
+}
+
+#[test]
+fn sources_are_read_below_folders_that_are_named() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = with_code(&mut session);
+    session.until("the lines", |session| session.says("self 0, total 2"));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    std::fs::rename(folder.join("work.c"), elsewhere.path().join("work.c")).expect("moved");
+    session.click("Folder of sources");
+    session.type_text("/nowhere");
+    session.click("Add sources");
+    session.until("the reason", |session| session.says("work.c (no such file)"));
+    session.click("Folder of sources");
+    session.press(egui::Modifiers::COMMAND, egui::Key::A);
+    session.type_text(&format!("{}={}", folder.display(), elsewhere.path().display()));
+    session.press(egui::Modifiers::NONE, egui::Key::Enter);
+    session.until("the text", |session| session.says("3: __attribute__((noinline)) int outer"));
+}
