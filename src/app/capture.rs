@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::tasks::{self, CancelOnDrop};
 use crate::app::event::{TabWake, TaskId};
-use crate::model::Sources;
+use crate::model::{Sources, TrackKind};
 use crate::query::flow_chain::FlowChain;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::DetailsPanel;
@@ -53,7 +53,12 @@ impl OpenCapture {
         let snapshot = self.timeline.snapshot();
         self.details = selected.and_then(|row| DetailsPanel::from_row(snapshot, row));
         let has_flows = snapshot.summary().flows > 0;
-        let row = selected.filter(|_| has_flows);
+        // Rows of scheduling have wakers in any trace.
+        let is_of_scheduling = |row: crate::store::lane::RowIdx| {
+            let kind = snapshot.track(snapshot.lane(row.lane).track).key.kind;
+            matches!(kind, TrackKind::Cpu | TrackKind::State)
+        };
+        let row = selected.filter(|&row| has_flows || is_of_scheduling(row));
         self.flows = row.map(|row| tasks::find_flows(self.id, snapshot.clone(), row, wake));
     }
 

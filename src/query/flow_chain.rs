@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use super::span_sweep::SpanSweep;
+use super::wakings::run_links;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{NameIdx, TrackIdx};
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
@@ -44,6 +45,10 @@ pub struct FlowChain {
     pub(crate) links: Vec<FlowLink>,
     /// Whether the flow has more links.
     pub(crate) is_cut: bool,
+    /// The link from the thread that woke that of the span, of states and of runs on CPUs.
+    pub(crate) waking: Option<FlowLink>,
+    /// The run on a CPU of a state, or the state of a run.
+    pub(crate) same_run: Option<RowIdx>,
 }
 
 /// A point of a flow with its place.
@@ -68,14 +73,23 @@ impl FlowChain {
     }
 }
 
-/// The flows that touch a span, each with its whole chain.
+/// The flows that touch a span, each with its whole chain; of a row of scheduling, its waking and its other side.
 ///
 /// # Errors
 /// [`Cancelled`] when asked to stop.
 pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<FlowChain, Cancelled> {
+    let run = run_links(snapshot, row, cancel)?;
+    let waking = run.waking.map(|(from, woken_ns)| FlowLink {
+        name: NameIdx::EMPTY,
+        from,
+        from_ns: within_span(snapshot, from, woken_ns),
+        to: row,
+        to_ns: woken_ns,
+    });
+    let mut chain = FlowChain { waking, same_run: run.same_run, ..FlowChain::default() };
     let flows = flows_of(snapshot, row);
     if flows.is_empty() {
-        return Ok(FlowChain::default());
+        return Ok(chain);
     }
     let lanes: Vec<LaneIdx> = (0..snapshot.store().lane_count())
         .map(LaneIdx)
@@ -84,7 +98,7 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
     let of_lanes: Vec<Vec<PlacedPoint>> =
         lanes.par_iter().map(|&lane| points_of(snapshot, lane, &flows, cancel)).collect::<Result<_, _>>()?;
     let mut points: Vec<PlacedPoint> = of_lanes.into_iter().flatten().collect();
-    let mut chain = FlowChain { is_cut: points.len() > POINTS_MAX, ..FlowChain::default() };
+    chain.is_cut = points.len() > POINTS_MAX;
     points.truncate(POINTS_MAX);
     // Stable: points of one time stay in the order of their lanes.
     points.sort_by_key(|point| (point.flow, point.ts_ns, point.point.role as u8));

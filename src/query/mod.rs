@@ -38,6 +38,7 @@ pub(crate) mod span_sweep;
 pub(crate) mod stacks;
 pub(crate) mod totals;
 pub(crate) mod track_groups;
+mod wakings;
 
 pub(crate) use buckets::{Buckets, Cell, CounterCell, RowCount};
 pub(crate) use cursor::ReadCount;

@@ -1,13 +1,13 @@
 //! Scheduling as scripts see it: the thread on each CPU and the state of each thread, from a Perfetto trace to the
 //! dump, and the same from a native export.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{data, longspan, records, text};
+use crate::harness::{data, gunzip, longspan, records, text};
 
 /// A field of a protobuf message: its number with the kind of its value, and the value.
 fn field(number: u64, kind: u64, value: &[u8]) -> Vec<u8> {
@@ -92,10 +92,13 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
     };
     let mut states = of("thread_state");
     states.sort_by_key(|state| (state["utid"].as_u64(), state["ts"].as_u64()));
+    // Its event is of no thread, so it is an interrupt on a CPU at rest.
+    let mut woken = state(4000, 500, &worker, "R");
+    woken["waker_utid"] = json!(0);
     let mut expected = vec![
         running(1000, 2000, &worker, 0),
         state(3000, 1000, &worker, "S"),
-        state(4000, 500, &worker, "R"),
+        woken,
         running(4500, 4500, &worker, 1),
         // Entered at the last moment of the capture, and not over.
         state(9000, -1, &worker, "D"),
@@ -211,4 +214,37 @@ fn a_trace_without_scheduling_says_so_and_prints_the_head_alone() {
     assert_eq!(answer.done(), "cpu,busy,idle,slices,longest_run,utilisation\n");
     let refused = longspan(&["stats", "--scheduling", "--by", "name", text(&data("go_trace.json"))]).failed(2);
     assert!(refused.contains("cannot be used with"), "{refused}");
+}
+
+/// Each waking of a thread that waits is in the dump with its waker, as the lines of `perf script` say it.
+#[test]
+fn wakers_are_those_of_the_lines_of_perf_script() {
+    let script = gunzip(&data("perf_sched_script.txt.gz"));
+    let mut wakings: BTreeSet<(i64, i64, i64)> = BTreeSet::new();
+    for line in script.lines().filter(|line| line.contains(" sched:sched_wak")) {
+        // `comm tid [cpu] seconds: sched:sched_waking: comm=.. pid=.. prio=..`
+        let (head, fields) = line.split_once(" sched:sched_wak").expect("an event");
+        let mut words = head.split_whitespace().rev();
+        let time: String = words.next().expect("a time").chars().filter(char::is_ascii_digit).collect();
+        let waker = words.nth(1).expect("a thread");
+        let woken = fields.split(" pid=").nth(1).and_then(|rest| rest.split(' ').next()).expect("a thread");
+        let number = |text: &str| text.parse::<i64>().expect("a number");
+        wakings.insert((number(&time), number(woken), number(waker)));
+    }
+    for file in ["perf_sched_script.txt.gz", "perf_sched.data.gz"] {
+        let dumped = dump(&data(file));
+        let threads = dumped.iter().filter(|line| line["t"] == "thread");
+        let tids: BTreeMap<u64, i64> =
+            threads.filter_map(|thread| Some((thread["utid"].as_u64()?, thread["tid"].as_i64()?))).collect();
+        let woken = dumped.iter().filter(|line| line["t"] == "thread_state" && line.get("waker_utid").is_some());
+        let mut count = 0;
+        for state in woken {
+            let tid = |key: &str| tids[&state[key].as_u64().expect("a thread")];
+            let waking = (state["ts"].as_i64().expect("a time"), tid("utid"), tid("waker_utid"));
+            assert!(wakings.contains(&waking), "{file}: {state}");
+            assert_eq!(state["state"], "R", "{file}: {state}");
+            count += 1;
+        }
+        assert!(count > 100, "{file}: {count}");
+    }
 }

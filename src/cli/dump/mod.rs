@@ -187,6 +187,10 @@ impl<'a> Dump<'a> {
                 line[key] = value.clone();
             }
         }
+        if let Some((pid, tid)) = args["waker_pid"].as_i64().zip(args["waker_tid"].as_i64()) {
+            // The idle thread of each CPU is the first.
+            line["waker_utid"] = if tid == 0 { json!(0) } else { json!(self.utid((pid, tid))) };
+        }
         self.held_states.push(HeldState { ts_ns: ts, utid, line });
     }
 

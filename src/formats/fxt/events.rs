@@ -308,7 +308,7 @@ impl FxtEventBuilder {
         };
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if record_type == scheduling_record_type::THREAD_WAKEUP {
-            self.scheduler.wake(record.batch, ts_ns, &previous, record.place);
+            self.scheduler.wake(record.batch, ts_ns, &previous, None, record.place);
             return Some(());
         }
         // Dying and dead threads are X, as is every state that the specification does not name.

@@ -66,7 +66,7 @@ impl KernelText {
                 _ => batch.lose(Loss::BadRecord, place),
             },
             b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => match task_from_fields(fields) {
-                Some(task) => self.scheduler.wake(batch, ts_ns, &task, place),
+                Some(task) => self.scheduler.wake(batch, ts_ns, &task, Some(tid), place),
                 None => batch.lose(Loss::BadRecord, place),
             },
             b"cpu_frequency" | b"cpu_idle" => {

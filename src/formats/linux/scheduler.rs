@@ -8,6 +8,9 @@
 //! The switches of one CPU must come in their order; those of several CPUs, and wakings, need not, since the states of
 //! threads follow each other only after the sort.
 //!
+//! The state that a waking begins has its waker as `waker_pid` and `waker_tid`, where the tracer says who that is; thread
+//! 0 is a CPU at rest, which an interrupt woke.
+//!
 //! A CPU has a track with a span for each time that a thread ran, named after the thread, with `pid`, `tid`, `prio` and
 //! `end_state` as arguments. An idle CPU (thread 0) has none. A thread has a track of its states.
 
@@ -77,6 +80,20 @@ struct ScheduledThread {
     left: Option<(i64, TaskState)>,
 }
 
+/// A state that a thread enters.
+#[derive(Debug, Clone, Copy)]
+struct EnteredState<'a> {
+    name: &'a str,
+    letters: &'a str,
+    flags: EventFlags,
+    /// As [`Event::detail`] has it.
+    detail: u32,
+}
+
+impl EnteredState<'static> {
+    const RUNNING: Self = Self { name: "Running", letters: "Running", flags: EventFlags::AWAKE, detail: 0 };
+}
+
 /// Why a thread was blocked, as `sched_blocked_reason` says after the switch away from it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockedReason<'a> {
@@ -138,7 +155,9 @@ impl Scheduler {
             self.ran(batch, cpu, &ran, ts_ns, end_state, place);
         }
         if let (Some(previous), Some(state)) = (previous, previous_state) {
-            self.enter(batch, ts_ns, &previous, state.name(), &state.letters(), state.flags(), place);
+            let letters = state.letters();
+            let entered = EnteredState { name: state.name(), letters: &letters, flags: state.flags(), detail: 0 };
+            self.enter(batch, ts_ns, &previous, entered, place);
             if let Some(thread) = self.threads.get_mut(&previous.tid) {
                 thread.left = (!state.flags().has(EventFlags::AWAKE)).then_some((ts_ns, state));
             }
@@ -151,7 +170,7 @@ impl Scheduler {
         }
         let name = if next.name.is_empty() { self.name(next.tid) } else { next.name }.into();
         self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
-        self.enter(batch, ts_ns, &next, "Running", "Running", EventFlags::AWAKE, place);
+        self.enter(batch, ts_ns, &next, EnteredState::RUNNING, place);
         if let Some(thread) = self.threads.get_mut(&next.tid) {
             thread.left = None;
         }
@@ -175,11 +194,33 @@ impl Scheduler {
         batch.push(Event { detail, flags: state.flags(), ..bare(ts_ns, EventKind::State, track, name) });
     }
 
-    /// Adds a `sched_waking` or a `sched_wakeup`: the first of both counts.
-    pub(crate) fn wake(&mut self, batch: &mut BatchBuilder, ts_ns: i64, task: &SchedulerTask<'_>, place: SourcePos) {
+    /// Adds a `sched_waking` or a `sched_wakeup`: the first of both counts. `waker` is the thread that the event is
+    /// of, if that is known.
+    pub(crate) fn wake(
+        &mut self,
+        batch: &mut BatchBuilder,
+        ts_ns: i64,
+        task: &SchedulerTask<'_>,
+        waker: Option<i64>,
+        place: SourcePos,
+    ) {
         self.newest_ns = self.newest_ns.max(ts_ns);
+        let mut detail = 0;
+        if let Some(tid) = waker {
+            self.args.clear();
+            self.args.signed("waker_pid", self.process(tid).unwrap_or(tid));
+            self.args.signed("waker_tid", tid);
+            let args_json = self.args.finish();
+            detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+        }
         let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
-        self.enter(batch, ts_ns, task, TaskState::RUNNABLE.name(), "R", flags, place);
+        let entered = EnteredState { name: TaskState::RUNNABLE.name(), letters: "R", flags, detail };
+        self.enter(batch, ts_ns, task, entered, place);
+    }
+
+    /// The thread that runs on a CPU; `None` if it rests or nothing is known of it.
+    pub(crate) fn running_on(&self, cpu: u64) -> Option<i64> {
+        self.running.get(&cpu).map(|ran| ran.tid)
     }
 
     /// Adds a change of the state of one thread, by a tracer that says nothing of the other thread of a switch.
@@ -203,7 +244,8 @@ impl Scheduler {
                 // Until it says more, nothing is known but that it runs no longer.
                 let ran = SchedulerTask { tid: ran.tid, ..SchedulerTask::default() };
                 let unknown = TaskChange::Unknown;
-                self.enter(batch, ts_ns, &ran, unknown.name(), unknown.letters(), EventFlags::NONE, place);
+                let (name, letters, flags) = (unknown.name(), unknown.letters(), EventFlags::NONE);
+                self.enter(batch, ts_ns, &ran, EnteredState { name, letters, flags, detail: 0 }, place);
             }
         }
         if is_running && task.tid != 0 {
@@ -215,7 +257,8 @@ impl Scheduler {
         }
         let is_awake = matches!(state, TaskChange::Running | TaskChange::Runnable);
         let flags = if is_awake { EventFlags::AWAKE } else { EventFlags::NONE };
-        self.enter(batch, ts_ns, task, state.name(), state.letters(), flags, place);
+        let entered = EnteredState { name: state.name(), letters: state.letters(), flags, detail: 0 };
+        self.enter(batch, ts_ns, task, entered, place);
     }
 
     /// Threads that run to the end of the capture.
@@ -267,23 +310,21 @@ impl Scheduler {
     }
 
     /// A thread enters a state.
-    #[expect(clippy::too_many_arguments, reason = "what, when and where of one event")]
     fn enter(
         &mut self,
         batch: &mut BatchBuilder,
         ts_ns: i64,
         task: &SchedulerTask<'_>,
-        state: &str,
-        letters: &str,
-        flags: EventFlags,
+        state: EnteredState<'_>,
         place: SourcePos,
     ) {
         if task.tid == 0 {
             return;
         }
         let Some(track) = self.state_track(batch, task, place) else { return batch.lose(Loss::OverLimit, place) };
-        let name = batch.name(state.as_bytes(), (!state.is_empty()).then_some(letters.as_bytes()), place);
-        batch.push(Event { flags, ..bare(ts_ns, EventKind::State, track, name) });
+        let EnteredState { name, letters, flags, detail } = state;
+        let name = batch.name(name.as_bytes(), (!name.is_empty()).then_some(letters.as_bytes()), place);
+        batch.push(Event { detail, flags, ..bare(ts_ns, EventKind::State, track, name) });
     }
 
     /// The track of a thread's states; adds the thread's name to the batch if it changed.

@@ -172,7 +172,7 @@ impl FtraceDecoder<'_> {
                         _ => {}
                     }
                 }
-                self.kernel.scheduler.wake(self.batch, ts_ns, &task, self.place);
+                self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(tid), self.place);
             }
             Some((ftrace_event::CPU_FREQUENCY, frequency)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
@@ -346,9 +346,13 @@ impl FtraceDecoder<'_> {
         let mut states = column(compact_sched::SWITCH_PREV_STATE);
         let mut priorities = column(compact_sched::SWITCH_NEXT_PRIO);
         let mut rows = column(compact_sched::SWITCH_NEXT_COMM_INDEX);
+        // The thread that runs at each time, since it is the one that wakes others then.
+        let ran = self.kernel.scheduler.running_on(cpu);
+        let mut running: Vec<(u64, i64)> = Vec::new();
         let mut raw = 0u64;
         for (distance, tid) in column(compact_sched::SWITCH_TIMESTAMP).zip(column(compact_sched::SWITCH_NEXT_PID)) {
             raw = raw.wrapping_add(distance);
+            running.push((raw, tid.cast_signed()));
             let (state, priority) = (states.next(), priorities.next());
             let next = SchedulerTask {
                 tid: tid as i64,
@@ -365,8 +369,10 @@ impl FtraceDecoder<'_> {
         for (distance, tid) in column(compact_sched::WAKING_TIMESTAMP).zip(column(compact_sched::WAKING_PID)) {
             raw = raw.wrapping_add(distance);
             let task = SchedulerTask { tid: tid as i64, name: name_of(rows.next()), priority: None };
+            let switches = running.partition_point(|&(switched, _)| switched < raw);
+            let waker = switches.checked_sub(1).map_or(ran, |last| Some(running[last].1));
             let Some(ts_ns) = self.time(clock, raw) else { continue };
-            self.kernel.scheduler.wake(self.batch, ts_ns, &task, self.place);
+            self.kernel.scheduler.wake(self.batch, ts_ns, &task, waker, self.place);
         }
     }
 

@@ -57,6 +57,9 @@ pub(crate) struct DetailsPanel {
 
 /// The flows of the row: the name of the flow, the span at the other end, and where that is.
 struct SpanFlows {
+    woken_by: Option<(String, RowIdx)>,
+    /// The run on a CPU of a state, or the state of a run.
+    same_run: Option<(String, RowIdx)>,
     arriving: Vec<(String, RowIdx)>,
     leaving: Vec<(String, RowIdx)>,
     is_cut: bool,
@@ -112,6 +115,8 @@ impl DetailsPanel {
             (format!("{name}  ·  {}", track_title(track).0), other)
         };
         self.flows = Some(SpanFlows {
+            woken_by: chain.waking.map(|link| other_end(link.from)),
+            same_run: chain.same_run.map(other_end),
             arriving: chain.incoming(self.row).take(LINKS_MAX).map(|link| other_end(link.from)).collect(),
             leaving: chain.outgoing(self.row).take(LINKS_MAX).map(|link| other_end(link.to)).collect(),
             is_cut: chain.is_cut,
@@ -262,6 +267,12 @@ impl DetailsPanel {
             }
         };
         if let Some(flows) = &self.flows {
+            for (title, end) in [("Woken by", &flows.woken_by), ("Same run", &flows.same_run)] {
+                if let Some((text, row)) = end {
+                    heading(ui, theme, title);
+                    link(ui, text, *row);
+                }
+            }
             for (title, ends) in [("Incoming flows", &flows.arriving), ("Outgoing flows", &flows.leaving)] {
                 if !ends.is_empty() {
                     heading(ui, theme, title);

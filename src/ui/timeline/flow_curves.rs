@@ -1,4 +1,4 @@
-//! The flows of the selected span as curves from span to span, over the rows that scroll. A link to a span in a folded
+//! The flows of the selected span, and the waking of the selected run, as curves from span to span, over the rows that scroll. A link to a span in a folded
 //! row ends at the row of the group; a link to a hidden span is not drawn.
 
 use egui::epaint::CubicBezierShape;
@@ -17,7 +17,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     let Some(chain) = timeline.overlays.flows_of(selected) else { return };
     let [_, rows] = timeline.panes(layout);
     let painter = ui.painter_at(rows.canvas);
-    for link in &chain.links {
+    for link in chain.links.iter().chain(&chain.waking) {
         let touches = link.from == selected || link.to == selected;
         let color = if touches { theme.accent } else { theme.weak_text };
         if let Some((from, to)) = ends(timeline, &rows, link) {

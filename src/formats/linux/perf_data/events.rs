@@ -302,7 +302,10 @@ impl PerfEventBuilder {
                 let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
                 self.scheduler.switch(batch, &switch, place);
             }
-            "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => self.scheduler.wake(batch, ts_ns, &task(8)?, place),
+            "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
+                let waker = Some(sample.tid).filter(|tid| *tid >= 0);
+                self.scheduler.wake(batch, ts_ns, &task(8)?, waker, place);
+            }
             _ => return None,
         }
         Some(())

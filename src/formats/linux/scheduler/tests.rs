@@ -60,10 +60,10 @@ fn a_switch_ends_the_run_before_it_and_says_what_both_threads_do() {
         &|scheduler, _| scheduler.set_process(7, 5),
         &|scheduler, batch| scheduler.switch(batch, &switch(10, idle, "R", task(7, "a")), PLACE),
         &|scheduler, batch| scheduler.switch(batch, &switch(30, task(7, "a"), "S", task(8, "b")), PLACE),
-        &|scheduler, batch| scheduler.wake(batch, 35, &task(7, "a"), PLACE),
+        &|scheduler, batch| scheduler.wake(batch, 35, &task(7, "a"), Some(8), PLACE),
         &|scheduler, batch| scheduler.switch(batch, &switch(40, task(8, "b"), "R+", idle), PLACE),
         &|scheduler, batch| scheduler.switch(batch, &switch(50, idle, "R", task(7, "renamed")), PLACE),
-        &|scheduler, batch| scheduler.wake(batch, 90, &task(8, "b"), PLACE),
+        &|scheduler, batch| scheduler.wake(batch, 90, &task(8, "b"), None, PLACE),
     ]);
     let (none, awake) = (EventFlags::NONE, EventFlags::AWAKE);
     let (wakes, last) = (awake.with(EventFlags::FROM_REST), EventFlags::UNFINISHED.with(EventFlags::PLACED));
@@ -84,6 +84,12 @@ fn a_switch_ends_the_run_before_it_and_says_what_both_threads_do() {
     let named =
         |pid, tid, name: &str| Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name: name.into() };
     assert_eq!(metadata, [&named(5, 7, "a"), &named(8, 8, "b"), &named(5, 7, "renamed")]);
+    let args = |batch: &Batch| -> Vec<String> {
+        let of = |event: &Event| Detail::decode(batch.chunk.details.blob(event.detail)).args_json.to_owned();
+        batch.chunk.events.iter().filter(|event| event.kind == EventKind::State).map(of).collect()
+    };
+    let woken: Vec<String> = batches.iter().flat_map(args).filter(|args| !args.is_empty()).collect();
+    assert_eq!(woken, [r#"{"waker_pid":8,"waker_tid":8}"#], "the process of 8 is not known; who woke it is not");
     let first_run = batches.iter().flat_map(|batch| &batch.chunk.details.bytes).copied().skip(1).collect::<Vec<u8>>();
     assert!(first_run.starts_with(br#"{"pid":5,"tid":7,"prio":120,"end_state":"S"}"#));
 }

@@ -100,19 +100,28 @@ fn switches_and_wakings_as_columns_are_the_same() {
         .bytes(5, "swapper")
         .bytes(5, "b")
         .bytes(6, packed(&[0, 1, 2]))
-        .bytes(7, packed(&[40, 5]))
-        .bytes(8, packed(&[7, 7]))
-        .bytes(11, packed(&[0, 0]));
+        .bytes(7, packed(&[40, 5, 10]))
+        .bytes(8, packed(&[7, 7, 7]))
+        .bytes(11, packed(&[0, 0, 0]));
     let compact = read([message().number(10, 1).message(1, message().number(1, 3).message(4, columns))]);
-    let waking = |ts_ns| message().number(1, ts_ns).message(20, message().bytes(1, "a").number(2, 7));
+    let waking = |ts_ns, waker| {
+        let woken = message().bytes(1, "a").number(2, 7);
+        message().number(1, ts_ns).number(2, waker).message(20, woken)
+    };
     let plain = read([bundle([
         switch(10, 0, 7, "a"),
         switch(30, 7, 0, "swapper"),
         switch(50, 0, 8, "b"),
-        waking(40),
-        waking(45),
+        waking(40, 0),
+        waking(45, 0),
+        waking(55, 8),
     ])]);
     assert_eq!(compact, plain);
+    // Who runs at the time of a waking is the waker.
+    let woken =
+        plain.events.iter().filter(|event| event.args.contains("waker")).map(|event| (event.ts_ns, &*event.args));
+    let by = |waker: u32| format!(r#"{{"waker_pid":{waker},"waker_tid":{waker}}}"#);
+    assert_eq!(woken.collect::<Vec<_>>(), [(40, &*by(0)), (45, &*by(0)), (55, &*by(8))]);
 }
 
 #[test]

@@ -1,0 +1,281 @@
+//! The links of scheduling: which thread woke the thread of a state or of a run on a CPU, and the other row of a run,
+//! its state or its CPU.
+//!
+//! A waking is an argument of the state that it begins, so it costs nothing beside that. The tracks and one moment of
+//! each CPU are looked at: work for the background. Refuses to guess where the row does not say who woke the thread.
+
+use serde_json::Value;
+
+use super::cursor::LaneCursor;
+use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::args::Detail;
+use crate::model::{Id, TrackIdx, TrackKind};
+use crate::store::details::DetailReader;
+use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// The category of a state in which a thread is on a CPU.
+const RUNNING: &str = "Running";
+
+/// The ids of a thread in the arguments of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ThreadIds {
+    pid: i64,
+    tid: i64,
+}
+
+/// The links of a row of scheduling.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct RunLinks {
+    /// The row of the waker, and when it woke this one.
+    pub(super) waking: Option<(RowIdx, i64)>,
+    /// The run on a CPU of a state, or the state of a run.
+    pub(super) same_run: Option<RowIdx>,
+}
+
+/// The links of a row; none of rows that are not of scheduling.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn run_links(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<RunLinks, Cancelled> {
+    let track = snapshot.lane(row.lane).track;
+    let file = file_of(snapshot, track);
+    let links = Links { snapshot, file, cancel };
+    match snapshot.track(track).key.kind {
+        TrackKind::State => links.of_state(row, track),
+        TrackKind::Cpu => links.of_run(row),
+        _ => Ok(RunLinks::default()),
+    }
+}
+
+/// The file of a track where a trace is several: their ids are apart.
+fn file_of(snapshot: &Snapshot, track: TrackIdx) -> Option<&str> {
+    snapshot.tracks().processes[snapshot.track(track).process.index()].file.as_deref()
+}
+
+struct Links<'a> {
+    snapshot: &'a Snapshot,
+    file: Option<&'a str>,
+    cancel: &'a Cancel,
+}
+
+impl<'a> Links<'a> {
+    fn of_state(&self, row: RowIdx, track: TrackIdx) -> Result<RunLinks, Cancelled> {
+        let same_run = if self.is_running(row) { self.run_of(row, track)? } else { None };
+        let Some((ready, ids)) = self.waking_of(row) else { return Ok(RunLinks { waking: None, same_run }) };
+        let woken_ns = self.snapshot.row(ready).start_ns;
+        let waker = self.state_track(ids)?.and_then(|track| self.row_at(track, woken_ns));
+        Ok(RunLinks { waking: waker.map(|waker| (waker, woken_ns)), same_run })
+    }
+
+    fn of_run(&self, row: RowIdx) -> Result<RunLinks, Cancelled> {
+        let Some(ids) = self.ids(row, "pid", "tid") else { return Ok(RunLinks::default()) };
+        let start_ns = self.snapshot.row(row).start_ns;
+        let state = match self.state_track(ids)? {
+            Some(track) => self.starting_at(track, start_ns).into_iter().find(|&state| self.is_running(state)),
+            None => None,
+        };
+        let Some((ready, ids)) = state.and_then(|state| self.waking_of(state)) else {
+            return Ok(RunLinks { waking: None, same_run: state });
+        };
+        let woken_ns = self.snapshot.row(ready).start_ns;
+        let mut waker = None;
+        for cpu in self.cpus() {
+            self.cancel.check()?;
+            let ran = self.rows_at(cpu, woken_ns).into_iter().flatten();
+            waker = waker.or_else(|| ran.into_iter().find(|&run| self.ids(run, "pid", "tid") == Some(ids)));
+        }
+        Ok(RunLinks { waking: waker.map(|waker| (waker, woken_ns)), same_run: state })
+    }
+
+    /// The state that a waking began, and the waker: the row itself, or the one right before a run.
+    fn waking_of(&self, row: RowIdx) -> Option<(RowIdx, ThreadIds)> {
+        if !self.is_running(row) {
+            return Some((row, self.ids(row, "waker_pid", "waker_tid")?));
+        }
+        let before = RowIdx { row: row.row.checked_sub(1)?, ..row };
+        let is_adjacent = self.snapshot.row(before).end_ns() == self.snapshot.row(row).start_ns;
+        let ids = self.ids(before, "waker_pid", "waker_tid").filter(|_| is_adjacent)?;
+        Some((before, ids))
+    }
+
+    /// The run on a CPU that begins with a state.
+    fn run_of(&self, row: RowIdx, track: TrackIdx) -> Result<Option<RowIdx>, Cancelled> {
+        let key = &self.snapshot.track(track).key;
+        let start_ns = self.snapshot.row(row).start_ns;
+        for cpu in self.cpus() {
+            self.cancel.check()?;
+            let is_same = |&run: &RowIdx| {
+                self.ids(run, "pid", "tid").is_some_and(|ids| is_id(&key.pid, ids.pid) && is_id(&key.tid, ids.tid))
+            };
+            if let Some(run) = self.starting_at(cpu, start_ns).into_iter().find(is_same) {
+                return Ok(Some(run));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_running(&self, row: RowIdx) -> bool {
+        self.snapshot.raw_names().get(self.snapshot.row(row).name).category == Some(RUNNING)
+    }
+
+    /// The ids of a thread in the arguments of a row.
+    fn ids(&self, row: RowIdx, pid: &str, tid: &str) -> Option<ThreadIds> {
+        let mut reader = DetailReader::default();
+        let blob = self.snapshot.store().detail(self.snapshot.row(row).detail, &mut reader);
+        let args: Value = serde_json::from_str(Detail::decode(blob).args_json).ok()?;
+        Some(ThreadIds { pid: args.get(pid)?.as_i64()?, tid: args.get(tid)?.as_i64()? })
+    }
+
+    fn cpus(&self) -> impl Iterator<Item = TrackIdx> + '_ {
+        self.tracks(TrackKind::Cpu)
+    }
+
+    /// The tracks of a kind in the file of the row.
+    fn tracks(&self, kind: TrackKind) -> impl Iterator<Item = TrackIdx> + '_ {
+        let tracks = (0..).map(TrackIdx).zip(&self.snapshot.tracks().tracks);
+        let of_kind = tracks.filter(move |(_, track)| track.key.kind == kind).map(|(index, _)| index);
+        of_kind.filter(|&index| file_of(self.snapshot, index) == self.file)
+    }
+
+    /// The track of the states of a thread: that of its process, or else of another one. A thread may have been woken
+    /// before its process was known.
+    fn state_track(&self, ids: ThreadIds) -> Result<Option<TrackIdx>, Cancelled> {
+        let mut of_other = None;
+        for track in self.tracks(TrackKind::State) {
+            let key = &self.snapshot.track(track).key;
+            if !is_id(&key.tid, ids.tid) {
+                continue;
+            }
+            self.cancel.check()?;
+            if is_id(&key.pid, ids.pid) {
+                return Ok(Some(track));
+            }
+            of_other.get_or_insert(track);
+        }
+        Ok(of_other)
+    }
+
+    /// The rows of spans of a track that start at a time: at most one has a duration.
+    fn starting_at(&self, track: TrackIdx, start_ns: i64) -> Vec<RowIdx> {
+        self.lanes(track)
+            .filter_map(|lane| {
+                let mut cursor = LaneCursor::new(self.snapshot.store(), lane);
+                let row = cursor.first_from(start_ns).row;
+                let span = cursor.span(row).filter(|span| span.start_ns == start_ns)?;
+                // Of those without a duration the last one is followed by what lasts.
+                let next = cursor.span(row + 1).filter(|next| next.start_ns == start_ns && span.dur_ns == 0);
+                Some(RowIdx { lane, row: row + u64::from(next.is_some()) })
+            })
+            .collect()
+    }
+
+    /// The run of a thread at a time where its track of states has one then, or else its state.
+    fn row_at(&self, track: TrackIdx, ts_ns: i64) -> Option<RowIdx> {
+        let rows = self.rows_at(track, ts_ns);
+        let all = || rows.iter().flatten().copied();
+        all().find(|&row| self.is_running(row)).or_else(|| all().next())
+    }
+
+    /// The row around a time, and the one that ends with it where the first begins then: clocks of microseconds have
+    /// the waking and the switch after it at one time.
+    fn rows_at(&self, track: TrackIdx, ts_ns: i64) -> [Option<RowIdx>; 2] {
+        let Some(lane) = self.lanes(track).next() else { return [None; 2] };
+        let mut cursor = LaneCursor::new(self.snapshot.store(), lane);
+        let after =
+            ts_ns.checked_add(1).map_or(self.snapshot.lane(lane).rows, |next_ns| cursor.first_from(next_ns).row);
+        let mut reaching = |row: Option<u64>| {
+            let row = row?;
+            cursor.span(row).filter(|span| span.end_ns() >= ts_ns).map(|_| RowIdx { lane, row })
+        };
+        [reaching(after.checked_sub(1)), reaching(after.checked_sub(2))]
+    }
+
+    fn lanes(&self, track: TrackIdx) -> impl Iterator<Item = LaneIdx> + 'a {
+        let snapshot = self.snapshot;
+        snapshot.lanes_of(track).map(LaneIdx).filter(move |&lane| snapshot.lane(lane).kind == LaneKind::Spans)
+    }
+}
+
+/// Whether an id is this number, also where the name of a file follows it.
+fn is_id(id: &Id, number: i64) -> bool {
+    match id {
+        Id::None => false,
+        Id::Number(own) => *own == number,
+        Id::Text(text) => text.split(" in ").next() == Some(number.to_string().as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::flow_chain::chain;
+    use crate::scene::tests::snapshot;
+
+    /// Two CPUs. "a" wakes "b" in the very microsecond in which it leaves its CPU, and an interrupt wakes "a" while
+    /// both CPUs rest; "c" runs beside them on the other CPU from the time on at which "b" runs, and is woken by none.
+    const TRACE: &str = "# tracer: nop
+  <idle>-0     (-----) [000] d... 1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120
+       a-7     (    7) [000] d... 1.000003: sched_waking: comm=b pid=8 prio=120 target_cpu=000
+       a-7     (    7) [000] d... 1.000003: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+  <idle>-0     (-----) [001] d... 1.000005: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=c next_pid=9 next_prio=120
+  <idle>-0     (-----) [000] d... 1.000005: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=b next_pid=8 next_prio=120
+       b-8     (    8) [000] d... 1.000008: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=R+ ==> next_comm=swapper/0 next_pid=0 next_prio=120
+       c-9     (    9) [001] d... 1.000008: sched_switch: prev_comm=c prev_pid=9 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+  <idle>-0     (-----) [000] d.h. 1.000009: sched_waking: comm=a pid=7 prio=120 target_cpu=000
+  <idle>-0     (-----) [000] d... 1.000010: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120
+       a-7     (    7) [000] d... 1.000012: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=8 next_prio=120
+       b-8     (    8) [000] d... 1.000020: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+";
+
+    /// The row of a track that starts so many microseconds after the first.
+    fn row(snapshot: &Snapshot, kind: TrackKind, tid: i64, start_us: i64) -> RowIdx {
+        let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
+        let rows = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| RowIdx { lane, row }));
+        let is_meant = |row: &RowIdx| {
+            let key = &snapshot.track(snapshot.lane(row.lane).track).key;
+            let is_track = (key.kind, &key.tid) == (kind, &Id::Number(tid));
+            is_track && snapshot.row(*row).start_ns - snapshot.start_ns() == start_us * 1000
+        };
+        rows.filter(is_meant).next_back().expect("a row")
+    }
+
+    /// The row of the waker, when it woke, and the other side of the run.
+    fn links(snapshot: &Snapshot, row: RowIdx) -> (Option<(RowIdx, i64)>, Option<RowIdx>) {
+        let links = run_links(snapshot, row, &Cancel::default()).unwrap();
+        (links.waking.map(|(row, ns)| (row, (ns - snapshot.start_ns()) / 1000)), links.same_run)
+    }
+
+    #[test]
+    fn a_run_and_its_state_lead_to_each_other_and_to_the_run_of_their_waker() {
+        let snapshot = snapshot(TRACE);
+        let state = |tid, start_us| row(&snapshot, TrackKind::State, tid, start_us);
+        let run = |cpu, start_us| row(&snapshot, TrackKind::Cpu, cpu, start_us);
+        // The waker ran up to the time of the waking; its state at that time is another one.
+        let of_a = (state(7, 0), run(0, 0));
+        assert_eq!(links(&snapshot, state(8, 3)), (Some((of_a.0, 3)), None), "runnable");
+        assert_eq!(links(&snapshot, state(8, 5)), (Some((of_a.0, 3)), Some(run(0, 5))), "running");
+        assert_eq!(links(&snapshot, run(0, 5)), (Some((of_a.1, 3)), Some(state(8, 5))), "on its CPU");
+        let chain = chain(&snapshot, run(0, 5), &Cancel::default()).unwrap();
+        let waking = chain.waking.expect("a link");
+        assert_eq!((waking.from, waking.to, waking.from_ns == waking.to_ns), (of_a.1, run(0, 5), true));
+        assert_eq!(chain.same_run, Some(state(8, 5)));
+    }
+
+    #[test]
+    fn runs_that_nothing_or_no_thread_woke_have_no_waker() {
+        let snapshot = snapshot(TRACE);
+        let state = |tid, start_us| row(&snapshot, TrackKind::State, tid, start_us);
+        let run = |cpu, start_us| row(&snapshot, TrackKind::Cpu, cpu, start_us);
+        // Of two runs that begin at one time each has its own thread.
+        assert_eq!(links(&snapshot, state(9, 5)), (None, Some(run(1, 5))));
+        assert_eq!(links(&snapshot, run(1, 5)), (None, Some(state(9, 5))));
+        // A CPU at rest has no run, and one that lost its CPU was not woken.
+        assert_eq!(links(&snapshot, run(0, 10)), (None, Some(state(7, 10))));
+        assert_eq!(links(&snapshot, run(0, 12)), (None, Some(state(8, 12))));
+        assert_eq!(links(&snapshot, state(8, 8)), (None, None));
+        let stopped = Cancel::default();
+        stopped.cancel();
+        assert!(run_links(&snapshot, run(0, 5), &stopped).is_err());
+    }
+}
