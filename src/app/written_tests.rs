@@ -5,6 +5,7 @@ use crate::app::event::{DialogChoice, TaskEvent};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
+use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
@@ -65,6 +66,26 @@ fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
         let message = write(purpose, name).unwrap_or_default();
         assert!(message.contains(said), "{name}: {message}");
     }
+}
+
+#[test]
+fn a_trace_that_runs_is_exported_as_far_as_it_has_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let (running, output) = (folder.path().join("running.json"), folder.path().join("so far.longspan"));
+    std::fs::write(&running, TWO_SPANS.trim_end_matches(']')).unwrap();
+    let mut session = Session::new();
+    session.app.follow_files(&[running]);
+    session.until("the spans", |session| {
+        session.app.timeline_mut().is_some_and(|timeline| timeline.snapshot().summary().spans == 2)
+    });
+    let export = Purpose::Export(ExportFormat::NATIVE);
+    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(export, vec![output.clone()])));
+    session.until("the file", |session| session.app.note().starts_with("2 spans in "));
+    assert_eq!(session.app.message(), None);
+    let load = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+    let loaded = ingest::open(&output, &load, &Cancel::default(), &Progress::default()).unwrap();
+    assert_eq!(loaded.store.meta().summary.spans, 2);
+    assert!(session.app.is_live(), "it goes on");
 }
 
 #[test]
