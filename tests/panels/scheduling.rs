@@ -82,3 +82,24 @@ fn a_trace_without_scheduling_says_so() {
     session.until("the reason", |session| session.says("This trace holds no scheduling"));
     assert!(rows(&session).is_empty());
 }
+
+#[test]
+fn a_run_on_a_cpu_leads_to_its_waker_and_to_its_state() {
+    let mut session = opened(TRACE);
+    session.until("the threads", |session| rows(session).len() == 2);
+    // The run of "calm" from 3 to 5 ms; the trace has some room on both sides.
+    let row = session.harness.get_by_label_contains("CPU 0, unfolded").rect().center().y;
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let pos = egui::pos2(canvas.left() + canvas.width() * 0.41, row);
+    session.harness.event(egui::Event::PointerMoved(pos));
+    session.harness.step();
+    for pressed in [true, false] {
+        let (button, modifiers) = (egui::PointerButton::Primary, egui::Modifiers::NONE);
+        session.harness.event(egui::Event::PointerButton { pos, button, pressed, modifiers });
+        session.harness.step();
+    }
+    session.until("the waker", |session| session.says("Woken by"));
+    assert!(session.says("busy  ·  CPU 0") && session.says("Same run"), "{}", session.node_texts().join("\n"));
+    session.click("Running  ·  calm");
+    session.until("its state", |session| session.says("busy 7") && session.says("Running  ·  busy"));
+}
