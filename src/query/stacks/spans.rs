@@ -3,6 +3,7 @@
 //! the same ones however it is made up.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -16,9 +17,12 @@ use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
 use crate::store::ledger::LedgerNode;
 use crate::store::path_ledger::PathLedger;
-use crate::store::paths::{PathSumTable, PathSums};
+use crate::store::paths::{PathIdx, PathRow, PathSumTable, PathSums};
 use crate::store::sums::Additive as _;
 use crate::store::sweep::PathSweep;
+
+/// Paths of a task before they go to those of all: some 16 MiB.
+const TASK_PATHS_MAX: usize = 1 << 17;
 
 /// The call paths of the spans in `scope`, whose filter asks for tracks only. `progress` counts ranges that are swept.
 ///
@@ -67,10 +71,7 @@ fn add_up(
     let mut work =
         CountWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, ..CountWork::default() };
     plan.sweep_damaged(snapshot, source, &damaged);
-    for (sums, rows) in sweep(snapshot, &plan.sweeps, cancel, progress)? {
-        whole.merge_table(&sums);
-        work.rows += rows;
-    }
+    work.rows = sweep(snapshot, &plan.sweeps, &mut whole, cancel, progress)?;
     Ok(CallPaths { tree: CallTree::from_sums(&whole), work, ..CallPaths::default() })
 }
 
@@ -90,20 +91,28 @@ fn add_nodes(snapshot: &Snapshot, plan: &Plan, whole: &mut PathSumTable) -> Vec<
     damaged
 }
 
-/// Sweeps ranges on all threads, each into sums of its own. Returns these with the rows that they have.
+/// Sweeps ranges on all threads, each into sums of its own, and adds them to those of all. Returns how many rows they
+/// have.
 fn sweep(
     snapshot: &Snapshot,
     sweeps: &[Sweep],
+    whole: &mut PathSumTable,
     cancel: &Cancel,
     progress: &Progress,
-) -> Result<Vec<(PathSumTable, u64)>, Cancelled> {
+) -> Result<u64, Cancelled> {
     progress.begin(Stage::Counting, sweeps.len() as u64);
-    let tables: Mutex<Vec<(PathSumTable, u64)>> = Mutex::default();
+    let (tables, rows): (Mutex<Vec<PathSumTable>>, AtomicU64) = (Mutex::default(), AtomicU64::new(0));
+    let whole = Mutex::new(whole);
+    let add_to_whole = |sums: &PathSumTable| {
+        if let Ok(mut whole) = whole.lock() {
+            whole.merge_table(sums);
+        }
+    };
     let at_once = (sweeps.len() / 256).clamp(1, 64);
     sweeps.par_chunks(at_once).try_for_each(|sweeps| {
         cancel.check()?;
         let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
-        let (mut sums, mut rows) = spare.unwrap_or_else(|| (PathSumTable::new(NODES_MAX), 0));
+        let mut sums = spare.unwrap_or_else(|| PathSumTable::new(NODES_MAX));
         for sweep in sweeps {
             let mut swept = PathSweep::new(snapshot.store(), sweep.lanes.clone(), sweep.from_ns, &mut sums);
             if sweep.counts_open {
@@ -113,35 +122,65 @@ fn sweep(
             if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
                 swept.sum_to(sweep.to_ns, &mut sums);
             }
-            rows += swept.rows();
+            rows.fetch_add(swept.rows(), Ordering::Relaxed);
         }
-        if let Ok(mut tables) = tables.lock() {
-            tables.push((sums, rows));
+        if sums.paths().len() > TASK_PATHS_MAX {
+            add_to_whole(&sums);
+        } else if let Ok(mut tables) = tables.lock() {
+            tables.push(sums);
         }
         progress.advance(sweeps.len() as u64);
         Ok(())
     })?;
-    Ok(tables.into_inner().unwrap_or_default())
+    tables.into_inner().unwrap_or_default().iter().for_each(add_to_whole);
+    Ok(rows.into_inner())
 }
 
 impl CallTree {
-    /// The tree of paths with sums. The own time of a path is that of its spans without that of the paths below it.
+    /// The tree of paths with sums, the same in whatever order they were added. The own time of a path is that of its
+    /// spans without that of the paths below it.
     fn from_sums(sums: &PathSumTable) -> Self {
-        // By path: the time of those right below it.
-        let mut below_ns = vec![0_u128; sums.paths().len()];
-        let mut nodes: Vec<CallNode> = Vec::with_capacity(below_ns.len());
-        for (place, (row, sums)) in sums.paths().iter().zip(sums.sums()).enumerate().rev() {
+        let order = in_order(sums.paths());
+        // By path: its node, and the time of the paths right below it.
+        let (mut nodes_of, mut below_ns) = (vec![0_u32; order.len()], vec![0_u128; order.len()]);
+        (0..).zip(&order).for_each(|(node, path)| nodes_of[path.index()] = node);
+        let mut nodes: Vec<CallNode> = Vec::with_capacity(order.len());
+        for path in order.into_iter().rev() {
+            let (row, sums, below) = (sums.paths()[path.index()], sums.sums()[path.index()], below_ns[path.index()]);
             // Spans within one that are not side by side may take more than it has. What counts for the root has no
             // span around it.
-            let own_ns = sums.total_ns.saturating_sub(if place == 0 { 0 } else { below_ns[place] });
-            let total_ns = own_ns.saturating_add(below_ns[place]);
-            if place > 0 {
-                below_ns[row.parent.index()] = below_ns[row.parent.index()].saturating_add(total_ns);
+            let is_root = path == PathIdx::ROOT;
+            let own_ns = sums.total_ns.saturating_sub(if is_root { 0 } else { below });
+            let total_ns = own_ns.saturating_add(below);
+            if !is_root {
+                let above = &mut below_ns[row.parent.index()];
+                *above = above.saturating_add(total_ns);
             }
             let [total, own] = [total_ns, own_ns].map(|ns| u64::try_from(ns).unwrap_or(u64::MAX));
-            nodes.push(CallNode { parent: NodeIdx(row.parent.0), name: row.name, total, own, count: sums.starts });
+            let parent = NodeIdx(nodes_of[row.parent.index()]);
+            nodes.push(CallNode { parent, name: row.name, total, own, count: sums.starts });
         }
         nodes.reverse();
         Self { nodes, folded: sums.folded(), ..Self::default() }
     }
+}
+
+/// Paths level by level, those below one path in order of their names.
+fn in_order(rows: &[PathRow]) -> Vec<PathIdx> {
+    let mut sorted: Vec<PathIdx> = (1..rows.len() as u32).map(PathIdx).collect();
+    sorted.sort_unstable_by_key(|path| (rows[path.index()].parent, rows[path.index()].name));
+    let mut first = vec![0_usize; rows.len() + 1];
+    for row in rows.iter().skip(1) {
+        first[row.parent.index() + 1] += 1;
+    }
+    for parent in 0..rows.len() {
+        first[parent + 1] += first[parent];
+    }
+    let mut order = vec![PathIdx::ROOT];
+    let mut next = 0;
+    while let Some(&path) = order.get(next) {
+        order.extend_from_slice(&sorted[first[path.index()]..first[path.index() + 1]]);
+        next += 1;
+    }
+    order
 }
