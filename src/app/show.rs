@@ -30,16 +30,21 @@ use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 
 impl App {
-    /// Shows everything and answers the input of a frame.
-    pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
+    /// Gives egui the theme, the fonts and the size of text where they have changed.
+    fn apply_theme(&mut self, ctx: &egui::Context) {
         if !self.themed {
-            self.theme.apply(ui.ctx());
-            ui.ctx().set_font_providers(vec![Arc::new(self.fonts.clone())]);
+            self.theme.apply(ctx);
+            ctx.set_font_providers(vec![Arc::new(self.fonts.clone())]);
             // The size that was chosen here is relative to that of the desktop.
             let percent = f32::from(self.preferences.text_percent) * f32::from(self.desktop.text_percent) / 100.0;
-            ui.ctx().set_zoom_factor(percent.clamp(50.0, 300.0) / 100.0);
+            ctx.set_zoom_factor(percent.clamp(50.0, 300.0) / 100.0);
             self.themed = true;
         }
+    }
+
+    /// Shows everything and answers the input of a frame.
+    pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
+        self.apply_theme(ui.ctx());
         self.mend();
         self.renew_late_answers(ui.ctx());
         let mut commands = Vec::new();

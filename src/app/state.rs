@@ -218,10 +218,8 @@ impl App {
     /// Sets the theme by the preferences, or else by the desktop's settings; dark without either.
     fn set_theme(&mut self) {
         let shade = self.preferences.shade.or(self.desktop.shade).unwrap_or_default();
-        self.theme = match self.desktop.has_high_contrast {
-            false => Theme::new(shade),
-            true => Theme::with_high_contrast(shade),
-        };
+        let theme_of = if self.desktop.has_high_contrast { Theme::with_high_contrast } else { Theme::new };
+        self.theme = theme_of(shade);
         self.themed = false;
         let theme = self.theme.clone();
         self.timelines().for_each(|timeline| timeline.set_theme(&theme));

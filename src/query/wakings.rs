@@ -231,13 +231,13 @@ mod tests {
     /// The row of a track that starts so many microseconds after the first.
     fn row(snapshot: &Snapshot, kind: TrackKind, tid: i64, start_us: i64) -> RowIdx {
         let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
-        let rows = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| RowIdx { lane, row }));
+        let mut rows = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| RowIdx { lane, row }));
         let is_meant = |row: &RowIdx| {
             let key = &snapshot.track(snapshot.lane(row.lane).track).key;
             let is_track = (key.kind, &key.tid) == (kind, &Id::Number(tid));
             is_track && snapshot.row(*row).start_ns - snapshot.start_ns() == start_us * 1000
         };
-        rows.filter(is_meant).next_back().expect("a row")
+        rows.rfind(is_meant).expect("a row")
     }
 
     /// The row of the waker, when it woke, and the other side of the run.

@@ -57,7 +57,7 @@ impl Moved {
     }
 
     fn digits(&self) -> String {
-        self.build_id.iter().map(|byte| format!("{byte:02x}")).collect()
+        self.build_id.iter().fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
     }
 }
 
@@ -197,8 +197,8 @@ fn frames_of_other_recorders_have_the_names_of_their_addresses() {
     assert!(moved.offset(moved.linked[0]) != moved.in_image(moved.linked[0]), "the two are to differ");
     let code_id = format!(r#""codeId":"{}","breakpadId":"{}""#, moved.digits(), "0".repeat(33));
     // The numbers that Breakpad makes of the first bytes, and a count.
-    let [a, b, c, d, e, f, g, h, rest @ ..] = &moved.build_id[..16] else { unreachable!("16 bytes") };
-    let guid: String = [d, c, b, a, f, e, h, g].into_iter().chain(rest).map(|byte| format!("{byte:02X}")).collect();
+    let of_bytes = [3, 2, 1, 0, 5, 4, 7, 6].into_iter().chain(8..16).map(|at| moved.build_id[at]);
+    let guid = of_bytes.fold(String::new(), |digits, byte| format!("{digits}{byte:02X}"));
     let breakpad = format!(r#""codeId":null,"breakpadId":"{guid}0""#);
     let files = [
         ("stacks.pftrace", perfetto(&moved)),
