@@ -1,6 +1,6 @@
-//! The cost of the longest span of a range: the in-order forest beside a segment tree in breadth-first order and a
-//! plain scan. Also the cost to pack and to unpack a block of rows, beside copying its rows. Nanoseconds, the best of
-//! three rounds.
+//! The cost of the longest span of a range: the in-order forest beside a segment tree in breadth-first order
+//! and a plain scan. Also the cost to pack and to unpack a block of rows, beside copying its rows. Nanoseconds,
+//! the best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench forest -- [LEAVES]`
 

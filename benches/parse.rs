@@ -1,5 +1,5 @@
-//! The throughput of reading Chrome JSON in MB/s: our reader on one and on all threads, beside `serde_json` on the same
-//! bytes.
+//! The throughput of reading Chrome JSON in MB/s: our reader on one and on all threads, beside
+//! `serde_json` on the same bytes.
 //!
 //! The baseline is what a careful program does without this reader: a typed, streaming `serde_json` visitor that
 //! borrows its text and keeps only a checksum. It sorts nothing, keeps no names, and stops at the first damaged byte.

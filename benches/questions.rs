@@ -1,8 +1,8 @@
 //! Questions of random scopes, in milliseconds: the 1,000 longest spans, hits of names, totals by other keys than
 //! names; beside a pass over the rows of some of the same scopes in the same run. No scope is asked twice.
 //!
-//! `cargo bench --no-default-features --bench questions -- [SPANS | FILE] [SCOPES]`: without a file, spans are
-//! generated.
+//! `cargo bench --no-default-features --bench questions -- [SPANS | FILE] [SCOPES]`: without
+//! a file, spans are generated.
 
 use std::error::Error;
 

@@ -1,6 +1,6 @@
-//! Queries over all spans: a search for a name that is in few extents, one that is in all, long spans; the pixels of a
-//! view with a filter on; totals by name, the longest spans, call paths. Milliseconds with warm pages, the best of
-//! three rounds.
+//! Queries over all spans: a search for a name that is in few extents, one that is in all, long spans; the
+//! pixels of a view with a filter on; totals by name, the longest spans, call paths. Milliseconds with warm
+//! pages, the best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench search -- [SPANS]`
 

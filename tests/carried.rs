@@ -31,8 +31,8 @@ fn exported(from: &Loaded, output: &Path, format: ExportFormat) {
     export(&snapshot, &"/none".into(), output, &options, &Cancel::default(), &Progress::default()).expect("exported");
 }
 
-/// The whole content of a store, down to the bits of each row. Details count by their bytes: their positions differ
-/// between stores.
+/// The whole content of a store, down to the bits of each row. Details count by their bytes:
+/// their positions differ between stores.
 fn rows(loaded: &Loaded) -> Vec<String> {
     let snapshot = Snapshot::new(loaded.store.clone());
     let lanes = (0..loaded.store.lane_count()).map(LaneIdx);

@@ -1,5 +1,5 @@
-//! Tables for databases, read back by the crate's reader: every row, in order, with its columns. `engines` reads them
-//! with databases.
+//! Tables for databases, read back by the crate's reader: every row, in order, with its columns.
+//! `engines` reads them with databases.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -60,8 +60,8 @@ impl Panels {
         }
     }
 
-    /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are those of the
-    /// selected span.
+    /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are
+    /// those of the selected span.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,

@@ -1,5 +1,5 @@
-//! The captures that were opened last, to be offered again: each with all of its files, and with what these are moved
-//! by.
+//! The captures that were opened last, to be offered again: each with all of its files, and with
+//! what these are moved by.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! The bound on the memory of loads, one or several that share it. It counts the bytes that holders charge, and
-//! allocates nothing itself. Nothing waits for room: a holder whose charge is refused spills, so no load can block
-//! another.
+//! The bound on the memory of loads, one or several that share it. It counts the bytes that holders
+//! charge, and allocates nothing itself. Nothing waits for room: a holder whose charge is refused spills,
+//! so no load can block another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

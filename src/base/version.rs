@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-/// The version and in brackets the commit, where the build was told of one by `LONGSPAN_COMMIT`, how the program was
-/// built, and what for.
+/// The version and in brackets the commit, where the build was told of one by `LONGSPAN_COMMIT`, how the program
+/// was built, and what for.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);

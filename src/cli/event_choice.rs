@@ -1,5 +1,5 @@
-//! The event whose samples a command is about: the one that `--event` names, else the default one. Two events are
-//! never added up.
+//! The event whose samples a command is about: the one that `--event` names, else the default one. Two
+//! events are never added up.
 
 use super::error::CliError;
 use super::messages::say;

@@ -1,5 +1,5 @@
-//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one
-//! event.
+//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of
+//! the samples of one event.
 
 use super::args::{Flame, FlameFormat, Load};
 use super::error::CliError;
@@ -20,7 +20,6 @@ use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
 use crate::query::stacks::{CallTree, from_histogram, from_spans};
 
-/// Prints the flame graph.
 pub(super) fn print(flame: &Flame, how: &Load) -> Result<(), CliError> {
     starting_over(&flame.sources, how, |how| print_once(flame, how))
 }

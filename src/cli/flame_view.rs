@@ -17,8 +17,8 @@ pub(super) struct LowFlameEdits {
     /// Only paths with this function, from its outermost call on
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) focus: Option<String>,
-    /// Leave out the paths with this function, from it on; can be repeated, as --merge, --collapse-module and
-    /// --collapse-recursion-of can
+    /// Leave out the paths with this function, from it on; can be repeated, as
+    /// --merge, --collapse-module and --collapse-recursion-of can
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) hide: Vec<String>,
     /// Count this function as a part of its callers

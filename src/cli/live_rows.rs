@@ -10,7 +10,6 @@ use crate::live::pairs::{LiveNames, LiveRow, RowValue};
 use crate::live::session::SourceRow;
 use crate::model::{Id, TrackKey, TrackKind};
 
-/// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LiveRowFormat {
     Text,

@@ -164,8 +164,8 @@ pub(super) enum LowCommand {
     Info(LowInfo),
     /// Print the spans of a trace, sorted by time, then depth, or the longest
     Spans(LowSpans),
-    /// Print the spans of a trace added up by name or by other keys, those with the most time first; without spans, its
-    /// samples
+    /// Print the spans of a trace added up by name or by other keys, those with the most time
+    /// first; without spans, its samples
     Stats(LowStats),
     /// Print the call paths of a trace with their weights, of its spans or its samples
     Flame(LowFlame),
@@ -252,8 +252,8 @@ pub(super) struct LowStats {
     pub(crate) of: LowStatsOf,
     #[command(flatten)]
     pub(crate) rows: LowRows,
-    /// Add up by name, category, thread, process, two of these such as name,thread, or the value of an argument, such
-    /// as arg:url
+    /// Add up by name, category, thread, process, two of these such as name,thread, or the value of
+    /// an argument, such as arg:url
     #[arg(long, value_name = "KEYS", default_value = "name")]
     pub(crate) by: GroupBy,
 }
@@ -324,8 +324,8 @@ pub(super) struct LowAnnotate {
     /// Its instructions, in Intel's syntax; of x86
     #[arg(long)]
     pub(crate) assembly: bool,
-    /// Read sources below this folder; FROM=DIR: those that debug information has below FROM; may be given more than
-    /// once
+    /// Read sources below this folder; FROM=DIR: those that debug information has below FROM; may
+    /// be given more than once
     #[arg(long, value_name = "[FROM=]DIR")]
     pub(crate) source_map: Vec<String>,
     /// Count the samples of this event [default: the one with the most samples; of pprof, its default]
@@ -357,8 +357,8 @@ pub(super) struct LowExport {
     /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .pb.gz and .pprof pprof, .csv,
-    /// .parquet, else native]
+    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .pb.gz and .pprof
+    /// pprof, .csv, .parquet, else native]
     #[arg(long)]
     pub(crate) format: Option<LowFormat>,
     #[command(flatten)]

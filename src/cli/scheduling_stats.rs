@@ -1,5 +1,5 @@
-//! `longspan stats --scheduling`: the threads, processes or CPUs of a scope, those with the most time on a CPU first;
-//! CPUs by number.
+//! `longspan stats --scheduling`: the threads, processes or CPUs of a scope, those with the most time on a
+//! CPU first; CPUs by number.
 
 use std::sync::Arc;
 

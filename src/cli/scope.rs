@@ -1,5 +1,5 @@
-//! The part of a trace that a command works on: the options that all commands share, and the message where they select
-//! nothing.
+//! The part of a trace that a command works on: the options that all commands share, and the
+//! message where they select nothing.
 
 use regex::Regex;
 

@@ -27,7 +27,6 @@ use crate::query::totals::{
 /// The column after the numbers: the largest part of a quantile that it may be off by.
 const QUANTILE_ERROR: &str = "quantile_error";
 
-/// Prints the totals.
 pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
     starting_over(&stats.sources, how, |how| print_once(stats, how))
 }

@@ -1,5 +1,5 @@
-//! The lines and the instructions of a function with its samples, as tables in a file. The columns are a contract with
-//! scripts.
+//! The lines and the instructions of a function with its samples, as tables in a file. The columns
+//! are a contract with scripts.
 
 use std::sync::Arc;
 

@@ -149,8 +149,8 @@ impl<W: Write> Ordered<'_, W> {
         Ok(())
     }
 
-    /// Writes a run on a CPU or a state of a thread; false if the span is neither. A state in which a thread runs is
-    /// told by its run.
+    /// Writes a run on a CPU or a state of a thread; false if the span is neither. A state in which a thread runs
+    /// is told by its run.
     fn task(&mut self, span: &Event, blob: &[u8]) -> std::io::Result<bool> {
         let track = self.snapshot.track(span.track);
         let Id::Number(number) = track.key.tid else { return Ok(false) };

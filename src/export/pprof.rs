@@ -32,7 +32,6 @@ struct SampleKey {
     labels: u32,
 }
 
-/// The samples so far.
 #[derive(Default)]
 struct ProfileRows {
     events: Vec<SampleEvent>,
@@ -164,8 +163,8 @@ impl ProfileRows {
     }
 }
 
-/// The labels of the arguments of a sample, as the reader of profiles writes them: texts, numbers, and numbers with
-/// their units.
+/// The labels of the arguments of a sample, as the reader of profiles writes them: texts, numbers,
+/// and numbers with their units.
 fn labels_of_json(json: &str) -> Vec<PprofLabel> {
     type Object = serde_json::Map<String, serde_json::Value>;
     let Ok(object) = serde_json::from_str::<Object>(json) else { return Vec::new() };

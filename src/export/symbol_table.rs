@@ -9,7 +9,6 @@ use crate::base::progress::Progress;
 use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
 
-/// The columns of modules.
 pub(crate) const SYMBOL_COLUMNS: [&str; 9] =
     ["module", "build_id", "samples", "frames", "named", "state", "verified", "file", "command"];
 

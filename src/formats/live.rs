@@ -17,7 +17,6 @@ pub(crate) enum ArrivalKey {
     End,
 }
 
-/// A format of streams.
 #[derive(Debug)]
 pub(crate) struct LiveFormat {
     pub(crate) format: Format,

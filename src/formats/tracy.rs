@@ -1,6 +1,6 @@
 //! Tracy's zones as `tracy-csvexport -u` writes them:
-//! `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`. Tracy's own captures are refused in
-//! `unsupported`.
+//! `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`. Tracy's own
+//! captures are refused in `unsupported`.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! The effect of a filter on a frame. Spans that do not match are dimmed; over them, each column shows the longest
-//! span that matches. Matches are searched outside of frames; until they arrive, those of the last search are drawn
-//! at their times.
+//! The effect of a filter on a frame. Spans that do not match are dimmed; over them, each column shows the
+//! longest span that matches. Matches are searched outside of frames; until they arrive, those of the last search
+//! are drawn at their times.
 
 use std::sync::Arc;
 

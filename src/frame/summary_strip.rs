@@ -1,5 +1,5 @@
-//! The strip that a folded process or group shows in place of its tracks: in each column the longest span of all of
-//! them, from [`TrackSummaries`].
+//! The strip that a folded process or group shows in place of its tracks: in each column the longest span of
+//! all of them, from [`TrackSummaries`].
 
 use crate::model::Names;
 use crate::query::{Buckets, Cell};

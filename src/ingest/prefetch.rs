@@ -20,8 +20,8 @@ pub(crate) struct Prefetch {
 type Loaded = Result<Chunk, ReadError>;
 
 impl Prefetch {
-    /// Starts `threads` loaders that fetch and sort chunks of `source` in `order`, at most `ahead` chunks before the
-    /// merge takes them.
+    /// Starts `threads` loaders that fetch and sort chunks of `source` in `order`, at most `ahead` chunks
+    /// before the merge takes them.
     pub(crate) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         source: &'env dyn ChunkSource,

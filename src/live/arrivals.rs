@@ -43,7 +43,6 @@ const LAST_SILENCE: Duration = Duration::from_millis(200);
 /// After a request to stop, whatever a source still sends is left after so long.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// A source of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LiveInput {
     Input(Input),
@@ -52,7 +51,6 @@ pub(crate) enum LiveInput {
 }
 
 impl LiveInput {
-    /// How messages name it.
     pub(crate) fn name(&self) -> PathBuf {
         match self {
             Self::Input(input) => input.path().to_owned(),

@@ -201,7 +201,6 @@ impl Feed {
     }
 }
 
-/// Takes batches apart.
 struct FeedSink<'a> {
     out: &'a Sender<Fed>,
     key: ArrivalKey,

@@ -1,6 +1,6 @@
-//! Follows sources that still run for somebody who looks: snapshots at a bounded rate, each with its counts, until all
-//! sources have ended or are asked to. Then says where the bytes are, for the sort that puts everything in its place.
-//! Knows no window.
+//! Follows sources that still run for somebody who looks: snapshots at a bounded rate, each with its counts,
+//! until all sources have ended or are asked to. Then says where the bytes are, for the sort that puts everything
+//! in its place. Knows no window.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,8 +70,8 @@ pub struct FollowCounts {
 }
 
 impl FollowCounts {
-    /// Whether a person would read the same. Others write to the disk all the time, and a window is painted for each
-    /// change.
+    /// Whether a person would read the same. Others write to the disk all the time, and a window
+    /// is painted for each change.
     fn reads_as(&self, before: &Self) -> bool {
         let is_near = |free: u64, before: u64| free.abs_diff(before) <= before / 16;
         let is_near = match (self.free_bytes, before.free_bytes) {

@@ -1,6 +1,6 @@
-//! Ordered events in, rows out: begins are paired with their ends, and everything gets the names that are known so far.
-//! Holds what is open, up to a limit, and counts what it cannot pair. It does not nest: what contains a span may not
-//! have come yet.
+//! Ordered events in, rows out: begins are paired with their ends, and everything gets the names that are known so
+//! far. Holds what is open, up to a limit, and counts what it cannot pair. It does not nest: what contains a span
+//! may not have come yet.
 
 use std::sync::Arc;
 

@@ -83,8 +83,8 @@ pub(crate) struct LivePicture {
 }
 
 impl LivePicture {
-    /// An empty picture of sources with these names, whose rows go to an empty file. Fails with the I/O error of a
-    /// write.
+    /// An empty picture of sources with these names, whose rows go to an empty file. Fails with the
+    /// I/O error of a write.
     pub(crate) fn new(sources: Vec<Box<str>>, file: File, names: Names, limits: PictureLimits) -> io::Result<Self> {
         let store = GrowingStore::new(file, limits.settled_rows)?;
         let shared_names = Arc::new(names.clone());

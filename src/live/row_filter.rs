@@ -28,7 +28,6 @@ impl LiveFilter {
         }
     }
 
-    /// Whether a row passes.
     pub(crate) fn takes(&self, row: &LiveRow, names: &LiveNames) -> bool {
         self.0.terms.iter().all(|term| holds(&term.test, row, names) != term.negated)
     }

@@ -1,6 +1,6 @@
 //! Several sources on one timeline: their events are fed, put in order and paired, by whoever calls
-//! [`LiveSession::step`]. Holds no more than its share of the memory limit: a source whose queue is full is not read
-//! until there is room.
+//! [`LiveSession::step`]. Holds no more than its share of the memory limit: a source whose queue is full is not
+//! read until there is room.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -78,7 +78,6 @@ pub(crate) enum LiveStep {
     Done,
 }
 
-/// The counts so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SessionCounts {
     pub(crate) bytes: u64,
@@ -105,7 +104,6 @@ struct LiveSource {
     errors: Vec<FeedError>,
 }
 
-/// The sources that run.
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
     orderer: Orderer<LiveEvent>,
@@ -277,7 +275,6 @@ impl LiveSession {
         }
     }
 
-    /// The counts so far.
     pub(crate) fn counts(&self) -> SessionCounts {
         let late = (0..self.sources.len()).map(|source| self.orderer.late(source));
         let late = late.fold(LateEvents::default(), |all, one| LateEvents {
@@ -300,8 +297,8 @@ impl LiveSession {
         }
     }
 
-    /// The rows of the tables of each source that came since the last call, in its order. They come no later than the
-    /// rows of their tracks.
+    /// The rows of the tables of each source that came since the last call, in its order. They come no later than
+    /// the rows of their tracks.
     pub(crate) fn take_tables(&mut self) -> Vec<(usize, Vec<LiveTableRow>)> {
         let sources = self.sources.iter_mut().enumerate().filter(|(_, source)| !source.tables.is_empty());
         sources.map(|(position, source)| (position, std::mem::take(&mut source.tables))).collect()

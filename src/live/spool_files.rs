@@ -80,8 +80,8 @@ impl SpoolFiles {
         self.0.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The files under the names of where their bytes came from: those of the first source first, so that its
-    /// processes keep their ids.
+    /// The files under the names of where their bytes came from: those of the first source first, so that
+    /// its processes keep their ids.
     #[must_use]
     pub(crate) fn sources(&self, inputs: &[SourceFile]) -> Sources {
         let mut made = self.made();
@@ -132,7 +132,6 @@ impl Shared {
 }
 
 impl SpoolPart {
-    /// Writes what came.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let len = bytes.len() as u64;
         self.unlooked_bytes += len;

@@ -186,10 +186,10 @@ impl LossEntry {
     /// The problem of the first, or else the meaning of the loss and a remedy, with the values.
     fn advice(&self, loss: Loss) -> Cow<'_, str> {
         let advice = self.reason.as_deref().unwrap_or_else(|| loss.advice());
-        match self.values.is_empty() {
-            true => Cow::Borrowed(advice),
-            false => Cow::Owned(format!("{advice} Seen: {}.", self.values.shares(self.count))),
+        if self.values.is_empty() {
+            return Cow::Borrowed(advice);
         }
+        Cow::Owned(format!("{advice} Seen: {}.", self.values.shares(self.count)))
     }
 }
 

@@ -57,8 +57,8 @@ impl BuildId {
         Some(Self(bytes))
     }
 
-    /// Whether both are of one file. A recorder may have written an identity with zeros up to 20 bytes, or its first
-    /// 16 bytes alone.
+    /// Whether both are of one file. A recorder may have written an identity with zeros up to 20 bytes, or
+    /// its first 16 bytes alone.
     #[must_use]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let trimmed = |id: &'_ Self| id.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

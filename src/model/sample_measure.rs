@@ -9,13 +9,11 @@ use serde_json::value::RawValue;
 /// The unit of samples that have no period.
 pub(crate) const SAMPLES: &str = "samples";
 
-/// The unit of nanoseconds.
 pub(crate) const NANOSECONDS: &str = "ns";
 
 /// The unit of a period where nothing names another.
 pub(crate) const COUNT: &str = "count";
 
-/// The unit of bytes.
 pub(crate) const BYTES: &str = "bytes";
 
 /// The name of all events beyond [`SampleEvents::MAX`].
@@ -124,8 +122,8 @@ impl<'a> SampleMeasure<'a> {
         }
     }
 
-    /// How long the sample is drawn where a profile has no times: time as it is, a byte as a nanosecond, any other
-    /// unit as a microsecond.
+    /// How long the sample is drawn where a profile has no times: time as it is, a byte as a nanosecond, any
+    /// other unit as a microsecond.
     #[must_use]
     pub(crate) fn drawn_ns(&self) -> u64 {
         self.weight.saturating_mul(match &*self.unit {

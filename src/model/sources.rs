@@ -128,8 +128,8 @@ impl Sources {
         }
     }
 
-    /// A distinct name for each file: its name, its path where two names are the same, and a number where one file was
-    /// given twice.
+    /// A distinct name for each file: its name, its path where two names are the same, and a number where
+    /// one file was given twice.
     #[must_use]
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut counts = FxHashMap::<_, usize>::default();

@@ -124,8 +124,8 @@ pub struct TrackKey {
     pub pid: Id,
     /// The id of its thread, for [`TrackKind::Thread`].
     pub tid: Id,
-    /// The counter's or the async group's name; of the samples of one event beside others, its name; empty for the
-    /// others, which [`Metadata`] names.
+    /// The counter's or the async group's name; of the samples of one event beside others, its name; empty for
+    /// the others, which [`Metadata`] names.
     pub name: Arc<str>,
     /// Tells apart tracks that are otherwise alike: async trees of one name that run at the same time.
     pub slot: u32,
@@ -139,8 +139,8 @@ impl TrackKey {
     pub(crate) const SLOT_ALONE: u32 = 1 << 31;
     /// A thread of a profile without times: a sample is drawn as wide as it weighs, at a time that the reader made up.
     pub(crate) const SLOT_UNTIMED: u32 = 1;
-    /// Of an asynchronous track with async ids: their trees have the name of the track, and not that of their first
-    /// event.
+    /// Of an asynchronous track with async ids: their trees have the name of the track, and not
+    /// that of their first event.
     pub(crate) const SLOT_NAMED: u32 = Self::SLOT_ALONE + 1;
 }
 
@@ -442,7 +442,7 @@ impl Registry {
         }
     }
 
-    /// The tables so far.
+    /// The tables of all tracks and processes that were registered so far.
     #[must_use]
     pub fn tables(&self) -> &TrackTables {
         &self.tables

@@ -115,7 +115,7 @@ impl Filter {
         Ok(Self { terms: words.iter().map(Term::parse).collect::<Result<_, _>>()? })
     }
 
-    /// Whether every row passes.
+    /// Whether the filter has no condition, so that every row passes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()

@@ -1,5 +1,5 @@
-//! The keys that totals are added up by: names, categories, threads, processes, two of these, or the values of an
-//! argument.
+//! The keys that totals are added up by: names, categories, threads, processes, two of these, or
+//! the values of an argument.
 //!
 //! A category follows from a name and a process from a track, so groups of keys follow from both without a look at any
 //! row. Values of arguments are in the rows alone.
@@ -118,7 +118,6 @@ impl FromStr for GroupBy {
     }
 }
 
-/// One of the groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SpanGroup {
     /// The name, the first name of the category, or the number of the value; 0 where groups are of tracks alone.

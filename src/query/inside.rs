@@ -153,8 +153,8 @@ impl Named {
         open.as_deref()
     }
 
-    /// The spans of those names on the lanes above a depth that may be open from `first_ns` to `last_ns`; `None`: they
-    /// are more than `spans_max`.
+    /// The spans of those names on the lanes above a depth that may be open from `first_ns` to `last_ns`; `None`:
+    /// they are more than `spans_max`.
     fn spans(
         &self,
         snapshot: &Snapshot,

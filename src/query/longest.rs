@@ -175,7 +175,7 @@ impl LongestSpans {
         Ok(self.ready.drain(..count.min(self.ready.len())).collect())
     }
 
-    /// The work so far.
+    /// The nodes and rows that were read so far.
     #[must_use]
     pub fn work(&self) -> LongestWork {
         self.work

@@ -30,7 +30,6 @@ pub struct Matcher {
     arguments: Vec<ArgumentTest>,
 }
 
-/// Passes every row.
 impl Default for Matcher {
     fn default() -> Self {
         Self {

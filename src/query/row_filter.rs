@@ -28,7 +28,6 @@ impl<'a> RowFilter<'a> {
         Self { snapshot, matcher, blocks: FxHashMap::default(), reader: DetailReader::default() }
     }
 
-    /// Whether a row matches.
     pub(crate) fn passes(&mut self, row: &SortedRow) -> bool {
         let (lane, row) = (row.index.lane, row.index.row);
         let (rows, mask) = self.blocks.entry(lane).or_insert((0..0, 0));

@@ -160,8 +160,8 @@ impl Scheduling {
         (!rows.is_empty()).then_some(sum)
     }
 
-    /// The part of the range that a unit is on a CPU, or that a CPU is busy. More than 1 for processes that use
-    /// several.
+    /// The part of the range that a unit is on a CPU, or that a CPU is busy. More than 1
+    /// for processes that use several.
     #[must_use]
     pub(crate) fn utilisation(&self, row: &ScheduledTime) -> Option<f64> {
         (self.range_ns > 0).then(|| row.time_ns(ThreadState::Running) as f64 / self.range_ns as f64)

@@ -47,7 +47,7 @@ use crate::store::{DetailRef, LaneIdx, LaneKind};
 pub struct TotalsWork {
     /// Nodes of the ledger that were read.
     pub nodes: u64,
-    /// Bytes of these nodes.
+    /// The size in bytes of the nodes that were read.
     pub node_bytes: u64,
     /// Ranges of single tracks that were swept.
     pub sweeps: u64,

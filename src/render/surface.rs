@@ -1,5 +1,5 @@
-//! The window's surface: configured, painted, presented; rebuilt when the system takes it away. Skips what cannot be
-//! seen.
+//! The window's surface: configured, painted, presented; rebuilt when the system takes it away.
+//! Skips what cannot be seen.
 
 use super::gpu::{Gpu, GpuError};
 use super::painter::{Painter, Picture};

@@ -137,8 +137,8 @@ fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOr
     Candidate { rows, title, first_ns, events, longest_ns }
 }
 
-/// Stable, so that what is alike stays as the capture wants it. Tracks of a process stay together, and so do those of a
-/// group within.
+/// Stable, so that what is alike stays as the capture wants it. Tracks of a process stay together, and so do
+/// those of a group within.
 fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     match order {
         TrackOrder::Captured => {}

@@ -40,7 +40,6 @@ pub(crate) struct FlameLayout {
     pub(crate) is_cut: bool,
 }
 
-/// Gives functions their names.
 pub(crate) type NamesOf<'f, 't> = &'f dyn Fn(FunctionIdx) -> &'t str;
 
 /// The order of bars beside each other.

@@ -71,8 +71,8 @@ impl Glide {
     }
 }
 
-/// The places that were left, to go back to, and those that were gone back from. A place is a view, and what belongs to
-/// it.
+/// The places that were left, to go back to, and those that were gone back from. A place is a view,
+/// and what belongs to it.
 #[derive(Debug, Clone)]
 pub(crate) struct History<P> {
     past: Vec<P>,

@@ -254,8 +254,8 @@ impl RowLayout {
         Some(self.row_group(place, top_px))
     }
 
-    /// The tracks of a process, of a group, or the one track, in the order in which they are shown; those that are
-    /// hidden too.
+    /// The tracks of a process, of a group, or the one track, in the order in which they are shown;
+    /// those that are hidden too.
     #[must_use]
     pub(crate) fn tracks_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
         let places = match kind {

@@ -26,7 +26,6 @@ pub(crate) struct Ruler {
     pub(super) count: Option<Count>,
 }
 
-/// How labels count time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count {
     zero_ns: i128,

@@ -11,7 +11,6 @@ use crate::model::TrackIdx;
 /// Bytes of an item in a node, as an estimate.
 const ITEM_BYTES: u64 = 8;
 
-/// A tree that grows.
 pub(super) struct BoundedTree<C> {
     pub(super) nodes: TreeBuilder<C>,
     /// Rows so far.
@@ -52,8 +51,8 @@ impl<C: NodeContent> BoundedTree<C> {
         self.nodes.growing().map(C::items).sum()
     }
 
-    /// Ends the tree after `slices` slices. Its last leaf stays away if it has no room; `None` if the tree has no
-    /// other.
+    /// Ends the tree after `slices` slices. Its last leaf stays away if it has no room; `None` if
+    /// the tree has no other.
     pub(super) fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<Option<TreeIndex>> {
         if self.has_room() {
             self.nodes.close_last_leaf(slices).map_err(io::Error::other)?;

@@ -141,8 +141,8 @@ impl GrowingStore {
         Ok(())
     }
 
-    /// Sets the rows of a lane that may still move, after all others of it. `is_unfinished` says that the last one has
-    /// no end yet.
+    /// Sets the rows of a lane that may still move, after all others of it. `is_unfinished` says that the last
+    /// one has no end yet.
     pub(crate) fn set_moving(&mut self, lane: LaneIdx, rows: &mut Vec<Row>, is_unfinished: bool) {
         let lane = &mut self.lanes[lane.index()];
         if lane.moving != *rows || lane.is_unfinished != is_unfinished {

@@ -21,8 +21,8 @@ use crate::model::{NameIdx, TrackIdx};
 /// The sizes of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LedgerShape {
-    /// Traces with fewer spans have no ledger: a sweep over all of them is as fast. Nor have those with fewer than four
-    /// spans a lane.
+    /// Traces with fewer spans have no ledger: a sweep over all of them is as fast. Nor have those with fewer
+    /// than four spans a lane.
     pub(crate) rows_min: u64,
     /// Spans of all tracks that start in a slice, at least. A sweep of both edges takes some 20 ms.
     pub(crate) slice_rows: u64,
@@ -300,8 +300,8 @@ impl Ledger {
         self.index.trees.get(tree).or(self.index.sketches.as_ref()).unwrap_or(&self.index.trees[0])
     }
 
-    /// The fewest nodes of a tree that cover leaves within the bounds `from..to`, in order of time, and the bounds that
-    /// they cover together.
+    /// The fewest nodes of a tree that cover leaves within the bounds `from..to`, in order of time, and the
+    /// bounds that they cover together.
     #[must_use]
     pub(crate) fn cover(&self, tree: usize, from: u32, to: u32) -> (Vec<LedgerNode>, Range<u32>) {
         let leaves = &self.tree_index(tree).leaves;

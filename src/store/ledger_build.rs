@@ -35,7 +35,6 @@ pub(crate) struct LedgerContext<'a> {
     /// Bytes that the sums may take while they grow.
     pub(crate) budget_bytes: usize,
     pub(crate) cancel: &'a Cancel,
-    /// Counts slices.
     pub(crate) progress: &'a Progress,
 }
 

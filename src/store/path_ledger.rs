@@ -90,7 +90,6 @@ impl PathLedger {
         &self.swept_from
     }
 
-    /// Its trees and slices.
     #[must_use]
     pub(crate) fn trees(&self) -> &Ledger {
         &self.trees

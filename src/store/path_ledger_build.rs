@@ -142,8 +142,8 @@ pub(super) fn build(
     Ok(Some(PathLedgerIndex { paths: paths.into_rows(), swept_from, trees }))
 }
 
-/// The tracks of events that have spans, with trees for those of many; of a single one it would be the tree of all
-/// again.
+/// The tracks of events that have spans, with trees for those of many; of a single one it would be
+/// the tree of all again.
 fn tracks_of(store: &Store, shape: &PathShape) -> Vec<TrackPaths> {
     let mut tracks: Vec<TrackPaths> = span_tracks(store)
         .map(|(track, lanes)| {

@@ -187,8 +187,8 @@ impl Store {
         Self::from_tables(tables, path).ok_or_else(no_table)
     }
 
-    /// Puts a store together; `None` if a lane belongs to no track, or if there are more lanes than an index can
-    /// address.
+    /// Puts a store together; `None` if a lane belongs to no track, or if there are more lanes
+    /// than an index can address.
     pub(super) fn from_tables(tables: StoreTables, path: &Path) -> Option<Self> {
         let lane_count = u32::try_from(tables.lanes.len()).ok()?;
         let mut track_lanes = vec![0..0; tables.meta.tracks.tracks.len()];

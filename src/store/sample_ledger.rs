@@ -26,8 +26,8 @@ pub(crate) struct SampleShape {
     /// Bytes of the nodes of a tree for each of its samples, at most, beside those of one path to the root. A leaf
     /// grows until there are as few.
     pub(crate) row_bytes: u64,
-    /// Samples of a slice for each lane, at least: a look at a lane without samples there takes as long as some of
-    /// them.
+    /// Samples of a slice for each lane, at least: a look at a lane without samples there takes as
+    /// long as some of them.
     pub(crate) rows_per_lane: u64,
 }
 
@@ -70,14 +70,13 @@ impl SampleLedger {
         &self.events
     }
 
-    /// Its trees and slices.
     #[must_use]
     pub(crate) fn trees(&self) -> &Ledger {
         &self.trees
     }
 
-    /// Calls `each_track` and `each_stack` for the samples of a node. False if the node is damaged: nothing was passed
-    /// on then.
+    /// Calls `each_track` and `each_stack` for the samples of a node. False if the node is damaged:
+    /// nothing was passed on then.
     #[must_use]
     pub(super) fn read(
         &self,

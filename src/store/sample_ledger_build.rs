@@ -26,7 +26,6 @@ use crate::model::{SampleEvents, SampleSum, StackIdx, TrackIdx};
 /// Bytes of a stack while it is counted or merged: hash tables are half full at worst.
 const STACK_BYTES: usize = 2 * size_of::<(TrackIdx, EventKey<StackIdx>, SampleSum)>();
 
-/// A lane of samples.
 struct LaneBuild {
     track: TrackIdx,
     lane: LaneIdx,
@@ -167,8 +166,8 @@ fn count_slice(
 }
 
 impl SliceCounts {
-    /// Adds the samples of a slice to the tree of all tracks, and to those of single ones. False if the events are too
-    /// many.
+    /// Adds the samples of a slice to the tree of all tracks, and to those of single ones. False if
+    /// the events are too many.
     fn add_to(
         self,
         whole: &mut SampleTree,

@@ -73,8 +73,8 @@ impl SamplePart {
     }
 }
 
-/// Calls `take` for each sample of `parts`, in no order, without a measure for those without a detail. Damaged rows are
-/// left out.
+/// Calls `take` for each sample of `parts`, in no order, without a measure for those without a detail.
+/// Damaged rows are left out.
 ///
 /// # Errors
 /// If it was asked to stop.

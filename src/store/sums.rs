@@ -10,8 +10,8 @@ use crate::model::NameIdx;
 
 /// Sums of the spans of one name in one range of time.
 ///
-/// Times are clipped to the range and additive over ranges that do not overlap. Whole durations belong to the range in
-/// which a span starts.
+/// Times are clipped to the range and additive over ranges that do not overlap. Whole durations belong to the range
+/// in which a span starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NameSums {
     /// Spans that start in the range.
@@ -33,7 +33,6 @@ pub(crate) struct NameSums {
 }
 
 impl NameSums {
-    /// Sums of nothing.
     pub(crate) const EMPTY: Self = Self {
         starts: 0,
         total_ns: 0,
@@ -130,8 +129,8 @@ pub(crate) struct SumTable {
     slots: Vec<u32>,
     names: Vec<NameIdx>,
     sums: Vec<NameSums>,
-    /// By position, the latest end of the name's spans in a range, and the number of that range: what starts before
-    /// the end overlaps.
+    /// By position, the latest end of the name's spans in a range, and the number of that range: what
+    /// starts before the end overlaps.
     until: Vec<(i64, u32)>,
     /// The number of the range that is being added up.
     range: u32,

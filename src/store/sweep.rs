@@ -1,5 +1,5 @@
-//! Sweeps over the spans of one track in order of their starts, and adds them up by name over consecutive ranges of
-//! time.
+//! Sweeps over the spans of one track in order of their starts, and adds them up by name
+//! over consecutive ranges of time.
 //!
 //! The parent of a span is the innermost span of a shallower lane of its track that is open at its start: one that
 //! starts no later and ends after it. A parent is covered where at least one of its children runs; the rest is its own
@@ -215,8 +215,8 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         }
     }
 
-    /// The lane of the innermost span above `lane` that is open at a time. Forgets spans that have ended, so that each
-    /// is passed over once.
+    /// The lane of the innermost span above `lane` that is open at a time. Forgets spans that have ended, so that
+    /// each is passed over once.
     #[inline]
     fn parent_of(&mut self, lane: usize, ts_ns: i64) -> u32 {
         let mut word = lane / 64;

@@ -74,8 +74,8 @@ pub(super) fn write(
     Ok(sections)
 }
 
-/// Writes the section of a ledger whose nodes are written, or an empty one. Fails with the I/O error of a write, such
-/// as a full disk.
+/// Writes the section of a ledger whose nodes are written, or an empty one. Fails with the I/O error of a write,
+/// such as a full disk.
 pub(super) fn write_ledger(file: &mut AppendFile, index: Option<&impl Serialize>) -> io::Result<SectionRecord> {
     section(file, |out| match index {
         Some(index) => postcard::to_io(index, out).map(drop).map_err(io::Error::other),

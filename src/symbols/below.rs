@@ -15,8 +15,8 @@ const BYTES_MAX: u64 = 64 << 20;
 const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 const KERNEL_BUILD_ID: [u8; 20] = [0xab; 20];
 
-/// Where each instruction of the functions at some addresses of a module begins and ends, by the files below a folder
-/// alone.
+/// Where each instruction of the functions at some addresses of a module begins and ends, by the
+/// files below a folder alone.
 #[must_use]
 pub fn instructions_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<(u64, u64)>> {
     let module = Module { path: path.into(), kind, ..Module::default() };

@@ -2,8 +2,8 @@
 //! also when the program is gone. Names are kept with what the files were that they came from; other files are asked
 //! again. Recorders count addresses from different places: each way has a file of its own.
 //!
-//! A kept file that is damaged, or of another version, is as none. Several programs may write at once: the last one
-//! stays.
+//! A kept file that is damaged, or of another version, is as none. Several programs may write at
+//! once: the last one stays.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! The tables of ELF files of little-endian machines: sections, segments, symbols, build-id. Reads what is asked for
-//! and nothing else, by position. Refuses tables beyond the end of the file; text that is no UTF-8 has marks in its
-//! place.
+//! The tables of ELF files of little-endian machines: sections, segments, symbols, build-id. Reads what is
+//! asked for and nothing else, by position. Refuses tables beyond the end of the file; text that is no UTF-8
+//! has marks in its place.
 
 use std::io::Read as _;
 
@@ -159,8 +159,8 @@ impl ElfFile {
         table.chunks_exact(usize::try_from(row_bytes).ok().filter(|&bytes| bytes > 0)?).map(section).collect()
     }
 
-    /// Whether its bytes are those that were loaded and run: debug files lack them, and files that are not linked are
-    /// loaded piece by piece.
+    /// Whether its bytes are those that were loaded and run: debug files lack them, and files that are not linked
+    /// are loaded piece by piece.
     pub(super) fn has_code(&self) -> bool {
         let is_code = |segment: &Segment| {
             segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0 && segment.file_bytes > 0
@@ -236,8 +236,8 @@ impl ElfFile {
         notes.find_map(|notes| build_id_in(&notes))
     }
 
-    /// The address for which the file was linked of the byte at an offset in it. Debug files have lost the offsets, and
-    /// get `None`.
+    /// The address for which the file was linked of the byte at an offset in it. Debug files have lost
+    /// the offsets, and get `None`.
     pub(super) fn address_of_offset(&self, offset: u64) -> Option<u64> {
         let loaded = |segment: &&Segment| {
             segment.kind == LOAD_SEGMENT

@@ -15,7 +15,6 @@ const HEADER_BYTES_MIN: usize = 40;
 /// Kind, length and time of a record.
 const RECORD_BYTES: usize = 16;
 
-/// Kinds of records.
 const LOAD: u32 = 0;
 const MOVE: u32 = 1;
 

@@ -143,8 +143,8 @@ impl TraceFrames {
     }
 }
 
-/// Looks up the names of all frames. `progress` counts addresses. No file beyond `bytes_max` of debug information is
-/// read.
+/// Looks up the names of all frames. `progress` counts addresses. No file beyond `bytes_max`
+/// of debug information is read.
 ///
 /// # Errors
 /// If it was asked to stop.

@@ -5,14 +5,14 @@
 //! file whose build-id is not that of the capture is another build: it is reported and not used. Files are input from
 //! strangers: what is read of them is bounded in bytes, the reading of debug information in steps.
 //!
-//! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their debug information
-//! under the bound of `fuel`. `separate` has the files that a file names for it, and `xz` unpacks a table inside.
-//! `functions` is the symbol table, `kallsyms` that of the kernel, `perf_map` and `jit_dump` those of code made at
-//! run time.
-//! `demangle` reads names of C++ and Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names
-//! of the addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace, and `report`
-//! says what is missing. `code` lists one function with its samples, as source lines that `sources` reads and as
-//! instructions.
+//! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their
+//! debug information under the bound of `fuel`. `separate` has the files that a file names for it,
+//! and `xz` unpacks a table inside. `functions` is the symbol table, `kallsyms` that of the kernel,
+//! `perf_map` and `jit_dump` those of code made at run time. `demangle` reads names of C++ and
+//! Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names of the
+//! addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace,
+//! and `report` says what is missing. `code` lists one function with its samples, as source lines
+//! that `sources` reads and as instructions.
 
 pub(crate) mod below;
 pub(crate) mod cache;

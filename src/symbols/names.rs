@@ -14,7 +14,6 @@ pub(crate) struct FunctionName<'a> {
     pub(crate) line: u32,
 }
 
-/// Names by address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AddressNames {
     /// In order, each once.

@@ -1,5 +1,5 @@
-//! Which modules have names, how many samples that concerns, and the command that brings missing names. Commands are
-//! shown and never run.
+//! Which modules have names, how many samples that concerns, and the command that brings missing names. Commands
+//! are shown and never run.
 
 use std::path::Path;
 

@@ -57,7 +57,6 @@ pub(crate) fn resolve(
     }
 }
 
-/// No names, and why.
 fn failed(search: ModuleSearch) -> ModuleNames {
     ModuleNames { state: search.state, path: search.path, ..ModuleNames::default() }
 }

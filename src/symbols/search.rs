@@ -184,8 +184,8 @@ impl ModuleSearch {
         metadata.flat_map(|metadata| crate::base::files::stamps(&metadata)).collect()
     }
 
-    /// The address for which the file was linked of one that counts as the kind of module says; `None` where nothing
-    /// is loaded.
+    /// The address for which the file was linked of one that counts as the kind of module says;
+    /// `None` where nothing is loaded.
     pub(super) fn linked_address(&self, kind: ModuleKind, address: u64) -> Option<u64> {
         match kind {
             ModuleKind::Linked => Some(address),

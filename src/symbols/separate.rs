@@ -1,7 +1,7 @@
-//! Files that a file names for its debug information: by `.gnu_debuglink` the file that has it all, with its sum; by
-//! `.gnu_debugaltlink` the file that `dwz` moved what several programs share to, with its build-id. `.gnu_debugdata` is
-//! no other file but a packed table of symbols inside. Paths come from strangers: only those below the roots are
-//! opened.
+//! Files that a file names for its debug information: by `.gnu_debuglink` the file that has it all, with its sum;
+//! by `.gnu_debugaltlink` the file that `dwz` moved what several programs share to, with its build-id.
+//! `.gnu_debugdata` is no other file but a packed table of symbols inside. Paths come from strangers: only those
+//! below the roots are opened.
 
 use std::path::{Component, Path, PathBuf};
 

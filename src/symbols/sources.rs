@@ -1,6 +1,6 @@
-//! Source files of functions. Their paths in debug information are those of the machine that compiled them, and come
-//! from strangers: a file is opened only below the folders that the user named for sources or for symbols, and below
-//! that of the trace.
+//! Source files of functions. Their paths in debug information are those of the machine that compiled them, and
+//! come from strangers: a file is opened only below the folders that the user named for sources or for symbols, and
+//! below that of the trace.
 
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The kind of names that a module has, or why it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum NameState {
-    /// All that there is: of files, functions, inlined functions and lines; of a kernel and of code made at run time,
-    /// functions.
+    /// All that there is: of files, functions, inlined functions and lines; of a kernel and of code
+    /// made at run time, functions.
     Complete,
     /// Functions: the file has no debug information.
     FunctionsOnly,

@@ -1,5 +1,5 @@
-//! The names of programs that are compiled here, beside those that other tools give the same addresses, and damaged
-//! files.
+//! The names of programs that are compiled here, beside those that other tools give the
+//! same addresses, and damaged files.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

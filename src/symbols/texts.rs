@@ -1,5 +1,5 @@
-//! Names as files have them, each made readable once: a function of a header is in many units, and inlined at many
-//! addresses.
+//! Names as files have them, each made readable once: a function of a header is in many units,
+//! and inlined at many addresses.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

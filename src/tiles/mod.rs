@@ -1,6 +1,6 @@
-//! Tiles of answers between the store and a frame: a cache of aligned runs of buckets, the threads that load them, and
-//! summaries of processes, of groups of tracks and of the whole capture. Knows neither the window nor the graphics
-//! card.
+//! Tiles of answers between the store and a frame: a cache of aligned runs of buckets, the threads that
+//! load them, and summaries of processes, of groups of tracks and of the whole capture. Knows neither the
+//! window nor the graphics card.
 
 mod cache;
 pub(crate) mod live;

@@ -1,11 +1,11 @@
 //! The summary of a process or a group of tracks, as if it were one lane: in each bucket the longest span of all its
 //! tracks. It is shown while they are folded.
 //!
-//! The slow answer: query every lane for its longest spans, and take the longest of these. The summary also does that,
-//! but in the background, as for any tile, and for fewer lanes and buckets. It queries lanes in order of their longest
-//! span, until none that is left can hold a longer one. For summaries of very many lanes the [`TraceSummary`] has
-//! queried all of them once for the whole capture, which answers wide views and every narrower bucket that lies within
-//! such a span.
+//! The slow answer: query every lane for its longest spans, and take the longest of these. The summary also does
+//! that, but in the background, as for any tile, and for fewer lanes and buckets. It queries lanes in order of their
+//! longest span, until none that is left can hold a longer one. For summaries of very many lanes the
+//! [`TraceSummary`] has queried all of them once for the whole capture, which answers wide views and every narrower
+//! bucket that lies within such a span.
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
 

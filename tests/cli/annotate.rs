@@ -1,5 +1,5 @@
-//! A function with its samples as scripts see it, beside sums of what `dump` prints: of addresses by objdump, of lines
-//! by addr2line.
+//! A function with its samples as scripts see it, beside sums of what `dump` prints: of addresses by
+//! objdump, of lines by addr2line.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! The contract with scripts: exit statuses, columns, keys, options, completions, the manual, and the commands of the
-//! README.
+//! The contract with scripts: exit statuses, columns, keys, options, completions, the manual, and
+//! the commands of the README.
 
 use std::cmp::Reverse;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Captures written as Perfetto's protobuf and as Chrome JSON, and read back: the same spans with their arguments,
-//! flows, values and samples.
+//! Captures written as Perfetto's protobuf and as Chrome JSON, and read back: the same spans with their
+//! arguments, flows, values and samples.
 
 use std::collections::BTreeMap;
 use std::fs;

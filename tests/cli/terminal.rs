@@ -1,6 +1,6 @@
-//! Names from outside on a terminal: file names, members of archives, processes, spans and losses may hold sequences
-//! that set the title, write the clipboard or erase the screen. Each command runs on a pseudo-terminal, made by
-//! `script`.
+//! Names from outside on a terminal: file names, members of archives, processes, spans and losses
+//! may hold sequences that set the title, write the clipboard or erase the screen. Each command runs
+//! on a pseudo-terminal, made by `script`.
 
 use std::fs;
 use std::io::Write as _;

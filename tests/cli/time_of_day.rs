@@ -1,5 +1,5 @@
-//! The time of day at the start of a capture: known where the capture has it, kept by exports, and independent of
-//! offsets on the timeline.
+//! The time of day at the start of a capture: known where the capture has it, kept by exports, and independent
+//! of offsets on the timeline.
 
 use std::path::Path;
 

@@ -13,9 +13,9 @@ use crate::tools::{data, longspan, output_of, python};
 /// The number of occurrences of each text.
 type Counted = BTreeMap<String, u64>;
 
-/// Slices as time, duration and name; connections as the times of the slices at both ends, in the order of the text. Of
-/// slices that begin at one time, the engine takes the innermost as the slice of a flow, and the earlier end as the
-/// source.
+/// Slices as time, duration and name; connections as the times of the slices at both ends, in the order of the
+/// text. Of slices that begin at one time, the engine takes the innermost as the slice of a flow, and the
+/// earlier end as the source.
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
     slices: Counted,

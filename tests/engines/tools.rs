@@ -17,8 +17,8 @@ pub(crate) fn output_of(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The Python of an environment with the packages of a file beside this one. Made once, and again when the file
-/// changes.
+/// The Python of an environment with the packages of a file beside this one. Made once, and
+/// again when the file changes.
 #[track_caller]
 pub(crate) fn python(requirements: &str) -> PathBuf {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines").join(requirements);

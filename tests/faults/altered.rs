@@ -1,6 +1,6 @@
-//! Kept stores that another program has altered, under every command. The command finds the damage, sorts the capture
-//! again and starts over before it replaces a file; only of what is on stdout already it says that something is
-//! missing.
+//! Kept stores that another program has altered, under every command. The command finds the damage,
+//! sorts the capture again and starts over before it replaces a file; only of what is on stdout already
+//! it says that something is missing.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -1,6 +1,6 @@
-//! Flipped bits in the headers of a native capture's chunks, one at a time, through the whole load. Each is tried as
-//! damage that the checksum of the header finds. Each is also sealed again, so that only the rest of the capture
-//! contradicts it.
+//! Flipped bits in the headers of a native capture's chunks, one at a time, through the whole load. Each is
+//! tried as damage that the checksum of the header finds. Each is also sealed again, so that only the rest
+//! of the capture contradicts it.
 
 use std::fs;
 use std::mem::offset_of;

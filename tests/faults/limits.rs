@@ -1,5 +1,5 @@
-//! Limits of the system on address space and open files, and captures with more threads than a system has files or
-//! maps.
+//! Limits of the system on address space and open files, and captures with more threads than a
+//! system has files or maps.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

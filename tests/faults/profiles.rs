@@ -1,5 +1,5 @@
-//! Profiles that are one JSON document, many times larger than the memory of the load, which reads them in place and
-//! within it.
+//! Profiles that are one JSON document, many times larger than the memory of the load, which reads them
+//! in place and within it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,6 +1,6 @@
-//! Anonymous memory of a command, sampled from outside, for captures of a hard shape: many threads, processes, names,
-//! open spans, asynchronous ids, stacks, members, files, or one huge event. The bound is the one that `SECURITY.md`
-//! promises.
+//! Anonymous memory of a command, sampled from outside, for captures of a hard shape: many threads,
+//! processes, names, open spans, asynchronous ids, stacks, members, files, or one huge event. The bound is
+//! the one that `SECURITY.md` promises.
 //!
 //! `LONGSPAN_LONG_TESTS=1` runs each shape with 800,000 of what it has many of, as `.ci/run --long` does.
 

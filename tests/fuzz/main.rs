@@ -1,6 +1,6 @@
-//! Every target on its inputs in the repository, and on the same damage to them in every run: a few seconds. For longer
-//! runs, `.ci/fuzz` gives the same targets to cargo-fuzz. A finding of either becomes an input here, with the name of
-//! its kind.
+//! Every target on its inputs in the repository, and on the same damage to them in every run: a few seconds. For
+//! longer runs, `.ci/fuzz` gives the same targets to cargo-fuzz. A finding of either becomes an input here, with
+//! the name of its kind.
 
 mod mutate;
 #[macro_use]

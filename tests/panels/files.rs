@@ -1,5 +1,5 @@
-//! Several files on one timeline: the losses of each, the alignment of their clocks, and that a restart brings all
-//! back.
+//! Several files on one timeline: the losses of each, the alignment of their clocks, and that
+//! a restart brings all back.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};

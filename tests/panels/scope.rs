@@ -1,5 +1,5 @@
-//! The scope under the hand: selected by drags, heads and menus, said by the bar, taken by every question, and taken
-//! back with Escape.
+//! The scope under the hand: selected by drags, heads and menus, said by the bar, taken by every question,
+//! and taken back with Escape.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};

@@ -14,8 +14,8 @@ use longspan::facade::app::preferences::Folders;
 use longspan::facade::app::state::App;
 use longspan::facade::ingest::{CachePolicy, LoadOptions};
 
-/// A request with two reads within on one thread, two writes on another, a marker, a counter, and an end without a
-/// begin.
+/// A request with two reads within on one thread, two writes on another, a marker, a counter, and
+/// an end without a begin.
 const CAPTURE: &str = r#"[
     {"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}},
     {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"main"}},
@@ -66,8 +66,8 @@ impl Session {
         Self { harness: builder.build_ui_state(show, app), events, folder, capture }
     }
 
-    /// A session with the capture and another one on one timeline: a span of one second that starts with it, and an end
-    /// without a begin.
+    /// A session with the capture and another one on one timeline: a span of one second that starts with it, and
+    /// an end without a begin.
     pub(crate) fn with_two_files(size: Vec2) -> Self {
         let mut session = Self::empty(size, 1.0);
         let other = session.folder.path().join("other.json");

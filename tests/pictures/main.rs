@@ -1,5 +1,5 @@
-//! Pictures of real captures as the window shows them, drawn in software and compared with the reviewed pictures in
-//! `tests/pictures/kept`.
+//! Pictures of real captures as the window shows them, drawn in software and compared with
+//! the reviewed pictures in `tests/pictures/kept`.
 //!
 //! `UPDATE_SNAPSHOTS=1 cargo test --test pictures` writes new ones: look at them before they are kept.
 

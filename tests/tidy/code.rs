@@ -1,5 +1,5 @@
-//! Just enough of Rust to tell code from comments, strings and tests, and to find words and paths in it. Resolves no
-//! names.
+//! Just enough of Rust to tell code from comments, strings and tests, and to find words and paths
+//! in it. Resolves no names.
 
 /// The positions of `word` in `code` where it is not a part of a longer word.
 pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {

@@ -98,8 +98,8 @@ fn literals(at: usize, pattern: &str) -> impl Iterator<Item = usize> {
     starts.map(move |(start, _)| at + start)
 }
 
-/// Where a raw value is compared with a number other than 0. Sizes of types may be: they are checked against the table
-/// of a layout.
+/// Where a raw value is compared with a number other than 0. Sizes of types may be: they are checked against
+/// the table of a layout.
 fn compared(code: &str) -> impl Iterator<Item = usize> {
     ["==", "!="].into_iter().flat_map(move |sign| {
         code.match_indices(sign).filter_map(move |(at, _)| {

@@ -1,5 +1,5 @@
-//! Rows of other kinds than spans, and the order, size and colour of all rows. With real input, judged by the screen
-//! reader and the pixels.
+//! Rows of other kinds than spans, and the order, size and colour of all rows. With real input, judged by the
+//! screen reader and the pixels.
 
 use std::path::Path;
 
@@ -81,8 +81,8 @@ fn what_ran_on_which_processor_is_shown_as_rows() {
     assert!(tracks.iter().any(|track| track.starts_with("CPU 1")), "{tracks:?}");
 }
 
-/// Four tracks on which the first of the capture begins last, the second has a name before all others, and the third
-/// does most.
+/// Four tracks on which the first of the capture begins last, the second has a name before all others,
+/// and the third does most.
 fn four_tracks() -> String {
     let named = |tid: u32, name: &str| {
         format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{tid},"args":{{"name":"{name}"}}}}"#)

@@ -1,5 +1,5 @@
-//! The file dialog of a desktop, by its real portal: the services are those that are installed, on a bus of the test's
-//! own.
+//! The file dialog of a desktop, by its real portal: the services are those that are installed, on a
+//! bus of the test's own.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

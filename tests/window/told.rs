@@ -28,8 +28,8 @@ const BUS_SETTINGS: &str = r#"<busconfig><type>session</type><listen>unix:tmpdir
 /// An address on the bus: the program, and an object of it.
 type Address = (String, OwnedObjectPath);
 
-/// An item of the AT-SPI cache: object, program, parent, index in the parent, number of children, interfaces, name,
-/// role, description, states.
+/// An item of the AT-SPI cache: object, program, parent, index in the parent, number of children,
+/// interfaces, name, role, description, states.
 type Item = (Address, Address, Address, i32, i32, Vec<String>, String, u32, String, Vec<u32>);
 
 /// A control or a text of the tree.

@@ -24,7 +24,6 @@ impl Utids {
 /// The number of a track that is no thread's.
 const NO_THREAD: u32 = u32::MAX;
 
-/// Writes the tables.
 pub(super) fn print(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<Utids> {
     let tables = snapshot.tracks();
     let mut writer = DumpWriter {

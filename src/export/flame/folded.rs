@@ -13,8 +13,8 @@ const NO_FRAMES: &str = "[no frames]";
 /// The name of a frame without one.
 const NO_NAME: &str = "[no name]";
 
-/// Writes the paths that have a weight of their own, in the order of their first appearance. Fails with the I/O error
-/// of `out`.
+/// Writes the paths that have a weight of their own, in the order of their first appearance. Fails with
+/// the I/O error of `out`.
 pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut path: Vec<&str> = Vec::new();
     for (row, node) in (0..).zip(graph.nodes()) {

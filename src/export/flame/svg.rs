@@ -1,6 +1,6 @@
-//! A picture for browsers, without scripts and without anything from outside: bars by depth, callers below what they
-//! call as in other flame graphs, a tooltip on each. Leaves out bars too narrow to see and levels too deep to draw, and
-//! says how many.
+//! A picture for browsers, without scripts and without anything from outside: bars by depth, callers below what
+//! they call as in other flame graphs, a tooltip on each. Leaves out bars too narrow to see and levels too deep to
+//! draw, and says how many.
 
 use std::hash::BuildHasher;
 use std::io::{self, Write};
@@ -25,7 +25,6 @@ const LEVELS_MAX: usize = 1024;
 /// The width of a letter of 12 pixels, about.
 const LETTER: f64 = 7.0;
 
-/// A bar to draw.
 struct SvgBar {
     node: FlameNodeIdx,
     level: usize,

@@ -488,8 +488,8 @@ fn local_or_global<'a>(id2: &JsonValue<'a>) -> (JsonValue<'a>, bool) {
     if global.is_absent() { (member(id2, b"local"), true) } else { (global, false) }
 }
 
-/// Whether a record is a state of a thread, as Perfetto's JSON has them: no step of an asynchronous span has a
-/// duration.
+/// Whether a record is a state of a thread, as Perfetto's JSON has them: no step of an
+/// asynchronous span has a duration.
 fn is_thread_state(record: &ChromeRecord<'_>) -> bool {
     record.cat.is_text(b"thread_state") && !record.dur.is_absent()
 }

@@ -1,6 +1,6 @@
-//! Writes events as Chrome JSON, one line each, in the order in which they come: the object form, whose times are
-//! decimal microseconds with all three digits of the nanosecond. Never sorts, pairs or drops; arguments go out as
-//! they came in.
+//! Writes events as Chrome JSON, one line each, in the order in which they come: the object form, whose times
+//! are decimal microseconds with all three digits of the nanosecond. Never sorts, pairs or drops; arguments go
+//! out as they came in.
 //!
 //! | event | written as |
 //! |---|---|

@@ -61,8 +61,8 @@ impl ByteReader {
         Ok(&self.buffer[self.start..end])
     }
 
-    /// The next bytes, at most `most`, which stay unread. Of a live stream those that are at hand, and not fewer than
-    /// `least` before its end.
+    /// The next bytes, at most `most`, which stay unread. Of a live stream those that are at hand, and not fewer
+    /// than `least` before its end.
     pub(crate) fn peek_at_hand(&mut self, least: usize, most: usize) -> Result<&[u8], ReadError> {
         if !self.source.is_live() {
             return self.peek(most);

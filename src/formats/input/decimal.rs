@@ -1,8 +1,8 @@
-//! Decimal seconds, milliseconds and microseconds, as text and JSON write them -> whole nanoseconds, exactly. Never
-//! passes through a float.
+//! Decimal seconds, milliseconds and microseconds, as text and JSON write them -> whole nanoseconds, exactly.
+//! Never passes through a float.
 //!
-//! The slow answer: the decimal value times the nanoseconds of its unit, rounded to a whole number, halves away from
-//! zero.
+//! The slow answer: the decimal value times the nanoseconds of its unit, rounded to a whole
+//! number, halves away from zero.
 
 /// Why a text is not a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

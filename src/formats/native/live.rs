@@ -25,7 +25,6 @@ impl LiveNative {
     }
 }
 
-/// The tables so far.
 struct LiveTables {
     read: TablesRead,
     stacks: Stacks,

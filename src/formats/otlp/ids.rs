@@ -1,5 +1,5 @@
-//! Ids of traces and spans as text. The protocol wants them hexadecimal, but exporters that leave JSON to a library of
-//! protocol buffers write base64.
+//! Ids of traces and spans as text. The protocol wants them hexadecimal, but exporters that leave JSON to a library
+//! of protocol buffers write base64.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

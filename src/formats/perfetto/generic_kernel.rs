@@ -1,5 +1,5 @@
-//! The scheduling of any kernel, as packets without Linux's names: one change of state of one thread each, names of
-//! threads, clocks of CPUs.
+//! The scheduling of any kernel, as packets without Linux's names: one change of state of one thread each, names
+//! of threads, clocks of CPUs.
 
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;

@@ -1,6 +1,6 @@
-//! Writes events as a Perfetto capture, one packet each, in the order in which they come: one writer for all, with
-//! names, categories, keys of arguments, stacks and frames interned when they are first used. Never sorts, pairs or
-//! nests.
+//! Writes events as a Perfetto capture, one packet each, in the order in which they come: one writer for
+//! all, with names, categories, keys of arguments, stacks and frames interned when they are first used.
+//! Never sorts, pairs or nests.
 //!
 //! | event | written as |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | run on a CPU, state of a thread | changes of state of one thread, where the capture has both |
 //! | process, thread | descriptors, before all events; ids that are no numbers get numbers that no system gives |
 //!
-//! Times cannot be negative in this format: a capture that begins before 0 is moved to begin there. The thread's own
-//! times are whole microseconds.
+//! Times cannot be negative in this format: a capture that begins before 0 is moved to begin there. The thread's
+//! own times are whole microseconds.
 
 use std::io::{self, Write};
 

@@ -1,6 +1,6 @@
-//! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no time:
-//! equal beginnings of stacks are drawn together, in order of their first appearance, and a weight of 1 is drawn 1 ms
-//! wide.
+//! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no
+//! time: equal beginnings of stacks are drawn together, in order of their first appearance, and a weight of 1
+//! is drawn 1 ms wide.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! The stacks of a profile as it numbers them -> rows of a batch's own table. Each is walked once a batch. Refuses
-//! callers that would make a circle, or a stack that is too deep: which those are must not depend on how batches are
-//! cut.
+//! The stacks of a profile as it numbers them -> rows of a batch's own table. Each is walked once a batch.
+//! Refuses callers that would make a circle, or a stack that is too deep: which those are must not depend
+//! on how batches are cut.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Samples without times: a row for each measure, on which a sample is as wide as it weighs. For profiles that are
-//! sums.
+//! Samples without times: a row for each measure, on which a sample is as wide as it weighs.
+//! For profiles that are sums.
 
 use std::sync::Arc;
 

@@ -16,7 +16,6 @@ use crate::formats::{ReadError, Reader, input};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// Traces of Xdebug.
 pub(crate) const FORMAT: Format = Format {
     name: "Xdebug trace",
     sniff: looks_like_xdebug,

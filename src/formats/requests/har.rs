@@ -1,6 +1,6 @@
-//! HAR: the requests that a browser, a proxy or Playwright recorded. An entry is a span, and its phases (blocked, DNS,
-//! connect, send, wait, receive) are spans in it; a page is a process with a span up to its load event. Headers and
-//! bodies are left out.
+//! HAR: the requests that a browser, a proxy or Playwright recorded. An entry is a span, and its phases (blocked,
+//! DNS, connect, send, wait, receive) are spans in it; a page is a process with a span up to its load event. Headers
+//! and bodies are left out.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! Zipkin's spans of version 2: an array of spans, or an array of traces that are arrays of spans, in microseconds
-//! since
+//! Zipkin's spans of version 2: an array of spans, or an array of traces that are arrays
+//! of spans, in microseconds since
 //! 1970. Annotations are instants, and tags are arguments. A span that a server shares with its client has its id; an
 //! arrow leads from the client's half to the server's. Version 1 is not read.
 

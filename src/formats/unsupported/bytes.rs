@@ -1,5 +1,5 @@
-//! The first bytes of binary formats that are recognised and refused. Each asks for more than a magic number where that
-//! is short or none.
+//! The first bytes of binary formats that are recognised and refused. Each asks for more than a magic number where
+//! that is short or none.
 
 use crate::formats::input::lines::head_lines;
 

@@ -31,8 +31,8 @@ pub(super) const LATE_FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| refuse(source, LATE)),
 };
 
-/// Bytes of a database in which the names of tables are looked for. Its first pages may only point to those that list
-/// the tables.
+/// Bytes of a database in which the names of tables are looked for. Its first pages may only point to
+/// those that list the tables.
 const DATABASE_BYTES: usize = 1 << 20;
 
 /// The first format of a table that fits.

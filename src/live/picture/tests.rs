@@ -90,8 +90,8 @@ fn offline(folder: &Path, text: &str) -> Arc<Store> {
     ingest::open(&path, &options, &Cancel::default(), &Progress::default()).unwrap().store
 }
 
-/// Spans that are written when they end, parents after children, on a few threads; begins and ends on another one;
-/// counters and instants.
+/// Spans that are written when they end, parents after children, on a few threads; begins and ends on
+/// another one; counters and instants.
 fn trace(calls: u64) -> String {
     let mut lines = vec![r#"{"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}}"#.to_owned()];
     let span = |tid: u64, name: &str, ts: u64, dur: u64, args: &str| {

@@ -62,8 +62,8 @@ fn span_of(placed: PlacedRow) -> Option<(u16, WindowRow)> {
 }
 
 proptest! {
-    /// Spans come in order of their ends, so that each parent is late; the window is settled behind all that are to
-    /// come.
+    /// Spans come in order of their ends, so that each parent is late; the window is settled behind
+    /// all that are to come.
     #[test]
     fn late_parents_are_placed_as_the_sort_at_the_end_places_them(
         spans in proptest::collection::vec((0i64..400, 0i64..60), 1..120),

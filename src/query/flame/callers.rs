@@ -1,6 +1,6 @@
-//! The paths above and below functions. Callers are the same weights from the innermost function out. The heaviest
-//! are worked out first, so that a tree that would have too many nodes lacks only what is narrow; each of its sums is
-//! exact.
+//! The paths above and below functions. Callers are the same weights from the innermost function out. The
+//! heaviest are worked out first, so that a tree that would have too many nodes lacks only what is narrow; each
+//! of its sums is exact.
 //!
 //! The slow answer: for each path, its functions in the opposite order, added up by prefix.
 
@@ -13,8 +13,8 @@ use super::tree::{FlameNode, FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure}
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 
-/// Nodes of a tree of callers, beyond which none gets callers of its own any more. All functions are in its first
-/// level.
+/// Nodes of a tree of callers, beyond which none gets callers of its own any more. All functions
+/// are in its first level.
 const NODES_MAX: usize = 1 << 20;
 
 /// Nodes between two looks at the request to stop: some milliseconds.

@@ -1,6 +1,6 @@
-//! Functions as a view shows them: a name and a module, which is the category of the name. Frames whose name is an
-//! address are unnamed; where they have no category, their module is in the text: `libc.so.6+0x3fbca`, `0x1ab77
-//! (libc.so.6)`, `[libc.so.6]`.
+//! Functions as a view shows them: a name and a module, which is the category of the name. Frames
+//! whose name is an address are unnamed; where they have no category, their module is in the
+//! text: `libc.so.6+0x3fbca`, `0x1ab77 (libc.so.6)`, `[libc.so.6]`.
 
 use rustc_hash::FxHashMap;
 
@@ -150,7 +150,6 @@ impl Functions {
     }
 }
 
-/// Gives frames their functions.
 #[derive(Debug)]
 pub(super) struct FunctionBuilder<'s> {
     snapshot: &'s Snapshot,

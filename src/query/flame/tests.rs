@@ -6,8 +6,8 @@ use super::*;
 use crate::model::{NameIdx, Names};
 use crate::store::{Meta, Store, StoreWriter};
 
-/// The names that paths are made of, with their modules: two functions of one name, unnamed ones, some of the kernel,
-/// and one that waits.
+/// The names that paths are made of, with their modules: two functions of one name, unnamed ones, some of the
+/// kernel, and one that waits.
 const NAMES: [(&str, Option<&str>); 9] = [
     ("main", Some("app")),
     ("read", Some("libc.so")),

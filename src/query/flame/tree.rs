@@ -51,7 +51,6 @@ pub(crate) struct FlameNode {
     pub(crate) own: SampleSum,
 }
 
-/// A tree of functions.
 #[derive(Debug)]
 pub(crate) struct FlameTree {
     nodes: Vec<FlameNode>,

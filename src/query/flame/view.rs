@@ -11,7 +11,6 @@ use crate::query::stacks::CallTree;
 /// Nodes between two looks at the request to stop: some milliseconds.
 const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
-/// The direction of paths.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum FlameShape {
     /// From the outermost function to those that it calls.

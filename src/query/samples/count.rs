@@ -27,8 +27,8 @@ struct SamplePlan {
     tracks: Vec<(TrackIdx, LaneIdx)>,
 }
 
-/// Counts the samples in a scope whose filter asks for tracks only. `None` if they are of too many events to be counted
-/// in any order.
+/// Counts the samples in a scope whose filter asks for tracks only. `None` if they are of too many events to
+/// be counted in any order.
 ///
 /// # Errors
 /// If it was asked to stop.

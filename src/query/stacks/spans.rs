@@ -91,8 +91,8 @@ fn add_nodes(snapshot: &Snapshot, plan: &Plan, whole: &mut PathSumTable) -> Vec<
     damaged
 }
 
-/// Sweeps ranges on all threads, each into sums of its own, and adds them to those of all. Returns how many rows they
-/// have.
+/// Sweeps ranges on all threads, each into sums of its own, and adds them to those of all. Returns
+/// how many rows they have.
 fn sweep(
     snapshot: &Snapshot,
     sweeps: &[Sweep],

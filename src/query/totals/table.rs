@@ -36,8 +36,8 @@ impl Eq for Totals {}
 pub struct GrowingTotals(Mutex<Totals>);
 
 impl Totals {
-    /// Groups of two keys that are told apart: there may be as many as spans, and each takes some hundred bytes to a
-    /// kilobyte.
+    /// Groups of two keys that are told apart: there may be as many as spans, and each takes some
+    /// hundred bytes to a kilobyte.
     pub(crate) const PAIRS_MAX: usize = 1 << 18;
 
     /// The keys that they are grouped by.
@@ -103,13 +103,12 @@ impl GrowingTotals {
         self.0.lock().map(|totals| totals.by.clone()).unwrap_or_default()
     }
 
-    /// The totals so far.
     #[must_use]
     pub(crate) fn so_far(&self) -> Totals {
         self.0.lock().map(|totals| totals.clone()).unwrap_or_default()
     }
 
-    /// Ends with all totals.
+    /// Ends the addition, with the totals of every name.
     #[must_use]
     pub fn into_totals(self) -> Totals {
         self.0.into_inner().unwrap_or_default()

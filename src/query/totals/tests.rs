@@ -169,8 +169,8 @@ fn totals_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
     }
 }
 
-/// How many random scopes are asked about: 2,000, or 100,000 where `LONGSPAN_LONG_TESTS` is set, as `.ci/run --long`
-/// does.
+/// How many random scopes are asked about: 2,000, or 100,000 where `LONGSPAN_LONG_TESTS` is
+/// set, as `.ci/run --long` does.
 fn scope_count() -> usize {
     if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 100_000 } else { 2_000 }
 }

@@ -1,5 +1,5 @@
-//! Sweeps over the spans of one track in order of their starts, and adds them up by call path over consecutive ranges
-//! of time.
+//! Sweeps over the spans of one track in order of their starts, and adds them up by call path
+//! over consecutive ranges of time.
 //!
 //! The parent of a span on a path is the innermost span of a shallower lane that holds all of it; at one time, the
 //! last one. A path is that of the whole trace, whatever range is asked about. Like the sweep by name, this one starts
@@ -91,8 +91,8 @@ impl<'a> PathSweep<'a> {
         self.rows
     }
 
-    /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those that start in
-    /// the range.
+    /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those
+    /// that start in the range.
     pub(crate) fn count_open(&self, to_ns: i64, sums: &mut PathSumTable) {
         for open in self.open.iter().filter(|open| open.is_open_at(self.at_ns) && open.start_ns < to_ns) {
             sums.add(open.path, PathSums { starts: 1, total_ns: 0 });

@@ -1,5 +1,5 @@
-//! A function by the name that a person gives: all of its name, or that before its parameters. Refuses names that
-//! several functions have.
+//! A function by the name that a person gives: all of its name, or that before its parameters. Refuses
+//! names that several functions have.
 
 use std::fmt;
 

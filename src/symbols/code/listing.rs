@@ -1,6 +1,6 @@
-//! A function as source lines and as instructions, with the samples of one event beside them. Lines are those at which
-//! the function itself is, wherever it was inlined; instructions are those of the compiled function that has most of
-//! its samples.
+//! A function as source lines and as instructions, with the samples of one event beside them. Lines are those at
+//! which the function itself is, wherever it was inlined; instructions are those of the compiled function that
+//! has most of its samples.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -218,8 +218,8 @@ impl ListedFunction<'_> {
         Ok(Ok((assembly, names)))
     }
 
-    /// The addresses and the name of the compiled function that has most of the function's samples, the first of
-    /// several.
+    /// The addresses and the name of the compiled function that has most of the function's
+    /// samples, the first of several.
     fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
         let mut starts: PlaceRows<u64> = PlaceRows::new();
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {

@@ -63,8 +63,8 @@ impl<'a> CodeSamples<'a> {
         Ok(sums)
     }
 
-    /// Calls `take` with the frames of a stack that have an address, innermost first, each at the address that ran or
-    /// called.
+    /// Calls `take` with the frames of a stack that have an address, innermost first, each at the
+    /// address that ran or called.
     fn each_frame(&self, stack: StackIdx, mut take: impl FnMut(Frame, bool)) {
         let modules = &self.snapshot.tracks().modules;
         let mut callee = None;

@@ -43,8 +43,8 @@ pub(in crate::symbols) struct DebugInfo {
 pub(in crate::symbols) struct InfoTooLarge;
 
 impl DebugInfo {
-    /// Reads the sections of a file, of at most `bytes_max` together. `Ok(None)` if it has none; an error is their
-    /// size.
+    /// Reads the sections of a file, of at most `bytes_max` together. `Ok(None)` if it has none;
+    /// an error is their size.
     pub(in crate::symbols) fn read(elf: &ElfFile, bytes_max: u64) -> Result<Option<Self>, InfoTooLarge> {
         let Some(_) = elf.named(SectionId::DebugInfo.name()) else { return Ok(None) };
         let mut info = Self::default();

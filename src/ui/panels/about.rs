@@ -1,5 +1,5 @@
-//! The program's name, version and licence, and the graphics card that draws it: the lines that a report of a defect
-//! begins with.
+//! The program's name, version and licence, and the graphics card that draws it: the lines that a report
+//! of a defect begins with.
 
 use egui::{RichText, Ui};
 

@@ -1,5 +1,5 @@
-//! The counters of the scope: smallest and largest value, mean over time, change and rate of each. A click on one shows
-//! its track.
+//! The counters of the scope: smallest and largest value, mean over time, change and rate of each. A click
+//! on one shows its track.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -99,8 +99,8 @@ impl Dock {
         self.open.retain(|other| *other != panel);
     }
 
-    /// Closes a panel, or opens it. A panel behind another one comes to the front instead. `shown` are the tabs of the
-    /// last frame.
+    /// Closes a panel, or opens it. A panel behind another one comes to the front instead. `shown` are the
+    /// tabs of the last frame.
     pub(crate) fn toggle(&mut self, panel: Panel, shown: &[Panel]) {
         let is_behind = shown.contains(&panel) && self.active(shown) != Some(panel);
         if self.is_open(panel) && !is_behind { self.close(panel) } else { self.open(panel) }

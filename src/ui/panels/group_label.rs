@@ -17,13 +17,11 @@ pub(super) struct GroupWord {
 }
 
 impl GroupWord {
-    /// A number of groups.
     #[must_use]
     pub(super) fn counted(self, count: u64) -> String {
         format!("{} {}", grouped_digits(count), if count == 1 { self.one } else { self.many })
     }
 
-    /// One of the groups.
     #[must_use]
     pub(super) fn one(self) -> &'static str {
         self.one

@@ -1,5 +1,5 @@
-//! Numbers of tables: four significant digits and one unit a value, aligned at the decimal point. Tooltips and copies
-//! have the exact value.
+//! Numbers of tables: four significant digits and one unit a value, aligned at the decimal point. Tooltips and
+//! copies have the exact value.
 
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, Painter, Rect, pos2};

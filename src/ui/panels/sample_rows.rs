@@ -21,7 +21,6 @@ use crate::scene::labels::shown;
 use crate::scene::titles::{process_title, track_title};
 use crate::ui::questions::SampledFunction;
 
-/// Places of columns.
 const NAME: usize = 0;
 const BESIDE: usize = 1;
 const OWN: usize = 2;
@@ -183,7 +182,6 @@ fn number_of(row: &SampleGroupRow, column: usize) -> u64 {
     }
 }
 
-/// The texts of keys.
 #[derive(Clone, Copy)]
 struct SampleTexts<'a> {
     snapshot: &'a Snapshot,

@@ -1,5 +1,5 @@
-//! Search: a field with the number of hits, a list of them in order of time, and buttons to the next hit and the one
-//! before.
+//! Search: a field with the number of hits, a list of them in order of time, and buttons to the next
+//! hit and the one before.
 
 use egui::{Key, Modifiers, RichText, Ui};
 

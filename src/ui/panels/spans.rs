@@ -26,7 +26,6 @@ const LONGEST_STEP: usize = 4;
 /// The longest spans that are listed at most: 4 MiB of rows. Beyond these, a narrower scope tells more.
 const LONGEST_MAX: usize = 100_000;
 
-/// Which spans are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SpanOrder {
     #[default]

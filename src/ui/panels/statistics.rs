@@ -89,8 +89,8 @@ impl Default for StatisticsPanel {
 }
 
 impl StatisticsPanel {
-    /// Groups by names, chooses one and brings its line into view. Returns the question about it, if the scope is
-    /// known.
+    /// Groups by names, chooses one and brings its line into view. Returns the question about it,
+    /// if the scope is known.
     pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
         self.group_by(GroupBy::default());
         let group = SpanGroup::from_name(name);
@@ -151,7 +151,6 @@ impl StatisticsPanel {
         [ask(Question::Totals(scope.clone(), self.by.clone()))].into_iter().chain(about).collect()
     }
 
-    /// The menu of keys.
     fn show_keys(&mut self, ui: &mut Ui) {
         let mut chosen = None;
         let title = match &self.by {

@@ -38,8 +38,8 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     commands
 }
 
-/// The header of the process whose tracks are at the top, where it would be out of view, and its place there: the next
-/// header pushes it out.
+/// The header of the process whose tracks are at the top, where it would be out of view, and its place there: the
+/// next header pushes it out.
 fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Option<(Group, Rect)> {
     let process = match groups.first()?.kind {
         GroupKind::Process(process) => process,

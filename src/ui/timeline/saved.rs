@@ -1,5 +1,5 @@
-//! The state of a timeline that is saved for the next time its capture opens: the view, the arrangement of rows, the
-//! bookmarks, the named scopes.
+//! The state of a timeline that is saved for the next time its capture opens: the view, the arrangement of rows,
+//! the bookmarks, the named scopes.
 
 use serde::{Deserialize, Serialize};
 

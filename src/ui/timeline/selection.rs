@@ -80,8 +80,8 @@ impl Selection {
         }
     }
 
-    /// Adds tracks to those of the scope, or takes them away if all of them are in it. Without any left, all tracks
-    /// are.
+    /// Adds tracks to those of the scope, or takes them away if all of them are in it. Without
+    /// any left, all tracks are.
     pub(super) fn toggle_tracks(&mut self, group: &[TrackIdx], snapshot: &Snapshot) {
         let before = self.scope.tracks.clone();
         let removes = !before.is_all() && group.iter().all(|&track| before.contains(track));

@@ -89,8 +89,8 @@ impl TrackState {
         }
     }
 
-    /// Unfolds all tracks, and folds exactly the first `processes` processes. Unfolds some groups; all others are as
-    /// they start.
+    /// Unfolds all tracks, and folds exactly the first `processes` processes. Unfolds some groups; all
+    /// others are as they start.
     pub(super) fn fold_processes(&mut self, processes: u32, unfolded: &[TrackGroup]) {
         let folded = &mut self.arrangement.folded;
         folded.tracks.clear();

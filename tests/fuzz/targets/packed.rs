@@ -23,8 +23,8 @@ fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Optio
     Some((bytes, source.cut_at()))
 }
 
-/// Requires the same bytes. Before damage there may be fewer, since a decoder returns nothing of the step that finds
-/// the damage.
+/// Requires the same bytes. Before damage there may be fewer, since a decoder returns nothing of the
+/// step that finds the damage.
 #[track_caller]
 fn assert_alike(one: Option<&(Vec<u8>, Option<u64>)>, other: Option<&(Vec<u8>, Option<u64>)>) {
     let empty = (Vec::new(), Some(0));

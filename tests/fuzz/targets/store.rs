@@ -1,7 +1,7 @@
-//! Stores: a damaged one is refused, or shows a part of the written rows and reports a loss, and never anything else. A
-//! store in another file is refused, or its rows are in order and their references are valid, whatever its bytes.
-//! Blocks decode whatever their bytes, and encoded rows come back. The bytes choose the damage: stores themselves
-//! change with every version.
+//! Stores: a damaged one is refused, or shows a part of the written rows and reports a loss, and never anything
+//! else. A store in another file is refused, or its rows are in order and their references are valid, whatever its
+//! bytes. Blocks decode whatever their bytes, and encoded rows come back. The bytes choose the damage: stores
+//! themselves change with every version.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! Finds where a JSON value ends, and takes no note of what is in it. Keeps the brackets that are open and nothing
-//! else.
+//! Finds where a JSON value ends, and takes no note of what is in it. Keeps the brackets that
+//! are open and nothing else.
 //!
 //! Damage inside of the value is found by whoever reads it. Here it must not reach further than it has to, so two
 //! rules set the search right after it, and neither shows in a value that is whole: a quote that nothing follows

@@ -22,7 +22,6 @@ pub(super) struct Maps {
     pub(super) modules: MapModules,
 }
 
-/// Where an address is.
 #[derive(Debug, Clone)]
 pub(super) enum FramePlace {
     /// In a file, by its row in the modules, at an address that counts as that of its kind of module does.

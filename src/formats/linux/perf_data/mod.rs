@@ -7,9 +7,9 @@
 //! their CPUs' buffers. perf says how far all buffers are written, and the reader sorts events up to there, since a
 //! stack only makes sense with the files that were mapped at its time.
 //!
-//! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints, `maps` the
-//! files of addresses, `modules` what identifies them. `rounds` sorts records, `events` makes events, `read` goes
-//! through the capture.
+//! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints,
+//! `maps` the files of addresses, `modules` what identifies them. `rounds` sorts records, `events` makes
+//! events, `read` goes through the capture.
 
 mod counts;
 mod events;

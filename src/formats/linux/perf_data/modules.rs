@@ -1,5 +1,5 @@
-//! The files of mappings as modules, each with its build-id. The records of mappings have it, or a list after the
-//! records.
+//! The files of mappings as modules, each with its build-id. The records of mappings have it, or
+//! a list after the records.
 
 use std::sync::Arc;
 

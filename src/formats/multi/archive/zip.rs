@@ -1,6 +1,6 @@
-//! Goes through the list of files of a zip archive, which is at its end, one entry at a time. Holds one entry, whose
-//! texts the format limits to 64 KiB each, whatever counts and sizes the archive claims. Unpacks stored and deflated
-//! files.
+//! Goes through the list of files of a zip archive, which is at its end, one entry at a time. Holds one
+//! entry, whose texts the format limits to 64 KiB each, whatever counts and sizes the archive claims.
+//! Unpacks stored and deflated files.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};

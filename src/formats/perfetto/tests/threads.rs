@@ -1,5 +1,5 @@
-//! The batches are the same for any number of threads and however the capture is cut: a batch ends where the events say
-//! so.
+//! The batches are the same for any number of threads and however the capture is cut: a batch ends
+//! where the events say so.
 
 use std::io::{Read as _, Write as _};
 

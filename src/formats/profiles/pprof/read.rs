@@ -26,7 +26,6 @@ use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey, Track
 /// A stack of more frames is an attack.
 const FRAMES_MAX: usize = 1 << 16;
 
-/// Profiles of pprof.
 pub(crate) const FORMAT: Format = Format {
     name: "pprof",
     sniff: looks_like_pprof,

@@ -212,9 +212,9 @@ impl<'m> ProfileTables<'m> {
         String::from_utf8_lossy(file_name(self.texts.get(self.program).copied().unwrap_or_default()))
     }
 
-    /// Calls `take` with the frames of a location, outermost first. An inlined function is inside of the one that it is
-    /// inlined into. `None` if the profile has no such location; a function without a name shows as its file and
-    /// offset.
+    /// Calls `take` with the frames of a location, outermost first. An inlined function is inside of the one
+    /// that it is inlined into. `None` if the profile has no such location; a function without a name shows
+    /// as its file and offset.
     pub(super) fn each_frame(
         &self,
         id: u64,

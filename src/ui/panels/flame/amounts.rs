@@ -15,7 +15,6 @@ use crate::ui::widgets::reading_order::on_screen;
 /// The meaning of the sums of a call tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Amounts {
-    /// The unit of weights.
     unit: String,
     things: &'static str,
 }
@@ -29,7 +28,6 @@ impl Amounts {
         }
     }
 
-    /// Whether weights are durations.
     pub(crate) fn is_time(&self) -> bool {
         self.unit == NANOSECONDS
     }

@@ -70,8 +70,8 @@ pub(super) struct FlameCanvasResponse {
 }
 
 impl LaidOut {
-    /// Paints the bars in the room that there is, and returns what the pointer does. `reveals` scrolls the function of
-    /// a sandwich into view.
+    /// Paints the bars in the room that there is, and returns what the pointer does. `reveals` scrolls the function
+    /// of a sandwich into view.
     pub(super) fn show(&mut self, ui: &mut Ui, canvas: &FlameCanvas<'_>, reveals: bool) -> FlameCanvasResponse {
         let width = ui.available_width();
         self.update(canvas, width);
