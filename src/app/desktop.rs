@@ -1,6 +1,6 @@
-//! Settings of the whole desktop: a dark or a light theme, contrast, the size of text, reduced motion. Read from the settings portal of Linux
-//! desktops, and again when the portal signals a change or restarts. Other systems, and desktops without an
-//! answer, have the default settings.
+//! Settings of the whole desktop: a dark or a light theme, contrast, the size of text, reduced motion. Read from the
+//! settings portal of Linux desktops, and again when the portal signals a change or restarts. Other systems, and
+//! desktops without an answer, have the default settings.
 
 use crate::scene::color::Shade;
 

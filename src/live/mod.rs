@@ -4,9 +4,9 @@
 //! [`arrivals`] reads a stream, a file that grows or the output of a command, and gives every byte to [`spool_files`]
 //! first if it is recorded. [`feed`] runs the reader of the format on it, and takes its batches apart. [`orderer`] puts
 //! the events of all sources in order, [`pairs`] makes rows of them, [`row_filter`] says which are wanted, and
-//! [`session`] is all of this for whoever calls its steps. [`picture`] has the rows in a store that can be looked at while
-//! it grows: [`placing`] finds the lanes of spans, and [`tracks`] writes those that do not move any more. [`follow`] shows
-//! pictures of a session until it ends.
+//! [`session`] is all of this for whoever calls its steps. [`picture`] has the rows in a store that can be looked at
+//! while it grows: [`placing`] finds the lanes of spans, and [`tracks`] writes those that do not move any more.
+//! [`follow`] shows pictures of a session until it ends.
 
 pub(crate) mod arrivals;
 pub(crate) mod feed;

@@ -1,5 +1,5 @@
-//! The tracks of a trace that still runs: rows in, and out into a store that grows. Each track has a window of rows that
-//! may still move, and lanes of what does not any more.
+//! The tracks of a trace that still runs: rows in, and out into a store that grows. Each track has a window of rows
+//! that may still move, and lanes of what does not any more.
 
 use std::collections::BTreeMap;
 use std::io;

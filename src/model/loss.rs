@@ -69,7 +69,8 @@ pub(crate) enum Severity {
     Lost,
     /// Everything is shown, but not quite as the capture has it.
     Changed,
-    /// Normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing to do about it.
+    /// Normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing to do about
+    /// it.
     Information,
 }
 

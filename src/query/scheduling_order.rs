@@ -1,5 +1,5 @@
-//! The rows of a table of scheduling in an order, those whose names have some words. A trace may have a million threads,
-//! so the window asks for this in the background.
+//! The rows of a table of scheduling in an order, those whose names have some words. A trace may have a million
+//! threads, so the window asks for this in the background.
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,5 @@
-//! A tree of a ledger whose nodes take a bounded number of bytes for each of its rows: where items hardly repeat, a leaf
-//! grows until they do. Knows nothing of what the nodes sum.
+//! A tree of a ledger whose nodes take a bounded number of bytes for each of its rows: where items hardly repeat, a
+//! leaf grows until they do. Knows nothing of what the nodes sum.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! The ledger of paths: time and number of spans by call path, for slices of time, in trees. The flame graph of spans of
-//! any range comes from a few nodes and a sweep of two edges.
+//! The ledger of paths: time and number of spans by call path, for slices of time, in trees. The flame graph of spans
+//! of any range comes from a few nodes and a sweep of two edges.
 //!
 //! One tree covers all tracks; every track with many spans has a tree of its own. A track whose paths hardly repeat is
 //! in no node from some slice on, and is swept there. Where paths repeat little, a leaf grows until they do, since the

@@ -60,8 +60,8 @@ struct BandPaths {
     too_many_in: Option<usize>,
 }
 
-/// Builds the ledger of paths of all spans of `store`, whose file `out` appends to. `None` for few spans, for paths that
-/// hardly repeat on most tracks, for more of them than the budget has room for, and if it was cancelled.
+/// Builds the ledger of paths of all spans of `store`, whose file `out` appends to. `None` for few spans, for paths
+/// that hardly repeat on most tracks, for more of them than the budget has room for, and if it was cancelled.
 ///
 /// # Errors
 /// I/O errors of a write, such as a full disk.

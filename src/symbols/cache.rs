@@ -53,7 +53,8 @@ impl NameCache {
         Self { folder: cache.join("names") }
     }
 
-    /// The names of a build, whose addresses count as its kind says; `None` if there are none, or none that can be read.
+    /// The names of a build, whose addresses count as its kind says; `None` if there are none, or none that can be
+    /// read.
     pub(super) fn get(&self, build_id: &BuildId, kind: ModuleKind) -> Option<KeptNames> {
         let path = self.path_of(build_id, kind);
         let is_short = fs::metadata(&path).ok()?.len() <= FILE_BYTES_MAX;

@@ -269,8 +269,8 @@ impl ElfFile {
         self.segments.iter().find(|segment| segment.kind == LOAD_SEGMENT).map(|segment| segment.address)
     }
 
-    /// The same as [`Self::address_of_offset`] for a debug file that stands alone. Linkers usually leave an offset equal
-    /// to its address; `None` where no code is there.
+    /// The same as [`Self::address_of_offset`] for a debug file that stands alone. Linkers usually leave an offset
+    /// equal to its address; `None` where no code is there.
     pub(super) fn address_of_lost_offset(&self, offset: u64) -> Option<u64> {
         let holds = |segment: &Segment| {
             let is_code = segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0;

@@ -13,7 +13,8 @@ use crate::harness::{data, folder, longspan, text};
 type Counted = BTreeMap<String, u64>;
 
 /// The content of a dump, with all times moved. With `with_tracks`, each slice also has its thread, or its track by
-/// name; of samples, only the arguments that `is_json` or the protobuf can hold. States are told by the letters that all formats have.
+/// name; of samples, only the arguments that `is_json` or the protobuf can hold. States are told by the letters that
+/// all formats have.
 fn told(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Counted {
     let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(file)]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();

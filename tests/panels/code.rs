@@ -10,7 +10,8 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// Opens a recording of a program that is compiled in another folder, and the code of `outer` from the table of samples.
+/// Opens a recording of a program that is compiled in another folder, and the code of `outer` from the table of
+/// samples.
 fn with_code(session: &mut Session) -> std::path::PathBuf {
     let folder = session.capture.parent().expect("a folder").to_path_buf();
     let program = program(&folder, "");

@@ -8,8 +8,8 @@
 //! The switches of one CPU must come in their order; those of several CPUs, and wakings, need not, since the states of
 //! threads follow each other only after the sort.
 //!
-//! The state that a waking begins has its waker as `waker_pid` and `waker_tid`, where the tracer says who that is; thread
-//! 0 is a CPU at rest, which an interrupt woke.
+//! The state that a waking begins has its waker as `waker_pid` and `waker_tid`, where the tracer says who that is;
+//! thread 0 is a CPU at rest, which an interrupt woke.
 //!
 //! A CPU has a track with a span for each time that a thread ran, named after the thread, with `pid`, `tid`, `prio` and
 //! `end_state` as arguments. An idle CPU (thread 0) has none. A thread has a track of its states.

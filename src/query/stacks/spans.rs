@@ -1,6 +1,6 @@
-//! Call paths of spans. With a ledger of paths a range is a few nodes and a sweep of both its edges; without one, and on
-//! tracks whose paths hardly repeat, it is a sweep of all rows. Paths are those of the whole trace, so that a range has
-//! the same ones however it is made up.
+//! Call paths of spans. With a ledger of paths a range is a few nodes and a sweep of both its edges; without one, and
+//! on tracks whose paths hardly repeat, it is a sweep of all rows. Paths are those of the whole trace, so that a range
+//! has the same ones however it is made up.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! The flows of the selected span, and the waking of the selected run, as curves from span to span, over the rows that scroll. A link to a span in a folded
-//! row ends at the row of the group; a link to a hidden span is not drawn.
+//! The flows of the selected span, and the waking of the selected run, as curves from span to span, over the rows that
+//! scroll. A link to a span in a folded row ends at the row of the group; a link to a hidden span is not drawn.
 
 use egui::epaint::CubicBezierShape;
 use egui::{Color32, Pos2, Shape, Stroke, Ui, pos2, vec2};

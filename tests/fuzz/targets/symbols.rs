@@ -1,5 +1,6 @@
 //! Files that addresses get their names from: programs, their debug files, what several of them share, and lists of
-//! functions, dumped ones too. Any bytes name what they can, and nothing else; a list names what a search of its lines does.
+//! functions, dumped ones too. Any bytes name what they can, and nothing else; a list names what a search of its lines
+//! does.
 
 use std::path::Path;
 
