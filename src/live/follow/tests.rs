@@ -111,7 +111,7 @@ fn a_file_that_grows_is_shown_as_it_grows_and_sorted_exactly_at_the_end() {
 fn a_command_is_followed_to_its_end_or_until_a_span_passes() {
     let folder = tempfile::tempdir().unwrap();
     let script = r#"echo '['; n=0; while [ $n -lt 400 ]; do
-        echo '{"ph":"X","pid":1,"tid":1,"name":"step '$n'","ts":'$n'0,"dur":5},'; n=$((n+1)); done; sleep ${1:-0}"#;
+        echo '{"ph":"X","pid":1,"tid":1,"name":"step '$n'","ts":'$n'0,"dur":5},'; n=$((n+1)); done; exec sleep ${1:-0}"#;
     let command = |seconds: &str| LiveInput::Command(["sh", "-c", script, "sh", seconds].map(Into::into).to_vec());
     let mut kept = Kept::default();
     let end = follow(&options(folder.path(), vec![command("0")]), &silent(), &mut kept).unwrap();

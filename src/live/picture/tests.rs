@@ -16,13 +16,27 @@ const LIMITS: PictureLimits = PictureLimits { window_rows: 1 << 18, settled_rows
 
 /// A picture of a pipe with this text, which ends, made again every now and then.
 fn picture_of(folder: &Path, text: &str, limits: PictureLimits, every: usize) -> (Snapshot, LivePicture) {
+    picture_of_parts(folder, [text, ""], 0, limits, every)
+}
+
+/// The same of two texts, the second of which is written once this many rows of the first have come.
+fn picture_of_parts(
+    folder: &Path,
+    [text, later]: [&str; 2],
+    rows_before: usize,
+    limits: PictureLimits,
+    every: usize,
+) -> (Snapshot, LivePicture) {
     let path = folder.join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
     assert!(made.success());
-    let (to, text) = (path.clone(), text.to_owned());
+    let (to, text, later) = (path.clone(), text.to_owned(), later.to_owned());
+    let (have_come, wait) = std::sync::mpsc::channel();
     let writer = std::thread::spawn(move || {
         let mut pipe = std::fs::File::options().write(true).open(to).unwrap();
         text.as_bytes().chunks(60_001).for_each(|part| pipe.write_all(part).unwrap());
+        wait.recv_timeout(std::time::Duration::from_secs(60)).expect("the rows before");
+        pipe.write_all(later.as_bytes()).unwrap();
     });
     let options = SessionOptions {
         memory: Memory::default(),
@@ -35,11 +49,15 @@ fn picture_of(folder: &Path, text: &str, limits: PictureLimits, every: usize) ->
     let mut session = LiveSession::start(&[LiveInput::Input(path.into())], &options, &say).unwrap();
     let file = tempfile::tempfile_in(folder).unwrap();
     let mut picture = LivePicture::new(vec!["pipe".into()], file, Names::default(), limits).unwrap();
-    let mut added = 0;
+    let (mut added, mut all) = (0, 0);
     loop {
+        if all >= rows_before {
+            have_come.send(()).ok(); // the writer hears the first and may have ended
+        }
         picture.take_tables(&mut session);
         let step = session.step(&mut |row| {
             added += 1;
+            all += 1;
             picture.add(&row)
         });
         let step = step.unwrap();
@@ -158,11 +176,12 @@ fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
 #[test]
 fn a_parent_that_comes_after_the_window_is_shown_below_and_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let mut text = trace(3000);
-    text.truncate(text.len() - 1);
-    text.push_str(r#",{"ph":"X","pid":1,"tid":1,"name":"root","ts":0,"dur":300000}]"#);
+    let text = trace(3000);
+    let root = r#",{"ph":"X","pid":1,"tid":1,"name":"root","ts":0,"dur":300000}]"#;
+    // Of 27,000 rows; many more than may wait.
+    let (parts, rows_before) = ([&text[..text.len() - 1], root], 20_000);
     let small = PictureLimits { window_rows: 1000, settled_rows: 5000 };
-    let (snapshot, picture) = picture_of(folder.path(), &text, small, 500);
+    let (snapshot, picture) = picture_of_parts(folder.path(), parts, rows_before, small, 500);
     assert_eq!(picture.late(), LateRows { apart: 1, left_out: 0 });
     let root: Vec<_> = rows(snapshot.store()).into_iter().filter(|row| row.5.starts_with("root")).collect();
     assert_eq!((root.len(), root[0].2, root[0].4), (1, 2, 300_000_000), "the lane after those of calls and children");
