@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::labels::shown;
-use crate::model::{Process, Track, TrackKind};
+use crate::model::{Id, Process, Track, TrackKind};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
 
@@ -15,6 +15,7 @@ pub(crate) fn process_title(process: &Process) -> String {
     let text = match (name.is_empty(), pid.is_empty()) {
         (false, false) => format!("{name} {pid}"),
         (false, true) => name.into_owned(),
+        (true, false) if process.pid == Id::Number(-1) => "Unknown process".to_owned(),
         (true, false) => format!("Process {pid}"),
         (true, true) => "Global tracks".to_owned(),
     };
@@ -52,6 +53,8 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
         (false, _) if track.key.kind == TrackKind::Cpu => (track.name.to_string(), String::new()),
         (false, _) if track.key.kind == TrackKind::State => (track.name.to_string(), format!("{tid} state")),
         (false, _) => (track.name.to_string(), tid),
+        // perf writes it of a thread that has ended already.
+        (true, false) if track.key.tid == Id::Number(-1) => ("Unknown thread".to_owned(), tid),
         (true, false) => (format!("Thread {tid}"), String::new()),
         (true, true) => ("Events".to_owned(), String::new()),
     };
@@ -76,6 +79,20 @@ pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_that_stands_for_none_is_no_number_of_a_thread() {
+        let json = r#"[{"ph":"X","name":"a","pid":-1,"tid":-1,"ts":0,"dur":1},
+            {"ph":"X","name":"a","pid":-2,"tid":-2,"ts":0,"dur":1}]"#;
+        let snapshot = crate::scene::tests::snapshot(json);
+        let titles: Vec<_> = snapshot.display_order().iter().map(|&track| track_title(snapshot.track(track))).collect();
+        let title = |text: &str, beside: &str| (text.to_owned(), beside.to_owned());
+        assert!(titles.contains(&title("Unknown thread", "-1")), "{titles:?}");
+        assert!(titles.contains(&title("Thread -2", "")), "{titles:?}");
+        let processes: Vec<_> = snapshot.store().meta().tracks.processes.iter().map(process_title).collect();
+        assert!(processes.contains(&"Unknown process".to_owned()), "{processes:?}");
+        assert!(processes.contains(&"Process -2".to_owned()), "{processes:?}");
+    }
 
     #[test]
     fn a_process_that_is_named_by_its_command_line_gets_a_short_name() {
