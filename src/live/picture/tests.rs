@@ -35,7 +35,7 @@ fn picture_of_parts(
     let writer = std::thread::spawn(move || {
         let mut pipe = std::fs::File::options().write(true).open(to).unwrap();
         text.as_bytes().chunks(60_001).for_each(|part| pipe.write_all(part).unwrap());
-        wait.recv_timeout(std::time::Duration::from_secs(60)).expect("the rows before");
+        wait.recv_timeout(std::time::Duration::from_mins(1)).expect("the rows before");
         pipe.write_all(later.as_bytes()).unwrap();
     });
     let options = SessionOptions {
