@@ -79,10 +79,7 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
                 LoadSource::Demo => Sources::from(&demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
             };
             let mut show = |store| previews(TabEvent::Previewed(id, Snapshot::new(store)));
-            open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
-                LoadError::Cancelled(_) => TaskError::Cancelled,
-                other => TaskError::Failed(other.to_string()),
-            })
+            open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(load_error)
         });
         wake(TabEvent::Loaded(id, result));
     };
@@ -90,6 +87,13 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
         failed(TabEvent::Loaded(id, Err(error)));
     }
     running
+}
+
+fn load_error(error: LoadError) -> TaskError {
+    match error {
+        LoadError::Cancelled(_) => TaskError::Cancelled,
+        other => TaskError::Failed(other.to_string()),
+    }
 }
 
 /// Starts to sort what came of a trace that was followed. What is shown of it stays until that is done.
@@ -101,12 +105,7 @@ pub(crate) fn load_spooled(id: TaskId, sources: Sources, options: LoadOptions, w
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let failed = Arc::clone(&wake);
     let work = move || {
-        let result = guarded(|| {
-            open_spooled(&sources, &options, &cancel, &progress).map_err(|error| match error {
-                LoadError::Cancelled(_) => TaskError::Cancelled,
-                other => TaskError::Failed(other.to_string()),
-            })
-        });
+        let result = guarded(|| open_spooled(&sources, &options, &cancel, &progress).map_err(load_error));
         wake(TabEvent::Loaded(id, result));
     };
     if let Err(error) = spawn("load", work) {
