@@ -78,11 +78,13 @@ struct ScheduledThread {
     states: (u32, TrackIdx),
     /// When it left its CPU, and for which state; none while it runs or is awake.
     left: Option<(i64, TaskState)>,
+    /// The CPU that it runs on, as far as the events so far say.
+    cpu: Option<u64>,
 }
 
 /// A state that a thread enters.
 #[derive(Debug, Clone, Copy)]
-struct EnteredState<'a> {
+struct NewState<'a> {
     name: &'a str,
     letters: &'a str,
     flags: EventFlags,
@@ -90,8 +92,9 @@ struct EnteredState<'a> {
     detail: u32,
 }
 
-impl EnteredState<'static> {
+impl NewState<'static> {
     const RUNNING: Self = Self { name: "Running", letters: "Running", flags: EventFlags::AWAKE, detail: 0 };
+    const UNKNOWN: Self = Self { name: "Unknown", letters: "", flags: EventFlags::NONE, detail: 0 };
 }
 
 /// Why a thread was blocked, as `sched_blocked_reason` says after the switch away from it.
@@ -153,12 +156,16 @@ impl Scheduler {
             }
             let end_state = previous_state.filter(|_| is_same);
             self.ran(batch, cpu, &ran, ts_ns, end_state, place);
+            if !is_same {
+                self.lose_track_of(batch, (ts_ns, cpu), &ran, place);
+            }
         }
         if let (Some(previous), Some(state)) = (previous, previous_state) {
             let letters = state.letters();
-            let entered = EnteredState { name: state.name(), letters: &letters, flags: state.flags(), detail: 0 };
+            let entered = NewState { name: state.name(), letters: &letters, flags: state.flags(), detail: 0 };
             self.enter(batch, ts_ns, &previous, entered, place);
             if let Some(thread) = self.threads.get_mut(&previous.tid) {
+                thread.cpu = None;
                 thread.left = (!state.flags().has(EventFlags::AWAKE)).then_some((ts_ns, state));
             }
         }
@@ -170,9 +177,27 @@ impl Scheduler {
         }
         let name = if next.name.is_empty() { self.name(next.tid) } else { next.name }.into();
         self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
-        self.enter(batch, ts_ns, &next, EnteredState::RUNNING, place);
+        self.enter(batch, ts_ns, &next, NewState::RUNNING, place);
         if let Some(thread) = self.threads.get_mut(&next.tid) {
-            thread.left = None;
+            (thread.left, thread.cpu) = (None, Some(cpu));
+        }
+    }
+
+    /// A CPU that a thread ran on has left another one: its own switch away was lost. Its state is unknown from here
+    /// on, unless an event since then says more of it.
+    fn lose_track_of(
+        &mut self,
+        batch: &mut BatchBuilder,
+        (ts_ns, cpu): (i64, u64),
+        ran: &RunningTask,
+        place: SourcePos,
+    ) {
+        if self.is_on(ran.tid, cpu) {
+            let ran = SchedulerTask { tid: ran.tid, ..SchedulerTask::default() };
+            self.enter(batch, ts_ns, &ran, NewState::UNKNOWN, place);
+            if let Some(thread) = self.threads.get_mut(&ran.tid) {
+                thread.cpu = None;
+            }
         }
     }
 
@@ -214,7 +239,7 @@ impl Scheduler {
             detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
         }
         let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
-        let entered = EnteredState { name: TaskState::RUNNABLE.name(), letters: "R", flags, detail };
+        let entered = NewState { name: TaskState::RUNNABLE.name(), letters: "R", flags, detail };
         self.enter(batch, ts_ns, task, entered, place);
     }
 
@@ -223,42 +248,52 @@ impl Scheduler {
         self.running.get(&cpu).map(|ran| ran.tid)
     }
 
-    /// Adds a change of the state of one thread, by a tracer that says nothing of the other thread of a switch.
+    /// Adds a change of the state of one thread, by a tracer that says nothing of the other thread of a switch. Without a
+    /// CPU no run ends: the change is of the thread alone.
     pub(crate) fn change(
         &mut self,
         batch: &mut BatchBuilder,
-        (ts_ns, cpu): (i64, u64),
+        (ts_ns, cpu): (i64, Option<u64>),
         task: &SchedulerTask<'_>,
         state: TaskChange,
         place: SourcePos,
     ) {
         self.newest_ns = self.newest_ns.max(ts_ns);
         let is_running = state == TaskChange::Running;
-        let is_own = self.running.get(&cpu).is_some_and(|ran| ran.tid == task.tid);
-        if (is_running || is_own)
-            && let Some(ran) = self.running.remove(&cpu)
-        {
-            let end_state = if is_own { TaskState::from_letters(state.letters().as_bytes()) } else { None };
-            self.ran(batch, cpu, &ran, ts_ns, end_state, place);
-            if !is_own {
-                // Until it says more, nothing is known but that it runs no longer.
-                let ran = SchedulerTask { tid: ran.tid, ..SchedulerTask::default() };
-                let unknown = TaskChange::Unknown;
-                let (name, letters, flags) = (unknown.name(), unknown.letters(), EventFlags::NONE);
-                self.enter(batch, ts_ns, &ran, EnteredState { name, letters, flags, detail: 0 }, place);
+        if let Some(cpu) = cpu {
+            let is_own = self.running.get(&cpu).is_some_and(|ran| ran.tid == task.tid);
+            if (is_running || is_own)
+                && let Some(ran) = self.running.remove(&cpu)
+            {
+                let end_state = if is_own { TaskState::from_letters(state.letters().as_bytes()) } else { None };
+                self.ran(batch, cpu, &ran, ts_ns, end_state, place);
+                if !is_own {
+                    self.lose_track_of(batch, (ts_ns, cpu), &ran, place);
+                } else if state == TaskChange::Unknown && !self.is_on(task.tid, cpu) {
+                    return;
+                }
             }
-        }
-        if is_running && task.tid != 0 {
-            if self.running.len() >= CPUS_MAX {
-                return batch.lose(Loss::OverLimit, place);
+            if is_running && task.tid != 0 {
+                if self.running.len() >= CPUS_MAX {
+                    return batch.lose(Loss::OverLimit, place);
+                }
+                let name = if task.name.is_empty() { self.name(task.tid) } else { task.name }.into();
+                let run = RunningTask { since_ns: ts_ns, tid: task.tid, name, priority: task.priority };
+                self.running.insert(cpu, run);
             }
-            let name = if task.name.is_empty() { self.name(task.tid) } else { task.name }.into();
-            self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: task.tid, name, priority: task.priority });
         }
         let is_awake = matches!(state, TaskChange::Running | TaskChange::Runnable);
         let flags = if is_awake { EventFlags::AWAKE } else { EventFlags::NONE };
-        let entered = EnteredState { name: state.name(), letters: state.letters(), flags, detail: 0 };
+        let entered = NewState { name: state.name(), letters: state.letters(), flags, detail: 0 };
         self.enter(batch, ts_ns, task, entered, place);
+        if let Some(thread) = self.threads.get_mut(&task.tid) {
+            thread.cpu = cpu.filter(|_| is_running);
+        }
+    }
+
+    /// Whether the events so far say that a thread runs on a CPU, and none that it has gone on elsewhere.
+    fn is_on(&self, tid: i64, cpu: u64) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| thread.cpu == Some(cpu))
     }
 
     /// Threads that run to the end of the capture.
@@ -315,14 +350,14 @@ impl Scheduler {
         batch: &mut BatchBuilder,
         ts_ns: i64,
         task: &SchedulerTask<'_>,
-        state: EnteredState<'_>,
+        state: NewState<'_>,
         place: SourcePos,
     ) {
         if task.tid == 0 {
             return;
         }
         let Some(track) = self.state_track(batch, task, place) else { return batch.lose(Loss::OverLimit, place) };
-        let EnteredState { name, letters, flags, detail } = state;
+        let NewState { name, letters, flags, detail } = state;
         let name = batch.name(name.as_bytes(), (!name.is_empty()).then_some(letters.as_bytes()), place);
         batch.push(Event { detail, flags, ..bare(ts_ns, EventKind::State, track, name) });
     }
@@ -345,6 +380,7 @@ impl Scheduler {
             name: Box::default(),
             states: nowhere,
             left: None,
+            cpu: None,
         });
         if thread.pid != pid {
             (thread.pid, thread.states) = (pid, nowhere);

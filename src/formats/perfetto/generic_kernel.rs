@@ -52,10 +52,10 @@ impl FtraceDecoder<'_> {
     }
 
     fn task_state(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let (mut cpu, mut state, mut task) = (0, TaskChange::Unknown, SchedulerTask::default());
+        let (mut cpu, mut state, mut task) = (None, TaskChange::Unknown, SchedulerTask::default());
         for field in Fields::new(bytes) {
             match field.number {
-                task_state_event::CPU => cpu = field.value.number(),
+                task_state_event::CPU => cpu = Some(field.value.number()),
                 task_state_event::COMM => task.name = field.value.bytes(),
                 task_state_event::TID => task.tid = field.value.signed(),
                 task_state_event::STATE => state = change(field.value.number()),
@@ -63,6 +63,8 @@ impl FtraceDecoder<'_> {
                 _ => {}
             }
         }
+        // A thread runs somewhere, also where a writer leaves out the number 0.
+        let cpu = cpu.or((state == TaskChange::Running).then_some(0));
         self.kernel.scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.place);
     }
 }

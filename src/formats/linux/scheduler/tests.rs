@@ -103,7 +103,22 @@ fn a_switch_from_another_thread_than_the_one_that_runs_is_counted() {
     let mismatched: u64 = batches.iter().map(|batch| batch.losses.count(Loss::MismatchedEnd)).sum();
     assert_eq!(mismatched, 1);
     assert_eq!((seen[0].0, &*seen[0].3, seen[0].4), (10, "a", 20));
-    assert_eq!((seen[2].0, &*seen[2].2, &*seen[2].3), (30, "9", "Uninterruptible sleep"));
+    let states: Vec<_> = seen[1..].iter().map(|state| (state.0, &*state.2, &*state.3)).collect();
+    assert_eq!(states, [(10, "7", "Running"), (30, "7", "Unknown"), (30, "9", "Uninterruptible sleep")]);
+}
+
+#[test]
+fn a_thread_that_has_gone_on_elsewhere_keeps_its_state_where_a_lost_switch_shows() {
+    let on = |cpu, switch: Switch<'static>| Switch { cpu, ..switch };
+    let (seen, _) = fed(&[
+        &|scheduler, batch| scheduler.switch(batch, &on(2, switch(10, task(0, ""), "R", task(7, "a"))), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &on(3, switch(20, task(0, ""), "R", task(7, "a"))), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &on(2, switch(30, task(9, "c"), "S", task(0, ""))), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &on(3, switch(40, task(7, "a"), "S", task(0, ""))), PLACE),
+    ]);
+    let states = seen.iter().filter(|seen| seen.1 == TrackKind::State && seen.2 == "7");
+    let states: Vec<_> = states.map(|state| (state.0, &*state.3)).collect();
+    assert_eq!(states, [(10, "Running"), (20, "Running"), (40, "Sleeping")]);
 }
 
 #[test]
