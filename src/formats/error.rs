@@ -21,9 +21,9 @@ pub enum ReadError {
     NotAFile { path: PathBuf, kind: FileKind },
     /// No known format begins like this.
     #[error(
-        "{}: byte 0: unrecognised file format, found {found}. Supported: {supported}", path.display()
+        "{}: byte 0: unrecognised file format, found {found}.{guess} Supported: {supported}", path.display()
     )]
-    Unrecognised { path: PathBuf, found: String, supported: String },
+    Unrecognised { path: PathBuf, found: String, guess: String, supported: String },
     /// The bytes contradict the format.
     #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed { path: PathBuf, offset: u64, expected: String, found: String },

@@ -1,6 +1,8 @@
 //! Recognises the format of a capture by its content, not by its name: the first row of one table that fits wins. A new
 //! format needs its `mod` line and its row in [`FORMATS`].
 
+mod guess;
+
 use std::path::Path;
 
 use super::format::{Format, Opener, recognise};
@@ -59,8 +61,8 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     } else if let Some(error) = unsupported::by_name(path) {
         Err(error)
     } else {
-        let (found, supported) = (excerpt(source.head()), names());
-        Err(ReadError::Unrecognised { path: path.to_owned(), found, supported })
+        let (found, guess, supported) = (excerpt(source.head()), guess::sentence(path), names());
+        Err(ReadError::Unrecognised { path: path.to_owned(), found, guess, supported })
     }
 }
 
@@ -151,7 +153,7 @@ mod tests {
         for text in texts {
             assert_eq!(format_of(text.as_bytes()), None, "{text:?}");
         }
-        assert_eq!(format_of(b"\x7fELF\x02\x01\x01\x00"), None);
+        assert_eq!(format_of(b"\x01\x02\x01\x00"), None);
     }
 
     #[test]

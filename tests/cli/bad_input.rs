@@ -15,13 +15,14 @@ fn what_is_no_capture_is_refused_by_name_place_and_content() {
     let cases: &[(&str, &[u8], &[&str])] = &[
         ("empty.json", b"", &["empty"]),
         ("blank.json", b" \n\t ", &["unrecognised file format"]),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", &["this is a picture", "open the trace"]),
         (
-            "picture.png",
-            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
-            &["byte 0", "unrecognised file format", "found", "Supported: "],
+            "trace.pftrace",
+            b"\xff\xff\xff\xff\xff\xff",
+            &["byte 0", "found ff ff", "By its name", "Perfetto", "Supported: "],
         ),
         ("text.txt", b"Dear diary,\n", &["byte 0", "unrecognised file format", "found", "Dear"]),
-        ("number.json", b"42", &["unrecognised file format", "found"]),
+        ("number.json", b"42", &["unrecognised file format", "found", "Chrome JSON, which begins with [ or {"]),
         ("other.json", b"{\"name\": \"package\", \"version\": 1}", &["expected", "traceEvents"]),
         ("numbers.json", b"[1, 2, 3]", &["expected"]),
     ];

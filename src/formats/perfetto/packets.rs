@@ -95,7 +95,7 @@ impl PacketBlock {
 }
 
 /// The kind of the next bytes.
-enum Next {
+enum NextPacket {
     /// A packet with so many bytes before its body.
     Packet { head: usize, len: usize },
     /// The beginning of a packet.
@@ -114,7 +114,7 @@ impl Packets {
         block.packets.clear();
         loop {
             let next = peek_next(&self.buffer[self.start..]);
-            if let Next::Packet { head, len } = next
+            if let NextPacket::Packet { head, len } = next
                 && (self.start + head + len < self.buffer.len() || self.at_end)
                 && block.packets.len() < BLOCK_PACKETS_MAX
             {
@@ -133,13 +133,13 @@ impl Packets {
             }
             let may_go_on = match next {
                 // The next byte shows whether the length is right.
-                Next::Packet { head, len } if self.start + head + len == self.buffer.len() && !self.at_end => {
+                NextPacket::Packet { head, len } if self.start + head + len == self.buffer.len() && !self.at_end => {
                     self.read_more(head + len + 1)?;
                     true
                 }
-                Next::Unfinished { need } => self.read_more(need)? || self.find_last_packet()?,
+                NextPacket::Unfinished { need } => self.read_more(need)? || self.find_last_packet()?,
                 // Where there is a packet, neither what is in it nor what follows it makes sense: the length is wrong.
-                Next::Packet { .. } | Next::Damaged => self.find_packet()?,
+                NextPacket::Packet { .. } | NextPacket::Damaged => self.find_packet()?,
             };
             if !may_go_on {
                 return Ok(None);
@@ -221,20 +221,20 @@ impl Packets {
 }
 
 /// Looks at a tag and a length.
-fn peek_next(bytes: &[u8]) -> Next {
-    let Some((&tag, mut rest)) = bytes.split_first() else { return Next::Unfinished { need: 1 } };
+fn peek_next(bytes: &[u8]) -> NextPacket {
+    let Some((&tag, mut rest)) = bytes.split_first() else { return NextPacket::Unfinished { need: 1 } };
     if tag != PACKET_TAG {
-        return Next::Damaged;
+        return NextPacket::Damaged;
     }
     let Some(len) = take_varint(&mut rest) else {
-        return if rest.len() < 10 { Next::Unfinished { need: bytes.len() + 1 } } else { Next::Damaged };
+        return if rest.len() < 10 { NextPacket::Unfinished { need: bytes.len() + 1 } } else { NextPacket::Damaged };
     };
     let head = bytes.len() - rest.len();
     match usize::try_from(len) {
-        Ok(len) if len <= rest.len() => Next::Packet { head, len },
-        Ok(len) if len <= PACKET_BYTES_MAX => Next::Unfinished { need: head + len },
+        Ok(len) if len <= rest.len() => NextPacket::Packet { head, len },
+        Ok(len) if len <= PACKET_BYTES_MAX => NextPacket::Unfinished { need: head + len },
         // A length that no writer gives is a wrong one.
-        _ => Next::Damaged,
+        _ => NextPacket::Damaged,
     }
 }
 
@@ -247,7 +247,7 @@ fn is_whole(bytes: &[u8]) -> bool {
 
 /// Whether these bytes look like a packet: its first fields are ones that packets have, and a packet follows it.
 pub(super) fn is_probable(bytes: &[u8]) -> bool {
-    let Next::Packet { head, len } = peek_next(bytes) else { return false };
+    let NextPacket::Packet { head, len } = peek_next(bytes) else { return false };
     let body = &bytes[head..head + len];
     let mut fields = Fields::new(body);
     let known = fields.by_ref().take(FOUND_PACKET_FIELDS).all(|field| field.number.get() < FIELD_NUMBER_MAX);

@@ -14,6 +14,19 @@ fn u64_at(head: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?))
 }
 
+/// The header of a program of DOS, which those of Windows have too: it says where theirs is.
+pub(super) fn is_windows_program(head: &[u8]) -> bool {
+    let windows = u32_at(head, 0x3c).and_then(|at| head.get(usize::try_from(at).ok()?..));
+    head.starts_with(b"MZ") && windows.is_some_and(|windows| windows.starts_with(b"PE\0\0"))
+}
+
+/// PNG, JPEG, GIF and WebP.
+pub(super) fn is_picture(head: &[u8]) -> bool {
+    let beginnings: [&[u8]; 4] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a"];
+    let is_webp = head.starts_with(b"RIFF") && head.get(8..).is_some_and(|kind| kind.starts_with(b"WEBP"));
+    is_webp || beginnings.iter().any(|beginning| head.starts_with(beginning))
+}
+
 /// The CPU profile of gperftools: words of 64 bits, which are 0, the length of the header, a version, the period and 0.
 pub(super) fn is_gperftools(head: &[u8]) -> bool {
     let word = |index: usize| u64_at(head, 8 * index);

@@ -4,7 +4,8 @@
 use Sniff::{Head, Keys};
 
 use super::bytes::{
-    SQLITE, has_line, is_etl, is_gperftools, is_heaptrack, is_page_with, is_pstats, is_stackprof, is_xplane, is_xray,
+    SQLITE, has_line, is_etl, is_gperftools, is_heaptrack, is_page_with, is_picture, is_pstats, is_stackprof,
+    is_windows_program, is_xplane, is_xray,
 };
 use crate::formats::linux::strace;
 
@@ -250,11 +251,30 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
 ];
 
 /// Those that any other format claims first.
-pub(super) const LATE: &[UnsupportedFormat] = &[UnsupportedFormat {
-    sniff: Head(strace::looks_like_strace_without_times),
-    found: "what strace prints without times",
-    advice: "record it again with `strace -f -ttt -T -o trace.txt`",
-}];
+pub(super) const LATE: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(strace::looks_like_strace_without_times),
+        found: "what strace prints without times",
+        advice: "record it again with `strace -f -ttt -T -o trace.txt`",
+    },
+    // A slip of the hand in a file dialog or of the completion of a shell.
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"\x7fELF") || is_windows_program(head)),
+        found: "a program or a library",
+        advice: "record a run of it, for example with `perf record -g PROGRAM`, and open the recording",
+    },
+    UnsupportedFormat { sniff: Head(is_picture), found: "a picture", advice: "open the trace that it shows" },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"%PDF-")),
+        found: "a PDF document",
+        advice: "open the trace that it tells of",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"#!")),
+        found: "a script",
+        advice: "record a run of it, and open the recording",
+    },
+];
 
 pub(super) const DATABASES: &[Database] = &[
     Database {

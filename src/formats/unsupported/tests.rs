@@ -56,6 +56,11 @@ const REFUSED: &[(&[u8], &str)] = &[
     (br#"{"Event":"SparkListenerLogStart","Spark Version":"3.5"}"#, "Spark"),
     (br#"{"event":"version","sid":"20260101","thread":"main","time":"2026-01-01T00:00:00Z"}"#, "trace2"),
     (br#"{"dhatFileVersion":2,"mode":"heap"}"#, "DHAT"),
+    (b"\x7fELF\x02\x01\x01\0", "perf record -g PROGRAM"),
+    (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a picture"),
+    (b"RIFF\x10\0\0\0WEBPVP8 ", "a picture"),
+    (b"%PDF-1.7\n", "a PDF document"),
+    (b"#!/bin/sh\nls\n", "a script"),
 ];
 
 #[test]
@@ -73,6 +78,12 @@ fn captures_of_other_tools_are_refused_with_their_name_and_what_converts_them() 
     };
     assert!(read_bytes(&header(0x10000)).expect_err("refused").to_string().contains("samply import"));
     assert_eq!(format_of(&header(0x10001)), None);
+    let mut program = [0; 0x80];
+    program[..2].copy_from_slice(b"MZ");
+    assert_eq!(format_of(&program), None, "the header says nothing of Windows");
+    program[0x3c] = 0x40;
+    program[0x40..0x44].copy_from_slice(b"PE\0\0");
+    assert!(read_bytes(&program).expect_err("refused").to_string().contains("a program or a library"));
 }
 
 #[test]

@@ -11,9 +11,9 @@ use crate::model::{Id, Loss, Metadata, SampleMeasure};
 
 /// A message in the making, by hand: shares nothing with the writer.
 #[derive(Clone, Default)]
-struct Message(Vec<u8>);
+struct PprofMessage(Vec<u8>);
 
-impl Message {
+impl PprofMessage {
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
@@ -40,8 +40,8 @@ impl Message {
     }
 }
 
-fn message() -> Message {
-    Message::default()
+fn message() -> PprofMessage {
+    PprofMessage::default()
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -82,7 +82,7 @@ const TEXTS: [&str; 17] = [
 ];
 
 /// Two types. Stack 1 is main, parse with inlined in it; stack 2 is main, an address in libc.so.
-fn small() -> Message {
+fn small() -> PprofMessage {
     let function = |id: u64, name: u64| message().number(1, id).number(2, name);
     let line = |function: u64| message().number(1, function).number(2, 30);
     let profile = message()
@@ -205,7 +205,7 @@ fn sums_of_a_profile_of_go_are_those_of_go_tool_pprof_top() {
 
 #[test]
 fn damage_costs_what_it_hits() {
-    let lost = |profile: Message| read_bytes(&profile.0).expect("a profile").lost();
+    let lost = |profile: PprofMessage| read_bytes(&profile.0).expect("a profile").lost();
     assert_eq!(lost(small().message(2, message().bytes(1, &[99]).bytes(2, &[1, 1]))), [(Loss::MissingText, 1)]);
     assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1]))), [(Loss::BadRecord, 1)]);
     assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1, 2, 3]))), [(Loss::BadRecord, 1)]);

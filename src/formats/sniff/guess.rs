@@ -1,0 +1,69 @@
+//! The format that the name of an unrecognised file promises: a damaged or wrapped trace is told from a file of another
+//! kind.
+
+use std::path::Path;
+
+/// The end of a file's name, the format that has it, and how a file in that format begins.
+struct NamedFormat {
+    ending: &'static str,
+    format: &'static str,
+    beginning: &'static str,
+}
+
+const fn named(ending: &'static str, format: &'static str, beginning: &'static str) -> NamedFormat {
+    NamedFormat { ending, format, beginning }
+}
+
+/// Of two endings that fit, the first counts.
+const NAMED: &[NamedFormat] = &[
+    named(".longspan", "Longspan trace", "byte 89 and \"SPAN\""),
+    named(".pftrace", "Perfetto", "byte 0a"),
+    named(".perfetto-trace", "Perfetto", "byte 0a"),
+    named("perf.data", "perf.data", "\"PERFILE2\""),
+    named(".cpuprofile", "V8 CPU profile", "{"),
+    named(".har", "HAR", "{"),
+    named(".jsonl", "OpenTelemetry JSON", "{"),
+    named(".json", "Chrome JSON", "[ or {"),
+    named(".fxt", "Fuchsia trace", "bytes 10 00 04 46"),
+    named(".spall", "Spall", "bytes 0d f0 ad"),
+    named(".ninja_log", "Ninja log", "\"# ninja log\""),
+    named(".pprof", "pprof", "byte 0a, or gzip's 1f 8b"),
+];
+
+/// Endings of compressed files, which are unpacked before their content is looked at.
+const COMPRESSED: [&str; 4] = [".gz", ".zst", ".bz2", ".xz"];
+
+/// A sentence about the format that the name of a file promises; empty where it promises none.
+pub(super) fn sentence(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let Some(NamedFormat { format, beginning, .. }) = NAMED.iter().find(|row| name.ends_with(row.ending)) else {
+        return String::new();
+    };
+    format!(
+        " By its name it is a file of the format {format}, which begins with {beginning}: it may be damaged, or not written whole."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::sniff::FORMATS;
+
+    #[test]
+    fn the_name_of_a_file_promises_a_format_that_is_read_also_where_it_is_compressed() {
+        assert!(sentence(Path::new("/tmp/A.JSON.gz")).contains("Chrome JSON"));
+        assert!(sentence(Path::new("x.pftrace")).contains("Perfetto"));
+        assert!(sentence(Path::new("my-perf.data")).contains("perf.data"));
+        assert_eq!(sentence(Path::new("notes.txt")), "");
+        assert_eq!(sentence(Path::new("json")), "");
+        assert_eq!(sentence(Path::new("/")), "");
+    }
+
+    #[test]
+    fn each_format_of_the_table_is_one_that_is_read() {
+        for row in NAMED {
+            assert!(FORMATS.iter().any(|format| format.name == row.format), "{}", row.format);
+        }
+    }
+}
