@@ -217,6 +217,18 @@ fn views_on_the_way(window: &Window<'_>) -> BTreeSet<String> {
     seen
 }
 
+/// Waits until the view has been the same for a second: the last flight is over, also on a busy machine.
+fn until_at_rest(window: &Window<'_>) {
+    let (mut view, mut since) = (window.until_said("Timeline of "), Instant::now());
+    while since.elapsed() < Duration::from_secs(1) {
+        let now = window.until_said("Timeline of ");
+        if now != view {
+            (view, since) = (now, Instant::now());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn zooms_fly_unless_the_desktop_asks_for_no_movement_and_its_theme_is_followed() {
     let session = Session::with_reader();
@@ -229,6 +241,7 @@ fn zooms_fly_unless_the_desktop_asks_for_no_movement_and_its_theme_is_followed()
     portal.set("reduced-motion", 1);
     portal.set("color-scheme", 2);
     window.until("the light theme", |window| (window.look().count(crate::picture::CANVAS) == 0).then_some(()));
+    until_at_rest(&window);
     for _ in 0..3 {
         let views = views_on_the_way(&window);
         assert_eq!(views.len(), 2, "{views:?}");
