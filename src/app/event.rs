@@ -27,6 +27,8 @@ pub enum TaskEvent {
     OfTab(TabId, Box<TabEvent>),
     /// The entries of a folder, for the file dialog.
     Listed(PathBuf, Listing),
+    /// A path that was chosen in the picker is a folder.
+    PickedFolder(PathBuf),
     /// Another start hands its files over.
     HandedOver(HandedOver),
     /// A pasted text was read.

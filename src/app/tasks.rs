@@ -4,11 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use super::demo::{demo_capture, demo_folder, demo_path};
 use super::desktop;
 use crate::app::background::{guarded, spawn};
-use crate::app::event::{TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
+use crate::app::event::{DialogChoice, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
 use crate::app::offscreen::{TimelinePicture, write_png};
 use crate::app::pasted::Pasted;
 use crate::base::cancel::Cancel;
@@ -24,6 +25,7 @@ use crate::render::readback::Pixels;
 use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::FolderEntry;
+use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::tracks::ArrangeJob;
 
@@ -276,7 +278,7 @@ pub(crate) fn read_pasted(text: String, wake: &Wake) {
     spawn("paste", move || wake(TaskEvent::Pasted(Pasted::read(&text)))).ok(); // without a thread nothing is opened
 }
 
-/// Lists a folder for the picker: folders first, by name, hidden ones left out.
+/// Lists a folder for the picker, in any order, hidden entries left out.
 pub(crate) fn list(folder: PathBuf, wake: &Wake) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let shown = folder.clone();
@@ -289,6 +291,31 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
     }
 }
 
+/// Takes a path from the picker, in the background since a file system may be slow to say whether it is a folder. A `~`
+/// in front of a typed path is the home folder.
+pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, wake: &Wake) {
+    let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
+    let unresolved = path.clone();
+    let work = move || {
+        let path = if path.exists() { path } else { in_home(&path).unwrap_or(path) };
+        wake(if path.is_dir() { TaskEvent::PickedFolder(path) } else { chosen(purpose, path) });
+    };
+    if spawn("pick", work).is_err() {
+        failed(chosen(purpose, unresolved));
+    }
+}
+
+fn chosen(purpose: Purpose, path: PathBuf) -> TaskEvent {
+    TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![path]))
+}
+
+/// The path from its `~` on, below the home folder: what was typed has been joined to the folder that is shown.
+fn in_home(path: &Path) -> Option<PathBuf> {
+    let mut parts = path.components();
+    parts.find(|part| part.as_os_str() == "~")?;
+    Some(dirs::home_dir()?.join(parts.as_path()))
+}
+
 fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {
     /// The most entries of a list that users scroll through; other names can still be typed.
     const ENTRIES_MAX: usize = 10_000;
@@ -298,10 +325,11 @@ fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {
         // Follows links: what counts is what would be opened.
         let Ok(metadata) = fs::metadata(entry.path()) else { continue };
         if !name.starts_with('.') && (metadata.is_dir() || metadata.is_file()) {
-            entries.push(FolderEntry { is_file: metadata.is_file(), name, bytes: metadata.len() });
+            let modified = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+            let modified_s = modified.map(|since| since.as_secs());
+            entries.push(FolderEntry { is_file: metadata.is_file(), name, bytes: metadata.len(), modified_s });
         }
     }
-    entries.sort();
     Ok(entries)
 }
 
@@ -316,13 +344,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_listed_first_and_a_missing_folder_is_an_error() {
+    fn a_typed_home_folder_is_found_wherever_the_picker_is() {
+        let home = dirs::home_dir().expect("a home folder");
+        assert_eq!(in_home(Path::new("/some/where/~/traces/a.json")), Some(home.join("traces/a.json")));
+        assert_eq!(in_home(Path::new("/some/where/~a/b")), None);
+    }
+
+    #[test]
+    fn a_folder_is_listed_with_sizes_and_a_missing_one_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.json"), "[]").unwrap();
         fs::write(folder.path().join(".hidden"), "").unwrap();
         fs::create_dir(folder.path().join("z")).unwrap();
-        let names: Vec<_> = listing(folder.path()).unwrap().into_iter().map(|entry| entry.name).collect();
-        assert_eq!(names, ["z", "a.json"]);
+        let mut entries = listing(folder.path()).unwrap();
+        entries.sort_by_key(|entry| entry.name.clone());
+        let seen: Vec<_> =
+            entries.iter().map(|entry| (&*entry.name, entry.is_file, entry.modified_s.is_some())).collect();
+        assert_eq!(seen, [("a.json", true, true), ("z", false, true)]);
+        assert_eq!(entries[0].bytes, 2);
         assert!(listing(&folder.path().join("none")).is_err());
     }
 }

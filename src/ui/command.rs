@@ -62,6 +62,8 @@ pub(crate) enum AppCommand {
     Write(Purpose, PathBuf),
     /// Lists a folder in the picker.
     List(PathBuf),
+    /// Takes a path from the picker: a folder is gone into, a file is opened or written.
+    PickPath(Purpose, PathBuf),
     ClosePicker,
     /// Stops the load or the export that runs.
     Cancel,

@@ -36,6 +36,15 @@ impl Purpose {
         }
     }
 
+    /// Whether a file that exists is chosen, and not one to be written.
+    #[must_use]
+    pub(crate) fn reads(self) -> bool {
+        match self {
+            Self::Open | Self::Follow => true,
+            Self::Export(_) | Self::ExportSelected | Self::Table(_) | Self::Picture(_) | Self::WindowPicture => false,
+        }
+    }
+
     /// The name that a dialog offers for a file made of this trace; empty where the file must exist.
     #[must_use]
     pub(crate) fn suggested_name(self, trace: &str) -> String {

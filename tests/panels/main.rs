@@ -17,6 +17,7 @@ mod kept;
 mod live;
 mod menus;
 mod names;
+mod picker;
 #[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]
 mod recording;

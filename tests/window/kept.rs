@@ -131,4 +131,19 @@ fn the_picker_leads_through_folders_and_opens_what_is_clicked() {
     window.press("Open");
     window.until_title("two.json - Longspan");
     window.until_found("the span", span_color("alpha"));
+    // The first letter replaces the name that is offered, not its ending.
+    let written = session.folder.path().join("captures/mine.longspan");
+    window.key("ctrl+s");
+    window.until_said("Export the sorted trace");
+    window.xdotool(&["type", "--delay", "4", "mine"]);
+    window.key("Return");
+    window.until("the exported file", |_| written.is_file().then_some(()));
+    window.until_unsaid("Export the sorted trace");
+    fs::write(&written, "an older file").expect("written");
+    window.key("ctrl+s");
+    window.until_said("Export the sorted trace");
+    window.xdotool(&["type", "--delay", "4", "mine"]);
+    window.until_said("A file of this name exists");
+    window.press("Replace");
+    window.until("the exported file", |_| (fs::metadata(&written).ok()?.len() > 100).then_some(()));
 }

@@ -54,6 +54,11 @@ impl App {
                     picker.set_listing(&folder, listing);
                 }
             }
+            TaskEvent::PickedFolder(folder) => {
+                if let Some(listing) = self.picker.as_mut().map(|picker| picker.enter(folder)) {
+                    self.act(listing);
+                }
+            }
             TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
             TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Follow, paths)) => self.follow_files(&paths),
             TaskEvent::Chosen(DialogChoice::Chosen(purpose, paths)) => {

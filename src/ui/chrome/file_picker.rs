@@ -1,8 +1,16 @@
-//! A dialog to choose a file inside the window, for systems without one of their own. Lists folders through its caller.
+//! A dialog to choose a file inside the window, for systems without one of their own. Its caller lists folders and finds
+//! out whether a typed path is one.
+
+mod list;
 
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use egui::{RichText, Ui};
+use egui::text::{CCursor, CCursorRange};
+use egui::text_edit::TextEditState;
+use egui::{Key, Modifiers, Response, RichText, Ui};
+pub(crate) use list::FolderEntry;
+use list::{EntryClick, FolderList};
 
 use super::message::MIDDLE;
 use crate::model::Sources;
@@ -11,16 +19,6 @@ use crate::ui::command::{AppCommand, Command};
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
-
-/// A file or a folder in a listing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FolderEntry {
-    // The first field, so that folders sort before files.
-    pub(crate) is_file: bool,
-    /// Its name in the folder.
-    pub(crate) name: String,
-    pub(crate) bytes: u64,
-}
 
 /// A folder's content, or why there is none.
 pub(crate) type Listing = Result<Vec<FolderEntry>, String>;
@@ -32,9 +30,13 @@ pub(crate) struct Picker {
     folder: PathBuf,
     /// The text of the field: a name in the folder or a whole path.
     path_text: String,
+    /// The name that is offered for a file to be written.
+    suggested_name: String,
     /// The files that are to be opened together.
     together: Vec<String>,
-    listing: Option<Listing>,
+    listing: Option<Result<FolderList, String>>,
+    /// The list of the folder before, whose order the next one has.
+    listed_before: Option<FolderList>,
     was_shown: bool,
 }
 
@@ -42,7 +44,16 @@ impl Picker {
     /// A dialog in a folder; [`Picker::first_command`] returns the command that lists the folder.
     #[must_use]
     pub(crate) fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
-        Self { purpose, folder, path_text: suggested_name, together: Vec::new(), listing: None, was_shown: false }
+        Self {
+            purpose,
+            folder,
+            path_text: suggested_name.clone(),
+            suggested_name,
+            together: Vec::new(),
+            listing: None,
+            listed_before: None,
+            was_shown: false,
+        }
     }
 
     /// Asks for the content of the folder that is shown first.
@@ -54,8 +65,27 @@ impl Picker {
     /// Takes the content of a folder; that of a folder which is no longer shown is dropped.
     pub(crate) fn set_listing(&mut self, folder: &Path, listing: Listing) {
         if folder == self.folder {
-            self.listing = Some(listing);
+            let list = |entries| match &self.listed_before {
+                Some(before) => FolderList::new(entries).with_order_of(before),
+                None => FolderList::new(entries),
+            };
+            self.listing = Some(listing.map(list));
         }
+    }
+
+    /// Goes into a folder, and returns the command that lists it. The name of a file to be written stays, unless the field
+    /// names the folder.
+    pub(crate) fn enter(&mut self, folder: PathBuf) -> Command {
+        let names_folder = self.path_text.contains(['/', '\\', '~']) || self.folder.join(&self.path_text) == folder;
+        if self.purpose.reads() || names_folder {
+            self.path_text.clone_from(&self.suggested_name);
+        }
+        self.folder.clone_from(&folder);
+        if let Some(Ok(before)) = self.listing.take() {
+            self.listed_before = Some(before);
+        }
+        self.together.clear();
+        Command::App(AppCommand::List(folder))
     }
 
     pub(crate) fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
@@ -76,41 +106,57 @@ impl Picker {
             self.show_folder(ui, theme, &mut commands);
             self.show_entries(ui, theme, &mut commands);
             ui.add_space(4.0);
+            let keys = PickerKeys::take(ui);
             let typed = field::add(ui, &mut self.path_text, |field| {
                 field.hint_text("Name or path").desired_width(f32::INFINITY)
             });
             typed.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name or path"));
             if !std::mem::replace(&mut self.was_shown, true) {
                 typed.request_focus();
+                select_stem(ui, &typed, &self.path_text);
             }
-            let entered = typed.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+            self.follow(ui, &keys, &mut commands);
             ui.add_space(6.0);
             ui.horizontal(|ui| {
-                let ready = !self.path_text.trim().is_empty();
-                if ui.add_enabled(ready, egui::Button::new(verb)).clicked() || (entered && ready) {
+                let name = self.path_text.trim();
+                let is_ready = !name.is_empty();
+                let is_listed = matches!(&self.listing, Some(Ok(list)) if list.is_file(name));
+                let replaces = !self.purpose.reads() && is_listed;
+                let verb = if replaces { "Replace" } else { verb };
+                if ui.add_enabled(is_ready, egui::Button::new(verb)).clicked() || (keys.enters && is_ready) {
                     commands.push(self.chosen());
                 }
-                if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                if ui.button("Cancel").clicked() || keys.leaves {
                     commands.push(Command::App(AppCommand::ClosePicker));
+                }
+                if replaces {
+                    ui.label(RichText::new("A file of this name exists").color(theme.weak_text));
                 }
             });
         });
-        // A typed folder is gone into, and not opened as a capture.
-        for command in &mut commands {
-            if let Command::App(AppCommand::List(folder)) = command {
-                self.folder.clone_from(folder);
-                self.listing = None;
-                self.together.clear();
-            }
-        }
         commands
     }
 
-    fn show_folder(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+    /// Follows the keys that move through the list while the field has the focus.
+    fn follow(&mut self, ui: &Ui, keys: &PickerKeys, commands: &mut Vec<Command>) {
+        let parent = self.folder.parent().filter(|_| keys.goes_up).map(Path::to_owned);
+        commands.extend(parent.map(|parent| self.enter(parent)));
+        let Some(Ok(list)) = &mut self.listing else { return };
+        if keys.rows != 0
+            && let Some(name) = list.step(keys.rows)
+        {
+            self.together = vec![name.to_owned()];
+            name.clone_into(&mut self.path_text);
+        }
+        list.speak(ui, now_s());
+    }
+
+    fn show_folder(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
         ui.horizontal(|ui| {
-            let parent = self.folder.parent();
-            if ui.add_enabled(parent.is_some(), egui::Button::new("Up")).clicked() {
-                commands.extend(parent.map(|parent| Command::App(AppCommand::List(parent.to_owned()))));
+            let parent = self.folder.parent().map(Path::to_owned);
+            let button = ui.add_enabled(parent.is_some(), egui::Button::new("Up"));
+            if let Some(parent) = parent.filter(|_| button.on_hover_text("Alt+Up").clicked()) {
+                commands.push(self.enter(parent));
             }
             let text = self.folder.display().to_string();
             ui.add(egui::Label::new(RichText::new(shown(&text)).color(theme.weak_text)).truncate());
@@ -118,63 +164,30 @@ impl Picker {
     }
 
     fn show_entries(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
-        let mut chosen_name = None;
+        let mut clicked = None;
         egui::Frame::canvas(ui.style()).fill(theme.canvas).inner_margin(6.0).show(ui, |ui| {
             ui.set_height(room(ui).y.min(LIST_HEIGHT));
             ui.take_available_width();
-            match &self.listing {
+            let (path_text, together) = (&self.path_text, &self.together);
+            match &mut self.listing {
                 None => {
                     ui.label(RichText::new("Reading the folder...").color(theme.weak_text));
                 }
                 Some(Err(error)) => {
                     ui.label(RichText::new(shown(error)).color(theme.error));
                 }
-                Some(Ok(entries)) => {
-                    let row_height = ui.spacing().interact_size.y;
-                    egui::ScrollArea::vertical().auto_shrink(false).show_rows(
-                        ui,
-                        row_height,
-                        entries.len(),
-                        |ui, rows| {
-                            for entry in entries.get(rows).unwrap_or(&[]) {
-                                let name = shown(&entry.name);
-                                let text = if entry.is_file { name.into_owned() } else { format!("{name}/") };
-                                let selected = entry.is_file
-                                    && (entry.name == self.path_text || self.together.contains(&entry.name));
-                                let response = ui.selectable_label(selected, text);
-                                let response = if entry.is_file {
-                                    response.on_hover_text(super::progress::bytes_text(entry.bytes))
-                                } else {
-                                    response
-                                };
-                                if response.clicked() && entry.is_file {
-                                    chosen_name = Some(entry.name.clone());
-                                } else if response.clicked() {
-                                    commands.push(Command::App(AppCommand::List(self.folder.join(&entry.name))));
-                                }
-                                if response.double_clicked() && entry.is_file {
-                                    let path = self.folder.join(&entry.name);
-                                    match self.purpose {
-                                        Purpose::Open => {
-                                            commands.push(Command::App(AppCommand::Open(Sources::from(&path))));
-                                        }
-                                        Purpose::Follow => {
-                                            commands.push(Command::App(AppCommand::Write(Purpose::Follow, path)));
-                                        }
-                                        Purpose::Export(_)
-                                        | Purpose::ExportSelected
-                                        | Purpose::Table(_)
-                                        | Purpose::Picture(_)
-                                        | Purpose::WindowPicture => {}
-                                    }
-                                }
-                            }
-                        },
-                    );
+                Some(Ok(list)) => {
+                    let is_chosen = |name: &str| name == path_text || together.iter().any(|chosen| chosen == name);
+                    clicked = list.show(ui, theme, now_s(), is_chosen);
                 }
             }
         });
-        if let Some(name) = chosen_name {
+        let Some(EntryClick { name, is_file, is_double }) = clicked else { return };
+        if !is_file {
+            commands.push(self.enter(self.folder.join(&name)));
+        } else if is_double && self.purpose.reads() {
+            commands.push(Command::App(AppCommand::PickPath(self.purpose, self.folder.join(&name))));
+        } else {
             self.choose(name, ui.input(|input| input.modifiers.command));
         }
     }
@@ -194,19 +207,57 @@ impl Picker {
         };
     }
 
-    fn chosen(&self) -> Command {
-        let path = self.folder.join(self.path_text.trim());
-        match self.purpose {
-            Purpose::Open | Purpose::Follow if is_listed_folder(self.listing.as_ref(), self.path_text.trim()) => {
-                Command::App(AppCommand::List(path))
-            }
-            Purpose::Open if self.together.len() > 1 && self.path_text == quoted(&self.together) => Command::App(
-                AppCommand::Open(Sources::unmoved(self.together.iter().map(|name| self.folder.join(name)))),
-            ),
-            Purpose::Open => Command::App(AppCommand::Open(Sources::from(&path))),
-            purpose => Command::App(AppCommand::Write(purpose, path)),
+    /// Opens several chosen files at once; a single path may be a folder, which the application finds out.
+    fn chosen(&mut self) -> Command {
+        let name = self.path_text.trim();
+        let path = self.folder.join(name);
+        if matches!(&self.listing, Some(Ok(list)) if list.is_folder(name)) {
+            return self.enter(path);
         }
+        if self.purpose == Purpose::Open && self.together.len() > 1 && self.path_text == quoted(&self.together) {
+            let files = self.together.iter().map(|name| self.folder.join(name));
+            return Command::App(AppCommand::Open(Sources::unmoved(files)));
+        }
+        Command::App(AppCommand::PickPath(self.purpose, path))
     }
+}
+
+/// The keys of the dialog, taken before the field that has the focus sees them.
+#[derive(Debug, Default)]
+struct PickerKeys {
+    /// Rows to move in the list: negative ones upwards.
+    rows: isize,
+    goes_up: bool,
+    enters: bool,
+    leaves: bool,
+}
+
+impl PickerKeys {
+    fn take(ui: &Ui) -> Self {
+        /// Rows of a press of Page down: somewhat less than are in view.
+        const PAGE_ROWS: isize = 10;
+        ui.input_mut(|input| {
+            let goes_up = input.consume_key(Modifiers::ALT, Key::ArrowUp);
+            let mut pressed = |key| input.consume_key(Modifiers::NONE, key);
+            let steps =
+                [(Key::ArrowUp, -1), (Key::ArrowDown, 1), (Key::PageUp, -PAGE_ROWS), (Key::PageDown, PAGE_ROWS)];
+            let rows = steps.into_iter().filter(|&(key, _)| pressed(key)).map(|(_, rows)| rows).sum();
+            Self { rows, goes_up, enters: pressed(Key::Enter), leaves: pressed(Key::Escape) }
+        })
+    }
+}
+
+/// Selects a suggested name up to its ending, so that the first letter typed replaces it.
+fn select_stem(ui: &Ui, field: &Response, name: &str) {
+    let stem = name.find('.').map_or(name, |dot| &name[..dot]);
+    let mut state = TextEditState::load(ui.ctx(), field.id).unwrap_or_default();
+    let range = CCursorRange::two(CCursor::new(0), CCursor::new(stem.chars().count()));
+    state.cursor.set_char_range(Some(range));
+    state.store(ui.ctx(), field.id);
+}
+
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// How wide the dialog is, and how high its list, where the window has room for them.
@@ -224,8 +275,4 @@ fn room(ui: &Ui) -> egui::Vec2 {
 /// Several chosen names as the text of the field.
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" ")
-}
-
-fn is_listed_folder(listing: Option<&Listing>, name: &str) -> bool {
-    matches!(listing, Some(Ok(entries)) if entries.iter().any(|entry| !entry.is_file && entry.name == name))
 }

@@ -4,7 +4,6 @@
 mod cells;
 mod columns;
 mod copy;
-mod marks;
 
 use std::borrow::Cow;
 
@@ -20,6 +19,7 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::marks;
 
 /// The height of a head, in points.
 const HEAD_POINTS: f32 = 19.0;

@@ -2,5 +2,6 @@
 
 pub(crate) mod bars;
 pub(crate) mod field;
+pub(crate) mod marks;
 pub(crate) mod reading_order;
 pub(crate) mod spoken;
