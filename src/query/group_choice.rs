@@ -121,7 +121,7 @@ mod tests {
     use crate::base::cancel::Cancel;
     use crate::base::progress::Progress;
     use crate::query::filter::Filter;
-    use crate::query::ledger_traces::{SMALL, Sequence, ranges, spans, store};
+    use crate::query::ledger_traces::{RandomSequence, SMALL, ranges, spans, store};
     use crate::query::totals::{GrowingTotals, add_up};
 
     fn added_up(snapshot: &Snapshot, scope: &Scope, by: GroupBy) -> Totals {
@@ -139,7 +139,7 @@ mod tests {
     fn a_narrowed_scope_has_the_spans_of_its_group_and_no_others() {
         let (_, snapshot) = store(&spans(5, 2, 60, 60, -500), Some(SMALL), 1 << 20);
         let keys = ["name", "category", "thread", "process", "name,thread", "category,process", "arg:of.five"];
-        for (from_ns, to_ns) in ranges(&snapshot, &mut Sequence(9), 4) {
+        for (from_ns, to_ns) in ranges(&snapshot, &mut RandomSequence(9), 4) {
             for filter in ["", "-thread:1 dur>20"] {
                 let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
                 let scope = Scope::from_range(from_ns, to_ns).matching(matcher);

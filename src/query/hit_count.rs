@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
     use crate::query::filter::Filter;
-    use crate::query::ledger_traces::{SMALL, Sequence, TraceSpan, category, ranges, spans, store};
+    use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, category, ranges, spans, store};
     use crate::query::matcher::Matcher;
     use crate::query::search::search;
     use crate::store::Store;
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_a_loop_with_and_without_a_ledger() {
-        let mut random = Sequence(5);
+        let mut random = RandomSequence(5);
         for (tracks, lanes, rows) in [(1, 3, 200), (3, 3, 120), (12, 2, 400)] {
             let spans = spans(tracks, lanes, rows, rows, -500);
             let stores = [store(&spans, None, 0).1, store(&spans, Some(SMALL), 1 << 20).1];

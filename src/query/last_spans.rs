@@ -205,9 +205,9 @@ mod tests {
 
     /// A plain list of the last span at each depth, searched from one end to the other.
     #[derive(Default)]
-    struct Oracle(Vec<Option<LastSpan>>);
+    struct OpenSpanOracle(Vec<Option<LastSpan>>);
 
-    impl Oracle {
+    impl OpenSpanOracle {
         fn put(&mut self, depth: u16, span: LastSpan) {
             self.0.resize(self.0.len().max(usize::from(depth) + 1), None);
             self.0[usize::from(depth)] = Some(span);
@@ -233,7 +233,7 @@ mod tests {
             depth_max in prop::sample::select(vec![1u16, 3, 31, 32, 33, 90]),
             places in prop::collection::vec((0u16..95, 0i64..12), 300),
         ) {
-            let (mut spans, mut oracles) = (LastSpans::default(), [(); 3].map(|()| Oracle::default()));
+            let (mut spans, mut oracles) = (LastSpans::default(), [(); 3].map(|()| OpenSpanOracle::default()));
             // Starts at the first moment of time, which no sentinel may be mistaken for.
             let (mut now_ns, mut depths) = (i64::MIN, [0u16; 3]);
             for (id, ((track, later_ns, dur_ns, is_outer), (place, reach_ns))) in (0u64..).zip(steps.into_iter().zip(places)) {

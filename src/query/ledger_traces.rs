@@ -59,9 +59,9 @@ pub(super) fn unfinished(spans: &[TraceSpan]) -> Vec<TraceSpan> {
 }
 
 /// A random sequence that is the same everywhere.
-pub(super) struct Sequence(pub(super) u64);
+pub(super) struct RandomSequence(pub(super) u64);
 
-impl Sequence {
+impl RandomSequence {
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
@@ -70,7 +70,7 @@ impl Sequence {
 
 /// Lanes of random spans: ties, spans without a duration, children that outlast their parents, gaps between lanes.
 pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64) -> Vec<TraceSpan> {
-    let mut random = Sequence(seed | 1);
+    let mut random = RandomSequence(seed | 1);
     let mut spans = Vec::new();
     for track in 0..tracks {
         for lane in 0..lanes {
@@ -153,11 +153,15 @@ fn store_of_shapes(
 }
 
 /// Ranges at the bounds of slices, beside them, and anywhere.
-pub(super) fn ranges(snapshot: &Snapshot, random: &mut Sequence, count: usize) -> Vec<(Option<i64>, Option<i64>)> {
+pub(super) fn ranges(
+    snapshot: &Snapshot,
+    random: &mut RandomSequence,
+    count: usize,
+) -> Vec<(Option<i64>, Option<i64>)> {
     let ledger = snapshot.store().ledger().or_else(|| snapshot.store().path_ledger().map(PathLedger::trees));
     let bounds = ledger.map(|ledger| ledger.bounds_ns().to_vec()).unwrap_or_default();
     let (first, last) = (bounds.first().copied().unwrap_or(0), snapshot.end_ns());
-    let moment = |random: &mut Sequence| match random.below(6) {
+    let moment = |random: &mut RandomSequence| match random.below(6) {
         0 => None,
         1 | 2 if !bounds.is_empty() => {
             let bound = bounds[random.below(bounds.len() as u64) as usize];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Snapshot;
 use super::filter::Filter;
-use super::ledger_traces::{SMALL, Sequence, ranges};
+use super::ledger_traces::{RandomSequence, SMALL, ranges};
 use super::matcher::Matcher;
 use super::scheduling::{ScheduledKind, ScheduledTime, ScheduledUnit, Scheduling, ThreadState, scheduling};
 use super::scheduling_order::{SchedulingColumn, order};
@@ -50,7 +50,7 @@ struct Machine {
 
 impl Machine {
     fn new(threads: u32, cpus: u32, stays_each: u64, seed: u64) -> Self {
-        let mut random = Sequence(seed | 1);
+        let mut random = RandomSequence(seed | 1);
         let mut stays = Vec::new();
         for track in (0..threads).chain(2 * threads..2 * threads + cpus) {
             let mut now_ns = random.below(50) as i64 - 20;
@@ -156,7 +156,7 @@ fn expected_numbers(sums: &BTreeMap<&'static str, (u64, u64, u64)>) -> [u64; 8] 
 
 #[test]
 fn times_are_those_of_a_loop_over_all_states_with_and_without_a_ledger() {
-    let mut random = Sequence(77);
+    let mut random = RandomSequence(77);
     for (threads, cpus, stays) in [(1, 1, 90), (7, 3, 60), (20, 9, 25)] {
         let machine = Machine::new(threads, cpus, stays, stays);
         let stores = [machine.snapshot(None), machine.snapshot(Some(SMALL))];

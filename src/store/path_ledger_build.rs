@@ -79,7 +79,7 @@ pub(super) fn build(
     }
     let mut tracks = tracks_of(store, shape);
     let lanes = || tracks.iter().flat_map(|track| track.lanes.clone()).map(|lane| store.lane(LaneIdx(lane)));
-    let Some(plan) = MemoryPlan::new(context, open_rows) else { return Ok(None) };
+    let Some(plan) = PathMemoryPlan::new(context, open_rows) else { return Ok(None) };
     let bounds_ns = slice_bounds(lanes, plan.slice_rows);
     let slices = bounds_ns.len() - 1;
     context.progress.begin(Stage::Publishing, slices as u64);
@@ -168,7 +168,7 @@ fn tracks_of(store: &Store, shape: &PathShape) -> Vec<TrackPaths> {
 
 /// How the budget is divided: a quarter each for the paths of all tracks, for those of the tracks that are swept at
 /// once, for the sums of a band, and for the nodes that grow.
-struct MemoryPlan {
+struct PathMemoryPlan {
     paths_max: usize,
     track_paths_max: usize,
     slice_rows: u64,
@@ -177,7 +177,7 @@ struct MemoryPlan {
     growing_max: usize,
 }
 
-impl MemoryPlan {
+impl PathMemoryPlan {
     /// `None` if there is no room for a slice of `rows_min` spans that have a path each.
     fn new(context: &LedgerContext<'_>, rows_min: u64) -> Option<Self> {
         let part = context.budget_bytes / 4;

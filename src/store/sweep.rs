@@ -45,11 +45,11 @@ impl BlockFilter for EveryRow {
 /// A sweep over the spans of one track.
 pub(crate) struct TrackSweep<'a, F> {
     filter: F,
-    lanes: Vec<SweptLane<'a>>,
+    lanes: Vec<LaneSweep<'a>>,
     /// The next start of each lane that has one, by time, then by lane: parents come before their children.
     next: StartQueue,
     /// By lane, the last span that has started.
-    open: Vec<OpenRow>,
+    open: Vec<SweptRow>,
     /// A bit for each lane whose last span may still be open.
     open_bits: Vec<u64>,
     /// All spans that start before this time are swept.
@@ -58,7 +58,7 @@ pub(crate) struct TrackSweep<'a, F> {
 
 /// A span that has started.
 #[derive(Clone, Copy)]
-struct OpenRow {
+struct SweptRow {
     start_ns: i64,
     end_ns: i64,
     /// Its children cover it up to this time without a gap that still counts.
@@ -75,7 +75,7 @@ struct OpenRow {
 const NO_PARENT: u32 = u32::MAX;
 const NOT_SUMMED: u32 = u32::MAX;
 
-impl OpenRow {
+impl SweptRow {
     const NONE: Self = Self {
         start_ns: i64::MAX,
         end_ns: i64::MIN,
@@ -109,9 +109,9 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         let count = lanes.len();
         let mut sweep = Self {
             filter,
-            lanes: lanes.map(|lane| SweptLane::new(store, LaneIdx(lane))).collect(),
+            lanes: lanes.map(|lane| LaneSweep::new(store, LaneIdx(lane))).collect(),
             next: StartQueue::default(),
-            open: vec![OpenRow::NONE; count],
+            open: vec![SweptRow::NONE; count],
             open_bits: vec![0; count.div_ceil(64)],
             at_ns: from_ns,
         };
@@ -153,7 +153,7 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
     /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those that start in
     /// the range. Calls `each` for the name and the whole duration of each.
     pub(crate) fn count_open(&self, to_ns: i64, sums: &mut SumTable, mut each: impl FnMut(NameIdx, u64)) {
-        let is_counted = |open: &&OpenRow| open.passes && open.is_open_at(self.at_ns) && open.start_ns < to_ns;
+        let is_counted = |open: &&SweptRow| open.passes && open.is_open_at(self.at_ns) && open.start_ns < to_ns;
         for open in self.open.iter().filter(is_counted) {
             let slot = sums.slot(open.name);
             sums.at(slot).add_whole(open.dur_ns);
@@ -243,7 +243,7 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         if to_ns <= from_ns {
             return;
         }
-        let OpenRow { start_ns, parent, slot, .. } = self.open[lane];
+        let SweptRow { start_ns, parent, slot, .. } = self.open[lane];
         if slot != NOT_SUMMED {
             sums.add_time(slot as usize, from_ns, to_ns);
         }
@@ -306,7 +306,7 @@ impl StartQueue {
 }
 
 /// The rows of one lane, going forward block by block. Damaged extents are passed over.
-struct SweptLane<'a> {
+struct LaneSweep<'a> {
     index: LaneIdx,
     lane: Lane<'a>,
     extent: usize,
@@ -327,7 +327,7 @@ struct SweptBlock {
     names: [u64; BLOCK_ROWS],
 }
 
-impl<'a> SweptLane<'a> {
+impl<'a> LaneSweep<'a> {
     fn new(store: &'a Store, index: LaneIdx) -> Self {
         let (lane, decoded, current) = (store.lane(index), None, None);
         Self { index, lane, extent: 0, block: 0, block_count: 0, decoded, current, rows: 0, passing: 0, next: 0 }
@@ -335,7 +335,7 @@ impl<'a> SweptLane<'a> {
 
     /// Goes to the first row that starts at or after `ts_ns`, and returns the row before it. Rows of a lane do not
     /// overlap, so no other of them can be open at that time.
-    fn seek(&mut self, ts_ns: i64, filter: &mut impl BlockFilter) -> Option<OpenRow> {
+    fn seek(&mut self, ts_ns: i64, filter: &mut impl BlockFilter) -> Option<SweptRow> {
         let after = self.lane.extents().partition_point(|extent| extent.first_start_ns < ts_ns);
         let Some(extent) = after.checked_sub(1) else {
             self.enter(0, filter);
@@ -370,10 +370,10 @@ impl<'a> SweptLane<'a> {
 
     /// The next row as it starts. There must be one.
     #[inline]
-    fn open_span(&self) -> OpenRow {
-        let Some(decoded) = &self.decoded else { return OpenRow::NONE };
+    fn open_span(&self) -> SweptRow {
+        let Some(decoded) = &self.decoded else { return SweptRow::NONE };
         let (start_ns, dur_ns) = (decoded.starts[self.next], decoded.durs[self.next]);
-        OpenRow {
+        SweptRow {
             start_ns,
             end_ns: start_ns.saturating_add_unsigned(dur_ns),
             covered_to_ns: start_ns,

@@ -4,18 +4,18 @@
 use std::path::Path;
 
 /// The end of a file's name, the format that has it, and how a file in that format begins.
-struct NamedFormat {
+struct PromisedFormat {
     ending: &'static str,
     format: &'static str,
     beginning: &'static str,
 }
 
-const fn named(ending: &'static str, format: &'static str, beginning: &'static str) -> NamedFormat {
-    NamedFormat { ending, format, beginning }
+const fn named(ending: &'static str, format: &'static str, beginning: &'static str) -> PromisedFormat {
+    PromisedFormat { ending, format, beginning }
 }
 
 /// Of two endings that fit, the first counts.
-const NAMED: &[NamedFormat] = &[
+const NAMED: &[PromisedFormat] = &[
     named(".longspan", "Longspan trace", "byte 89 and \"SPAN\""),
     named(".pftrace", "Perfetto", "byte 0a"),
     named(".perfetto-trace", "Perfetto", "byte 0a"),
@@ -37,7 +37,7 @@ const COMPRESSED: [&str; 4] = [".gz", ".zst", ".bz2", ".xz"];
 pub(super) fn sentence(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
-    let Some(NamedFormat { format, beginning, .. }) = NAMED.iter().find(|row| name.ends_with(row.ending)) else {
+    let Some(PromisedFormat { format, beginning, .. }) = NAMED.iter().find(|row| name.ends_with(row.ending)) else {
         return String::new();
     };
     format!(

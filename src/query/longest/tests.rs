@@ -7,7 +7,7 @@ use crate::base::cancel::Cancel;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
-use crate::query::ledger_traces::{SMALL, Sequence, TraceSpan, ranges, spans, store};
+use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, ranges, spans, store};
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::store::Store;
@@ -52,7 +52,7 @@ fn pages(snapshot: &Snapshot, scope: &Scope, page: usize) -> Vec<Key> {
 
 #[test]
 fn the_longest_are_those_of_a_sort_with_and_without_a_ledger() {
-    let mut random = Sequence(23);
+    let mut random = RandomSequence(23);
     for (tracks, lanes, rows) in [(1, 1, 300), (1, 3, 200), (3, 3, 120), (12, 2, 400)] {
         let spans = spans(tracks, lanes, rows, rows, -500);
         let stores = [store(&spans, None, 0).1, store(&spans, Some(SMALL), 1 << 20).1];

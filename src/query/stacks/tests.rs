@@ -7,7 +7,7 @@ use super::*;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::TrackIdx;
-use crate::query::ledger_traces::{Sequence, TraceSpan, ranges, spans, store_of_paths};
+use crate::query::ledger_traces::{RandomSequence, TraceSpan, ranges, spans, store_of_paths};
 use crate::query::scope::Scope;
 use crate::store::Store;
 use crate::store::path_ledger::PathShape;
@@ -91,7 +91,7 @@ fn counted(snapshot: &Snapshot, scope: &Scope) -> CallPaths {
 }
 
 /// Asserts that random scopes have the paths of a loop over all spans. Returns how many nodes were read.
-fn assert_scopes(snapshot: &Snapshot, spans: &[TraceSpan], random: &mut Sequence, what: &str) -> u64 {
+fn assert_scopes(snapshot: &Snapshot, spans: &[TraceSpan], random: &mut RandomSequence, what: &str) -> u64 {
     let paths = naive_paths(spans);
     let tracks = 1 + spans.iter().map(|span| span.track).max().unwrap_or(0);
     let mut nodes = 0;
@@ -119,7 +119,7 @@ fn assert_scopes(snapshot: &Snapshot, spans: &[TraceSpan], random: &mut Sequence
 #[test]
 fn any_range_and_tracks_have_the_paths_of_a_loop_over_all_spans() {
     for (seed, first_ns) in [(1, 0), (2, -3000), (3, i64::MIN), (4, i64::MAX - 20_000), (5, 77), (6, 0)] {
-        let mut random = Sequence(seed);
+        let mut random = RandomSequence(seed);
         let spans = spans(1 + seed as u32 % 4, 1 + seed as u16, 120, seed, first_ns);
         let kilorow_bytes = [u64::MAX, 20 << 10][seed as usize % 2];
         for (shape, is_read) in [(None, false), (Some(PathShape { kilorow_bytes, ..SMALL }), true)] {
@@ -132,7 +132,7 @@ fn any_range_and_tracks_have_the_paths_of_a_loop_over_all_spans() {
 
 #[test]
 fn spans_of_half_of_all_times_and_many_lanes_are_none_too_many() {
-    let mut random = Sequence(9);
+    let mut random = RandomSequence(9);
     let long = |track, lane, start_ns| TraceSpan { track, lane, start_ns, dur_ns: u64::MAX >> 1, name: 1 };
     let mut all: Vec<TraceSpan> =
         vec![long(0, 0, i64::MIN), long(0, 0, -1), long(0, 2, i64::MIN), long(0, 4, i64::MIN)];
@@ -150,7 +150,7 @@ fn spans_of_half_of_all_times_and_many_lanes_are_none_too_many() {
 
 #[test]
 fn tracks_whose_paths_hardly_repeat_are_swept_from_there_on() {
-    let mut random = Sequence(11);
+    let mut random = RandomSequence(11);
     let mut spans = spans(3, 3, 300, 21, 0);
     // From some time on, the names of the second track are others than those of the third.
     let late_ns = spans.iter().map(TraceSpan::end_ns).max().unwrap() / 5;
@@ -177,7 +177,7 @@ fn tracks_whose_paths_hardly_repeat_are_swept_from_there_on() {
 
 #[test]
 fn paths_that_do_not_fit_the_budget_leave_no_ledger_or_a_smaller_one() {
-    let mut random = Sequence(13);
+    let mut random = RandomSequence(13);
     let spans = spans(4, 4, 200, 5, 0);
     let mut with_ledger = 0;
     for budget_bytes in [0, 1000, 30_000, 60_000, 100_000, 1 << 20] {

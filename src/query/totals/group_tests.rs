@@ -11,7 +11,7 @@ use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
 use crate::query::ledger_traces::{
-    SMALL, Sequence, TraceSpan, argument, category, process, ranges, spans, store, unfinished,
+    RandomSequence, SMALL, TraceSpan, argument, category, process, ranges, spans, store, unfinished,
 };
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
@@ -84,7 +84,7 @@ fn groups_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
         ("category,thread", &category_thread),
         ("arg:of.five", &value_of),
     ];
-    let mut random = Sequence(31);
+    let mut random = RandomSequence(31);
     for (tracks, lanes, rows) in [(1, 3, 120), (4, 3, 70), (9, 1, 200)] {
         let spans = spans(tracks, lanes, rows, rows, -500);
         let oracle = Oracle::new(&spans);

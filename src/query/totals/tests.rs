@@ -12,7 +12,7 @@ use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
-use crate::query::ledger_traces::{SMALL, Sequence, TraceSpan, ranges, spans, store};
+use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, ranges, spans, store};
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::store::Store;
@@ -139,7 +139,7 @@ fn assert_totals(totals: &Totals, expected: &BTreeMap<u32, Expected>, what: &str
 
 #[test]
 fn totals_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
-    let mut random = Sequence(77);
+    let mut random = RandomSequence(77);
     for (tracks, lanes, rows) in [(1, 1, 300), (3, 3, 120), (2, 5, 90), (12, 2, 400)] {
         let spans = spans(tracks, lanes, rows, rows, -500);
         let stores = [store(&spans, None, 0).1, store(&spans, Some(SMALL), 1 << 20).1];
@@ -178,7 +178,7 @@ fn scope_count() -> usize {
 #[test]
 fn random_scopes_of_many_traces_add_up() {
     const TRACES: usize = 20;
-    let mut random = Sequence(2024);
+    let mut random = RandomSequence(2024);
     for trace in 0..TRACES {
         let (tracks, lanes) = (1 + random.below(9) as u32, 1 + random.below(5) as u16);
         let spans =
@@ -227,7 +227,7 @@ proptest! {
         let spans = spans(tracks, lanes, rows, seed, first_ns);
         let shape = LedgerShape { rows_min: 1, slice_rows, leaf_rows, fan_out, sketch_slices: 4 };
         let (_, snapshot) = store(&spans, Some(shape), budget_bytes);
-        let mut random = Sequence(seed);
+        let mut random = RandomSequence(seed);
         for (from_ns, to_ns) in ranges(&snapshot, &mut random, 8) {
             let track = TrackIdx(random.below(tracks.into()) as u32);
             let in_range = Scope::from_range(from_ns, to_ns);

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::{EveryRow, StartQueue, SweptLane};
+use super::{EveryRow, LaneSweep, StartQueue};
 use crate::base::ends::DepthEnds;
 use crate::model::NameIdx;
 use crate::store::lane::LaneIdx;
@@ -18,7 +18,7 @@ use crate::store::read::Store;
 
 /// A sweep over the spans of one track.
 pub(crate) struct PathSweep<'a> {
-    lanes: Vec<SweptLane<'a>>,
+    lanes: Vec<LaneSweep<'a>>,
     /// The next start of each lane that has one, by time, then by lane: parents come before their children.
     next: StartQueue,
     /// By lane, the last span that has started.
@@ -62,7 +62,7 @@ impl<'a> PathSweep<'a> {
     pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, sums: &mut PathSumTable) -> Self {
         let count = lanes.len();
         let mut sweep = Self {
-            lanes: lanes.map(|lane| SweptLane::new(store, LaneIdx(lane))).collect(),
+            lanes: lanes.map(|lane| LaneSweep::new(store, LaneIdx(lane))).collect(),
             next: StartQueue::default(),
             open: vec![OpenPath::NONE; count],
             ends: DepthEnds::default(),
