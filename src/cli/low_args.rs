@@ -148,6 +148,7 @@ Only what passes a filter: words that must all hold, such as 'dur>1ms cat:io in:
   read  /^read_(all|some)$/  ~rdall     a part of the name, a regular expression, these letters in order
   cat:io  thread:worker  process:db     the category, track or thread id, process or its id says so
   dur>1ms  dur<=2s  dur=0               the duration
+  start>=1.5s  start<2s                 the start, a time of the trace's clock
   arg.url=/index.html  arg.url:index    an argument is this, or says so
   in:RunTask  in:/^Run/                 a span of that name is open above it on its track when it starts
   within:worker/2@1.5ms                 so is the span of the track or thread id `worker`, depth 2, that starts at

@@ -43,6 +43,7 @@ fn holds(test: &Test, row: &LiveRow, names: &LiveNames) -> bool {
         }
         Test::Process(test) => test.holds(names.process(&row.track)) || test.holds(&row.track.pid.to_string()),
         Test::Duration(range) => range.contains(&row.dur_ns()),
+        Test::Start(range) => range.contains(&row.ts_ns),
         Test::Argument { path, test } => {
             let args = serde_json::from_str::<Value>(&row.args).ok();
             let value = path.iter().try_fold(args.as_ref(), |value, member| Some(value?.get(member)));

@@ -7,6 +7,7 @@
 //! | `~rdall` | whose name has these letters in this order |
 //! | `cat:io`, `thread:worker`, `process:db` | whose category, track, or process says so; or `cat:/re/`, `thread:~w` |
 //! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | that take so long |
+//! | `start>=1.5s`, `start<2s` | that start at such a time of the trace's clock, in nanoseconds or with a unit |
 //! | `arg.url=/index.html` | whose argument `url` is this; `arg.a.b` is a member of an object |
 //! | `arg.url:index` | whose argument `url` says so, as for names |
 //! | `in:RunTask`, `in:/^Run/`, `in:~rntsk` | that start within a span of such a name above them on their track |
@@ -58,6 +59,8 @@ pub enum Test {
     Process(TextTest),
     /// A range of its duration in nanoseconds.
     Duration(RangeInclusive<u64>),
+    /// A range of its start in nanoseconds of the clock of the trace.
+    Start(RangeInclusive<i64>),
     /// An argument: the members on the way to it, and what its value must be as text.
     Argument {
         /// Names of members, outermost first.
@@ -215,6 +218,7 @@ impl Term {
         let (key, value) = at.map_or(("", text), |at| (&text[..at], &text[at..]));
         let test = match key {
             "dur" => Test::Duration(durations(value).map_err(failed)?),
+            "start" if value.starts_with(['<', '=', '>']) => Test::Start(starts(value).map_err(failed)?),
             "cat" | "category" if value.starts_with(':') => {
                 Test::Category(said(&value[1..], is_quoted).map_err(failed)?)
             }
@@ -290,21 +294,57 @@ fn expression(text: &str, any_case: bool) -> Result<Regex, String> {
 
 /// The durations that a comparison such as `>1ms` allows.
 fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
-    let operators =
-        [(">=", true, true), ("<=", false, true), (">", true, false), ("<", false, false), ("=", true, true)];
-    let known = operators.into_iter().find(|(sign, ..)| comparison.starts_with(sign));
-    let Some((sign, is_least, with_itself)) = known else {
+    let Some((sign, time)) = comparison_of(comparison) else {
         return Err("expected dur>, dur>=, dur<, dur<= or dur= and a time, such as dur>1ms".to_owned());
     };
-    let time_ns = u64::try_from(signed_time_ns(&comparison[sign.len()..])?).map_err(|_| "no duration is below 0")?;
-    Ok(match (sign, is_least, with_itself) {
-        ("=", ..) => time_ns..=time_ns,
-        (_, true, true) => time_ns..=u64::MAX,
-        (_, true, false) => time_ns.saturating_add(1)..=u64::MAX,
-        (_, false, true) => 0..=time_ns,
+    let time_ns = u64::try_from(signed_time_ns(time)?).map_err(|_| "no duration is below 0")?;
+    Ok(match sign {
+        Comparison::Equal => time_ns..=time_ns,
+        Comparison::AtLeast => time_ns..=u64::MAX,
+        Comparison::Above => time_ns.saturating_add(1)..=u64::MAX,
+        Comparison::AtMost => 0..=time_ns,
         // Nothing takes less than no time.
-        (_, false, false) => time_ns.checked_sub(1).map_or(RangeInclusive::new(1, 0), |most| 0..=most),
+        Comparison::Below => time_ns.checked_sub(1).map_or(RangeInclusive::new(1, 0), |most| 0..=most),
     })
+}
+
+/// The starts that a comparison such as `>=1.5s` allows.
+fn starts(comparison: &str) -> Result<RangeInclusive<i64>, String> {
+    let Some((sign, time)) = comparison_of(comparison) else {
+        return Err("expected start>, start>=, start<, start<= or start= and a time, such as start>=1.5s".to_owned());
+    };
+    let time_ns = signed_time_ns(time)?;
+    let nothing = RangeInclusive::new(1, 0);
+    Ok(match sign {
+        Comparison::Equal => time_ns..=time_ns,
+        Comparison::AtLeast => time_ns..=i64::MAX,
+        Comparison::Above => time_ns.checked_add(1).map_or(nothing, |least| least..=i64::MAX),
+        Comparison::AtMost => i64::MIN..=time_ns,
+        Comparison::Below => time_ns.checked_sub(1).map_or(nothing, |most| i64::MIN..=most),
+    })
+}
+
+/// How a number is compared.
+#[derive(Clone, Copy)]
+enum Comparison {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+    Equal,
+}
+
+/// The sign that a text begins with, and the rest of it.
+fn comparison_of(text: &str) -> Option<(Comparison, &str)> {
+    // The longer signs first.
+    let signs = [
+        (">=", Comparison::AtLeast),
+        ("<=", Comparison::AtMost),
+        (">", Comparison::Above),
+        ("<", Comparison::Below),
+        ("=", Comparison::Equal),
+    ];
+    signs.into_iter().find_map(|(sign, comparison)| Some((comparison, text.strip_prefix(sign)?)))
 }
 
 /// Quotes a text as a word of a filter that matches it literally, whatever marks are in it.
@@ -416,6 +456,24 @@ mod tests {
         assert_eq!(range("dur<=0"), (0, 0));
         assert_eq!(range("dur=7"), (7, 7));
         assert!(RangeInclusive::new(range("dur<0").0, range("dur<0").1).is_empty());
+    }
+
+    #[test]
+    fn starts_are_times_of_the_clock_at_both_ends_of_time() {
+        let range = |text: &str| match only(text).test {
+            Test::Start(range) => (*range.start(), *range.end()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(range("start>=1.5us"), (1500, i64::MAX));
+        assert_eq!(range("start<-2s"), (i64::MIN, -2_000_000_001));
+        assert_eq!(range("start=7"), (7, 7));
+        assert_eq!(range("start<=-9223372036854775808"), (i64::MIN, i64::MIN));
+        for text in ["start<-9223372036854775808", "start>9223372036854775807"] {
+            assert!(RangeInclusive::new(range(text).0, range(text).1).is_empty(), "{text}");
+        }
+        assert!(Filter::parse("start>soon").is_err());
+        // A name that begins so is still a name.
+        assert_name("start:up", &["start:up"], &["start"]);
     }
 
     #[test]

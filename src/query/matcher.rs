@@ -25,6 +25,10 @@ pub struct Matcher {
     durations: RangeInclusive<u64>,
     /// Ranges of which none may hold a row's duration.
     not_durations: Vec<RangeInclusive<u64>>,
+    /// Bounds of starts, both included.
+    starts: RangeInclusive<i64>,
+    /// Ranges of which none may hold a row's start.
+    not_starts: Vec<RangeInclusive<i64>>,
     /// Spans above a row of which one must be open, or none.
     inside: Vec<Arc<Inside>>,
     arguments: Vec<ArgumentTest>,
@@ -37,6 +41,8 @@ impl Default for Matcher {
             tracks: None,
             durations: 0..=u64::MAX,
             not_durations: Vec::new(),
+            starts: i64::MIN..=i64::MAX,
+            not_starts: Vec::new(),
             inside: Vec::new(),
             arguments: Vec::new(),
         }
@@ -79,6 +85,12 @@ impl Matcher {
                     let (least, most) =
                         (range.start().max(matcher.durations.start()), range.end().min(matcher.durations.end()));
                     matcher.durations = *least..=*most;
+                }
+                Test::Start(range) if term.negated => matcher.not_starts.push(range.clone()),
+                Test::Start(range) => {
+                    let (least, most) =
+                        (range.start().max(matcher.starts.start()), range.end().min(matcher.starts.end()));
+                    matcher.starts = *least..=*most;
                 }
                 Test::Inside(test) => {
                     let mut names = None;
@@ -180,10 +192,11 @@ impl Matcher {
         self.durations.contains(&dur_ns) && !self.not_durations.iter().any(|range| range.contains(&dur_ns))
     }
 
-    /// Whether more than its track, name and duration decides whether a row matches: arguments, or spans above it.
+    /// Whether more than its track, name and duration decides whether a row matches: its start, arguments, or spans
+    /// above it.
     #[must_use]
     pub(crate) fn reads_more_than_names(&self) -> bool {
-        !self.arguments.is_empty() || !self.inside.is_empty()
+        !self.arguments.is_empty() || !self.inside.is_empty() || !self.are_all_starts()
     }
 
     /// Whether no track is left out.
@@ -192,10 +205,16 @@ impl Matcher {
         self.tracks.is_none()
     }
 
-    /// The times outside of which no row of a track that matches starts.
+    /// The times outside of which no row of a track that matches starts; a range up to the largest time includes it.
     #[must_use]
     pub(crate) fn starts_in(&self, track: TrackIdx) -> Option<Range<i64>> {
-        let ranges = self.inside.iter().filter_map(|inside| inside.starts_in(track));
+        let (least_ns, most_ns) = (*self.starts.start(), *self.starts.end());
+        let own = match least_ns <= most_ns {
+            _ if self.starts == (i64::MIN..=i64::MAX) => None,
+            true => Some(least_ns..most_ns.saturating_add(1)),
+            false => Some(0..0),
+        };
+        let ranges = self.inside.iter().filter_map(|inside| inside.starts_in(track)).chain(own);
         ranges.reduce(|one, other| one.start.max(other.start)..one.end.min(other.end))
     }
 
@@ -229,9 +248,10 @@ impl Matcher {
             }
             mask &= mask_of(&values[..block.rows()], |&dur_ns| self.has_duration(dur_ns));
         }
-        if mask != 0 && !self.inside.is_empty() {
+        if mask != 0 && !(self.inside.is_empty() && self.are_all_starts()) {
             let mut starts = [0; BLOCK_ROWS];
             block.starts(&mut starts);
+            mask &= mask_of(&starts[..block.rows()], |&start_ns| self.has_start(start_ns));
             mask &= self.inside.iter().fold(mask, |mask, inside| {
                 if mask == 0 { 0 } else { mask & inside.rows_of(snapshot, lane, &starts[..block.rows()]) }
             });
@@ -248,6 +268,14 @@ impl Matcher {
             }
         }
         mask
+    }
+
+    fn has_start(&self, start_ns: i64) -> bool {
+        self.starts.contains(&start_ns) && !self.not_starts.iter().any(|range| range.contains(&start_ns))
+    }
+
+    fn are_all_starts(&self) -> bool {
+        self.starts == (i64::MIN..=i64::MAX) && self.not_starts.is_empty()
     }
 
     fn are_all_durations(&self) -> bool {

@@ -78,9 +78,12 @@ impl<'a> LaneScan<'a> {
         let end = scope.to_ns.map_or(lane.rows(), |to_ns| cursor.first_from(to_ns).row);
         let mut rows = first..end.max(first);
         if let Some(starts_ns) = matcher.starts_in(lane.info().track) {
-            let [start, end] = [starts_ns.start, starts_ns.end].map(|ts_ns| cursor.first_from(ts_ns).row);
-            rows.start = rows.start.max(start);
-            rows.end = rows.end.min(end).max(rows.start);
+            rows.start = rows.start.max(cursor.first_from(starts_ns.start).row);
+            // The largest time stands for no end: a row may start right there.
+            if starts_ns.end < i64::MAX {
+                rows.end = rows.end.min(cursor.first_from(starts_ns.end).row);
+            }
+            rows.end = rows.end.max(rows.start);
         }
         Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
     }

@@ -75,6 +75,7 @@ fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, read
             Test::Thread(test) => test.holds(&track.name) || test.holds(&track.key.tid.to_string()),
             Test::Process(test) => test.holds("") || test.holds(&track.key.pid.to_string()),
             Test::Duration(range) => range.contains(&row.value),
+            Test::Start(range) => range.contains(&row.start_ns),
             Test::Argument { path, test } => {
                 let blob = snapshot.store().detail(DetailRef(row.detail), reader);
                 let value: serde_json::Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
@@ -102,7 +103,7 @@ fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64
     hits
 }
 
-const FILTERS: [&str; 14] = [
+const FILTERS: [&str; 17] = [
     "",
     "task",
     "\"Task 59\"",
@@ -117,6 +118,9 @@ const FILTERS: [&str; 14] = [
     "arg.k=3",
     "-arg.in.s:1 arg.k:/[12]/",
     "-dur<5 -\"Task 59\"",
+    "start>=100us start<400us dur>100",
+    "-start>200us cat:io",
+    "start<0",
 ];
 
 fn whole(range: (Option<i64>, Option<i64>)) -> Scope {
