@@ -12,6 +12,7 @@ pub(crate) mod escape;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod generated_docs;
+pub(crate) mod log_scale;
 pub(crate) mod mapped;
 pub(crate) mod progress;
 pub(crate) mod replace;

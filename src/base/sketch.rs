@@ -6,11 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_bounds, bucket_of};
+
 /// Durations that are kept as they are: all of a name that is rare, which is where single durations matter.
 const EXACT_MAX: usize = 128;
-
-/// The binary logarithm of the buckets in an octave.
-const OCTAVE_LOG2: u32 = 5;
 
 /// The spread of some durations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -77,7 +76,7 @@ impl Sketch {
                 self.add(dur_ns);
             }
             Self::Counted { first, counts } => {
-                let bucket = bucket_of(dur_ns);
+                let bucket = bucket_of(dur_ns, FINEST_LOG2);
                 match counts.get_mut(bucket.wrapping_sub(*first)) {
                     Some(count) => *count = count.saturating_add(1),
                     None => add_to(first, counts, bucket, 1),
@@ -91,9 +90,7 @@ impl Sketch {
     pub(crate) fn is_valid(&self) -> bool {
         match self {
             Self::Exact(values) => values.len() <= EXACT_MAX,
-            Self::Counted { first, counts } => {
-                first.checked_add(counts.len()).is_some_and(|end| end <= bucket_of(u64::MAX) + 1)
-            }
+            Self::Counted { first, counts } => first.checked_add(counts.len()).is_some_and(|end| end <= FINEST_BUCKETS),
         }
     }
 
@@ -127,7 +124,7 @@ impl Sketch {
     pub(crate) fn error(&self) -> f64 {
         match self {
             Self::Exact(_) => 0.0,
-            Self::Counted { .. } => 1.0 / f64::from(1u32 << OCTAVE_LOG2),
+            Self::Counted { .. } => 1.0 / f64::from(1u32 << FINEST_LOG2),
         }
     }
 
@@ -146,7 +143,7 @@ impl Sketch {
                 let mut left = rank(total);
                 for (bucket, &count) in (*first..).zip(counts) {
                     if left < u64::from(count) {
-                        let (least, most) = bounds_of(bucket);
+                        let (least, most) = bucket_bounds(bucket, FINEST_LOG2);
                         return Some(least + (most - least) / 2);
                     }
                     left -= u64::from(count);
@@ -163,11 +160,11 @@ impl Sketch {
         let mut counted = self.clone();
         counted.count_all();
         let Self::Counted { first, counts } = counted else { return Vec::new() };
-        let shift = OCTAVE_LOG2.saturating_sub(bars_per_octave_log2);
+        let shift = FINEST_LOG2.saturating_sub(bars_per_octave_log2);
         let mut bars: Vec<SketchBar> = Vec::new();
         let mut last = None;
         for (bucket, &count) in (first..).zip(&counts) {
-            let (least_ns, most_ns) = bounds_of(bucket);
+            let (least_ns, most_ns) = bucket_bounds(bucket, FINEST_LOG2);
             let bar = bucket >> shift;
             if last != Some(bar) {
                 bars.push(SketchBar { least_ns, most_ns, count: 0 });
@@ -185,11 +182,22 @@ impl Sketch {
         bars
     }
 
+    /// Calls `each` with buckets of the finest scale and how many durations are in them, a bucket as often as it comes.
+    pub(crate) fn each_bucket(&self, mut each: impl FnMut(usize, u64)) {
+        match self {
+            Self::Exact(values) => values.iter().for_each(|&value| each(bucket_of(value, FINEST_LOG2), 1)),
+            Self::Counted { first, counts } => {
+                let filled = (*first..).zip(counts).filter(|(_, count)| **count > 0);
+                filled.for_each(|(bucket, &count)| each(bucket, count.into()));
+            }
+        }
+    }
+
     fn count_all(&mut self) {
         let Self::Exact(values) = self else { return };
         let values = std::mem::take(values);
         let (mut first, mut counts) = (0, Vec::new());
-        values.into_iter().for_each(|value| add_to(&mut first, &mut counts, bucket_of(value), 1));
+        values.into_iter().for_each(|value| add_to(&mut first, &mut counts, bucket_of(value, FINEST_LOG2), 1));
         *self = Self::Counted { first, counts };
     }
 }
@@ -209,33 +217,11 @@ fn add_to(first: &mut usize, counts: &mut Vec<u32>, bucket: usize, count: u32) {
     counts[place] = counts[place].saturating_add(count);
 }
 
-/// The bucket of a duration: below 32 one each, then 32 in each octave.
-fn bucket_of(dur_ns: u64) -> usize {
-    let octave = (u64::BITS - dur_ns.leading_zeros()).saturating_sub(OCTAVE_LOG2 + 1);
-    (octave as usize * (1 << OCTAVE_LOG2)) + (dur_ns >> octave) as usize
-}
-
-/// The smallest and the largest duration of a bucket.
-fn bounds_of(bucket: usize) -> (u64, u64) {
-    let octave = (bucket >> OCTAVE_LOG2).saturating_sub(1);
-    let least = ((bucket - (octave << OCTAVE_LOG2)) as u64) << octave;
-    (least, least + ((1 << octave) - 1))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn every_duration_is_within_its_bucket_and_buckets_leave_no_gap() {
-        for bucket in 0..bucket_of(u64::MAX) {
-            assert_eq!(bounds_of(bucket).1 + 1, bounds_of(bucket + 1).0);
-            assert_eq!((bucket_of(bounds_of(bucket).0), bucket_of(bounds_of(bucket).1)), (bucket, bucket));
-        }
-        assert_eq!(bounds_of(bucket_of(u64::MAX)).1, u64::MAX);
-    }
 
     proptest! {
         #[test]

@@ -12,6 +12,7 @@ pub(crate) mod flame;
 pub(crate) mod flow_chain;
 pub(crate) mod group_choice;
 pub(crate) mod groups;
+pub(crate) mod heat_map;
 pub(crate) mod hit_count;
 pub(crate) mod inside;
 pub(crate) mod last_spans;

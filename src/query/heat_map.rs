@@ -1,0 +1,151 @@
+//! The heat map of some spans: how many start in each part of time, by how long they take. Durations are on a
+//! logarithmic scale, spans without a length by themselves.
+//!
+//! A span counts once, where it starts, with its whole duration; one without an end up to the last event of its track.
+//! The slow answer is a loop over all spans in scope that match. [`heat_map`] reads the rows that may match; [`sketched`]
+//! reads the sketches of a ledger instead. Those are exact in durations and know times to within a slice of the
+//! ledger. They refuse what names alone do not decide, and single tracks.
+
+mod axis;
+mod cells;
+mod grid;
+mod sketched;
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use self::axis::ColumnCursor;
+pub(crate) use self::axis::HeatMapAxis;
+pub(crate) use self::cells::{HeatCell, HeatCells};
+pub(crate) use self::grid::HeatMapGrid;
+pub(crate) use self::sketched::sketched;
+use super::scan::LaneScan;
+use super::scope::Scope;
+use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_of};
+use crate::base::progress::{Progress, Stage};
+use crate::store::block::BLOCK_ROWS;
+use crate::store::details::DetailReader;
+
+/// Extents that one thread counts at once: a million rows.
+const EXTENTS_AT_ONCE: usize = 256;
+
+/// Counts of spans by part of time and bucket of the finest scale of durations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeatMap {
+    pub(crate) axis: HeatMapAxis,
+    /// By bucket, the counts of all parts of time; buckets without any have none.
+    buckets: Vec<Option<Box<[u64]>>>,
+    /// How many spans there are.
+    pub(crate) spans: u64,
+    /// How many of them have no end in the trace.
+    pub(crate) unfinished: u64,
+    /// How far a start may be from its part of time, at most; 0: all are where they belong.
+    pub(crate) blur_ns: u64,
+    /// The parts of time that are counted: some at either end may not be.
+    pub(crate) counted: std::ops::Range<usize>,
+}
+
+impl HeatMap {
+    fn empty(axis: HeatMapAxis) -> Self {
+        let counted = 0..axis.columns();
+        Self { axis, buckets: Vec::new(), spans: 0, unfinished: 0, blur_ns: 0, counted }
+    }
+
+    fn add(&mut self, column: usize, bucket: usize, count: u64) {
+        let columns = self.axis.columns();
+        if bucket >= self.buckets.len() {
+            self.buckets.resize(bucket + 1, None);
+        }
+        self.buckets[bucket].get_or_insert_with(|| vec![0; columns].into())[column] += count;
+        self.spans += count;
+    }
+
+    fn merge(&mut self, other: Self) {
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), None);
+        }
+        for (ours, theirs) in self.buckets.iter_mut().zip(other.buckets) {
+            match (ours, theirs) {
+                (_, None) => {}
+                (ours @ None, theirs) => *ours = theirs,
+                (Some(ours), Some(theirs)) => ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours += theirs),
+            }
+        }
+        self.spans += other.spans;
+        self.unfinished += other.unfinished;
+    }
+}
+
+/// The spans of a scope that match and start in the range of an axis. `progress` counts rows.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn heat_map(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    axis: HeatMapAxis,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<HeatMap, Cancelled> {
+    let scope = axis.narrow(scope);
+    let matcher = &scope.matcher;
+    let mut scans = Vec::new();
+    for (number, lane) in scope.lanes(snapshot, matcher).enumerate() {
+        if number.is_multiple_of(1024) {
+            cancel.check()?;
+        }
+        let scan = LaneScan::from_starts(snapshot, matcher, &scope, lane);
+        if !scan.rows.is_empty() {
+            scans.push(scan);
+        }
+    }
+    progress.begin(Stage::Counting, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
+    // No more maps than threads: each has the counts of many parts of the trace.
+    let maps: Mutex<Vec<HeatMap>> = Mutex::default();
+    scans.par_iter().try_for_each(|scan| {
+        let extents: Vec<usize> = scan.extents().collect();
+        let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
+        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
+        extents.par_chunks(EXTENTS_AT_ONCE).try_for_each(|extents| {
+            cancel.check()?;
+            let taken = maps.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut map = taken.unwrap_or_else(|| HeatMap::empty(axis));
+            count_into(&mut map, scan, extents);
+            maps.lock().unwrap_or_else(PoisonError::into_inner).push(map);
+            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
+            Ok(())
+        })
+    })?;
+    let maps = maps.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(maps.into_iter().fold(HeatMap::empty(axis), |mut all, map| {
+        all.merge(map);
+        all
+    }))
+}
+
+fn count_into(map: &mut HeatMap, scan: &LaneScan<'_>, extents: &[usize]) {
+    let mut reader = DetailReader::default();
+    let mut cursor = ColumnCursor::new(map.axis);
+    let last_row = scan.lane().rows().saturating_sub(1);
+    for &extent in extents {
+        for (_, hits) in scan.blocks(extent, 0, &mut reader) {
+            let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+            hits.block.starts(&mut starts);
+            hits.block.values(&mut durs);
+            for slot in hits.slots() {
+                let Some(column) = cursor.column_of(starts[slot]) else { continue };
+                map.add(column, bucket_of(durs[slot], FINEST_LOG2), 1);
+                if hits.first_row + slot as u64 == last_row && scan.lane().is_unfinished(last_row) {
+                    map.unfinished += 1;
+                }
+            }
+        }
+    }
+    debug_assert!(map.buckets.len() <= FINEST_BUCKETS);
+}
+
+#[cfg(test)]
+mod tests;

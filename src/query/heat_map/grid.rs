@@ -1,0 +1,28 @@
+//! The grid of a heat map as a person types it: `100x4`.
+
+use std::str::FromStr;
+
+use super::axis::COLUMNS_MAX;
+
+/// How many cells a heat map has in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeatMapGrid {
+    /// Parts of the time.
+    pub(crate) columns: usize,
+    /// The binary logarithm of the rows for each doubling of the duration.
+    pub(crate) octave_log2: u32,
+}
+
+impl FromStr for HeatMapGrid {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (parts, rows) = text.split_once('x').unwrap_or((text, "4"));
+        let columns = parts.parse().ok().filter(|columns| (1..=COLUMNS_MAX).contains(columns));
+        let octave_log2 = ["1", "2", "4", "8", "16", "32"].iter().position(|known| *known == rows);
+        columns
+            .zip(octave_log2)
+            .map(|(columns, octave_log2)| Self { columns, octave_log2: octave_log2 as u32 })
+            .ok_or_else(|| format!("expected 1 to {COLUMNS_MAX} parts and 1, 2, 4, 8, 16 or 32 rows, such as 100x4"))
+    }
+}
