@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::query::heat_map::HeatMapGrid;
 use crate::query::scheduling::ScheduledKind;
 
 /// The rows that `stats` is about, other than spans.
@@ -23,6 +24,17 @@ pub(super) struct LowStatsOf {
         conflicts_with_all = ["name", "by", "samples", "counters"]
     )]
     pub(crate) scheduling: Option<LowScheduling>,
+    /// The heat map instead: how many spans start in each part of the time, by how long they take; parts of the time,
+    /// and rows for each doubling of the duration: 1, 2, 4, 8, 16 or 32
+    #[arg(
+        long,
+        value_name = "PARTSxROWS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "100x4",
+        conflicts_with_all = ["by", "samples", "counters", "scheduling"]
+    )]
+    pub(crate) heat_map: Option<HeatMapGrid>,
 }
 
 /// The rows of a table of scheduling.

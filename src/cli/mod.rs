@@ -17,6 +17,7 @@ mod event_choice;
 mod export;
 mod flame;
 mod flame_view;
+mod heat_map_stats;
 mod info;
 mod live_args;
 mod live_rows;

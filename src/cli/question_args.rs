@@ -9,6 +9,7 @@ use crate::export::values::ValueFormat;
 use crate::model::Sources;
 use crate::query::flame::FlameView;
 use crate::query::groups::GroupBy;
+use crate::query::heat_map::HeatMapGrid;
 use crate::query::scheduling::ScheduledKind;
 use crate::symbols::sources::SourceMap;
 
@@ -45,6 +46,8 @@ pub(super) struct Stats {
     pub(crate) counters: bool,
     /// Of scheduling rather than of spans.
     pub(crate) scheduling: Option<ScheduledKind>,
+    /// By time and duration rather than by name.
+    pub(crate) heat_map: Option<HeatMapGrid>,
 }
 
 /// The arguments of `longspan flame`.

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::args::{Load, Stats};
 use super::counter_stats;
 use super::error::CliError;
+use super::heat_map_stats;
 use super::load::starting_over;
 use super::progress_line::ProgressLine;
 use super::sample_stats;
@@ -38,6 +39,10 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     }
     if let Some(kind) = stats.scheduling {
         return scheduling_stats::print(&snapshot, &stats.scope.on(&snapshot)?, kind, stats.format, how);
+    }
+    if let Some(grid) = stats.heat_map {
+        let scope = stats.scope.named(stats.name.as_ref()).on(&snapshot)?;
+        return heat_map_stats::print(&snapshot, &scope, grid, stats.format, how);
     }
     let summary = snapshot.summary();
     if stats.of_samples || (summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default()) {

@@ -13,6 +13,7 @@ mod error;
 pub(crate) mod excerpt;
 pub(crate) mod flame;
 pub(crate) mod format;
+pub(crate) mod heat_map_table;
 pub(crate) mod native;
 mod options;
 pub(crate) mod output;

@@ -11,6 +11,7 @@ mod desktop;
 mod flame;
 mod golden;
 mod harness;
+mod heat_map;
 mod large;
 #[cfg(target_os = "linux")] // signals, pipes with names
 mod live;

@@ -50,6 +50,7 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["stats", capture, "--cache", &cache], true),
         (vec!["stats", capture, "--samples", "--cache", &cache], true),
         (vec!["stats", capture, "--scheduling=cpu", "--cache", &cache], true),
+        (vec!["stats", capture, "--heat-map=2000x32", "--cache", &cache], true),
         (vec!["flame", capture, "--cache", &cache], true),
         (vec!["flame", capture, "--cache", &cache, "--format", "svg"], true),
         (vec!["flame", capture, "--cache", &cache, "--format", "json"], true),

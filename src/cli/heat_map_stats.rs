@@ -1,0 +1,47 @@
+//! `longspan stats --heat-map`: the spans of a scope by when they start and how long they take.
+
+use std::sync::Arc;
+
+use super::args::Load;
+use super::counter_stats::value_format;
+use super::error::CliError;
+use super::progress_line::ProgressLine;
+use super::stdout::to_stdout;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::check;
+use crate::export::heat_map_table::{HEAT_MAP_COLUMNS, HeatMapTable};
+use crate::export::table::RowFormat;
+use crate::export::values::TableValueWriter;
+use crate::query::Snapshot;
+use crate::query::heat_map::{HeatMapAxis, HeatMapGrid, heat_map};
+use crate::query::scope::Scope;
+
+/// Prints the cells that have spans.
+pub(super) fn print(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    grid: HeatMapGrid,
+    format: RowFormat,
+    how: &Load,
+) -> Result<(), CliError> {
+    let (from_ns, to_ns) = (snapshot.start_ns(), snapshot.end_ns().saturating_add(1));
+    let (from_ns, to_ns) = (scope.from_ns.unwrap_or(from_ns), scope.to_ns.unwrap_or(to_ns));
+    let axis = HeatMapAxis::new(from_ns, to_ns, grid.columns);
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let counted = heat_map(snapshot, scope, axis, &Cancel::default(), &progress);
+    drop(line);
+    check(snapshot.store())?;
+    let Ok(map) = counted else { return Ok(()) }; // nobody stops it
+    let cells = Arc::new(map.cells(grid.octave_log2));
+    let table = HeatMapTable { map: Arc::new(map), cells };
+    to_stdout(|out| {
+        let mut rows = TableValueWriter::begin(out, value_format(format), &HEAT_MAP_COLUMNS)?;
+        for values in table.values() {
+            rows.row(&values)?;
+        }
+        rows.end()?;
+        Ok(())
+    })
+}
