@@ -11,6 +11,7 @@ pub(crate) mod color;
 pub(crate) mod counters;
 pub(crate) mod fenwick_heights;
 pub(crate) mod flame;
+pub(crate) mod heat_map;
 pub(crate) mod instant_shapes;
 pub(crate) mod labels;
 pub(crate) mod minimap;

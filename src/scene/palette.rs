@@ -208,6 +208,12 @@ fn color_blind(shade: Shade) -> &'static [u32] {
     }
 }
 
+/// The colours of counts from few to many, for all eyes.
+#[must_use]
+pub(crate) fn densities(shade: Shade) -> [Rgba; DURATION_STEPS] {
+    ramp(Hues::ColorBlind, shade)
+}
+
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
 /// Colours from short to long: viridis, or cividis for colour-blind eyes, without the end that blends into the ground.
 fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {

@@ -1,0 +1,104 @@
+//! A heat map as pixels, and the ticks of its scales: a pixel for each cell, from the longest durations down. The work
+//! grows with the cells, not with the spans.
+
+use super::color::Rgba;
+use crate::base::time::{duration_text, grouped_digits};
+use crate::query::heat_map::HeatCells;
+
+/// The height of a row, in points, at least.
+pub(crate) const ROW_POINTS: f32 = 3.5;
+
+/// The width of a part of time, in points, at least.
+pub(crate) const COLUMN_POINTS: f32 = 3.0;
+
+/// A labelled place on a scale.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ScaleTick {
+    /// The place, from 0 at the lower end of the scale to 1 at its upper end.
+    pub(crate) part: f64,
+    pub(crate) label: String,
+}
+
+/// The colour of a count by its logarithm, among `steps` colours: one span has the first, the largest count the last.
+#[must_use]
+pub(crate) fn density_step(count: u64, most: u64, steps: usize) -> usize {
+    let last = steps.saturating_sub(1);
+    if most <= 1 || count >= most {
+        return last;
+    }
+    let part = (count.max(1) as f64).ln() / (most as f64).ln();
+    ((part * last as f64).round() as usize).min(last)
+}
+
+/// A pixel for each cell, row by row from the top, nothing where no span is. The lowest row is that of spans without a
+/// length where the map has one.
+#[must_use]
+pub(crate) fn pixels(cells: &HeatCells, ramp: &[Rgba]) -> Vec<Rgba> {
+    let color = |&count: &u64| match count {
+        0 => Rgba::default(),
+        count => ramp[density_step(count, cells.most, ramp.len())],
+    };
+    (0..cells.rows()).rev().flat_map(|row| cells.row(row).iter().map(color)).collect()
+}
+
+/// Durations on a scale of some points: powers of ten first, then five and two of each where there is room.
+#[must_use]
+pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) -> Vec<ScaleTick> {
+    let rows = cells.scale_rows() as f64;
+    let mut ticks: Vec<ScaleTick> = Vec::new();
+    for digit in [1, 5, 2] {
+        for power in (0..20).map(|power| 10_u64.pow(power)) {
+            let Some(dur_ns) = power.checked_mul(digit) else { continue };
+            let part = cells.place(dur_ns) / rows;
+            let is_free = |tick: &ScaleTick| (tick.part - part).abs() * points >= gap_points;
+            if rows > 0.0 && (0.0..=1.0).contains(&part) && ticks.iter().all(is_free) {
+                ticks.push(ScaleTick { part, label: duration_text(dur_ns) });
+            }
+        }
+    }
+    ticks.sort_by(|one, other| one.part.total_cmp(&other.part));
+    ticks
+}
+
+/// Counts on the scale of colours: one, powers of ten, and the largest.
+#[must_use]
+pub(crate) fn count_ticks(most: u64, points: f64, gap_points: f64) -> Vec<ScaleTick> {
+    let tick = |count: u64| {
+        let part = if most <= 1 { 1.0 } else { (count as f64).ln() / (most as f64).ln() };
+        ScaleTick { part, label: grouped_digits(count) }
+    };
+    let mut ticks = if most == 0 { Vec::new() } else { vec![tick(most)] };
+    for count in (0..20).map(|power| 10_u64.pow(power)).take_while(|&count| count < most) {
+        let tick = tick(count);
+        if ticks.iter().all(|other| (other.part - tick.part).abs() * points >= gap_points) {
+            ticks.push(tick);
+        }
+    }
+    ticks.sort_by(|one, other| one.part.total_cmp(&other.part));
+    ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_span_has_the_first_colour_and_the_fullest_cell_the_last() {
+        assert_eq!([1, 10, 100, 1000].map(|count| density_step(count, 1000, 31)), [0, 10, 20, 30]);
+        assert_eq!([density_step(1, 1, 31), density_step(u64::MAX, u64::MAX, 31), density_step(5, 9, 1)], [30, 30, 0]);
+        let steps: Vec<_> = (1..5000).map(|count| density_step(count, 5000, 31)).collect();
+        assert!(steps.is_sorted());
+    }
+
+    #[test]
+    fn counts_are_labelled_by_powers_of_ten_and_the_largest() {
+        let labels = |most, points| -> Vec<String> {
+            count_ticks(most, points, 12.0).into_iter().map(|tick| tick.label).collect()
+        };
+        assert_eq!(labels(0, 100.0), Vec::<String>::new());
+        assert_eq!(labels(1, 100.0), ["1"]);
+        assert_eq!(labels(3_456, 100.0), ["1", "10", "100", "1\u{2009}000", "3\u{2009}456"]);
+        assert_eq!(labels(1_000_000, 60.0).len(), 4, "no label covers another");
+        assert_eq!(labels(u64::MAX, 400.0).len(), 20);
+    }
+}
