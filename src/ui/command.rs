@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::panel::Panel;
 use super::purpose::Purpose;
-use super::questions::{CodeRequest, Question, SampledFunction};
+use super::questions::{CodeRequest, Question, SampledFunction, SelectedScope};
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::query::flame::FunctionKey;
@@ -193,6 +193,8 @@ pub(crate) enum BookmarkCommand {
 pub(crate) enum ScopeCommand {
     ClearTime,
     ClearTracks,
+    /// Takes the place of the scope.
+    Set(Box<SelectedScope>),
     /// Takes a valid filter; an empty one clears it.
     Filter(String),
     /// Takes the tracks of a group in place of those before.

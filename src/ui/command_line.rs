@@ -20,18 +20,21 @@ pub(crate) struct PanelCommandLine {
     pub(crate) options: Vec<String>,
     /// The argument after the files.
     pub(crate) query: Option<String>,
+    /// The scope of the panel where it is not that of the window.
+    pub(crate) scope: Option<SelectedScope>,
 }
 
 impl PanelCommandLine {
     /// A command without options of its own.
     #[must_use]
     pub(crate) fn new(command: &'static str) -> Self {
-        Self { command, options: Vec::new(), query: None }
+        Self { command, options: Vec::new(), query: None, scope: None }
     }
 
-    /// The whole line; `None` if no options name the tracks of the scope and no other ones.
+    /// The whole line, with the scope of the window; `None` if no options name the tracks of the scope and no other ones.
     #[must_use]
     pub(crate) fn text(&self, sources: &Sources, snapshot: &Snapshot, scope: &SelectedScope) -> Option<String> {
+        let scope = self.scope.as_ref().unwrap_or(scope);
         let mut words = vec!["longspan".to_owned(), self.command.to_owned()];
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
         if let Some((from_ns, to_ns)) = scope.range {

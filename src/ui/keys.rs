@@ -7,7 +7,7 @@ use egui::text_selection::LabelSelectionState;
 use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 
 use super::command_table::{COPY, CommandEntry, PASTE, TABLE, UiState};
-use super::panels::table_keys::{self, is_of_table};
+use super::panels::table_keys::{self, is_of_grid, is_of_table};
 use super::typed_ahead;
 use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
 
@@ -71,10 +71,12 @@ impl ActiveShortcuts {
     fn now(ui: &Ui, state: &UiState) -> Self {
         let is_typing = ui.ctx().text_edit_focused();
         let is_in_table = table_keys::has_keyboard(ui.ctx());
+        let is_in_grid = table_keys::grid_has_keyboard(ui.ctx());
         let all = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |key| (key, entry)));
         let mut shortcuts: Vec<_> = all
             .filter(|(key, _)| !(is_typing && is_of_text(**key)))
             .filter(|(key, _)| !(is_in_table && is_of_table(key.logical_key, key.modifiers)))
+            .filter(|(key, _)| !(is_in_grid && is_of_grid(key.logical_key, key.modifiers)))
             .filter(|(_, entry)| entry.is_enabled(state))
             .collect();
         shortcuts.sort_by_key(|(key, _)| Reverse(modifier_count(key.modifiers)));

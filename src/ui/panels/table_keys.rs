@@ -1,4 +1,5 @@
-//! The keys of a table whose row has the keyboard. While one has it, these keys are no commands of the timeline.
+//! The keys of a table whose row has the keyboard, and of a grid of cells. While one has it, these keys are no commands
+//! of the timeline.
 
 use egui::{Context, Event, EventFilter, Id, Key, Modifiers, Ui};
 
@@ -14,6 +15,9 @@ pub(super) enum RowMove {
 /// Keys of a table. Enter needs no entry: a row that has the keyboard takes it for a click.
 const KEYS: [Key; 6] = [Key::ArrowUp, Key::ArrowDown, Key::PageUp, Key::PageDown, Key::Home, Key::End];
 
+/// Keys of a grid, beside those of a table.
+const GRID_KEYS: [Key; 2] = [Key::ArrowLeft, Key::ArrowRight];
+
 /// Whether a row of a table has the keyboard.
 #[must_use]
 pub(crate) fn has_keyboard(ctx: &Context) -> bool {
@@ -25,6 +29,26 @@ pub(crate) fn has_keyboard(ctx: &Context) -> bool {
 #[must_use]
 pub(crate) fn is_of_table(key: Key, modifiers: Modifiers) -> bool {
     modifiers.is_none() && KEYS.contains(&key)
+}
+
+/// Whether a grid of cells has the keyboard.
+#[must_use]
+pub(crate) fn grid_has_keyboard(ctx: &Context) -> bool {
+    let focused = ctx.memory(egui::Memory::focused);
+    focused.is_some() && ctx.data(|data| data.get_temp::<Id>(focused_grid_id())) == focused
+}
+
+/// Whether a key without modifiers is one of a grid.
+#[must_use]
+pub(crate) fn is_of_grid(key: Key, modifiers: Modifiers) -> bool {
+    is_of_table(key, modifiers) || modifiers.is_none() && GRID_KEYS.contains(&key)
+}
+
+/// Keeps the arrows for the grid that has the keyboard.
+pub(super) fn hold_grid(ui: &Ui, grid: Id) {
+    let filter = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
+    ui.memory_mut(|memory| memory.set_focus_lock_filter(grid, filter));
+    ui.data_mut(|data| data.insert_temp(focused_grid_id(), grid));
 }
 
 /// Keeps the arrows for the row that has the keyboard.
@@ -52,6 +76,10 @@ pub(super) fn take_steps(ui: &Ui) -> Vec<RowMove> {
 /// Whether the key to copy was pressed.
 pub(super) fn copies(ui: &Ui) -> bool {
     ui.input(|input| input.events.contains(&Event::Copy))
+}
+
+fn focused_grid_id() -> Id {
+    Id::unique("grid of cells with the keyboard")
 }
 
 fn focused_row_id() -> Id {

@@ -24,6 +24,7 @@ impl Timeline {
         match command {
             ScopeCommand::ClearTime => self.selection.select_range(None),
             ScopeCommand::ClearTracks => self.selection.select_tracks(TrackSet::ALL, &self.snapshot),
+            ScopeCommand::Set(scope) => self.selection.set_scope(*scope, &self.snapshot),
             ScopeCommand::Filter(filter) => self.selection.set_filter(&filter),
             ScopeCommand::Only(kind) => {
                 let tracks = self.rows.layout.tracks_of(kind).into_iter().collect();
