@@ -14,6 +14,7 @@ use crate::model::SourceFile;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
 use crate::query::flame::{FlamePicture, FlameView};
+use crate::query::heat_map::{heat_map, sketched};
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
@@ -34,8 +35,8 @@ use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
 use crate::symbols::sources::SourceFolders;
 use crate::ui::questions::{
-    Answer, CodeAnswer, CodeQuestion, FlameAnswer, FoundNames, GroupFacts, NameQuery, NamedTrace, PathsOf,
-    PathsQuestion, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
+    Answer, CodeAnswer, CodeQuestion, FlameAnswer, FoundNames, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace,
+    PathsOf, PathsQuestion, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 
 /// The longest spans of a group that are listed.
@@ -244,6 +245,16 @@ fn answer(
             let order = Arc::new(order(snapshot, &scheduling, kind, sorted_by, &words, cancel)?);
             let sum = scheduling.sum(kind, &order);
             Some(Answer::Scheduling(Arc::new(SchedulingAnswer { scheduling, kind, sorted_by, order, sum })))
+        }
+        Question::HeatMap(question) => {
+            let HeatMapQuestion { scope, filter, axis } = *question;
+            let scope = scope.with_filter(snapshot, &filter);
+            Some(Answer::HeatMap(Arc::new(heat_map(snapshot, &scope, axis, cancel, progress)?)))
+        }
+        Question::HeatMapSketch(question) => {
+            let HeatMapQuestion { scope, filter, axis } = *question;
+            let scope = scope.with_filter(snapshot, &filter);
+            sketched(snapshot, &scope, axis, cancel)?.map(|(map, _)| Answer::HeatMapSketch(Arc::new(map)))
         }
         Question::NumberOf(row) => hits.map(|hits| {
             let start_ns = snapshot.row(row).start_ns;

@@ -193,6 +193,16 @@ impl Panels {
                 self.analysis.stop(QuestionKind::Samples);
                 self.set.samples.stopped();
             }
+            PanelCommand::StopHeatMap => {
+                self.analysis.stop(QuestionKind::HeatMap);
+                self.analysis.stop(QuestionKind::HeatMapSketch);
+                self.set.heat_map.stopped();
+            }
+            // The panel asks when it is shown.
+            PanelCommand::HeatMapOf(name) => {
+                self.dock.open(Panel::HeatMap);
+                self.set.heat_map.choose(timeline.snapshot().names().get(name).text);
+            }
             PanelCommand::Callers(function) => {
                 self.dock.open(Panel::Flame);
                 self.set.flame.show_sandwich(function);
@@ -281,6 +291,8 @@ impl Panels {
             Answer::Spans(hits) => set.spans.take_hits(hits),
             Answer::Longest(hits) => set.spans.take_longest(hits),
             Answer::Counters(counters) => set.counters.take_counters(counters, timeline.snapshot()),
+            Answer::HeatMap(map) => set.heat_map.set_map(map),
+            Answer::HeatMapSketch(map) => set.heat_map.set_sketch(map),
             Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
             Answer::NumberOf(row, number) => set.spans.take_number(row, number),
             Answer::Neighbour(found) => return set.search.take_neighbour(found),

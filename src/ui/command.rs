@@ -262,6 +262,10 @@ pub(crate) enum PanelCommand {
     ToggleFull,
     /// Stops the count for the statistics and keeps the totals so far.
     StopCounting,
+    /// Opens the heat map of the spans of this name.
+    HeatMapOf(NameIdx),
+    /// Stops the count for the heat map.
+    StopHeatMap,
     /// Stops the count of call paths.
     StopPaths,
     /// Stops the count of samples for their table.

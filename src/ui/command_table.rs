@@ -312,6 +312,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Counters", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
     entry(Menu::View, "Scheduling", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Scheduling)))
         .hint("Time of threads, processes and CPUs: running, ready and waiting"),
+    entry(Menu::View, "Heat map", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::HeatMap)))
+        .hint("How long spans take, by when they start: latency over time"),
     entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Flame))
     }),

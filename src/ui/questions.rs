@@ -13,6 +13,7 @@ use crate::query::filter::Filter;
 use crate::query::flame::{FlamePicture, FlameView, FunctionKey};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::GroupBy;
+use crate::query::heat_map::{HeatMap, HeatMapAxis};
 use crate::query::matcher::Matcher;
 use crate::query::overlay::NameOverlay;
 use crate::query::sample_table::{SampleBy, SampleTable};
@@ -87,6 +88,10 @@ pub(crate) enum Question {
     Counters(SelectedScope),
     /// The threads, processes or CPUs of a scope in an order.
     Scheduling(Box<SchedulingQuestion>),
+    /// The spans of a scope by start and duration.
+    HeatMap(Box<HeatMapQuestion>),
+    /// The same from sketches, which is known sooner, where there are any.
+    HeatMapSketch(Box<HeatMapQuestion>),
     /// The number of a row among the spans of [`Question::Spans`].
     NumberOf(RowIdx),
     /// The hit after a place in time, or before it.
@@ -124,6 +129,15 @@ pub(crate) struct NameQuery {
     pub(crate) cache: Option<PathBuf>,
     /// The most bytes of debug information that are read of a file.
     pub(crate) bytes_max: u64,
+}
+
+/// A question for a heat map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeatMapQuestion {
+    pub(crate) scope: SelectedScope,
+    /// A filter that spans pass beside that of the scope; empty: none.
+    pub(crate) filter: Arc<str>,
+    pub(crate) axis: HeatMapAxis,
 }
 
 /// A question for a table of scheduling.
@@ -238,6 +252,8 @@ pub enum QuestionKind {
     Longest,
     Counters,
     Scheduling,
+    HeatMap,
+    HeatMapSketch,
     NumberOf,
     Neighbour,
     Totals,
@@ -269,6 +285,8 @@ pub enum Answer {
     /// In the order of tracks.
     Counters(Arc<Vec<CounterStats>>),
     Scheduling(Arc<SchedulingAnswer>),
+    HeatMap(Arc<HeatMap>),
+    HeatMapSketch(Arc<HeatMap>),
     /// The number of a row, if it is among the spans.
     NumberOf(RowIdx, Option<u64>),
     /// To [`Question::Neighbour`], with its number.
@@ -343,6 +361,8 @@ impl Question {
             Self::Longest(..) => QuestionKind::Longest,
             Self::Counters(_) => QuestionKind::Counters,
             Self::Scheduling(_) => QuestionKind::Scheduling,
+            Self::HeatMap(_) => QuestionKind::HeatMap,
+            Self::HeatMapSketch(_) => QuestionKind::HeatMapSketch,
             Self::NumberOf(_) => QuestionKind::NumberOf,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Totals(..) => QuestionKind::Totals,

@@ -13,6 +13,7 @@ mod flame;
 mod frame;
 mod groups;
 mod hand;
+mod heat_map;
 mod kept;
 mod live;
 mod menus;

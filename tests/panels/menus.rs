@@ -64,7 +64,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
 #[test]
 fn the_menu_of_a_span_within_a_scope_has_twelve_entries_at_most() {
     let mut session = with_request(PointerButton::Secondary);
-    session.click("Scope from the span");
+    session.click("More of the span");
     session.until("the submenu", |session| session.says("Every span of this name"));
     session.click("Every span of this name");
     session.harness.run_steps(3);
@@ -72,7 +72,7 @@ fn the_menu_of_a_span_within_a_scope_has_twelve_entries_at_most() {
     press_button(&mut session, at, PointerButton::Secondary);
     session.until("the menu", |session| session.says("Statistics of the scope"));
     let first = ["Zoom to the span", "Copy the span", "Search for this name", "Statistics of this name"];
-    let rest = ["Scope from the span", "Statistics of the scope", "Flame graph of the scope", "More of the scope"];
+    let rest = ["More of the span", "Statistics of the scope", "Flame graph of the scope", "More of the scope"];
     let last = ["Add marker", "The track"];
     let texts = session.node_texts();
     let at = |entry: &str| texts.iter().position(|text| text.starts_with(&format!("Button: {entry}")));

@@ -164,7 +164,7 @@ fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_
     let at = on_track(&session, "main", 0.45);
     click_at(&mut session, at, RIGHT);
     assert!(session.summary().contains("Selected: request"), "{}", session.summary());
-    session.click("Scope from the span");
+    session.click("More of the span");
     session.until("the submenu", |session| session.says("Inside this span"));
     session.click("Inside this span");
     session.harness.run_steps(2);
@@ -197,7 +197,7 @@ fn every_span_of_a_name_is_a_filter_that_can_be_typed_on_and_one_that_is_wrong_i
     let mut session = opened();
     let at = on_track(&session, "main", 0.45);
     click_at(&mut session, at, RIGHT);
-    session.click("Scope from the span");
+    session.click("More of the span");
     session.until("the submenu", |session| session.says("Every span of this name"));
     session.click("Every span of this name");
     session.harness.run_steps(2);

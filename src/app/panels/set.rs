@@ -5,6 +5,7 @@ use crate::ui::panels::code::CodePanel;
 use crate::ui::panels::counters::CountersPanel;
 use crate::ui::panels::dock_panel::{DetailsTab, DockPanel};
 use crate::ui::panels::flame::FlamePanel;
+use crate::ui::panels::heat_map::HeatMapPanel;
 use crate::ui::panels::samples::SamplesPanel;
 use crate::ui::panels::scheduling::SchedulingPanel;
 use crate::ui::panels::search::SearchPanel;
@@ -20,6 +21,7 @@ pub(super) struct PanelSet {
     pub(super) spans: SpansPanel,
     pub(super) counters: CountersPanel,
     pub(super) scheduling: SchedulingPanel,
+    pub(super) heat_map: HeatMapPanel,
     pub(super) flame: FlamePanel,
     pub(super) samples: SamplesPanel,
     pub(super) code: CodePanel,
@@ -35,6 +37,7 @@ impl PanelSet {
             Panel::Spans => &mut self.spans,
             Panel::Counters => &mut self.counters,
             Panel::Scheduling => &mut self.scheduling,
+            Panel::HeatMap => &mut self.heat_map,
             Panel::Flame => &mut self.flame,
             Panel::Samples => &mut self.samples,
             Panel::Code => &mut self.code,

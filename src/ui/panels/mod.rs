@@ -14,6 +14,7 @@ mod elided;
 pub(crate) mod flame;
 mod group_label;
 mod group_rows;
+pub(crate) mod heat_map;
 mod hit_list;
 mod hit_table;
 pub(crate) mod keys;

@@ -80,6 +80,7 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     }
     if let Some(name) = value.name {
         entry(ui, "Statistics of this name", Command::Panel(PanelCommand::StatisticsOf(name)));
+        entry(ui, "Heat map of this name", Command::Panel(PanelCommand::HeatMapOf(name)));
     }
     chosen
 }

@@ -143,7 +143,10 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     }
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
-    let submenu = Some(("Scope from the span", scopes));
+    if timeline.snapshot.lane(row.lane).kind == LaneKind::Spans {
+        scopes.push(item("Heat map of this name", "", Command::Panel(PanelCommand::HeatMapOf(span.name))));
+    }
+    let submenu = Some(("More of the span", scopes));
     MenuSection { title: on_screen(&short).into_owned(), items, submenu }
 }
 

@@ -1,0 +1,388 @@
+//! The heat map of the scope, or of the spans of one name in it: durations by time, brighter or darker where there are
+//! more. It shows the part of the scope that is in view. A click or a drag selects cells as the scope, and the map stays
+//! as it is while that is the scope. What is counted so far is shown; a view before is shown until the next is counted.
+
+mod cursor;
+mod picture;
+mod scope;
+
+use std::sync::Arc;
+
+use egui::{Label, RichText, Ui};
+
+use self::cursor::CellHand;
+use self::picture::{HeatLayout, HeatPicture};
+use self::scope::CellBounds;
+use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::elided::tip;
+use crate::base::csv::Cells;
+use crate::base::time::{duration_text, grouped_digits};
+use crate::export::heat_map_table::HeatMapTable;
+use crate::export::values::TableSource;
+use crate::query::Snapshot;
+use crate::query::filter::{Filter, quoted};
+use crate::query::heat_map::{HeatMap, HeatMapAxis};
+use crate::scene::clock_ruler::clock_ruler;
+use crate::scene::heat_map::COLUMN_POINTS;
+use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::ruler::ruler;
+use crate::scene::viewport::Viewport;
+use crate::ui::command::{Command, PanelCommand, ScopeCommand, TimelineCommand};
+use crate::ui::command_line::PanelCommandLine;
+use crate::ui::panel::Panel;
+use crate::ui::questions::{HeatMapQuestion, Question, QuestionKind, SelectedScope};
+use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The most parts of time in view: beyond some hundred, cells are too thin for the hand.
+const COLUMNS_MAX: f32 = 400.0;
+
+/// A view that moves is counted again once it has stood still for so many seconds, where counting takes longer.
+const STILL_S: f64 = 0.15;
+
+/// The letters of a name before it is cut.
+const LETTERS_MAX: f32 = 48.0;
+
+/// Below this width the line above the map says less.
+const NARROW_POINTS: f32 = 700.0;
+
+/// A name whose spans alone are shown.
+#[derive(Debug, Clone)]
+struct ChosenName {
+    text: String,
+    filter: Arc<str>,
+}
+
+/// Cells that were selected as the scope.
+#[derive(Debug)]
+struct SelectedCells {
+    bounds: CellBounds,
+    /// The scope that they make.
+    scope: SelectedScope,
+    /// The scope of the map that they are of.
+    of: SelectedScope,
+}
+
+/// The map, what it was asked of, and what is selected in it.
+#[derive(Debug, Default)]
+pub(crate) struct HeatMapPanel {
+    name: Option<ChosenName>,
+    asked: Option<HeatMapQuestion>,
+    /// The question of the last frame, and when it became another one.
+    wanted: Option<(HeatMapQuestion, f64)>,
+    is_stopped: bool,
+    map: Option<Arc<HeatMap>>,
+    picture: HeatPicture,
+    hand: CellHand,
+    selected: Option<SelectedCells>,
+    error: Option<String>,
+}
+
+impl HeatMapPanel {
+    /// Shows the spans of a name alone.
+    pub(crate) fn choose(&mut self, name: &str) {
+        let expression = format!("name:/^{}$/", regex::escape(name).replace('/', "\\/"));
+        // A name as long as a book is no expression.
+        let filter = if Filter::parse(&expression).is_ok() { expression } else { quoted(name) };
+        self.name = Some(ChosenName { text: name.to_owned(), filter: filter.into() });
+        self.selected = None;
+    }
+
+    pub(crate) fn set_map(&mut self, map: Arc<HeatMap>) {
+        self.map = Some(map);
+    }
+
+    /// Takes what sketches say, unless more is known: a map of a wider view is sharper in its part.
+    pub(crate) fn set_sketch(&mut self, map: Arc<HeatMap>) {
+        let has_better = self.map.as_ref().is_some_and(|known| {
+            known.blur_ns <= map.blur_ns
+                && known.axis.from_ns() <= map.axis.from_ns()
+                && known.axis.to_ns() >= map.axis.to_ns()
+        });
+        if !has_better {
+            self.map = Some(map);
+        }
+    }
+
+    /// Takes note that no more will be counted.
+    pub(crate) fn stopped(&mut self) {
+        self.is_stopped = true;
+    }
+
+    /// The scope whose spans the map shows: while cells are the scope, that which they were selected from.
+    fn scope_of_map(&mut self, scope: &SelectedScope) -> SelectedScope {
+        if self.selected.as_ref().is_some_and(|selected| selected.scope != *scope) {
+            self.selected = None;
+        }
+        self.selected.as_ref().map_or(scope, |selected| &selected.of).clone()
+    }
+
+    /// Asks for the part of the scope that is in view, where it is not asked for. While a long count of another view
+    /// runs, the view has to stand still first.
+    fn ask(&mut self, ui: &Ui, question: HeatMapQuestion, view: &PanelView<'_>) -> Vec<Command> {
+        if self.asked.as_ref() == Some(&question) {
+            return Vec::new();
+        }
+        let now_s = ui.input(|input| input.time);
+        let since_s = match &self.wanted {
+            Some((wanted, since_s)) if *wanted == question => *since_s,
+            _ => {
+                self.wanted = Some((question.clone(), now_s));
+                now_s
+            }
+        };
+        let is_of_same = self
+            .asked
+            .as_ref()
+            .is_some_and(|asked| (&asked.scope, &asked.filter) == (&question.scope, &question.filter));
+        if is_of_same && (view.progress)(QuestionKind::HeatMap).is_some() && now_s - since_s < STILL_S {
+            ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(STILL_S));
+            return Vec::new();
+        }
+        if !is_of_same {
+            self.map = None;
+            self.picture.clear();
+            self.hand.forget();
+        }
+        (self.asked, self.is_stopped, self.error) = (Some(question.clone()), false, None);
+        let ask = |question| Command::Panel(PanelCommand::Ask(question));
+        let has_sketches = view.snapshot().store().ledger().is_some();
+        let sketch = has_sketches.then(|| ask(Question::HeatMapSketch(Box::new(question.clone()))));
+        sketch.into_iter().chain([ask(Question::HeatMap(Box::new(question)))]).collect()
+    }
+
+    fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, scope: &SelectedScope, commands: &mut Vec<Command>) {
+        let theme = view.context.theme;
+        let progress = (view.progress)(QuestionKind::HeatMap);
+        ui.label(RichText::new("Heat map").strong());
+        if let Some(name) = &self.name {
+            let text = shown(&name.text);
+            let short = shorten_middle(&text, LETTERS_MAX, |_| 1.0).unwrap_or_default();
+            ui.label(RichText::new(format!("of {}", on_screen(&short)))).on_hover_text(tip(&name.text));
+            if ui.small_button("All names").on_hover_text("Shows the spans of every name again").clicked() {
+                (self.name, self.selected) = (None, None);
+            }
+        }
+        if let Some(progress) = progress {
+            show_counting(ui, progress, theme);
+            if ui.button("Stop").clicked() {
+                commands.push(Command::Panel(PanelCommand::StopHeatMap));
+            }
+        } else if self.is_stopped {
+            ui.label(RichText::new("stopped: not every span is counted").color(theme.warning));
+            if ui.button("Count").clicked() {
+                (self.asked, self.is_stopped) = (None, false);
+            }
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if ui.button("Close").clicked() {
+                commands.push(Command::Panel(PanelCommand::Toggle(Panel::HeatMap)));
+            }
+            if let Some(error) = &self.error {
+                ui.add(Label::new(RichText::new(error).color(theme.error)).truncate());
+            } else if let Some(map) = self.map.clone() {
+                if map.blur_ns > 0 {
+                    let text = format!("coarse: starts to within {}", duration_text(map.blur_ns));
+                    let hint = "From sketches of slices of time: counts and durations are those of the cells, starts \
+                                are anywhere in their slice. Every span is being counted.";
+                    ui.add(Label::new(RichText::new(text).color(theme.warning)).truncate()).on_hover_text(hint);
+                } else if progress.is_none() && !self.is_stopped {
+                    show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
+                }
+                ui.add(Label::new(RichText::new(counted_text(&map)).color(theme.text)).truncate());
+            }
+            if ui.available_width() >= NARROW_POINTS / 4.0 && ui.max_rect().width() >= NARROW_POINTS {
+                let text = format!("{}, as far as it is in view", scope.title());
+                ui.add(Label::new(RichText::new(text).color(theme.weak_text)).truncate());
+            }
+        });
+    }
+
+    /// Why there is no cell, once all is counted.
+    fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
+        let map = self.map.as_ref().filter(|map| map.spans == 0 && map.blur_ns == 0)?;
+        Some(match (&self.name, snapshot.summary().spans) {
+            (_, 0) => "This trace has no spans.",
+            _ if map.counted.len() < map.axis.columns() => return None,
+            (Some(_), _) => "No span of this name starts here: zoom out, or take more into the scope.",
+            (None, _) => "No span starts here: zoom out, or take more time, other tracks or another filter.",
+        })
+    }
+
+    fn show_map(&mut self, ui: &mut Ui, view: &PanelView<'_>, scope: &SelectedScope) -> Vec<Command> {
+        let (timeline, theme) = (view.timeline, view.context.theme);
+        let room = ui.available_rect_before_wrap();
+        let layout = HeatLayout::new(room);
+        let columns = (layout.plot.width() / COLUMN_POINTS).clamp(1.0, COLUMNS_MAX) as usize;
+        let axis = axis_in_view(timeline, scope, columns);
+        let filter = self.name.as_ref().map_or_else(Arc::default, |name| Arc::clone(&name.filter));
+        let question = HeatMapQuestion { scope: scope.clone(), filter, axis };
+        let mut commands = self.ask(ui, question, view);
+        let painter = ui.painter_at(room);
+        picture::paint_times(&painter, &layout, &time_ticks(ui, timeline, &axis, &layout), theme);
+        if let Some(absence) = self.absence(view.snapshot()) {
+            let font = egui::FontId::proportional(12.0);
+            painter.text(layout.plot.center(), egui::Align2::CENTER_CENTER, absence, font, theme.weak_text);
+            ui.interact(layout.plot, ui.scope_id().with("no cells"), egui::Sense::hover())
+                .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, absence));
+            return commands;
+        }
+        let Some(map) = self.map.clone() else { return commands };
+        self.picture.update(ui, &map, &layout, theme);
+        self.picture.paint(&painter, &layout, &map, &axis, theme);
+        self.picture.paint_key(&painter, &layout, theme);
+        let stroke = egui::Stroke::new(2.0, theme.accent);
+        let selected = self.selected.as_ref().and_then(|it| self.picture.bounds_rect(&layout, &axis, &it.bounds));
+        if let Some(rect) = selected {
+            let clipped = painter.with_clip_rect(layout.plot.expand(2.0));
+            clipped.rect_stroke(rect, 1.0, stroke, egui::StrokeKind::Outside);
+        }
+        let hand = self.hand.show(
+            ui,
+            &cursor::HandContext {
+                picture: &self.picture,
+                layout: &layout,
+                map: &map,
+                axis: &axis,
+                name: self.name.as_ref().map_or("", |name| &name.text),
+                timeline,
+                theme,
+            },
+        );
+        if let Some(chosen) = hand {
+            commands.extend(self.select(chosen, &map, scope, timeline));
+        }
+        commands
+    }
+
+    /// Makes cells the scope, and what was asked of them.
+    fn select(
+        &mut self,
+        chosen: cursor::ChosenCells,
+        map: &HeatMap,
+        of: &SelectedScope,
+        timeline: &Timeline,
+    ) -> Vec<Command> {
+        let cells = &self.picture.cells;
+        let (columns, rows) = (chosen.columns, chosen.rows);
+        let has_all_times = columns == (0, map.axis.columns() - 1) && is_all_of(&map.axis, of, timeline);
+        let times_ns = (map.axis.start_of(columns.0), map.axis.start_of(columns.1 + 1));
+        let durations_ns = (cells.durations(rows.0).0, cells.durations(rows.1).1);
+        let bounds = CellBounds {
+            times_ns: (!has_all_times).then_some(times_ns),
+            durations_ns: (rows != (0, cells.rows() - 1)).then_some(durations_ns),
+        };
+        let more = self.name.as_ref().map_or("", |name| &name.filter);
+        let scope = bounds.scope(of, more, &map.axis);
+        let command = Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope.clone()))));
+        self.selected = Some(SelectedCells { bounds, scope, of: of.clone() });
+        let zoom = TimelineCommand::ShowSlice(times_ns.0, times_ns.1);
+        let then = match chosen.action {
+            cursor::CellAction::Select => None,
+            cursor::CellAction::Show(panel) => Some(Command::Panel(PanelCommand::Show(panel))),
+            cursor::CellAction::Zoom => return vec![Command::Timeline(zoom)],
+        };
+        [command].into_iter().chain(then).collect()
+    }
+}
+
+/// The count of a map in words.
+fn counted_text(map: &HeatMap) -> String {
+    let spans = if map.spans == 1 { "span" } else { "spans" };
+    let about = if map.blur_ns > 0 { "about " } else { "" };
+    let text = format!("{about}{} {spans}", grouped_digits(map.spans));
+    if map.unfinished == 0 { text } else { format!("{text}, {} without an end", grouped_digits(map.unfinished)) }
+}
+
+/// The time of a scope, from its first nanosecond to the first after it.
+fn times_of(scope: &SelectedScope, timeline: &Timeline) -> (i64, i64) {
+    let snapshot = timeline.snapshot();
+    scope.range.unwrap_or((snapshot.start_ns(), snapshot.end_ns().saturating_add(1)))
+}
+
+/// The part of a scope that is in view, in parts of time; all of it where nothing of it is.
+fn axis_in_view(timeline: &Timeline, scope: &SelectedScope, columns: usize) -> HeatMapAxis {
+    let (first_ns, end_ns) = times_of(scope, timeline);
+    let view = timeline.view();
+    let (from_ns, to_ns) = (view.start_ns().max(first_ns), view.end_ns().min(end_ns));
+    if from_ns < to_ns {
+        HeatMapAxis::new(from_ns, to_ns, columns)
+    } else {
+        HeatMapAxis::new(first_ns, end_ns, columns)
+    }
+}
+
+/// Whether an axis has all the time of a scope.
+fn is_all_of(axis: &HeatMapAxis, scope: &SelectedScope, timeline: &Timeline) -> bool {
+    let (first_ns, end_ns) = times_of(scope, timeline);
+    axis.from_ns() <= first_ns && axis.to_ns() >= end_ns
+}
+
+/// The ticks of the ruler for an axis: the x of each, and its label.
+fn time_ticks(ui: &Ui, timeline: &Timeline, axis: &HeatMapAxis, layout: &HeatLayout) -> Vec<(f32, String)> {
+    let digit = ui.fonts_mut(|fonts| fonts.glyph_width(&egui::FontId::proportional(11.0), '0'));
+    let mut view = Viewport::covering(axis.from_ns(), axis.to_ns(), f64::from(layout.plot.width()), 100.0);
+    view.show_exactly(axis.from_ns(), axis.to_ns());
+    let ruler = match timeline.ruler_utc_offset_ns() {
+        Some(offset_ns) => clock_ruler(&view, offset_ns, digit.into()),
+        None => ruler(&view, timeline.origin_ns(), digit.into()),
+    };
+    let base = (!ruler.base.is_empty()).then(|| (layout.plot.left(), ruler.base.clone()));
+    let ticks = ruler.ticks.into_iter().map(|tick| (layout.x_of(axis, tick.ts_ns), tick.label));
+    base.into_iter().chain(ticks).collect()
+}
+
+impl DockPanel for HeatMapPanel {
+    fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
+        let mut commands = Vec::new();
+        let scope = self.scope_of_map(view.scope());
+        ui.horizontal(|ui| self.show_head(ui, view, &scope, &mut commands));
+        commands.extend(self.show_map(ui, view, &scope));
+        commands
+    }
+
+    fn tools(&self) -> PanelTools {
+        let has_cells = self.map.as_ref().is_some_and(|map| map.blur_ns == 0);
+        PanelTools { copies: has_cells, exports: has_cells, has_command: has_cells }
+    }
+
+    fn copied(&self, cells: Cells) -> Option<String> {
+        // Numbers have neither blanks nor commas in them.
+        Some(self.table()?.to_csv(cells).replace(',', "\t"))
+    }
+
+    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        Some(Box::new(self.table()?))
+    }
+
+    fn command_line(&self) -> Option<PanelCommandLine> {
+        let (map, asked) = (self.map.as_ref()?, self.asked.as_ref()?);
+        let rows = 1 << self.picture.cells.octave_log2();
+        let filter = format!("{} {}", asked.scope.filter, asked.filter).trim().into();
+        let range = Some((map.axis.from_ns(), map.axis.to_ns()));
+        let scope = Some(SelectedScope { range, filter, tracks: asked.scope.tracks.clone() });
+        let options = vec![format!("--heat-map={}x{rows}", map.axis.columns())];
+        Some(PanelCommandLine { options, scope, ..PanelCommandLine::new("stats") })
+    }
+
+    fn forget(&mut self) -> Option<Question> {
+        (self.asked, self.wanted, self.map, self.error) = (None, None, None, None);
+        self.picture.clear();
+        self.hand.forget();
+        None
+    }
+
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::HeatMap && !message.is_empty() {
+            self.error = Some(message.to_owned());
+        }
+    }
+}
+
+impl HeatMapPanel {
+    fn table(&self) -> Option<HeatMapTable> {
+        let map = self.map.clone().filter(|map| map.blur_ns == 0)?;
+        Some(HeatMapTable { map, cells: Arc::clone(&self.picture.cells) })
+    }
+}

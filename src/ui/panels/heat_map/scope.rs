@@ -1,0 +1,139 @@
+//! The scope of some cells of a heat map: their time, and in the filter their durations and starts. It has the spans that
+//! the cells count, and no others.
+
+use std::ops::RangeInclusive;
+
+use crate::query::filter::{Filter, Test};
+use crate::query::heat_map::HeatMapAxis;
+use crate::ui::questions::SelectedScope;
+
+/// Some cells of a map, as bounds that outlast the map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CellBounds {
+    /// The first time, and the first after it; `None`: all the time of the map.
+    pub(super) times_ns: Option<(i64, i64)>,
+    /// The shortest and the longest duration; `None`: all that there are.
+    pub(super) durations_ns: Option<(u64, u64)>,
+}
+
+impl CellBounds {
+    /// The scope of these cells of a map of `of` and of a filter beside it.
+    pub(super) fn scope(&self, of: &SelectedScope, more: &str, axis: &HeatMapAxis) -> SelectedScope {
+        let (mut filter, mut durations, mut starts) = taken_apart(&of.filter);
+        if !more.is_empty() {
+            filter = format!("{filter} {more}").trim_start().to_owned();
+        }
+        if let Some((least, most)) = self.durations_ns {
+            durations = least.max(*durations.start())..=most.min(*durations.end());
+        }
+        let times_ns = self.times_ns.or(of.range.map(|_| (axis.from_ns(), axis.to_ns())));
+        if let Some((from_ns, to_ns)) = times_ns {
+            // The largest time is in the last part.
+            let last_ns = if to_ns == i64::MAX { to_ns } else { to_ns - 1 };
+            starts = from_ns.max(*starts.start())..=last_ns.min(*starts.end());
+        }
+        for word in duration_words(&durations).into_iter().chain(start_words(&starts)) {
+            filter = format!("{filter} {word}").trim_start().to_owned();
+        }
+        let range = times_ns.filter(|&(_, to_ns)| to_ns < i64::MAX);
+        SelectedScope { range: range.or(of.range), tracks: of.tracks.clone(), filter: filter.into() }
+    }
+}
+
+/// A filter without the bounds at its end that the words of such scopes set, and these bounds.
+fn taken_apart(filter: &str) -> (String, RangeInclusive<u64>, RangeInclusive<i64>) {
+    let (mut rest, mut durations, mut starts) = (filter.trim_end(), 0..=u64::MAX, i64::MIN..=i64::MAX);
+    // A word in quotes or in an expression does not end as a time does.
+    while let Some(word) = rest.rsplit(char::is_whitespace).next().filter(|word| word.ends_with("ns")) {
+        if !(word.starts_with("dur") || word.starts_with("start")) || rest.contains(['"', '/']) && is_inside(rest, word)
+        {
+            break;
+        }
+        let Some(test) = Filter::parse(word).ok().and_then(|filter| filter.terms.into_iter().next()) else { break };
+        match test.test {
+            Test::Duration(range) => {
+                durations = (*durations.start()).max(*range.start())..=(*durations.end()).min(*range.end());
+            }
+            Test::Start(range) => {
+                starts = (*starts.start()).max(*range.start())..=(*starts.end()).min(*range.end());
+            }
+            _ => break,
+        }
+        rest = rest[..rest.len() - word.len()].trim_end();
+    }
+    (rest.to_owned(), durations, starts)
+}
+
+/// Whether the last word of a filter is a part of what is quoted: what is before it is no filter by itself then.
+fn is_inside(filter: &str, word: &str) -> bool {
+    Filter::parse(&filter[..filter.len() - word.len()]).is_err()
+}
+
+fn duration_words(durations: &RangeInclusive<u64>) -> Vec<String> {
+    // A person cannot type a longer one.
+    const TYPED_MAX: u64 = i64::MAX as u64;
+    let (least, most) = (*durations.start(), *durations.end());
+    match (least, most) {
+        _ if least == most && most <= TYPED_MAX => vec![format!("dur={least}ns")],
+        _ => {
+            let least = (least > 0).then(|| match least {
+                TYPED_MAX.. => format!("dur>{TYPED_MAX}ns"),
+                least => format!("dur>={least}ns"),
+            });
+            least.into_iter().chain((most <= TYPED_MAX).then(|| format!("dur<={most}ns"))).collect()
+        }
+    }
+}
+
+fn start_words(starts: &RangeInclusive<i64>) -> Vec<String> {
+    let (first, last) = (*starts.start(), *starts.end());
+    let from = (first > i64::MIN).then(|| format!("start>={first}ns"));
+    let to = last.checked_add(1).map(|end| format!("start<{end}ns"));
+    from.into_iter().chain(to).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(filter: &str, range: Option<(i64, i64)>) -> SelectedScope {
+        SelectedScope { range, filter: filter.into(), ..SelectedScope::default() }
+    }
+
+    #[test]
+    fn cells_of_cells_have_their_bounds_once() {
+        let axis = HeatMapAxis::new(0, 1000, 10);
+        let cells = CellBounds { times_ns: Some((100, 200)), durations_ns: Some((8, 15)) };
+        let made = cells.scope(&of("cat:io", None), "name:/^a b$/", &axis);
+        assert_eq!(&*made.filter, "cat:io name:/^a b$/ dur>=8ns dur<=15ns start>=100ns start<200ns");
+        assert_eq!(made.range, Some((100, 200)));
+        let finer = CellBounds { times_ns: Some((90, 120)), durations_ns: Some((12, 20)) };
+        let made = finer.scope(&made, "", &HeatMapAxis::new(100, 200, 10));
+        assert_eq!(&*made.filter, "cat:io name:/^a b$/ dur>=12ns dur<=15ns start>=100ns start<120ns");
+        // A quoted text is no bound.
+        let quoted = of("\"x dur>=8ns\" /y start<5ns/", None);
+        assert_eq!(
+            &*finer.scope(&quoted, "", &axis).filter,
+            "\"x dur>=8ns\" /y start<5ns/ dur>=12ns dur<=20ns start>=90ns start<120ns"
+        );
+    }
+
+    #[test]
+    fn both_ends_of_time_and_of_durations_can_be_said() {
+        let axis = HeatMapAxis::new(i64::MIN, i64::MAX, 2);
+        let zero = CellBounds { times_ns: Some((0, i64::MAX)), durations_ns: Some((0, 0)) };
+        let made = zero.scope(&SelectedScope::default(), "", &axis);
+        assert_eq!((&*made.filter, made.range), ("dur=0ns start>=0ns", None));
+        let longest = CellBounds { times_ns: Some((i64::MIN, 0)), durations_ns: Some((1 << 63, u64::MAX)) };
+        let made = longest.scope(&SelectedScope::default(), "", &axis);
+        assert_eq!((&*made.filter, made.range), ("dur>9223372036854775807ns start<0ns", Some((i64::MIN, 0))));
+        // All of a map is what it is of.
+        let all = CellBounds { times_ns: None, durations_ns: None };
+        assert_eq!(all.scope(&SelectedScope::default(), "", &axis), SelectedScope::default());
+        let made = all.scope(&of("", Some((5, 9))), "", &HeatMapAxis::new(5, 9, 4));
+        assert_eq!((&*made.filter, made.range), ("start>=5ns start<9ns", Some((5, 9))));
+        for filter in ["dur=0ns start>=0ns", "dur>9223372036854775807ns start<0ns"] {
+            assert_eq!(Filter::parse(filter).map(|filter| filter.terms.len()).unwrap_or(0), 2, "{filter}");
+        }
+    }
+}
