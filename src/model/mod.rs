@@ -13,6 +13,7 @@ pub(crate) mod stacks;
 mod texts;
 mod track_set;
 pub(crate) mod tracks;
+pub(crate) mod unwind;
 
 pub(crate) use args::Details;
 pub(crate) use chunk::{Batch, Chunk};

@@ -5,8 +5,10 @@ use std::path::Path;
 use super::code::listing::decoded_at;
 use super::locate::Locator;
 use super::resolve::resolve;
+use super::unwind::SymbolUnwinding;
 use crate::base::cancel::Cancel;
-use crate::model::{BuildId, Module, ModuleKind};
+use crate::model::unwind::{INSTRUCTION, MappedCode, REGISTERS, STACK_POINTER, StackBytes, UnwindFiles as _};
+use crate::model::{BuildId, Module, ModuleKind, Sources};
 
 /// Debug information that is read.
 const BYTES_MAX: u64 = 64 << 20;
@@ -46,4 +48,42 @@ pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64
         functions.map(|function| function.name.to_owned()).collect()
     };
     addresses.iter().map(names).collect()
+}
+
+/// A module that is mapped at the start of memory, as far as it goes.
+struct MappedAlone(Module);
+
+impl MappedCode for MappedAlone {
+    fn place(&mut self, address: u64) -> Option<(usize, u64)> {
+        (address < STACK_AT).then_some((0, address))
+    }
+
+    fn module(&self, _row: usize) -> Module {
+        self.0.clone()
+    }
+}
+
+/// Where the stacks of [`unwound_below`] are.
+pub(crate) const STACK_AT: u64 = 1 << 40;
+
+/// The stacks of a module at some addresses, innermost first, each with the mark of a cut one, by the files below a
+/// folder alone. All other registers point into the stack, which has these bytes.
+#[must_use]
+pub fn unwound_below(
+    folder: &Path,
+    path: &str,
+    addresses: &[u64],
+    stack: &[u8],
+) -> Vec<(Vec<u64>, Option<&'static str>)> {
+    let unwinding = SymbolUnwinding { folders: vec![folder.to_path_buf()], has_system: false };
+    let mut unwinder = unwinding.unwinder(&Sources::default(), BYTES_MAX);
+    let mut code = MappedAlone(Module { path: path.into(), ..Module::default() });
+    let unwound = |&address: &u64| {
+        let mut registers = [Some(STACK_AT + 64); REGISTERS];
+        (registers[STACK_POINTER], registers[INSTRUCTION]) = (Some(STACK_AT), Some(address));
+        let mut found = Vec::new();
+        let end = unwinder.unwind(&StackBytes { registers, bytes: stack }, &mut code, &mut found);
+        (found, end.mark())
+    };
+    addresses.iter().map(unwound).collect()
 }

@@ -31,7 +31,8 @@ const ZLIB: u32 = 1;
 const ZSTD: u32 = 2;
 
 /// Machines: those of x86, of 32 and 64 bits.
-const X86: [u16; 2] = [3, 62];
+const X86: [u16; 2] = [3, X86_64];
+const X86_64: u16 = 62;
 
 /// The type of a file that is not linked: a module of the kernel.
 const RELOCATABLE: u16 = 1;
@@ -45,8 +46,12 @@ pub(super) struct ElfFile {
     machine: u16,
     sections: Vec<ElfSection>,
     names: Vec<u8>,
-    segments: Vec<Segment>,
+    segments: Segments,
 }
+
+/// Which bytes of a file are loaded at which addresses.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Segments(Box<[Segment]>);
 
 /// A row of the table of sections.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +59,7 @@ pub(super) struct ElfSection {
     name: u32,
     pub(super) kind: u32,
     flags: u64,
-    address: u64,
+    pub(super) address: u64,
     offset: u64,
     bytes: u64,
     pub(super) link: u32,
@@ -114,7 +119,7 @@ impl ElfFile {
         let (segments_at, sections_at, _flags) = (fields.word()?, fields.word()?, fields.u32()?);
         let (_own_bytes, segment_bytes, segment_count) = (fields.u16()?, fields.u16()?, fields.u16()?);
         let (section_bytes, section_count, names_row) = (fields.u16()?, fields.u16()?, fields.u16()?);
-        let (sections, segments) = (Vec::new(), Vec::new());
+        let (sections, segments) = (Vec::new(), Segments::default());
         let mut elf = Self { file, is_64, kind, machine, sections, names: Vec::new(), segments };
         elf.segments = elf.read_segments(segments_at, segment_bytes.into(), segment_count.into()).unwrap_or_default();
         elf.sections = elf.read_sections(sections_at, section_bytes.into(), section_count.into()).unwrap_or_default();
@@ -129,7 +134,7 @@ impl ElfFile {
         Some(elf)
     }
 
-    fn read_segments(&self, at: u64, row_bytes: u64, count: u64) -> Option<Vec<Segment>> {
+    fn read_segments(&self, at: u64, row_bytes: u64, count: u64) -> Option<Segments> {
         let is_64 = self.is_64;
         let table = self.file.read(at, count.min(SEGMENTS_MAX) * row_bytes, u64::MAX)?;
         let rows = table.chunks_exact(usize::try_from(row_bytes).ok().filter(|&bytes| bytes > 0)?);
@@ -142,7 +147,7 @@ impl ElfFile {
             let flags = if is_64 { early_flags } else { fields.u32()? };
             Some(Segment { kind, flags, offset, address, file_bytes, memory_bytes })
         };
-        rows.map(segment).collect()
+        rows.map(segment).collect::<Option<_>>().map(Segments)
     }
 
     fn read_sections(&self, at: u64, row_bytes: u64, count: u64) -> Option<Vec<ElfSection>> {
@@ -165,7 +170,7 @@ impl ElfFile {
         let is_code = |segment: &Segment| {
             segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0 && segment.file_bytes > 0
         };
-        self.kind != RELOCATABLE && self.segments.iter().any(is_code)
+        self.kind != RELOCATABLE && self.segments.0.iter().any(is_code)
     }
 
     pub(super) fn has_symbols(&self) -> bool {
@@ -230,22 +235,15 @@ impl ElfFile {
     /// The identity that the linker gave the file.
     pub(super) fn build_id(&self) -> Option<BuildId> {
         let sections = self.sections_of(NOTE_SECTION).map(|section| (section.offset, section.bytes));
-        let segments = self.segments.iter().filter(|segment| segment.kind == NOTE_SEGMENT);
+        let segments = self.segments.0.iter().filter(|segment| segment.kind == NOTE_SEGMENT);
         let all = sections.chain(segments.map(|segment| (segment.offset, segment.file_bytes)));
         let mut notes = all.filter_map(|(offset, bytes)| self.file.read(offset, bytes, NOTES_BYTES_MAX));
         notes.find_map(|notes| build_id_in(&notes))
     }
 
-    /// The address for which the file was linked of the byte at an offset in it. Debug files have lost
-    /// the offsets, and get `None`.
-    pub(super) fn address_of_offset(&self, offset: u64) -> Option<u64> {
-        let loaded = |segment: &&Segment| {
-            segment.kind == LOAD_SEGMENT
-                && offset.checked_sub(segment.offset).is_some_and(|within| within < segment.file_bytes)
-        };
-        let is_code = |segment: &&Segment| segment.flags & EXECUTABLE_SEGMENT != 0;
-        let code = self.segments.iter().filter(is_code).find(loaded).or_else(|| self.segments.iter().find(loaded))?;
-        code.address.checked_add(offset - code.offset)
+    /// Which of its bytes are loaded where.
+    pub(super) fn segments(&self) -> &Segments {
+        &self.segments
     }
 
     /// Whether its code is that of x86.
@@ -253,10 +251,15 @@ impl ElfFile {
         X86.contains(&self.machine)
     }
 
+    /// Whether its code is that of x86 of 64 bits, in 64-bit tables.
+    pub(super) fn is_x86_64(&self) -> bool {
+        self.is_64 && self.machine == X86_64
+    }
+
     /// The bytes at addresses for which the file was linked, all of them in one segment.
     pub(super) fn bytes_at(&self, addresses: &std::ops::Range<u64>) -> Option<Vec<u8>> {
         let len = addresses.end.checked_sub(addresses.start)?;
-        let mut loaded = self.segments.iter().filter(|segment| segment.kind == LOAD_SEGMENT);
+        let mut loaded = self.segments.0.iter().filter(|segment| segment.kind == LOAD_SEGMENT);
         let offset = loaded.find_map(|segment| {
             let within = addresses.start.checked_sub(segment.address)?;
             (within.checked_add(len)? <= segment.file_bytes).then(|| segment.offset.checked_add(within))?
@@ -266,7 +269,21 @@ impl ElfFile {
 
     /// The address for which the start of the file's image in memory was linked.
     pub(super) fn image_address(&self) -> Option<u64> {
-        self.segments.iter().find(|segment| segment.kind == LOAD_SEGMENT).map(|segment| segment.address)
+        self.segments.0.iter().find(|segment| segment.kind == LOAD_SEGMENT).map(|segment| segment.address)
+    }
+}
+
+impl Segments {
+    /// The address for which the file was linked of the byte at an offset in it. Debug files have lost
+    /// the offsets, and get `None`.
+    pub(super) fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        let loaded = |segment: &&Segment| {
+            segment.kind == LOAD_SEGMENT
+                && offset.checked_sub(segment.offset).is_some_and(|within| within < segment.file_bytes)
+        };
+        let is_code = |segment: &&Segment| segment.flags & EXECUTABLE_SEGMENT != 0;
+        let code = self.0.iter().filter(is_code).find(loaded).or_else(|| self.0.iter().find(loaded))?;
+        code.address.checked_add(offset - code.offset)
     }
 
     /// The same as [`Self::address_of_offset`] for a debug file that stands alone. Linkers usually leave an offset
@@ -276,7 +293,7 @@ impl ElfFile {
             let is_code = segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0;
             is_code && offset.checked_sub(segment.address).is_some_and(|within| within < segment.memory_bytes)
         };
-        self.segments.iter().any(holds).then_some(offset)
+        self.0.iter().any(holds).then_some(offset)
     }
 }
 

@@ -26,6 +26,11 @@ impl FuelPool {
         Self(AtomicU64::new(steps))
     }
 
+    /// The steps that nobody has taken.
+    pub(super) fn left(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Takes up to so many steps out.
     fn take(&self, steps: u64) -> u64 {
         let taken = |left: u64| Some(left - left.min(steps));

@@ -12,7 +12,7 @@
 //! Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names of the
 //! addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace,
 //! and `report` says what is missing. `code` lists one function with its samples, as source lines
-//! that `sources` reads and as instructions.
+//! that `sources` reads and as instructions. `unwind` finds the callers in stacks that were recorded as bytes.
 
 pub(crate) mod below;
 pub(crate) mod cache;
@@ -36,6 +36,7 @@ mod separate;
 pub(crate) mod sources;
 pub(crate) mod state;
 mod texts;
+pub(crate) mod unwind;
 mod xz;
 
 #[cfg(test)]

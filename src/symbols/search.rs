@@ -191,8 +191,8 @@ impl ModuleSearch {
             ModuleKind::Linked => Some(address),
             ModuleKind::Image => address.checked_add(self.best()?.elf.image_address()?),
             _ => {
-                let loaded = self.files.iter().find_map(|file| file.elf.address_of_offset(address));
-                loaded.or_else(|| self.best()?.elf.address_of_lost_offset(address))
+                let loaded = self.files.iter().find_map(|file| file.elf.segments().address_of_offset(address));
+                loaded.or_else(|| self.best()?.elf.segments().address_of_lost_offset(address))
             }
         }
     }

@@ -96,7 +96,7 @@ fn main() {
 type Chain = Vec<(String, String)>;
 
 /// Compiles a program with a compiler and its arguments.
-fn compile(folder: &Path, name: &str, source: &str, command: &[&str]) -> PathBuf {
+pub(super) fn compile(folder: &Path, name: &str, source: &str, command: &[&str]) -> PathBuf {
     let extension = match command[0] {
         "gcc" => "c",
         "g++" => "cpp",

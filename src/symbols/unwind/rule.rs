@@ -1,0 +1,156 @@
+//! The rule of one frame: where the frame of the caller begins, and where its registers are. Applies it to the
+//! registers and the bytes of a stack. Reads nothing beyond the recorded bytes, and takes no step down the stack.
+
+use std::cell::Cell;
+
+use gimli::{Encoding, EndianSlice, EvaluationResult, Expression, Format, LittleEndian, Location, Value};
+
+use crate::model::unwind::{INSTRUCTION, REGISTERS, STACK_POINTER, StackBytes, StackEnd};
+
+/// Operations of one expression; those of signal frames have three, those of lazy linking ten.
+const OPERATIONS_MAX: u32 = 256;
+
+/// How the registers of the caller follow from those of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FrameRule {
+    pub(super) frame: FrameStart,
+    /// By number. Registers without a rule are the caller's still.
+    pub(super) registers: Box<[(u8, RegisterPlace)]>,
+    /// Whether a signal interrupted the caller, so that its address is no return address.
+    pub(super) is_signal: bool,
+}
+
+/// Where the frame of the caller begins: the address of the stack before the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FrameStart {
+    Register(u8, i64),
+    Expression(Box<[u8]>),
+}
+
+/// Where the value of a register is, from the start of the frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RegisterPlace {
+    Undefined,
+    At(i64),
+    Value(i64),
+    Register(u8),
+    Constant(u64),
+    AtExpression(Box<[u8]>),
+    Expression(Box<[u8]>),
+}
+
+/// The registers of a frame, and the recorded bytes.
+#[derive(Debug)]
+pub(super) struct FrameMemory<'a> {
+    pub(super) registers: [Option<u64>; REGISTERS],
+    /// Where the bytes begin.
+    start: u64,
+    bytes: &'a [u8],
+    /// Whether anything was asked for that is after the recorded bytes.
+    is_past_end: Cell<bool>,
+}
+
+impl<'a> FrameMemory<'a> {
+    /// `None` without a stack pointer.
+    pub(super) fn new(stack: &StackBytes<'a>) -> Option<Self> {
+        let start = stack.registers[STACK_POINTER]?;
+        Some(Self { registers: stack.registers, start, bytes: stack.bytes, is_past_end: Cell::new(false) })
+    }
+
+    fn word(&self, address: u64) -> Option<u64> {
+        let at = usize::try_from(address.checked_sub(self.start)?).unwrap_or(usize::MAX);
+        let word = self.bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+        self.is_past_end.set(self.is_past_end.get() || word.is_none());
+        word.map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
+    fn register(&self, number: u8) -> Option<u64> {
+        self.registers.get(usize::from(number)).copied().flatten()
+    }
+
+    /// Why a caller is not known.
+    fn failure(&self) -> StackEnd {
+        if self.is_past_end.get() { StackEnd::BytesEnd } else { StackEnd::Damaged }
+    }
+
+    /// Goes to the caller. The first function may not have moved the stack pointer yet; each caller is further up.
+    ///
+    /// # Errors
+    /// [`StackEnd::Whole`] if there is no caller; else why it is not known.
+    pub(super) fn step(&mut self, rule: &FrameRule, is_first: bool) -> Result<(), StackEnd> {
+        let frame = match &rule.frame {
+            FrameStart::Register(register, offset) => {
+                self.register(*register).map(|value| value.wrapping_add_signed(*offset))
+            }
+            FrameStart::Expression(bytes) => self.evaluate(bytes, None),
+        };
+        let frame = frame.ok_or_else(|| self.failure())?;
+        let stack_pointer = self.register(STACK_POINTER as u8).ok_or(StackEnd::Damaged)?;
+        if frame < stack_pointer || frame == stack_pointer && !is_first {
+            return Err(StackEnd::Damaged);
+        }
+        let mut caller = self.registers;
+        caller[STACK_POINTER] = Some(frame);
+        caller[INSTRUCTION] = None;
+        let mut has_caller = false;
+        for (number, place) in &rule.registers {
+            let Some(register) = caller.get_mut(usize::from(*number)) else { continue };
+            *register = self.value(place, frame);
+            has_caller |= usize::from(*number) == INSTRUCTION && *place != RegisterPlace::Undefined;
+        }
+        if !has_caller || caller[INSTRUCTION] == Some(0) {
+            return Err(StackEnd::Whole);
+        }
+        if caller[INSTRUCTION].is_none() {
+            return Err(self.failure());
+        }
+        self.registers = caller;
+        Ok(())
+    }
+
+    fn value(&self, place: &RegisterPlace, frame: u64) -> Option<u64> {
+        match place {
+            RegisterPlace::Undefined => None,
+            RegisterPlace::At(offset) => self.word(frame.wrapping_add_signed(*offset)),
+            RegisterPlace::Value(offset) => Some(frame.wrapping_add_signed(*offset)),
+            RegisterPlace::Register(number) => self.register(*number),
+            RegisterPlace::Constant(value) => Some(*value),
+            RegisterPlace::AtExpression(bytes) => self.word(self.evaluate(bytes, Some(frame))?),
+            RegisterPlace::Expression(bytes) => self.evaluate(bytes, Some(frame)),
+        }
+    }
+
+    /// The result of an expression, which begins with the start of the frame where that is known.
+    fn evaluate(&self, bytes: &[u8], frame: Option<u64>) -> Option<u64> {
+        let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 4 };
+        let mut evaluation = Expression(EndianSlice::new(bytes, LittleEndian)).evaluation(encoding);
+        evaluation.set_max_iterations(OPERATIONS_MAX);
+        if let Some(frame) = frame {
+            evaluation.set_initial_value(frame);
+        }
+        let mut result = evaluation.evaluate().ok()?;
+        loop {
+            result = match result {
+                EvaluationResult::Complete => break,
+                EvaluationResult::RequiresRegister { register, .. } => {
+                    let value = self.register(u8::try_from(register.0).ok()?)?;
+                    evaluation.resume_with_register(Value::Generic(value)).ok()?
+                }
+                EvaluationResult::RequiresMemory { address, size: 8, .. } => {
+                    evaluation.resume_with_memory(Value::Generic(self.word(address)?)).ok()?
+                }
+                EvaluationResult::RequiresCallFrameCfa => evaluation.resume_with_call_frame_cfa(frame?).ok()?,
+                // Of variables, not of frames.
+                _ => return None,
+            };
+        }
+        match evaluation.as_result() {
+            [piece] => match piece.location {
+                Location::Address { address } => Some(address),
+                Location::Value { value } => value.to_u64(u64::MAX).ok(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
