@@ -183,7 +183,7 @@ pub mod scene {
     }
 }
 pub mod symbols {
-    pub use crate::symbols::below::{instructions_below, names_below};
+    pub use crate::symbols::below::{instructions_below, names_below, unwound_below};
 }
 pub mod store {
     pub use crate::store::block::Row;

@@ -10,6 +10,8 @@ pub(crate) enum LoadPhase {
     ReadOtlp,
     /// Profiles that are one JSON document.
     ReadDocument,
+    /// Recordings of `perf`, whose stacks may have to be unwound.
+    ReadPerf,
     Sort,
     /// A store that came with the trace is packed again.
     Import,
@@ -38,13 +40,15 @@ pub(crate) enum BudgetShare {
     OtlpSpans,
     /// Tables of a JSON document.
     DocumentTables,
+    /// Tables by which stacks are unwound.
+    UnwindTables,
     /// Sums by name that grow while the ledger is built.
     Ledger,
 }
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::ParsedChunks,
         Self::OpenRuns,
         Self::StoreRows,
@@ -54,21 +58,23 @@ impl BudgetShare {
         Self::PerfettoBlocks,
         Self::OtlpSpans,
         Self::DocumentTables,
+        Self::UnwindTables,
         Self::Ledger,
     ];
 
     /// The divisor of the budget, and the phases in which the part may be full.
     const fn row(self) -> (u64, &'static [LoadPhase]) {
-        use LoadPhase::{AddUp, Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerfetto, Sort};
+        use LoadPhase::{AddUp, Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerf, ReadPerfetto, Sort};
         match self {
-            Self::ParsedChunks => (2, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort]),
+            Self::ParsedChunks => (2, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort]),
             Self::OpenRuns => (2, &[Sort]),
             Self::StoreRows => (4, &[Sort, Import]),
-            Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort, Import, AddUp]),
+            Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort, Import, AddUp]),
             Self::ChromePieces | Self::ChromeFrameText => (8, &[ReadChrome]),
             Self::PerfettoBlocks => (8, &[ReadPerfetto]),
             Self::OtlpSpans => (4, &[ReadOtlp]),
             Self::DocumentTables => (4, &[ReadDocument]),
+            Self::UnwindTables => (4, &[ReadPerf]),
             Self::Ledger => (4, &[AddUp]),
         }
     }
@@ -98,8 +104,8 @@ mod tests {
 
     #[test]
     fn parts_of_the_budget_that_coexist_add_up_to_one_or_less() {
-        use LoadPhase::{AddUp, Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerfetto, Sort};
-        for phase in [ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, Sort, Import, AddUp] {
+        use LoadPhase::{AddUp, Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerf, ReadPerfetto, Sort};
+        for phase in [ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort, Import, AddUp] {
             let coexist = || BudgetShare::ALL.into_iter().filter(|share| share.row().1.contains(&phase));
             let charged =
                 coexist().filter(|share| share.bounds_charges()).map(BudgetShare::fraction).fold(0.0, f64::max);

@@ -1,5 +1,7 @@
 //! Loads a capture for a command: progress and losses on stderr, a snapshot to ask.
 
+use std::sync::Arc;
+
 use super::args::Load;
 use super::error::CliError;
 use super::messages::say;
@@ -9,8 +11,10 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::spool::is_read_once;
 use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
+use crate::model::unwind::UnwindFiles;
 use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;
+use crate::symbols::unwind::SymbolUnwinding;
 
 /// Loads a capture, or opens its store in the cache, and prints what it warns of to stderr.
 pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
@@ -62,7 +66,9 @@ impl Load {
     pub(super) fn options(&self) -> LoadOptions {
         let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);
         let memory = self.memory_bytes.map_or_else(Memory::default, Memory::new);
-        LoadOptions { memory, threads: self.threads, cache, ..LoadOptions::default() }
+        let unwinding = SymbolUnwinding { folders: self.symbols.clone(), has_system: true };
+        let unwind_files: Option<Arc<dyn UnwindFiles>> = Some(Arc::new(unwinding));
+        LoadOptions { memory, threads: self.threads, cache, unwind_files, ..LoadOptions::default() }
     }
 }
 

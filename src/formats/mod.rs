@@ -39,4 +39,5 @@ mod tests;
 pub(crate) use error::ReadError;
 pub(crate) use reader::{
     BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, Reader, StoreParts, StreamReader,
+    TraceFiles,
 };

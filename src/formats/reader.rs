@@ -6,7 +6,8 @@ use super::error::ReadError;
 use crate::base::budget::Budget;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::{Batch, Chunk, Losses, Names, Stacks, TextSpill, TrackTables};
+use crate::model::unwind::UnwindFiles;
+use crate::model::{Batch, Chunk, Losses, Names, Sources, Stacks, TextSpill, TrackTables};
 
 /// The settings of a reading.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,17 @@ pub struct ReadContext {
     pub chunk_limits: ChunkLimits,
     /// Where the letters of names go that are too many for memory; without it, they stay in memory.
     pub text_spill: Option<Arc<TextSpill>>,
+    /// The files that recorded stacks are unwound by; without them, such a stack is its innermost frame.
+    pub unwind_files: Option<TraceFiles>,
+}
+
+/// The files of the modules of a trace.
+#[derive(Debug, Clone)]
+pub struct TraceFiles {
+    /// Finds them.
+    pub files: Arc<dyn UnwindFiles>,
+    /// The trace, whose folders are searched.
+    pub sources: Sources,
 }
 
 impl ReadContext {

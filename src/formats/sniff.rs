@@ -108,6 +108,7 @@ mod tests {
         ("perf.data.gz", "perf.data"),
         ("perf_calls.data.gz", "perf.data"),
         ("perf_calls_script.txt.gz", "perf script"),
+        ("perf_dwarf.data.gz", "perf.data"),
         ("perf_raw_calls.data.gz", "perf.data"),
         ("perf_raw_calls_script.txt.gz", "perf script"),
         ("perf_sched_script.txt.gz", "perf script"),

@@ -9,6 +9,7 @@ use crate::base::cancel::Cancelled;
 use crate::base::disk::{Disk, SystemDisk};
 use crate::formats::ReadError;
 use crate::model::Sources;
+use crate::model::unwind::UnwindFiles;
 use crate::store::cache::Cache;
 use crate::store::{Store, StoreError};
 
@@ -34,6 +35,8 @@ pub struct LoadOptions {
     pub cache_bytes_max: u64,
     /// The disk that the store is written through.
     pub disk: Arc<dyn Disk>,
+    /// The files that recorded stacks are unwound by.
+    pub unwind_files: Option<Arc<dyn UnwindFiles>>,
 }
 
 impl LoadOptions {
@@ -49,6 +52,7 @@ impl Default for LoadOptions {
             cache: Cache::default_folder().map_or(CachePolicy::None, CachePolicy::Folder),
             cache_bytes_max: Self::CACHE_BYTES_MAX,
             disk: Arc::new(SystemDisk),
+            unwind_files: None,
         }
     }
 }

@@ -21,7 +21,9 @@ use super::store_target::{StoreFile, StoreTarget};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
-use crate::formats::{self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
+use crate::formats::{
+    self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts, TraceFiles,
+};
 use crate::model::{Loss, Losses, Names, Registry, SourcePos, Sources, Stacks, TrackTables};
 use crate::store::{LoadStats, Meta, Store, StoreWriter, Summary};
 
@@ -50,14 +52,15 @@ pub fn open_with_previews(
     previews: Option<PreviewSink<'_>>,
 ) -> Result<Loaded, LoadError> {
     let started = Instant::now();
-    let context = context(options, cancel, progress);
+    let context = context(sources, options, cancel, progress);
     let once = StoreTarget::for_once(sources, options);
     let received = SpooledInput::spool(sources, once.folder(), cancel, progress)?;
     let (sources, mut place) = match &received {
         Some(received) => (&received.sources, once),
         None => (sources, StoreTarget::choose(sources, options)?),
     };
-    let (store, cached) = if let Some(store) = place.kept() {
+    let kept = place.kept().filter(|store| !needs_unwinding(store, sources, &context, &mut place));
+    let (store, cached) = if let Some(store) = kept {
         (store, true)
     } else {
         let loaded = load(sources, &mut place, &context, Previews::new(previews), started);
@@ -80,7 +83,7 @@ pub(crate) fn open_spooled(
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
     let started = Instant::now();
-    let context = context(options, cancel, progress);
+    let context = context(sources, options, cancel, progress);
     let mut place = StoreTarget::for_once(sources, options);
     let store = load(sources, &mut place, &context, Previews::new(None), started);
     let store = store.map_err(|error| error.named(sources))?;
@@ -90,8 +93,19 @@ pub(crate) fn open_spooled(
     Ok(Loaded { store: Arc::new(store), report })
 }
 
+/// Whether the stacks of a kept store were unwound by other files than are there now. Says so.
+fn needs_unwinding(store: &Store, sources: &Sources, context: &ReadContext, place: &mut StoreTarget) -> bool {
+    let unwound = &store.meta().tracks.unwound;
+    let files = context.unwind_files.as_ref().filter(|_| !unwound.is_empty());
+    let needs = files.is_some_and(|files| !files.files.are_same(sources, unwound));
+    if needs {
+        place.notes.push(format!("{sources} is sorted again: files that its stacks are unwound by have come."));
+    }
+    needs
+}
+
 /// Begins a load.
-fn context(options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> ReadContext {
+fn context(sources: &Sources, options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> ReadContext {
     progress.begin(Stage::Opening, 0);
     ReadContext {
         cancel: cancel.clone(),
@@ -100,6 +114,7 @@ fn context(options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> ReadC
         threads: options.threads.max(1),
         chunk_limits: ChunkLimits::default(),
         text_spill: None,
+        unwind_files: options.unwind_files.clone().map(|files| TraceFiles { files, sources: sources.clone() }),
     }
 }
 

@@ -81,7 +81,8 @@ impl LiveNames {
             | Metadata::ThreadSortIndex { .. }
             | Metadata::TrackSortIndex { .. }
             | Metadata::Utc { .. }
-            | Metadata::Module { .. } => {}
+            | Metadata::Module { .. }
+            | Metadata::Unwound { .. } => {}
         }
     }
 

@@ -353,7 +353,7 @@ impl LivePicture {
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id_apart(source, pid),
             Metadata::TrackSortIndex { key, .. } => self.id_apart(source, &mut key.pid),
-            Metadata::Utc { .. } | Metadata::Module { .. } => {}
+            Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}
         }
     }
 }

@@ -161,7 +161,7 @@ losses! {
     /// A file of several that cannot be read.
     UnreadableFile = Lost, "unreadable_file", "A file cannot be read and is not shown; the others are. Open it alone to see why.";
     /// The stack of a program that was recorded as bytes.
-    RawStack = Lost, "raw_stack", "Stacks of programs were recorded as bytes (--call-graph dwarf), which only perf finds the calls in; the innermost is shown. The text that perf script prints has them whole.";
+    RawStack = Lost, "raw_stack", "The stack of a program was recorded as bytes (--call-graph dwarf), and callers are missing where the file of a module is: longspan symbols names those modules, and --symbols adds a folder with their files. Stacks of other machines than x86-64 have their innermost frame; the text that perf script prints has them whole.";
     /// Arguments that are longer than an event may have.
     LongArgs = Lost, "long_args", "The arguments of an event are longer than 16 MiB; the event is shown without them.";
 }

@@ -10,6 +10,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
 use super::modules::{MODULES_MAX, Module};
+use super::unwind::UnwoundModule;
 
 /// The index of a row of [`TrackTables::tracks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
@@ -196,6 +197,8 @@ pub enum Metadata {
     Utc { offset_ns: i64 },
     /// A file whose code was sampled.
     Module { module: Box<Module> },
+    /// A file that stacks were unwound by.
+    Unwound { module: Box<UnwoundModule> },
 }
 
 /// The processes and tracks of a whole capture.
@@ -209,6 +212,8 @@ pub struct TrackTables {
     pub(crate) utc_offset_ns: Option<i64>,
     /// The files whose code was sampled, in order of first appearance.
     pub(crate) modules: Vec<Module>,
+    /// The files that stacks were unwound by, or that were missing.
+    pub(crate) unwound: Vec<UnwoundModule>,
 }
 
 /// The kinds and slots of tracks that take the name and the order of their thread.
@@ -428,6 +433,7 @@ impl Registry {
                 self.tables.utc_offset_ns.get_or_insert(*offset_ns);
             }
             Metadata::Module { module } => self.add_module(module),
+            Metadata::Unwound { module } => self.add_unwound(module),
         }
     }
 
@@ -439,6 +445,14 @@ impl Registry {
             known.merge(module);
         } else if modules.len() < MODULES_MAX {
             modules.push(module.clone());
+        }
+    }
+
+    /// Adds a file that stacks were unwound by. Those beyond the last one never make a trace load again.
+    fn add_unwound(&mut self, module: &UnwoundModule) {
+        let unwound = &mut self.tables.unwound;
+        if unwound.len() < MODULES_MAX && !unwound.contains(module) {
+            unwound.push(module.clone());
         }
     }
 

@@ -20,6 +20,8 @@ mod perfetto;
 mod pictures;
 #[cfg(unix)]
 mod pipes;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod raw_stacks;
 #[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]
 mod recording;

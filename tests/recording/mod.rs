@@ -1,5 +1,8 @@
 //! A program that is compiled, and a recording of it as perf writes one, so that no right to record is needed.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod raw_stack;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -108,7 +108,7 @@ impl<'a> NamespacedSink<'a> {
             | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
             Metadata::TrackSortIndex { key, .. } => self.id(&mut key.pid),
             // The file's offset is handed on at its end.
-            Metadata::Utc { .. } | Metadata::Module { .. } => {}
+            Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}
         }
     }
 

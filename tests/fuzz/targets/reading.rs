@@ -219,6 +219,7 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
         Metadata::TrackSortIndex { key, .. } => format!("track order {key:?}"),
         Metadata::Utc { .. } => "utc".to_owned(),
         Metadata::Module { module } => format!("module {module:?}"),
+        Metadata::Unwound { module } => format!("unwound {module:?}"),
     };
     metadata.iter().map(|said| (of(said), said)).collect()
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use longspan::facade::model::ModuleKind;
-use longspan::facade::symbols::{instructions_below, names_below};
+use longspan::facade::symbols::{instructions_below, names_below, unwound_below};
 
 /// A stripped program that names `debug_file`, and one that shares debug information in `shared.dwz`.
 const LINKED: &[u8] = include_bytes!("../corpus/symbols/linked");
@@ -18,6 +18,9 @@ const NAME_BYTES_MAX: usize = 4096;
 
 /// Functions at an address: those that were inlined and the one around them.
 const FUNCTIONS_MAX: usize = 257;
+
+/// Frames of a stack that is unwound.
+const FRAMES_MAX: usize = 1024;
 
 /// Bytes of a function that are decoded.
 const CODE_BYTES_MAX: usize = 1 << 20;
@@ -40,6 +43,7 @@ pub(super) fn check(bytes: &[u8]) {
     for kind in [ModuleKind::File, ModuleKind::Linked, ModuleKind::Image] {
         decoded(folder.path(), kind, &offsets[..offsets.len().min(16)]);
     }
+    unwound(folder.path(), &offsets, bytes);
     std::fs::write(folder.path().join("perf-7.map"), bytes).expect("written");
     let names = named(folder.path(), "/tmp/perf-7.map", ModuleKind::Jit(7), &offsets);
     for (&address, names) in offsets.iter().zip(&names) {
@@ -63,6 +67,19 @@ fn decoded(folder: &Path, kind: ModuleKind, addresses: &[u64]) {
         assert!(instructions.len() <= CODE_BYTES_MAX, "{} instructions", instructions.len());
         assert!(instructions.iter().all(|(start, end)| start < end && end - start <= 15), "{instructions:x?}");
         assert!(instructions.windows(2).all(|pair| pair[0].1 == pair[1].0), "{instructions:x?}");
+    }
+}
+
+/// Stacks of the program whose bytes are those of the file, and one of addresses all over it.
+fn unwound(folder: &Path, addresses: &[u64], bytes: &[u8]) {
+    let all_over: Vec<u8> = (0..0x4000u64).step_by(13).flat_map(u64::to_le_bytes).collect();
+    for stack in [bytes, &all_over] {
+        let stacks = unwound_below(folder, "/bin/work", addresses, stack);
+        for (address, (frames, mark)) in addresses.iter().zip(&stacks) {
+            assert!((1..=FRAMES_MAX).contains(&frames.len()), "{} frames, {mark:?}", frames.len());
+            assert_eq!(frames[0], *address);
+        }
+        assert_eq!(unwound_below(folder, "/bin/work", addresses, stack), stacks);
     }
 }
 

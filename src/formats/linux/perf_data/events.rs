@@ -6,15 +6,18 @@ use super::counts::Counters;
 use super::header::PerfHeader;
 use super::maps::{FramePlace, Maps};
 use super::modules::MappedFile;
+use super::raw_stacks::RawStacks;
 use super::rounds::{PerfRecord, lost};
 use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
 use rustc_hash::FxHashMap;
 
+use crate::formats::ReadContext;
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
+use crate::model::unwind::StackEnd;
 use crate::model::{
     BuildId, Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
 };
@@ -42,6 +45,7 @@ pub(super) struct PerfEventBuilder {
     frame_names: (u32, FxHashMap<(usize, u64), NameIdx>),
     scheduler: Scheduler,
     args: ArgsWriter,
+    raw_stacks: RawStacks,
 }
 
 fn number(id: i32) -> Id {
@@ -49,9 +53,15 @@ fn number(id: i32) -> Id {
 }
 
 impl PerfEventBuilder {
+    pub(super) fn new(context: &ReadContext) -> Self {
+        Self { raw_stacks: RawStacks::new(context), ..Self::default() }
+    }
+
     /// The end of the capture.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, SourcePos::Offset(0));
+        let unwound = self.raw_stacks.modules().into_iter();
+        batch.batch.metadata.extend(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
         let modules = std::mem::take(&mut self.maps.modules).into_used();
         batch.batch.metadata.extend(modules.map(|module| Metadata::Module { module: Box::new(module) }));
     }
@@ -177,18 +187,12 @@ impl PerfEventBuilder {
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
         // The one frame of a tracepoint without callers is the tracepoint itself.
-        let has_stack = sample.addresses().nth(usize::from(is_tracepoint)).is_some();
+        let has_program = sample.program.is_some_and(|program| program.abi != 0);
+        let has_stack = has_program || sample.addresses().nth(usize::from(is_tracepoint)).is_some();
         if is_scheduling && !has_stack {
             return Some(());
         }
-        if attr.has_raw_stacks() {
-            batch.lose(Loss::RawStack, place);
-        }
-        let mut stack = StackIdx::EMPTY;
-        for address in sample.addresses().rev() {
-            let name = self.frame_name(sample.pid, address, place, batch);
-            stack = batch.batch.stacks.intern(stack, name);
-        }
+        let stack = self.stack(header, attr, &sample, place, batch);
         let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
         let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
         if !is_tracepoint && !sample.counts.is_empty() {
@@ -228,6 +232,43 @@ impl PerfEventBuilder {
             batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
         }
         Some(())
+    }
+
+    /// The stack of a sample. That of the program is unwound, where it was recorded as bytes.
+    fn stack(
+        &mut self,
+        header: &PerfHeader,
+        attr: &Attr,
+        sample: &PerfSample<'_>,
+        place: SourcePos,
+        batch: &mut BatchBuilder,
+    ) -> StackIdx {
+        let unwound =
+            sample.program.and_then(|it| self.raw_stacks.unwind(&it, &header.machine, &mut self.maps, sample.pid));
+        // Threads of the kernel have no program.
+        let has_program = sample.program.is_none_or(|program| program.abi != 0);
+        if attr.has_raw_stacks() && has_program && unwound.is_none_or(|end| end == StackEnd::NoFile) {
+            batch.lose(Loss::RawStack, place);
+        }
+        let mut stack = StackIdx::EMPTY;
+        let Some(end) = unwound else {
+            for address in sample.addresses().rev() {
+                let name = self.frame_name(sample.pid, address, place, batch);
+                stack = batch.batch.stacks.intern(stack, name);
+            }
+            return stack;
+        };
+        if let Some(mark) = end.mark() {
+            let name = batch.name(mark.as_bytes(), None, place);
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        let program = std::mem::take(&mut self.raw_stacks.addresses);
+        for address in sample.kernel_addresses(program.first().copied()).chain(program.iter().copied()).rev() {
+            let name = self.frame_name(sample.pid, address, place, batch);
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        self.raw_stacks.addresses = program;
+        stack
     }
 
     /// The name of a frame. Most are known from a sample before, and then no text is made.

@@ -8,8 +8,8 @@
 //! stack only makes sense with the files that were mapped at its time.
 //!
 //! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints,
-//! `maps` the files of addresses, `modules` what identifies them. `rounds` sorts records, `events` makes
-//! events, `read` goes through the capture.
+//! `maps` the files of addresses, `modules` what identifies them, `raw_stacks` the callers in bytes of stacks. `rounds`
+//! sorts records, `events` makes events, `read` goes through the capture.
 
 mod counts;
 mod events;
@@ -17,6 +17,7 @@ mod fields;
 mod header;
 mod maps;
 mod modules;
+mod raw_stacks;
 pub(crate) mod read;
 mod rounds;
 mod wire;

@@ -59,6 +59,18 @@ impl MapModule {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
+    fn module(&self, listed: &FxHashMap<Arc<str>, BuildId>) -> Module {
+        Module {
+            build_id: self.build_id.clone().or_else(|| listed.get(&self.path).cloned()),
+            category: (&*self.category).into(),
+            path: (&*self.path).into(),
+            kind: self.kind,
+            inode: self.inode,
+            anchor: self.anchor.clone(),
+            is_ambiguous: false,
+        }
+    }
+
     pub(super) fn is_kernel_of_guest(&self) -> bool {
         &*self.path == KERNEL_NAMES[1]
     }
@@ -144,18 +156,15 @@ impl MapModules {
         &self.rows[row]
     }
 
+    /// A module as the capture has described it so far.
+    pub(super) fn module(&self, row: usize) -> Module {
+        self.rows[row].module(&self.listed)
+    }
+
     /// The modules that frames are in, with what the capture says of them.
     pub(super) fn into_used(self) -> impl Iterator<Item = Module> {
         let Self { rows, listed, .. } = self;
-        rows.into_iter().filter(|row| row.is_used).map(move |row| Module {
-            build_id: row.build_id.or_else(|| listed.get(&row.path).cloned()),
-            category: (&*row.category).into(),
-            path: (&*row.path).into(),
-            kind: row.kind,
-            inode: row.inode,
-            anchor: row.anchor,
-            is_ambiguous: false,
-        })
+        rows.into_iter().filter(|row| row.is_used).map(move |row| row.module(&listed))
     }
 }
 

@@ -70,7 +70,7 @@ impl StreamReader for PerfData {
         let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| input.offset().saturating_add(bytes));
         let was_killed = header.data_bytes == Some(0);
         let (rounds, builder, batch) =
-            (Rounds::default(), PerfEventBuilder::default(), BatchBuilder::new(context.chunk_limits));
+            (Rounds::default(), PerfEventBuilder::new(context), BatchBuilder::new(context.chunk_limits));
         let mut parser = PerfParser { header, rounds, builder, batch, unpack: None, sink, context };
         if was_killed {
             parser.batch.lose(Loss::Truncated, SourcePos::Offset(input.offset()));
@@ -217,7 +217,13 @@ impl PerfParser<'_> {
 
     fn release(&mut self, all: bool) -> Result<(), ReadError> {
         let Self { rounds, builder, batch, header, sink, context, .. } = self;
+        let mut count = 0u64;
         let mut take = |record: PerfRecord<'_>| {
+            // Unwinding takes up to milliseconds for a stack.
+            count += 1;
+            if count.is_multiple_of(RECORDS_PER_CHECK / 16) {
+                context.cancel.check()?;
+            }
             builder.add_record(header, record, batch);
             batch.flush_if_full(*sink, context)
         };

@@ -55,9 +55,20 @@ pub(super) mod sample_type {
     pub(in super::super) const PERIOD: u64 = 1 << 8;
     pub(in super::super) const STREAM_ID: u64 = 1 << 9;
     pub(in super::super) const RAW: u64 = 1 << 10;
+    pub(in super::super) const BRANCH_STACK: u64 = 1 << 11;
+    pub(in super::super) const REGISTERS: u64 = 1 << 12;
     pub(in super::super) const STACK_BYTES: u64 = 1 << 13;
     pub(in super::super) const IDENTIFIER: u64 = 1 << 16;
 }
+
+/// The flag of branches that say which of the hardware's table came last.
+const BRANCH_INDEX: u64 = 1 << 17;
+
+/// The bytes of a recorded branch: from, to, flags.
+const BRANCH_BYTES: usize = 24;
+
+/// In a stack, the marker before addresses of the program.
+const CONTEXT_USER: u64 = 0_u64.wrapping_sub(512);
 
 /// From this value on, an address in a stack is a marker for the mode of those after it.
 const CONTEXT_MIN: u64 = 0_u64.wrapping_sub(4095);
@@ -109,6 +120,10 @@ pub(super) struct Attr {
     pub(super) config: u64,
     pub(super) sample_type: u64,
     pub(super) read_format: u64,
+    /// Which fields recorded branches have.
+    pub(super) branches: u64,
+    /// Which registers of programs samples have, by perf's numbers.
+    pub(super) registers: u64,
     /// Whether records that are no samples also say when and where.
     pub(super) has_sample_id: bool,
     pub(super) name: String,
@@ -120,7 +135,11 @@ impl Attr {
         let (kind, _size, config, _period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
-        Some(Self { kind, config, sample_type, read_format, has_sample_id: flags & SAMPLE_ID_ALL != 0, name })
+        // Attributes of earlier kernels end before.
+        let late = |at: usize| bytes.get(at..).and_then(|bytes| PerfBytes(bytes).u64()).unwrap_or(0);
+        let (branches, registers) = (late(72), late(80));
+        let has_sample_id = flags & SAMPLE_ID_ALL != 0;
+        Some(Self { kind, config, sample_type, read_format, branches, registers, has_sample_id, name })
     }
 
     /// The format of the counts that its samples read.
@@ -128,7 +147,7 @@ impl Attr {
         CountFormat(self.read_format)
     }
 
-    /// Whether the stacks of programs were recorded as raw bytes, which only a debugger can unwind.
+    /// Whether the stacks of programs were recorded as bytes.
     pub(super) fn has_raw_stacks(&self) -> bool {
         self.sample_type & sample_type::STACK_BYTES != 0
     }
@@ -207,6 +226,20 @@ pub(super) struct PerfSample<'a> {
     /// Addresses in 8 bytes each, innermost first.
     chain: &'a [u8],
     pub(super) raw: &'a [u8],
+    /// The state of the program, where the attribute records its stack as bytes and the record has them.
+    pub(super) program: Option<ProgramState<'a>>,
+}
+
+/// The registers and the stack of a program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProgramState<'a> {
+    /// 0 for threads that run no program.
+    pub(super) abi: u64,
+    /// Which registers there are, by perf's numbers.
+    pub(super) mask: u64,
+    /// 8 bytes each.
+    pub(super) registers: &'a [u8],
+    pub(super) stack: &'a [u8],
 }
 
 impl<'a> PerfSample<'a> {
@@ -248,7 +281,20 @@ impl<'a> PerfSample<'a> {
             let len = front.u32()? as usize;
             sample.raw = front.bytes(len)?;
         }
+        if attr.has_raw_stacks() {
+            sample.program = ProgramState::read(attr, front);
+        }
         Some(sample)
+    }
+
+    /// The addresses of the kernel's part of its stack, innermost first, where that of the program was recorded apart:
+    /// `ip` is where the program was.
+    pub(super) fn kernel_addresses(&self, ip: Option<u64>) -> impl DoubleEndedIterator<Item = u64> + '_ {
+        let alone = if self.chain.is_empty() { self.ip.filter(|own| Some(*own) != ip) } else { None };
+        let (chain, _) = self.chain.as_chunks::<8>();
+        let end = chain.iter().position(|address| u64::from_le_bytes(*address) == CONTEXT_USER);
+        let chain = chain[..end.unwrap_or(chain.len())].iter().map(|address| u64::from_le_bytes(*address));
+        alone.into_iter().chain(chain.filter(|&address| address < CONTEXT_MIN))
     }
 
     /// The addresses of its stack, innermost first.
@@ -257,6 +303,31 @@ impl<'a> PerfSample<'a> {
         let (chain, _) = self.chain.as_chunks::<8>();
         let chain = chain.iter().map(|address| u64::from_le_bytes(*address));
         alone.into_iter().chain(chain.filter(|&address| address < CONTEXT_MIN))
+    }
+}
+
+impl<'a> ProgramState<'a> {
+    /// Reads the fields after the stack of the kernel; `None` if the record ends before them.
+    fn read(attr: &Attr, mut front: PerfBytes<'a>) -> Option<Self> {
+        use sample_type::{BRANCH_STACK, REGISTERS};
+        if attr.sample_type & BRANCH_STACK != 0 {
+            let count = usize::try_from(front.u64()?).ok()?;
+            let index = if attr.branches & BRANCH_INDEX != 0 { 8 } else { 0 };
+            front.bytes(count.checked_mul(BRANCH_BYTES)?.checked_add(index)?)?;
+        }
+        let (mut abi, mut registers) = (0, &[][..]);
+        if attr.sample_type & REGISTERS != 0 {
+            abi = front.u64()?;
+            if abi != 0 {
+                registers = front.bytes(attr.registers.count_ones() as usize * 8)?;
+            }
+        }
+        let len = usize::try_from(front.u64()?).ok()?;
+        let recorded = front.bytes(len)?;
+        // Less may have been there to copy than there was room.
+        let filled = if len == 0 { 0 } else { usize::try_from(front.u64()?).ok()? };
+        let stack = &recorded[..filled.min(len)];
+        Some(Self { abi, mask: attr.registers, registers, stack })
     }
 }
 
