@@ -11,6 +11,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::model::SourceFile;
+use crate::model::unwind::UnwindFiles as _;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
 use crate::query::flame::{FlamePicture, FlameView};
@@ -34,6 +35,7 @@ use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
 use crate::symbols::sources::SourceFolders;
+use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::questions::{
     Answer, CodeAnswer, CodeQuestion, FlameAnswer, FoundNames, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace,
     PathsOf, PathsQuestion, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
@@ -175,8 +177,10 @@ fn find_names(
     let trace = paths().next().unwrap_or(Path::new(""));
     let modules = report(snapshot, &frames, &found, trace, cancel, progress)?;
     let missing_folder = query.folders.iter().find(|folder| !folder.is_dir()).cloned();
+    let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
+    let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);
     let found = FoundNames(Arc::new(found));
-    Ok(NamedTrace { overlay, found, modules: Arc::new(modules), missing_folder })
+    Ok(NamedTrace { overlay, found, modules: Arc::new(modules), has_other_stacks, missing_folder })
 }
 
 /// Lists a function with the samples of its event.

@@ -19,6 +19,8 @@ pub(super) struct OpenCapture {
     pub(crate) grows: bool,
     /// Whether it is sorted again, because its store was damaged: once and not for ever.
     pub(crate) is_mended: bool,
+    /// Whether its stacks would be others with files that have come since.
+    pub(crate) has_other_stacks: bool,
     /// Tells the answers about this capture from those about another.
     id: TaskId,
     /// Cancels the computation of the trace summary.
@@ -31,7 +33,17 @@ impl OpenCapture {
     /// An open capture. Its summary is computed at once, or for a preview when the load is over.
     pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
         let summary = (!grows).then(|| tasks::summarise(id, timeline.snapshot().clone(), wake));
-        Self { sources, timeline, details: None, grows, is_mended: false, id, _summary: summary, flows: None }
+        Self {
+            sources,
+            timeline,
+            details: None,
+            grows,
+            is_mended: false,
+            has_other_stacks: false,
+            id,
+            _summary: summary,
+            flows: None,
+        }
     }
 
     /// The title of its tab and in the status bar.

@@ -94,7 +94,8 @@ impl SymbolOptions {
             CachePolicy::None => None,
         };
         let bytes_max = load.memory.limit_bytes() / 2;
-        NameQuery { is_wanted: !self.is_off, sources, folders, cache, bytes_max }
+        let is_wanted = !self.is_off;
+        NameQuery { is_wanted, is_located: false, compares_stacks: false, sources, folders, cache, bytes_max }
     }
 }
 

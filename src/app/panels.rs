@@ -12,6 +12,7 @@ use super::analysis::Analysis;
 use crate::app::event::{TabWake, TaskError, TaskId};
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
+use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand};
@@ -308,9 +309,23 @@ impl Panels {
         None
     }
 
+    /// The folders that names of a trace are looked for in, if the user has named any since it was opened.
+    pub(super) fn located(&self, sources: &Sources) -> Option<&NameQuery> {
+        self.name_query.as_ref().filter(|query| query.is_located && query.sources == *sources)
+    }
+
+    /// Looks up the names of a trace that was loaded again, in the folders that the user has named since.
+    pub(super) fn find_names_again(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
+        let query = match self.located(&query.sources) {
+            Some(known) => known.clone(),
+            None => query,
+        };
+        self.find_names(query, snapshot, wake);
+    }
+
     /// Looks up the names of the addresses of a trace, if it has any.
     pub(super) fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
-        self.name_query = Some(query.clone());
+        self.name_query = Some(NameQuery { compares_stacks: false, ..query.clone() });
         if query.is_wanted && !snapshot.tracks().modules.is_empty() {
             self.ask(Question::Names(query), snapshot, wake);
         }
@@ -321,7 +336,7 @@ impl Panels {
         let Some(mut query) = self.name_query.clone() else { return };
         query.folders.retain(|known| *known != folder);
         query.folders.insert(0, folder);
-        query.is_wanted = true;
+        (query.is_wanted, query.is_located, query.compares_stacks) = (true, true, true);
         self.find_names(query, snapshot, wake);
     }
 

@@ -46,6 +46,7 @@ impl App {
     pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
         self.apply_theme(ui.ctx());
         self.mend();
+        self.unwind_again();
         self.renew_late_answers(ui.ctx());
         let mut commands = Vec::new();
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);

@@ -8,6 +8,7 @@ mod mend;
 mod written;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::AppOptions;
 use super::capture::OpenCapture;
@@ -20,8 +21,11 @@ use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
 use crate::base::escape::escaped;
 use crate::frame::RectBudget;
+use crate::ingest::LoadOptions;
 use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
+use crate::model::unwind::UnwindFiles;
+use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::chrome::command_palette::CommandPalette;
 use crate::ui::chrome::file_picker::Picker;
 use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand, ToolWindow};
@@ -452,7 +456,14 @@ impl App {
         tab.follow = None;
         // The capture that is open does not grow into the one that is loaded now.
         tab.stop_growing();
-        tab.running = Some(tasks::load(id, source, self.options.load.clone(), &tab.wake));
+        let located = match &source {
+            LoadSource::Files(sources) => tab.panels.located(sources),
+            LoadSource::Demo => None,
+        };
+        let folders = located.map_or(&self.options.symbols.folders, |located| &located.folders).clone();
+        let unwind_files: Arc<dyn UnwindFiles> = Arc::new(SymbolUnwinding { folders, has_system: true });
+        let options = LoadOptions { unwind_files: Some(unwind_files), ..self.options.load.clone() };
+        tab.running = Some(tasks::load(id, source, options, &tab.wake));
     }
 
     /// Loads the files of the open capture again, moved in time. The view stays.

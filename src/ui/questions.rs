@@ -122,6 +122,10 @@ pub(crate) enum Question {
 pub(crate) struct NameQuery {
     /// `false`: functions keep their addresses until the user asks for names.
     pub(crate) is_wanted: bool,
+    /// Whether the user has named folders in the window.
+    pub(crate) is_located: bool,
+    /// Whether stacks may be others with the files that are there now: where the user has just named a folder.
+    pub(crate) compares_stacks: bool,
     pub(crate) sources: Sources,
     /// Folders that are searched before those of the system.
     pub(crate) folders: Vec<PathBuf>,
@@ -334,6 +338,8 @@ pub struct NamedTrace {
     pub(crate) found: FoundNames,
     /// In the order of their samples.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
+    /// Whether the trace has stacks that would be others with the files that are there now.
+    pub(crate) has_other_stacks: bool,
     /// A folder that was to be searched and is not there.
     pub(crate) missing_folder: Option<PathBuf>,
 }

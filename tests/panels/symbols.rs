@@ -5,6 +5,8 @@ use egui_kittest::kittest::Queryable;
 
 use crate::copied::copied;
 use crate::frame::run_by_shell;
+#[cfg(target_arch = "x86_64")]
+use crate::recording::raw_stack::{recorded, written};
 use crate::recording::{build_id, program, recording};
 use crate::session::Session;
 
@@ -64,6 +66,33 @@ fn symbols_that_are_located_later_name_the_open_trace() {
     session.press(egui::Modifiers::NONE, egui::Key::Enter);
     session.until("names", |session| session.says("/work, named, 3 samples"));
     assert!(!session.says("no such folder"), "{}", session.node_texts().join("\n"));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn stacks_are_unwound_again_when_their_files_are_located() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = session.capture.parent().expect("a folder").to_path_buf();
+    let (program, recording) = recorded(&folder, &["-O0", "-static"]);
+    let path = written(&folder, &[&recording]);
+    let kept = folder.join("kept");
+    std::fs::create_dir_all(&kept).expect("made");
+    std::fs::rename(&program, kept.join("deep")).expect("moved");
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.give("Flame graph");
+    // The innermost frame, and the mark.
+    session.until("a cut stack", |session| session.says("Flame graph of 2 bars"));
+    session.give("Symbols");
+    session.click("Folder with symbols");
+    session.type_text(kept.to_str().expect("text"));
+    session.click("Locate");
+    session.until("a note", |session| session.says("Files that stacks are unwound by were found"));
+    let whole = format!("Flame graph of {} bars", recording.frames().len());
+    session.give("Flame graph");
+    session.until("a whole stack", |session| session.says(&whole));
+    session.give("Symbols");
+    session.until("names", |session| session.says("/deep, named, 1 samples"));
 }
 
 #[test]

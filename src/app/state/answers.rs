@@ -36,6 +36,7 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     if found < all {
         tab.note = format!("{found} of {all} functions have names: View, Symbols says which files lack them");
     }
+    capture.has_other_stacks = named.has_other_stacks;
     tab.capture = Some(capture);
 }
 
@@ -245,7 +246,7 @@ impl App {
         }
         if !grows {
             let query = self.options.symbols.query(&capture.sources, &self.options.load);
-            tab.panels.find_names(query, capture.timeline.snapshot(), &tab.wake);
+            tab.panels.find_names_again(query, capture.timeline.snapshot(), &tab.wake);
         }
         tab.capture = Some(capture);
     }

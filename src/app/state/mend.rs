@@ -1,5 +1,5 @@
-//! The repair of a cached store that turns out to be damaged while it is open: it is dropped, and
-//! the capture is sorted again.
+//! Captures that are sorted again while they are open: those whose cached store turns out to be damaged, and those
+//! with stacks that can be unwound further by files that were found since.
 
 use super::{App, LoadSource};
 use crate::app::tab::TabMessage;
@@ -39,6 +39,21 @@ impl App {
         "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
         if let Some(capture) = &mut self.tab_mut().capture {
             (capture.grows, capture.is_mended) = (true, true);
+        }
+    }
+
+    /// Sorts a capture again whose stacks are unwound by files that the user has just located. What is looked at stays
+    /// in view.
+    pub(in crate::app) fn unwind_again(&mut self) {
+        let Some(capture) = &self.tab().capture else { return };
+        if self.tab().running.is_some() || self.tab().follow.is_some() || !capture.has_other_stacks {
+            return;
+        }
+        let sources = capture.sources.clone();
+        self.load(LoadSource::Files(sources));
+        "Files that stacks are unwound by were found; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
+        if let Some(capture) = &mut self.tab_mut().capture {
+            (capture.grows, capture.has_other_stacks) = (true, false);
         }
     }
 }
