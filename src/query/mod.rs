@@ -4,6 +4,7 @@
 pub(crate) mod buckets;
 pub(crate) mod counters;
 pub(crate) mod cursor;
+pub(crate) mod derived;
 pub(crate) mod describe;
 pub(crate) mod family;
 pub(crate) mod filter;

@@ -1,0 +1,130 @@
+//! The columns of a view of a derived track. Each costs two searches that begin where the one before ended, and some
+//! nodes of each level; a stretch without points is one column.
+
+use super::points::{DerivedSeries, PointMeaning, PointSummary};
+#[cfg(test)]
+use crate::query::buckets::{Buckets, CounterCell};
+
+/// Work that columns took: repeats exactly for the same questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ColumnWork {
+    /// Points that searches looked at.
+    pub(crate) probes: u64,
+    /// Points and nodes that were put together.
+    pub(crate) nodes: u64,
+}
+
+/// A place between points that moves forward.
+#[derive(Debug, Clone, Copy, Default)]
+struct PointCursor {
+    next: usize,
+}
+
+impl PointCursor {
+    /// Moves to the first point after `last_ns`, by steps that double.
+    fn pass(&mut self, series: &DerivedSeries, last_ns: i64, work: &mut ColumnWork) -> usize {
+        let points = series.points();
+        let (mut low, mut step) = (self.next, 1);
+        let mut is_before = |index: usize| {
+            work.probes += 1;
+            points.get(index).is_some_and(|point| point.ts_ns <= last_ns)
+        };
+        while is_before(low + step - 1) {
+            (low, step) = (low + step, step * 2);
+        }
+        // The first that is after is at one of these places, the last included.
+        let (mut start, mut end) = (low, (low + step - 1).min(points.len()));
+        while start < end {
+            let middle = start.midpoint(end);
+            if is_before(middle) { start = middle + 1 } else { end = middle }
+        }
+        self.next = start;
+        start
+    }
+}
+
+impl DerivedSeries {
+    /// Replaces `out` by the columns of a view, neighbours of one value as one; of the longest duration, only columns in
+    /// which a span starts. Of counts and sums, the least and the largest value are the one of the column.
+    ///
+    /// The slow answer: [`Self::value`] of each column.
+    #[cfg(test)]
+    pub(crate) fn columns(&self, buckets: Buckets, out: &mut Vec<CounterCell>) -> ColumnWork {
+        out.clear();
+        let mut work = ColumnWork::default();
+        let mut cursor = PointCursor::default();
+        if let Some(before_ns) = buckets.start_ns(buckets.first).checked_sub(1) {
+            cursor.pass(self, before_ns, &mut work);
+        }
+        let mut bucket = buckets.first;
+        while bucket < buckets.end() {
+            let first = cursor.next;
+            let next_ns = self.points().get(first).map(|point| point.ts_ns);
+            let (start_ns, last_ns) = (buckets.start_ns(bucket), buckets.last_ns(bucket));
+            let (end, run) = if next_ns.is_some_and(|next_ns| next_ns <= last_ns) {
+                (cursor.pass(self, last_ns, &mut work), 1)
+            } else {
+                // Up to the column of the next point nothing changes.
+                let end = next_ns.map_or(buckets.end(), |next_ns| buckets.bucket_at(next_ns).min(buckets.end()));
+                (first, (end - bucket).max(1))
+            };
+            let summary = self.between((first, end), (start_ns, last_ns), &mut work);
+            if let Some(PointSummary { least: min, most: max }) = summary {
+                let run = u32::try_from(run).unwrap_or(u32::MAX);
+                let cell = CounterCell { first_bucket: bucket, bucket_count: run, min, max, last: max };
+                match out.last_mut().filter(|last| last.end_bucket() == bucket && last.min == min && last.max == max) {
+                    Some(last) => last.bucket_count += run,
+                    None => out.push(cell),
+                }
+            }
+            bucket += run;
+        }
+        work
+    }
+
+    /// The least and the largest value from one time to another, both included; `None`: no span starts then, of which
+    /// the longest is asked.
+    #[must_use]
+    pub(crate) fn value(&self, (start_ns, last_ns): (i64, i64), work: &mut ColumnWork) -> Option<(f64, f64)> {
+        let mut cursor = PointCursor::default();
+        let first = start_ns.checked_sub(1).map_or(0, |before_ns| cursor.pass(self, before_ns, work));
+        let end = cursor.pass(self, last_ns, work);
+        let PointSummary { least, most } = self.between((first, end), (start_ns, last_ns), work)?;
+        Some((least, most))
+    }
+
+    /// The time of the first point at a time or after it.
+    #[must_use]
+    pub(super) fn first_point(&self, ts_ns: i64) -> Option<i64> {
+        let next = self.points().partition_point(|point| point.ts_ns < ts_ns);
+        self.points().get(next).map(|point| point.ts_ns)
+    }
+
+    fn between(
+        &self,
+        (first, end): (usize, usize),
+        (start_ns, last_ns): (i64, i64),
+        work: &mut ColumnWork,
+    ) -> Option<PointSummary> {
+        let so_far = |index: usize| index.checked_sub(1).map_or(0, |index| self.points()[index].value);
+        match self.meaning {
+            PointMeaning::RowsSoFar => {
+                let rows = (so_far(end) - so_far(first)) as f64;
+                // A width of 64 bits, and one more.
+                let width_ns = (i128::from(last_ns) - i128::from(start_ns) + 1) as f64;
+                Some(PointSummary::from_value(if self.is_rate { rows * 1e9 / width_ns } else { rows }))
+            }
+            PointMeaning::Open => {
+                let summary = self.summary(first..end, &mut work.nodes);
+                let starts_then = self.points().get(first).is_some_and(|point| first < end && point.ts_ns == start_ns);
+                let held = PointSummary::from_value(so_far(first) as f64);
+                Some(if starts_then { summary } else { self.meaning.combine(held, summary) })
+            }
+            PointMeaning::Longest => (first < end).then(|| {
+                let longest = self.summary(first..end, &mut work.nodes).most;
+                PointSummary::from_value(longest)
+            }),
+            PointMeaning::Sum => Some(self.summary(first..end, &mut work.nodes)),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The points of a curve in a mapped file, with a pyramid of summaries over them: what a range of points comes to is
+//! known after some nodes of each level. Knows no rows.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::entries::TimedValue;
+use super::room::{DerivedError, DerivedRoom};
+use crate::base::cancel::Cancel;
+use crate::base::mapped::Mapped;
+use crate::base::temporary::Scratch;
+
+/// Points under a node of the first level, and nodes under each node above.
+pub(super) const FAN_OUT: usize = 16;
+
+/// Points between two looks at the request to stop.
+const POINTS_BETWEEN_CHECKS: usize = 64 * 1024;
+
+/// The meaning of the values of points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PointMeaning {
+    /// How many rows start at that time or before.
+    RowsSoFar,
+    /// How many spans are open from that time on.
+    Open,
+    /// The longest duration of the spans that start then.
+    Longest,
+    /// The bits of the sum of the values then.
+    Sum,
+}
+
+/// The summary of some points.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct PointSummary {
+    pub(super) least: f64,
+    pub(super) most: f64,
+}
+
+impl PointSummary {
+    const NONE: Self = Self { least: f64::INFINITY, most: f64::NEG_INFINITY };
+    const ZERO: Self = Self { least: 0.0, most: 0.0 };
+
+    pub(super) fn from_value(value: f64) -> Self {
+        Self { least: value, most: value }
+    }
+}
+
+impl PointMeaning {
+    pub(super) fn nothing(self) -> PointSummary {
+        if self == Self::Sum { PointSummary::ZERO } else { PointSummary::NONE }
+    }
+
+    /// The summary of a point by itself.
+    pub(super) fn summary(self, point: TimedValue) -> PointSummary {
+        PointSummary::from_value(match self {
+            Self::Sum => f64::from_bits(point.value),
+            Self::RowsSoFar | Self::Open | Self::Longest => point.value as f64,
+        })
+    }
+
+    pub(super) fn combine(self, one: PointSummary, other: PointSummary) -> PointSummary {
+        if self == Self::Sum {
+            return PointSummary::from_value(one.least + other.least);
+        }
+        PointSummary { least: one.least.min(other.least), most: one.most.max(other.most) }
+    }
+}
+
+/// The curve of a derived track: points in order of time, no two of one time. Any thread can ask it.
+#[derive(Debug)]
+pub(crate) struct DerivedSeries {
+    pub(super) meaning: PointMeaning,
+    /// Whether its counts are shown for each second.
+    pub(super) is_rate: bool,
+    /// The time that it is about: its first nanosecond, and its last.
+    pub(super) bounds_ns: (i64, i64),
+    /// How many rows took part.
+    pub(super) rows: u64,
+    /// `None`: there are no points.
+    map: Option<Mapped>,
+    points: usize,
+    /// The bytes of each level of the pyramid, from the finest.
+    levels: Vec<Range<usize>>,
+}
+
+impl DerivedSeries {
+    pub(super) fn points(&self) -> &[TimedValue] {
+        let bytes = self.map.as_ref().map_or(&[][..], |map| &map[..self.points * size_of::<TimedValue>()]);
+        bytemuck::try_cast_slice(bytes).unwrap_or_default()
+    }
+
+    fn level(&self, level: usize) -> &[PointSummary] {
+        let bytes = self.map.as_ref().zip(self.levels.get(level)).map_or(&[][..], |(map, range)| &map[range.clone()]);
+        bytemuck::try_cast_slice(bytes).unwrap_or_default()
+    }
+
+    /// How many rows took part in it.
+    #[must_use]
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The bytes of its file.
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.map.as_ref().map_or(0, |map| map.len() as u64)
+    }
+
+    /// The summary of the points of a range. `nodes` counts the points and nodes that were looked at.
+    ///
+    /// The slow answer: all points of the range, combined one by one.
+    pub(super) fn summary(&self, range: Range<usize>, nodes: &mut u64) -> PointSummary {
+        let Range { mut start, mut end } = range;
+        let meaning = self.meaning;
+        let (mut left, mut right) = (meaning.nothing(), meaning.nothing());
+        // The level below the first is that of the points.
+        for level in 0..=self.levels.len() {
+            let points = self.points();
+            let at = |index: usize| match level.checked_sub(1) {
+                None => points.get(index).map(|&point| meaning.summary(point)),
+                Some(level) => self.level(level).get(index).copied(),
+            };
+            let at = |index| at(index).unwrap_or(meaning.nothing());
+            let is_last = level == self.levels.len();
+            while start < end && (is_last || !start.is_multiple_of(FAN_OUT)) {
+                left = meaning.combine(left, at(start));
+                (start, *nodes) = (start + 1, *nodes + 1);
+            }
+            while start < end && !end.is_multiple_of(FAN_OUT) {
+                (end, *nodes) = (end - 1, *nodes + 1);
+                right = meaning.combine(at(end), right);
+            }
+            if start >= end {
+                break;
+            }
+            (start, end) = (start / FAN_OUT, end / FAN_OUT);
+        }
+        meaning.combine(left, right)
+    }
+}
+
+/// Writes the points of a series, and the pyramid over them.
+pub(super) struct PointWriter {
+    scratch: Scratch,
+    out: BufWriter<File>,
+    meaning: PointMeaning,
+    points: usize,
+    last: Option<TimedValue>,
+}
+
+impl PointWriter {
+    pub(super) fn new(meaning: PointMeaning, room: &DerivedRoom) -> io::Result<Self> {
+        let mut scratch = Scratch::new(&room.folder)?;
+        let out = BufWriter::with_capacity(1 << 18, scratch.file().try_clone()?);
+        Ok(Self { scratch, out, meaning, points: 0, last: None })
+    }
+
+    /// Takes a point that is not before the last; one of the same time takes its place.
+    pub(super) fn push(&mut self, point: TimedValue) -> io::Result<()> {
+        if let Some(last) = self.last.replace(point).filter(|last| last.ts_ns != point.ts_ns) {
+            self.write(last)?;
+        }
+        Ok(())
+    }
+
+    /// The last point that was taken.
+    pub(super) fn last(&self) -> Option<TimedValue> {
+        self.last
+    }
+
+    fn write(&mut self, point: TimedValue) -> io::Result<()> {
+        self.points += 1;
+        self.out.write_all(bytemuck::bytes_of(&point))
+    }
+
+    /// Writes the pyramid and maps the file.
+    pub(super) fn finish(
+        mut self,
+        (is_rate, rows): (bool, u64),
+        bounds_ns: (i64, i64),
+        cancel: &Cancel,
+    ) -> Result<DerivedSeries, DerivedError> {
+        if let Some(last) = self.last.take() {
+            self.write(last)?;
+        }
+        self.out.flush()?;
+        let Self { mut scratch, mut out, meaning, points, .. } = self;
+        let mut series = DerivedSeries { meaning, is_rate, bounds_ns, rows, map: None, points, levels: Vec::new() };
+        if points == 0 {
+            return Ok(series);
+        }
+        let path = scratch.path().to_owned();
+        loop {
+            series.map = Some(Mapped::from_store(scratch.file(), &path)?);
+            let below = series.levels.last().map_or(points, |bytes| bytes.len() / size_of::<PointSummary>());
+            // Sums of counts are differences of two points.
+            if below <= FAN_OUT || meaning == PointMeaning::RowsSoFar {
+                return Ok(series);
+            }
+            let level = series.levels.len();
+            let start = series.map.as_ref().map_or(0, |map| map.len());
+            for first in (0..below).step_by(FAN_OUT) {
+                if first.is_multiple_of(POINTS_BETWEEN_CHECKS) {
+                    cancel.check()?;
+                }
+                let end = (first + FAN_OUT).min(below);
+                let combine = |one, other| meaning.combine(one, other);
+                let node = match level.checked_sub(1) {
+                    None => series.points()[first..end].iter().map(|&point| meaning.summary(point)).reduce(combine),
+                    Some(level) => series.level(level)[first..end].iter().copied().reduce(combine),
+                };
+                out.write_all(bytemuck::bytes_of(&node.unwrap_or(meaning.nothing())))?;
+            }
+            out.flush()?;
+            let end = start + below.div_ceil(FAN_OUT) * size_of::<PointSummary>();
+            series.levels.push(start..end);
+        }
+    }
+}

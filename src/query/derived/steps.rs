@@ -1,0 +1,99 @@
+//! A derived track as the values of a counter: one for each step in which it differs from the step before.
+//!
+//! Steps count from the first time of the track. The longest duration is 0 in steps in which no span starts, since a
+//! counter has a value at every time.
+
+use std::sync::Arc;
+
+use super::columns::ColumnWork;
+use super::points::{DerivedSeries, PointMeaning};
+
+/// Steps that a whole trace has about, where no width is asked for.
+const STEPS: u64 = 1000;
+
+/// The width of steps for a length of time: a 1, 2 or 5 with zeros, so that a trace has 400 to 1,000 of them.
+#[must_use]
+pub(super) fn default_step_ns(length_ns: u64) -> u64 {
+    let least_ns = length_ns.div_ceil(STEPS).max(1);
+    let widths = (0..=19u32).flat_map(|zeros| [1, 2, 5].map(|digit| 10u64.checked_pow(zeros)?.checked_mul(digit)));
+    widths.flatten().find(|&width_ns| width_ns >= least_ns).unwrap_or(least_ns)
+}
+
+/// Iterates over the changes of a counter, in order of time. Values that are no finite numbers are left out.
+#[derive(Debug, Clone)]
+pub(crate) struct CounterSteps {
+    series: Arc<DerivedSeries>,
+    /// `None`: every point is a change.
+    every_ns: Option<u64>,
+    /// The last time of which a value is wanted.
+    last_ns: i64,
+    /// The start of the next step that may have another value.
+    next_ns: Option<i64>,
+    last: Option<f64>,
+}
+
+impl CounterSteps {
+    /// The changes in a range of time by steps of a width; without one, of concurrency every change, and else steps
+    /// of the default.
+    #[must_use]
+    pub(crate) fn new(
+        series: Arc<DerivedSeries>,
+        every_ns: Option<u64>,
+        (from_ns, to_ns): (Option<i64>, Option<i64>),
+    ) -> Self {
+        let first_ns = from_ns.unwrap_or(i64::MIN).max(series.bounds_ns.0);
+        let last_ns = to_ns.map_or(i64::MAX, |to_ns| to_ns.saturating_sub(1)).min(series.bounds_ns.1);
+        let default_ns = default_step_ns(last_ns.abs_diff(first_ns));
+        let every_ns = every_ns.or((series.meaning != PointMeaning::Open).then_some(default_ns));
+        let next_ns = Some(first_ns).filter(|&first_ns| first_ns <= last_ns);
+        Self { series, every_ns, last_ns, next_ns, last: None }
+    }
+
+    /// The value of the step that starts then, and the start of the next that may have another.
+    fn step(&self, start_ns: i64) -> (f64, Option<i64>) {
+        // A step of one nanosecond is a point.
+        let width_ns = self.every_ns.unwrap_or(1).max(1);
+        let last_ns = start_ns.saturating_add_unsigned(width_ns - 1);
+        let value = self.series.value((start_ns, last_ns), &mut ColumnWork::default());
+        let next_point_ns = self.series.first_point(start_ns);
+        let next_ns = match next_point_ns {
+            Some(point_ns) if point_ns <= last_ns => start_ns.checked_add_unsigned(width_ns),
+            // Nothing changes before the step of the next point.
+            _ => next_point_ns.and_then(|point_ns| {
+                let steps = point_ns.abs_diff(start_ns) / width_ns;
+                start_ns.checked_add_unsigned(steps * width_ns)
+            }),
+        };
+        (value.map_or(0.0, |(_, most)| most), next_ns.filter(|&next_ns| next_ns <= self.last_ns))
+    }
+}
+
+impl Iterator for CounterSteps {
+    type Item = (i64, f64);
+
+    fn next(&mut self) -> Option<(i64, f64)> {
+        loop {
+            let start_ns = self.next_ns?;
+            let (value, next_ns) = self.step(start_ns);
+            self.next_ns = next_ns;
+            if value.is_finite() && self.last.replace(value) != Some(value) {
+                return Some((start_ns, value));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_of_any_length_has_400_to_1000_steps() {
+        for length_ns in [1_000, 1_001, 2_000_001, 898_220_000, 86_400_000_000_000, u64::MAX] {
+            let width_ns = default_step_ns(length_ns);
+            let steps = length_ns / width_ns;
+            assert!((400..=1000).contains(&steps), "{length_ns}: {steps} of {width_ns}");
+        }
+        assert_eq!([0, 1, 999].map(default_step_ns), [1, 1, 1]);
+    }
+}

@@ -1,0 +1,238 @@
+//! Derived tracks against loops over all spans, at random zooms and edges.
+
+use std::sync::Arc;
+
+use super::columns::ColumnWork;
+use super::definition::{DerivedKind, DerivedTrack};
+use super::make::derive;
+use super::points::{DerivedSeries, FAN_OUT};
+use super::room::{DerivedError, DerivedRoom};
+use super::steps::{CounterSteps, default_step_ns};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::model::TrackIdx;
+use crate::query::Snapshot;
+use crate::query::buckets::{Buckets, CounterCell};
+use crate::query::filter::Filter;
+use crate::query::ledger_traces::{RandomSequence, TraceSpan, argument, ranges, spans, store};
+use crate::query::matcher::Matcher;
+use crate::query::scope::Scope;
+
+/// So little that a thousand rows are sorted in several runs.
+const FEW_BYTES: u64 = 2048;
+
+fn room(held_bytes: u64) -> DerivedRoom {
+    DerivedRoom { folder: std::env::temp_dir(), held_bytes }
+}
+
+fn made(snapshot: &Snapshot, scope: &Scope, kind: &DerivedKind, held_bytes: u64) -> DerivedSeries {
+    let progress = Progress::default();
+    let series = derive(snapshot, scope, kind, &room(held_bytes), &Cancel::default(), &progress).unwrap();
+    assert!(progress.view().fraction().is_none_or(|part| part == 1.0));
+    series
+}
+
+fn kinds() -> Vec<DerivedKind> {
+    let sum = DerivedKind::Sum(vec!["of".to_owned(), "five".to_owned()]);
+    DerivedKind::PLAIN.into_iter().chain([sum]).collect()
+}
+
+/// The least and the largest value from one time to another, both included, by a loop over all spans.
+fn expected(
+    spans: &[TraceSpan],
+    kind: &DerivedKind,
+    (from_ns, to_ns): (Option<i64>, Option<i64>),
+    (start_ns, last_ns): (i64, i64),
+) -> Option<(f64, f64)> {
+    let is_in_scope = |span: &&TraceSpan| {
+        from_ns.is_none_or(|from_ns| span.start_ns >= from_ns) && to_ns.is_none_or(|to_ns| span.start_ns < to_ns)
+    };
+    let starting: Vec<&TraceSpan> =
+        spans.iter().filter(is_in_scope).filter(|span| (start_ns..=last_ns).contains(&span.start_ns)).collect();
+    let both = |value: f64| Some((value, value));
+    match kind {
+        DerivedKind::Count => both(starting.len() as f64),
+        DerivedKind::Rate => {
+            let width_ns = i128::from(last_ns) - i128::from(start_ns) + 1;
+            both(starting.len() as f64 * 1e9 / width_ns as f64)
+        }
+        DerivedKind::MaxDuration => both(starting.iter().map(|span| span.dur_ns).max()? as f64),
+        DerivedKind::Sum(_) => both(starting.iter().filter_map(|span| argument(span)).sum::<u64>() as f64),
+        DerivedKind::Concurrency => {
+            let clipped = |span: &TraceSpan| {
+                let start_ns = from_ns.map_or(span.start_ns, |from_ns| span.start_ns.max(from_ns));
+                (start_ns, to_ns.map_or(span.end_ns(), |to_ns| span.end_ns().min(to_ns)))
+            };
+            let clipped: Vec<(i64, i64)> = spans.iter().map(clipped).collect();
+            let open = |ts_ns: i64| clipped.iter().filter(|(start, end)| (*start..*end).contains(&ts_ns)).count();
+            // It changes at starts and ends alone.
+            let changes = clipped.iter().flat_map(|&(start, end)| [start, end]);
+            let inside = changes.filter(|ts_ns| (start_ns..=last_ns).contains(ts_ns));
+            let counts: Vec<usize> = inside.chain([start_ns]).map(open).collect();
+            Some((*counts.iter().min()? as f64, *counts.iter().max()? as f64))
+        }
+    }
+}
+
+/// One value for each column, by cells that may be of many columns.
+fn by_column(cells: &[CounterCell]) -> Vec<(i64, (f64, f64))> {
+    let columns = cells
+        .iter()
+        .flat_map(|cell| (cell.first_bucket..cell.end_bucket()).map(move |bucket| (bucket, (cell.min, cell.max))));
+    columns.collect()
+}
+
+fn views(snapshot: &Snapshot, random: &mut RandomSequence, count: usize) -> Vec<Buckets> {
+    let (start_ns, end_ns) = (snapshot.start_ns().min(0) - 100, snapshot.end_ns());
+    let length_ns = end_ns.abs_diff(start_ns).max(1);
+    let mut views = vec![Buckets::covering(start_ns, end_ns.saturating_add(100), length_ns / 50)];
+    while views.len() < count {
+        let from_ns = start_ns.saturating_add_unsigned(random.below(length_ns + 300));
+        let width_ns = 1 << random.below(u64::from(64 - length_ns.leading_zeros()));
+        views.push(Buckets::covering(
+            from_ns,
+            from_ns.saturating_add_unsigned(width_ns * (1 + random.below(70))),
+            width_ns,
+        ));
+    }
+    views
+}
+
+#[test]
+fn columns_are_those_of_a_loop_over_all_spans_at_every_zoom() {
+    let mut random = RandomSequence(3);
+    for (tracks, lanes, rows, first_ns) in [(1, 1, 1, 7), (3, 3, 60, -4000), (8, 2, 80, 0)] {
+        let spans = spans(tracks, lanes, rows, rows, first_ns);
+        let (_file, snapshot) = store(&spans, None, 0);
+        for (from_ns, to_ns) in ranges(&snapshot, &mut random, 3) {
+            for (filter, name) in [("", None), ("/^name 3$/", Some(4))] {
+                let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
+                let scope = Scope::from_range(from_ns, to_ns).matching(matcher);
+                let meant: Vec<TraceSpan> =
+                    spans.iter().copied().filter(|span| name.is_none_or(|name| span.name == name)).collect();
+                for kind in kinds() {
+                    let all = made(&snapshot, &scope, &kind, 1 << 20);
+                    let spilled = made(&snapshot, &scope, &kind, FEW_BYTES);
+                    for view in views(&snapshot, &mut random, 8) {
+                        let (mut cells, mut same) = (Vec::new(), Vec::new());
+                        all.columns(view, &mut cells);
+                        spilled.columns(view, &mut same);
+                        assert_eq!(cells, same, "{kind} {filter:?} {view:?}");
+                        let columns = (view.first..view.end()).filter_map(|bucket| {
+                            let column = (view.start_ns(bucket), view.last_ns(bucket));
+                            let value = expected(&meant, &kind, (from_ns, to_ns), column);
+                            assert_eq!(all.value(column, &mut ColumnWork::default()), value, "{kind} {column:?}");
+                            Some((bucket, value?))
+                        });
+                        let columns: Vec<_> = columns.collect();
+                        assert_eq!(by_column(&cells), columns, "{kind} {filter:?} {from_ns:?}..{to_ns:?} {view:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn spans_at_both_ends_of_time_and_none_at_all() {
+    let span = |start_ns, dur_ns| TraceSpan { track: 0, lane: 0, start_ns, dur_ns, name: 1 };
+    let far = vec![span(i64::MIN, 3), span(-1, 0), span(0, u64::MAX >> 1), span(i64::MAX, 0)];
+    for spans in [far, vec![span(5, 0)], Vec::new()] {
+        let (_file, snapshot) = store(&spans, None, 0);
+        for kind in kinds() {
+            let series = made(&snapshot, &Scope::default(), &kind, 1 << 20);
+            for view in [
+                Buckets::covering(i64::MIN, i64::MAX, 1 << 59),
+                Buckets::covering(i64::MIN, i64::MIN + 9, 1),
+                Buckets::covering(i64::MAX - 9, i64::MAX, 1),
+                Buckets::covering(-5, 9, 1),
+            ] {
+                let mut cells = Vec::new();
+                series.columns(view, &mut cells);
+                let columns = (view.first..view.end()).filter_map(|bucket| {
+                    let column = (view.start_ns(bucket), view.last_ns(bucket));
+                    Some((bucket, expected(&spans, &kind, (None, None), column)?))
+                });
+                assert_eq!(by_column(&cells), columns.collect::<Vec<_>>(), "{kind} {view:?}");
+            }
+            let steps: Vec<_> = CounterSteps::new(Arc::new(series), None, (None, None)).take(5000).collect();
+            assert!(steps.len() < 5000 && steps.is_sorted_by(|one, next| one.0 < next.0), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn the_steps_of_a_counter_are_the_columns_of_a_loop() {
+    let spans = spans(2, 2, 60, 11, 250);
+    let (_file, snapshot) = store(&spans, None, 0);
+    let end_ns = snapshot.end_ns();
+    for kind in kinds() {
+        let series = Arc::new(made(&snapshot, &Scope::default(), &kind, 1 << 20));
+        for every_ns in [Some(7), Some(1000), Some(u64::MAX), None] {
+            let is_every_change = every_ns.is_none() && kind == DerivedKind::Concurrency;
+            let width_ns = match every_ns {
+                _ if is_every_change => 1,
+                Some(width_ns) => width_ns,
+                None => default_step_ns(end_ns.abs_diff(snapshot.start_ns())),
+            };
+            let mut steps = Vec::new();
+            let mut start_ns = Some(snapshot.start_ns());
+            while let Some(from_ns) = start_ns.filter(|&start_ns| start_ns <= end_ns) {
+                let last_ns = from_ns.saturating_add_unsigned(width_ns - 1);
+                let value = expected(&spans, &kind, (None, None), (from_ns, last_ns)).map_or(0.0, |(_, most)| most);
+                if steps.last().is_none_or(|&(_, last)| last != value) {
+                    steps.push((from_ns, value));
+                }
+                start_ns = from_ns.checked_add_unsigned(width_ns);
+            }
+            let made: Vec<_> = CounterSteps::new(Arc::clone(&series), every_ns, (None, None)).collect();
+            assert_eq!(made, steps, "{kind} {every_ns:?}");
+        }
+    }
+}
+
+#[test]
+fn work_for_a_column_grows_with_the_logarithm_of_the_points() {
+    let work = |rows: u64, kind: &DerivedKind| {
+        let spans = spans(4, 2, rows, 9, 0);
+        let (_file, snapshot) = store(&spans, None, 0);
+        let series = made(&snapshot, &Scope::default(), kind, 64 << 20);
+        let end_ns = snapshot.end_ns();
+        let (mut work, mut cells) = (ColumnWork::default(), Vec::new());
+        let _ = series.value((end_ns / 7, end_ns / 7 * 5), &mut work);
+        let view = Buckets::covering(0, end_ns, end_ns.unsigned_abs() / 1000);
+        let all = series.columns(view, &mut cells);
+        (work, all, u64::from(view.count))
+    };
+    for kind in kinds() {
+        let ((few, ..), (many, all, columns)) = (work(100, &kind), work(20_000, &kind));
+        // Two hundred times the points are eight more doublings, and two levels at both ends.
+        assert!(many.probes <= few.probes + 4 * 8, "{kind}: {many:?} after {few:?}");
+        assert!(many.nodes <= few.nodes + 2 * 2 * FAN_OUT as u64, "{kind}: {many:?} after {few:?}");
+        // Each column begins where the one before ended.
+        assert!(all.probes <= columns * 20 && all.nodes <= columns * 60, "{kind}: {all:?} for {columns} columns");
+    }
+}
+
+#[test]
+fn a_cancelled_track_is_not_made_and_neither_is_one_without_room_on_the_disk() {
+    let (_file, snapshot) = store(&spans(2, 2, 400, 5, 0), None, 0);
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let (scope, progress) = (Scope::default().with_tracks(&[TrackIdx(1)]), Progress::default());
+    let stopped = derive(&snapshot, &scope, &DerivedKind::Rate, &room(FEW_BYTES), &cancel, &progress);
+    assert!(matches!(stopped, Err(DerivedError::Cancelled(_))), "{stopped:?}");
+    let nowhere = DerivedRoom { folder: "/nowhere/at/all".into(), held_bytes: FEW_BYTES };
+    let failed = derive(&snapshot, &scope, &DerivedKind::Rate, &nowhere, &Cancel::default(), &progress);
+    assert!(failed.unwrap_err().to_string().contains("temporary file"));
+}
+
+#[test]
+fn tracks_of_a_scope_take_part_alone_and_rows_are_counted() {
+    let spans = spans(3, 2, 100, 4, 0);
+    let (_file, snapshot) = store(&spans, None, 0);
+    let scope = Scope::default().with_tracks(&[TrackIdx(1)]);
+    let series = made(&snapshot, &scope, &DerivedTrack::parse("count").unwrap().kind, 1 << 20);
+    assert_eq!(series.rows(), spans.iter().filter(|span| span.track == 1).count() as u64);
+    assert!(series.bytes() >= 16 && series.bytes() <= 16 * series.rows());
+}
