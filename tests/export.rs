@@ -375,7 +375,7 @@ fn a_part_of_a_capture_stands_by_itself() {
             let (from_ns, to_ns) = (Some(range.0), Some(range.1));
             let choice = TrackChoice { track: track.clone(), ..TrackChoice::default() };
             let scope = Scope::from_range(from_ns, to_ns).on_tracks(&snapshot, &choice);
-            let options = ExportOptions { format, scope };
+            let options = ExportOptions { scope, ..ExportOptions::whole(format) };
             let mut found = seen(&exported(&snapshot, &options));
             // Flows are numbered from the first one present.
             found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));

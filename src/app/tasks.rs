@@ -133,7 +133,8 @@ pub(crate) fn export(
         move |path: &Path, cancel: &Cancel, progress: &Progress| {
             // As the trace was recorded: a reader looks names up by itself.
             let snapshot = snapshot.with_overlay(None);
-            let options = ExportOptions { format, scope: scope.with_filter(&snapshot, "") };
+            let scope = scope.with_filter(&snapshot, "");
+            let options = ExportOptions { scope, ..ExportOptions::whole(format) };
             export::export(&snapshot, &sources, path, &options, cancel, progress)
         }
     };

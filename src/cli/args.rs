@@ -33,6 +33,7 @@ use crate::export::values::ValueFormat;
 use crate::live::arrivals::LiveInput;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{Input, SourceFile, Sources};
+use crate::query::derived::DerivedTrack;
 use crate::query::filter::Filter;
 use crate::query::flame::FlameView;
 use crate::query::scope::TrackChoice;
@@ -141,6 +142,8 @@ pub(super) struct Export {
     pub(crate) scope: ScopeArgs,
     /// Whether functions have their names instead of their addresses.
     pub(crate) is_symbolized: bool,
+    /// Counters to make and write.
+    pub(crate) derived: Vec<DerivedTrack>,
 }
 
 /// The arguments of `longspan render`.
@@ -227,13 +230,20 @@ impl CliCommand {
             Some(LowCommand::Annotate(low)) => annotate(low)?,
             Some(LowCommand::Export(low)) => {
                 let format = export_format(&low)?;
-                let LowExport { capture: files, output, scope, symbolized: is_symbolized, common, .. } = low;
+                let LowExport {
+                    capture: files, output, scope, symbolized: is_symbolized, derive: derived, common, ..
+                } = low;
+                if !derived.is_empty() && !format.has_counters() {
+                    let message = format!("--derive makes counters, and {} holds none", format.label());
+                    return Err(CliError::Usage(message));
+                }
                 let scope = scope_args(scope)?;
                 let (sources, output) = (capture(files)?, to_write(output));
                 if !matches!(format, ExportFormat::Csv { .. }) {
                     refuse_terminal(&output)?;
                 }
-                Self::Export { export: Export { sources, output, format, scope, is_symbolized }, load: load(common)? }
+                let export = Export { sources, output, format, scope, is_symbolized, derived };
+                Self::Export { export, load: load(common)? }
             }
             Some(LowCommand::Render(low)) => {
                 let LowRender { capture: files, output, size, scale, theme, color, palette, scope, common } = low;

@@ -8,6 +8,7 @@ use crate::export::output::is_stdout;
 use crate::formats::native::write::WriteError;
 use crate::ingest::LoadError;
 use crate::live::feed::FeedError;
+use crate::query::derived::DerivedError;
 
 /// The failure of a command.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,9 @@ pub(super) enum CliError {
     /// A capture could not be written.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// A derived track could not be made.
+    #[error(transparent)]
+    Derived(#[from] DerivedError),
     /// A generated capture could not be written.
     #[error("{}: cannot write: {source}", path.display())]
     Generated { path: PathBuf, source: WriteError },

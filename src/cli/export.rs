@@ -1,15 +1,23 @@
 //! `longspan export`: writes a capture back, sorted, whole or a part of it.
 
+use std::sync::Arc;
+
 use super::args::{Export, Load};
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::messages::say;
 use super::progress_line::ProgressLine;
 use super::symbols::load_with_names;
+use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::export::derived::DerivedCounter;
 use crate::export::{self, ExportFormat, ExportOptions};
 use crate::query::Snapshot;
+use crate::query::derived::{DerivedRoom, DerivedTrack, derive};
+use crate::query::filter::Filter;
+use crate::query::matcher::Matcher;
+use crate::query::scope::Scope;
 
 /// Writes the export, and prints the spans and bytes written to stderr.
 pub(super) fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
@@ -22,9 +30,11 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     } else {
         Snapshot::new(load(&wanted.sources, how)?.store)
     };
-    let options = ExportOptions { format: wanted.format, scope: wanted.scope.on(&snapshot)? };
+    let scope = wanted.scope.on(&snapshot)?;
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
+    let derived = derived(wanted, how, &snapshot, &scope, &progress)?;
+    let options = ExportOptions { format: wanted.format, scope, derived };
     let written = export::export(&snapshot, &wanted.sources, &wanted.output, &options, &Cancel::default(), &progress);
     drop(line);
     let written = written?;
@@ -33,4 +43,28 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
         if wanted.format == ExportFormat::Pprof { (written.samples, "samples") } else { (written.spans, "spans") };
     say(format_args!("{path}: {count} {things} written, {bytes} bytes, as {}", wanted.format.label()));
     Ok(())
+}
+
+/// Makes the derived tracks that are wanted, of the rows of the scope that also pass the filter of each.
+fn derived(
+    wanted: &Export,
+    how: &Load,
+    snapshot: &Snapshot,
+    scope: &Scope,
+    progress: &Progress,
+) -> Result<Vec<DerivedCounter>, CliError> {
+    let folder = how.cache.clone().filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
+    let room = DerivedRoom::new(folder, how.memory_bytes.unwrap_or(Memory::DEFAULT_BYTES));
+    let make = |track: &DerivedTrack| {
+        // A filter of the command line is valid.
+        let own = Filter::parse(&track.filter).unwrap_or_default();
+        let terms = wanted.scope.filter.terms.iter().chain(&own.terms).cloned().collect();
+        let scope = scope.clone().matching(Matcher::new(snapshot, &Filter { terms }));
+        let series = Arc::new(derive(snapshot, &scope, &track.kind, &room, &Cancel::default(), progress)?);
+        if series.rows() == 0 {
+            say(format_args!("--derive '{track}' has no rows: its counter stays at 0"));
+        }
+        Ok(DerivedCounter { track: track.clone(), series })
+    };
+    wanted.derived.iter().map(make).collect()
 }

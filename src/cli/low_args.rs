@@ -14,6 +14,7 @@ use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
 use crate::formats::sniff::names;
+use crate::query::derived::DerivedTrack;
 use crate::query::groups::GroupBy;
 
 /// A viewer for trace timelines of a billion spans.
@@ -367,6 +368,10 @@ pub(super) struct LowExport {
     /// Write the names of functions that are found instead of their addresses
     #[arg(long, conflicts_with = "no_symbols")]
     pub(crate) symbolized: bool,
+    /// Add a counter made of the rows of the scope: count, rate, concurrency, max-duration or sum:arg.KEY, then
+    /// every:TIME for the width of its steps, then a filter as for `search`; may be given several times
+    #[arg(long, value_name = "TRACK", value_parser = DerivedTrack::parse)]
+    pub(crate) derive: Vec<DerivedTrack>,
     /// Of Parquet: files of its own for each process
     #[arg(long)]
     pub(crate) by_process: bool,

@@ -21,7 +21,6 @@ use crate::live::session::{LiveSession, LiveStep, SessionCounts, SessionOptions}
 use crate::live::spool_files::SpoolFiles;
 use crate::model::Sources;
 use crate::query::Snapshot;
-use crate::query::scope::Scope;
 
 /// How often the line of a terminal changes.
 const LINE_EVERY: Duration = Duration::from_millis(200);
@@ -102,7 +101,7 @@ fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, 
     // The files go when they are sorted, so that a kept store of them would serve nobody.
     let how = Load { cache: None, ..how.clone() };
     let snapshot = Snapshot::new(load(sources, &how)?.store);
-    let options = ExportOptions { format: NATIVE, scope: Scope::from_range(None, None) };
+    let options = ExportOptions::whole(NATIVE);
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let written = export::export(&snapshot, sources, &record.output, &options, &Cancel::default(), &progress);

@@ -38,7 +38,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool
 }
 
 fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
-    let tables = task.snapshot.tracks();
+    let tables = task.tables;
     let mut writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), tables)?;
     let (mut asyncs, mut flows) = (Asyncs::default(), OpenFlows::default());
     let report = task.each_event(excerpt, |event, blob| {

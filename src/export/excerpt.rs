@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use super::derived::PlacedCounter;
 use super::options::ExportOptions;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
@@ -36,6 +37,8 @@ pub(crate) struct Excerpt {
     matcher: Option<Arc<Matcher>>,
     /// Rows from outside of these, in order of time, parents first.
     pub(crate) outside: Vec<SortedRow>,
+    /// Derived tracks beside the rows.
+    pub(crate) derived: Vec<PlacedCounter>,
 }
 
 /// The rows of an excerpt within its range, in order of time.
@@ -67,7 +70,7 @@ impl Excerpt {
             tracks.contains(info.track) && (matcher.is_none() || is_judged)
         };
         let lanes: Vec<LaneIdx> = all().filter(is_wanted).collect();
-        let mut excerpt = Self { lanes, range: (*from_ns, *to_ns), matcher, outside: Vec::new() };
+        let mut excerpt = Self { lanes, range: (*from_ns, *to_ns), matcher, outside: Vec::new(), derived: Vec::new() };
         let has_all_lanes = excerpt.lanes.len() == all().count();
         if has_all_lanes && excerpt.range == (None, None) || excerpt.matcher.is_some() {
             return Ok(excerpt);
@@ -85,14 +88,22 @@ impl Excerpt {
     #[must_use]
     pub(crate) fn by_process(&self, snapshot: &Snapshot) -> BTreeMap<ProcessIdx, Self> {
         let mut parts: BTreeMap<ProcessIdx, Self> = BTreeMap::new();
-        let empty =
-            || Self { lanes: Vec::new(), range: self.range, matcher: self.matcher.clone(), outside: Vec::new() };
+        let empty = || Self {
+            lanes: Vec::new(),
+            range: self.range,
+            matcher: self.matcher.clone(),
+            outside: Vec::new(),
+            derived: Vec::new(),
+        };
         let process_of = |lane: LaneIdx| snapshot.track(snapshot.lane(lane).track).process;
         for &lane in &self.lanes {
             parts.entry(process_of(lane)).or_insert_with(empty).lanes.push(lane);
         }
         for &row in &self.outside {
             parts.entry(process_of(row.index.lane)).or_insert_with(empty).outside.push(row);
+        }
+        for counter in &self.derived {
+            parts.entry(counter.process).or_insert_with(empty).derived.push(counter.clone());
         }
         parts
     }
@@ -106,6 +117,7 @@ impl Excerpt {
             range: self.range,
             matcher: self.matcher.clone(),
             outside: self.outside.iter().copied().filter(|row| is_spans(row.index.lane)).collect(),
+            derived: Vec::new(),
         }
     }
 

@@ -101,6 +101,15 @@ impl ExportFormat {
         })
     }
 
+    /// Whether it can hold counters.
+    #[must_use]
+    pub(crate) fn has_counters(self) -> bool {
+        match self {
+            Self::Native { .. } | Self::ChromeJson { .. } | Self::Perfetto | Self::Parquet { .. } => true,
+            Self::Pprof | Self::Csv { .. } => false,
+        }
+    }
+
     /// This format with `cells`, if it is CSV.
     #[must_use]
     pub(crate) fn with_cells(self, cells: Cells) -> Self {

@@ -9,6 +9,7 @@ pub(crate) mod chrome_json;
 pub(crate) mod code_table;
 pub(crate) mod counter_table;
 pub(crate) mod csv;
+pub(crate) mod derived;
 mod error;
 pub(crate) mod excerpt;
 pub(crate) mod flame;
@@ -60,11 +61,13 @@ pub fn export(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<ExportReport, ExportError> {
-    let task = Task { snapshot, cancel, progress };
+    let tables = derived::with_derived(snapshot.tracks(), &options.derived);
+    let task = Task { snapshot, tables: &tables, cancel, progress };
     let file = || OutputFile::create(output, sources);
     match options.format {
         ExportFormat::Native { compact } => {
-            let with_store = !compact && options.scope.is_whole();
+            // The store of the trace has no derived tracks.
+            let with_store = !compact && options.scope.is_whole() && options.derived.is_empty();
             write_file(&task, options, output, file()?, |excerpt, out| native::write(&task, excerpt, out, with_store))
         }
         ExportFormat::ChromeJson { gzip } => {

@@ -20,7 +20,7 @@ pub(super) fn write(
 ) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
     let mut writer = NativeWriter::new(out, true)?;
-    writer.write_tables(snapshot.names(), snapshot.tracks())?;
+    writer.write_tables(snapshot.names(), task.tables)?;
     writer.write_stacks(snapshot.stacks())?;
     let mut chunk = Chunk::default();
     chunk.events.reserve_exact(CHUNK_EVENTS);

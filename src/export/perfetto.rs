@@ -32,7 +32,7 @@ const OPEN_ROWS_MIN: usize = 1 << 14;
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
     let start_ns = snapshot.start_ns();
-    let writer = PerfettoWriter::new(out, snapshot.names(), snapshot.stacks(), snapshot.tracks(), start_ns)?;
+    let writer = PerfettoWriter::new(out, snapshot.names(), snapshot.stacks(), task.tables, start_ns)?;
     let mut ordered = Ordered {
         writer,
         open: FxHashMap::default(),
@@ -42,7 +42,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         owners: FxHashMap::default(),
         last: 0,
         newest_ns: FxHashMap::default(),
-        has_tasks: has_tasks(snapshot.tracks()),
+        has_tasks: has_tasks(task.tables),
         run_ends: BinaryHeap::new(),
         snapshot,
     };

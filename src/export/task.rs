@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::derived::{DerivedValues, placed};
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::format::ExportFormat;
@@ -9,7 +10,7 @@ use super::options::ExportOptions;
 use super::rows::ExportRows;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
-use crate::model::{Event, EventKind};
+use crate::model::{Event, EventKind, TrackTables};
 use crate::query::Snapshot;
 
 /// The counts of an export.
@@ -60,6 +61,8 @@ impl ExportReport {
 /// An export in progress: its snapshot, its counters of progress, and the request to stop it.
 pub(super) struct Task<'a> {
     pub(super) snapshot: &'a Snapshot,
+    /// Those of the trace, and the tracks that are derived for this export.
+    pub(super) tables: &'a TrackTables,
     pub(super) cancel: &'a Cancel,
     pub(super) progress: &'a Progress,
 }
@@ -71,6 +74,9 @@ impl Task<'_> {
     /// Picks the rows and starts the stage in the progress.
     pub(super) fn begin(&self, options: &ExportOptions) -> Result<Excerpt, Cancelled> {
         let mut excerpt = Excerpt::new(self.snapshot, options, self.cancel)?;
+        if options.format.has_counters() {
+            excerpt.derived = placed(self.tables, &options.derived, excerpt.range);
+        }
         if matches!(options.format, ExportFormat::Csv { .. }) {
             excerpt = excerpt.of_spans(self.snapshot);
         }
@@ -85,15 +91,26 @@ impl Task<'_> {
         mut take: impl FnMut(&Event, &[u8]) -> Result<(), SinkError>,
     ) -> Result<ExportReport, SinkError> {
         let mut report = ExportReport::default();
-        let mut rows = ExportRows::new(self.snapshot, excerpt);
-        while let Some((event, blob)) = rows.next_event() {
-            take(&event, blob)?;
+        let mut count = |event: &Event, blob: &[u8]| -> Result<(), SinkError> {
+            take(event, blob)?;
             report.count(event.kind);
             if report.rows().is_multiple_of(ROWS_BETWEEN_CHECKS) {
                 self.progress.advance(ROWS_BETWEEN_CHECKS);
                 self.progress.add_events(ROWS_BETWEEN_CHECKS);
                 self.cancel.check()?;
             }
+            Ok(())
+        };
+        let mut derived = DerivedValues::new(&excerpt.derived);
+        let mut rows = ExportRows::new(self.snapshot, excerpt);
+        while let Some((event, blob)) = rows.next_event() {
+            while let Some(value) = derived.next_until(event.ts_ns) {
+                count(&value, &[])?;
+            }
+            count(&event, blob)?;
+        }
+        while let Some(value) = derived.next_until(i64::MAX) {
+            count(&value, &[])?;
         }
         Ok(report)
     }

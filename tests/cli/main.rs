@@ -7,6 +7,7 @@ mod annotate;
 mod bad_input;
 mod contract;
 mod damage;
+mod derived;
 mod desktop;
 mod flame;
 mod golden;

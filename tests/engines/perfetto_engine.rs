@@ -166,3 +166,35 @@ fn perfetto_engine_finds_all_that_real_captures_have() {
     // The engine reads the times of JSON as floats, which hold no nanoseconds since 1970.
     assert_opens(&data("otlp.jsonl.gz"), &["pftrace"]);
 }
+
+#[test]
+fn perfetto_engine_finds_the_counters_that_are_derived() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = data("viztracer_ring.json.gz");
+    let tracks = ["rate every:100us", "concurrency name:a", "max-duration every:1ms"];
+    for format in BOTH {
+        let output = folder.path().join(format!("out.{format}"));
+        let derived = tracks.iter().flat_map(|track| ["--derive", track]);
+        let words = ["export", "-o", output.to_str().expect("text")].into_iter().chain(derived);
+        longspan(&words.collect::<Vec<_>>(), &[&capture]);
+        let mut expected = Counted::new();
+        for line in longspan(&["dump"], &[&output]).lines() {
+            let line: Value = serde_json::from_str(line).expect("a line of JSON");
+            if line["t"] == "counter" {
+                let value = line["value"].as_f64().expect("a number");
+                *expected.entry(format!("{} {value}", line["ts"])).or_default() += 1;
+            }
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/trace_processor.mjs");
+        let mut node = Command::new("node");
+        node.arg(script).arg(engine_folder()).arg(&output).arg("SELECT ts, printf('%!.17g', value) FROM counter");
+        let rows: Vec<Vec<String>> = serde_json::from_str(output_of(&mut node).trim()).expect("rows");
+        let mut found = Counted::new();
+        for row in rows {
+            let value: f64 = row[1].parse().expect("a number");
+            *found.entry(format!("{} {value}", row[0])).or_default() += 1;
+        }
+        assert!(expected.len() > 100);
+        assert_same(format, &found, &expected);
+    }
+}

@@ -9,7 +9,7 @@ use super::event_table::EventTable;
 use super::file::Kind::{Bool, Double, Int32, Int64, Rising, Text};
 use super::file::{Column, ParquetCell};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Payload, TrackIdx, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Payload, TrackIdx, TrackKind, TrackTables};
 use crate::query::Snapshot;
 use crate::query::last_spans::{LastSpan, LastSpans};
 
@@ -52,6 +52,7 @@ pub(super) fn columns(table: EventTable) -> Vec<Column> {
 /// Makes rows of events in order of time, with the span that each belongs to.
 pub(super) struct EventCells<'a> {
     snapshot: &'a Snapshot,
+    tables: &'a TrackTables,
     /// The text and category of names, made once, so that a row costs a reference.
     names: Recent<NameIdx, (ByteArray, ParquetCell)>,
     tracks: Recent<TrackIdx, TrackCells>,
@@ -87,9 +88,10 @@ struct TrackCells {
 
 impl<'a> EventCells<'a> {
     /// Starts before the first event.
-    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot, tables: &'a TrackTables) -> Self {
         Self {
             snapshot,
+            tables,
             names: Recent(FxHashMap::default()),
             tracks: Recent(FxHashMap::default()),
             latest: LastSpans::default(),
@@ -135,9 +137,9 @@ impl<'a> EventCells<'a> {
     fn what(&mut self, event: &Event, row: &mut Vec<ParquetCell>) {
         let (text, category) = self.name(event.name);
         row.extend([ParquetCell::Text(text), category, ParquetCell::Int(event.track.0.into())]);
-        let snapshot = self.snapshot;
+        let tables = self.tables;
         let TrackCells { pid, tid, process, thread, track } =
-            self.tracks.get(event.track, || TrackCells::of(snapshot, event.track));
+            self.tracks.get(event.track, || TrackCells::of(tables, event.track));
         row.extend([pid, tid, process, thread, track].map(Clone::clone));
         row.push(ParquetCell::Flag(event.flags.has(EventFlags::OUTSIDE)));
     }
@@ -172,8 +174,7 @@ impl<'a> EventCells<'a> {
 
 impl TrackCells {
     /// The cells of a track; none have values for a track that does not exist.
-    fn of(snapshot: &Snapshot, track: TrackIdx) -> Self {
-        let tables = snapshot.tracks();
+    fn of(tables: &TrackTables, track: TrackIdx) -> Self {
         let Some(track) = tables.tracks.get(track.index()) else {
             return Self {
                 pid: ParquetCell::Null,

@@ -41,10 +41,10 @@ pub(super) fn write(
     by_process: bool,
 ) -> Result<ExportReport, SinkError> {
     let mut report = ExportReport::default();
-    report.bytes += tables::write_tracks(task.snapshot, folder)?;
+    report.bytes += tables::write_tracks(task.tables, folder)?;
     report.bytes += tables::write_stacks(task.snapshot, folder)?;
     report.bytes += tables::write_losses(task.snapshot, folder)?;
-    let mut cells = EventCells::new(task.snapshot);
+    let mut cells = EventCells::new(task.snapshot, task.tables);
     if !by_process {
         let mut files = EventFiles::default();
         for table in EventTable::ALL {

@@ -6,7 +6,7 @@ use super::events::number;
 use super::file::Kind::{Int32, Int64, Text};
 use super::file::{Column, ParquetCell, TableFile};
 use crate::export::output::OutputFolder;
-use crate::model::{Id, StackIdx, TrackKind};
+use crate::model::{Id, StackIdx, TrackKind, TrackTables};
 use crate::query::Snapshot;
 
 const TRACKS: &[Column] = &[
@@ -42,9 +42,8 @@ const LOSSES: &[Column] = &[
 ];
 
 /// Writes the tracks of a capture, those without rows too, and returns the length of the file.
-pub(super) fn write_tracks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("tracks.parquet")?, TRACKS, Some("track_id"))?;
-    let tables = snapshot.tracks();
     for (id, track) in (0i64..).zip(&tables.tracks) {
         let Some(process) = tables.processes.get(track.process.index()) else { continue };
         let kind = match track.key.kind {

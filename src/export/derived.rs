@@ -1,0 +1,117 @@
+//! Derived tracks in an export: counters of no process, beside those of the trace. Their values come between its rows,
+//! in order of time.
+
+use std::borrow::Cow;
+use std::iter::Peekable;
+use std::sync::Arc;
+
+use crate::model::{Event, Id, NameIdx, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables};
+use crate::query::derived::{CounterSteps, DerivedSeries, DerivedTrack};
+
+/// A derived track that is written as a counter.
+#[derive(Debug, Clone)]
+pub struct DerivedCounter {
+    /// The name of the counter is its text with the unit.
+    pub(crate) track: DerivedTrack,
+    pub(crate) series: Arc<DerivedSeries>,
+}
+
+/// A counter with its place in the tables.
+#[derive(Debug, Clone)]
+pub(crate) struct PlacedCounter {
+    track: TrackIdx,
+    pub(super) process: ProcessIdx,
+    steps: CounterSteps,
+}
+
+/// The tables of a trace with a track for each derived one.
+pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounter]) -> Cow<'a, TrackTables> {
+    if derived.is_empty() {
+        return Cow::Borrowed(tables);
+    }
+    let mut tables = tables.clone();
+    let known = tables.processes.iter().position(|process| process.pid == Id::None);
+    let process = ProcessIdx(known.unwrap_or(tables.processes.len()) as u32);
+    if known.is_none() {
+        tables.processes.push(Process::default());
+    }
+    for counter in derived {
+        let name: Arc<str> = unused_name(&tables, &counter.track.with_unit());
+        let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: Arc::clone(&name), slot: 0 };
+        tables.tracks.push(Track { key, process, name, sort_index: 0 });
+    }
+    Cow::Owned(tables)
+}
+
+/// A name that no counter without a process has: readers take counters of one name for one.
+fn unused_name(tables: &TrackTables, name: &str) -> Arc<str> {
+    let is_used = |name: &str| {
+        let counters = tables.tracks.iter().filter(|track| track.key.kind == TrackKind::Counter);
+        counters.map(|track| &track.key).any(|key| key.pid == Id::None && *key.name == *name)
+    };
+    let numbered = (2u64..).map(|number| format!("{name} #{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_used(name)).unwrap_or_default().into()
+}
+
+/// The counters of an export, on the last tracks of its tables, with their values in a range of time.
+pub(super) fn placed(
+    tables: &TrackTables,
+    derived: &[DerivedCounter],
+    range: (Option<i64>, Option<i64>),
+) -> Vec<PlacedCounter> {
+    let first = tables.tracks.len() - derived.len();
+    let place = |(row, counter): (usize, &DerivedCounter)| PlacedCounter {
+        track: TrackIdx(row as u32),
+        process: tables.tracks[row].process,
+        steps: CounterSteps::new(Arc::clone(&counter.series), counter.track.every_ns, range),
+    };
+    (first..).zip(derived).map(place).collect()
+}
+
+/// The values of several counters in order of time.
+pub(super) struct DerivedValues {
+    counters: Vec<(TrackIdx, Peekable<CounterSteps>)>,
+    /// The counter with the next value, and its time.
+    next: Option<(i64, usize)>,
+}
+
+impl DerivedValues {
+    pub(super) fn new(counters: &[PlacedCounter]) -> Self {
+        let counters = counters.iter().map(|counter| (counter.track, counter.steps.clone().peekable()));
+        let mut values = Self { counters: counters.collect(), next: None };
+        values.find_next();
+        values
+    }
+
+    fn find_next(&mut self) {
+        let heads = self.counters.iter_mut().enumerate();
+        self.next = heads.filter_map(|(number, (_, steps))| Some((steps.peek()?.0, number))).min();
+    }
+
+    /// The next value, if it is not after `ts_ns`.
+    pub(super) fn next_until(&mut self, ts_ns: i64) -> Option<Event> {
+        let (_, number) = self.next.filter(|&(next_ns, _)| next_ns <= ts_ns)?;
+        let (track, steps) = self.counters.get_mut(number)?;
+        let (ts_ns, value) = steps.next()?;
+        let event = Event::at(ts_ns, *track, NameIdx::EMPTY).counter(value).placed(0);
+        self.find_next();
+        Some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_counter_of_a_name_has_a_name_of_its_own() {
+        let mut tables = TrackTables::default();
+        for expected in ["rate", "rate #2", "rate #3"] {
+            let name = unused_name(&tables, "rate");
+            assert_eq!(&*name, expected);
+            let key =
+                TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: Arc::clone(&name), slot: 0 };
+            tables.tracks.push(Track { key, process: ProcessIdx(0), name, sort_index: 0 });
+        }
+    }
+}

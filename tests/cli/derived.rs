@@ -1,0 +1,178 @@
+//! Counters that `export --derive` makes of rows, against loops over the rows of the trace.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::harness::{folder, longspan, records, text};
+
+/// A span of the trace, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    start: i64,
+    dur: i64,
+    /// The number in its name.
+    name: i64,
+    bytes: Option<i64>,
+}
+
+/// Calls on two threads, with ties, gaps and some without a duration; times in microseconds from 100 on.
+fn calls() -> Vec<Call> {
+    let call = |number: i64| Call {
+        start: (100 + number * 13 - number % 3 * 5) * 1000,
+        dur: (number * 7 % 29) * 1000,
+        name: number % 4,
+        bytes: (number % 5 != 0).then_some(number * 100),
+    };
+    (0..120).map(call).collect()
+}
+
+fn trace(folder: &Path) -> PathBuf {
+    let path = folder.join("calls.json");
+    let lines = calls().into_iter().enumerate().map(|(number, Call { start, dur, name, bytes })| {
+        let args = bytes.map_or(String::from("{}"), |bytes| format!(r#"{{"io":{{"bytes":{bytes}}}}}"#));
+        let (ts, dur, tid) = (start / 1000, dur / 1000, number % 2);
+        format!(r#"{{"ph":"X","name":"call {name}","pid":7,"tid":{tid},"ts":{ts},"dur":{dur},"args":{args}}}"#)
+    });
+    let instant = r#"{"ph":"i","name":"call 1","pid":7,"tid":1,"ts":900,"s":"t"}"#.to_owned();
+    let lines: Vec<String> = lines.chain([instant]).collect();
+    fs::write(&path, format!("[{}]", lines.join(",\n"))).expect("written");
+    path
+}
+
+/// The changes of each counter of a file, by name.
+fn counters(file: &Path) -> BTreeMap<String, Vec<(i64, f64)>> {
+    let dump = longspan(&["dump", "--no-cache", text(file)]).done();
+    let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let mut counters = BTreeMap::new();
+    for track in lines.iter().filter(|line| line["t"] == "track" && line["counter"] == 1) {
+        let values = lines.iter().filter(|line| line["t"] == "counter" && line["track"] == track["id"]);
+        let values =
+            values.map(|line| (line["ts"].as_i64().expect("a time"), line["value"].as_f64().expect("a value")));
+        let unit = track["unit"].as_str().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        let name = format!("{}{unit}", track["name"].as_str().expect("a name"));
+        assert!(counters.insert(name, values.collect()).is_none());
+    }
+    counters
+}
+
+fn export(file: &Path, output: &Path, derived: &[&str], more: &[&str]) -> String {
+    let derived = derived.iter().flat_map(|track| ["--derive", track]);
+    let words = ["export", "--no-cache", text(file), "-o", text(output)].into_iter().chain(derived);
+    let answer = longspan(&words.chain(more.iter().copied()).collect::<Vec<_>>());
+    answer.stderr.clone() + &answer.done()
+}
+
+/// The changes by steps from the start of the trace.
+fn steps(every: i64, value: impl Fn(&[Call], i64) -> f64) -> Vec<(i64, f64)> {
+    let calls = calls();
+    let (first, last) = (100_000, calls.iter().map(|call| call.start + call.dur).max().unwrap_or(0));
+    let mut changes: Vec<(i64, f64)> = Vec::new();
+    for start in (first..=last).step_by(every as usize) {
+        let starting = calls.iter().filter(|call| (start..start + every).contains(&call.start));
+        let value = value(&starting.copied().collect::<Vec<_>>(), start);
+        if changes.last().is_none_or(|&(_, before)| before != value) {
+            changes.push((start, value));
+        }
+    }
+    changes
+}
+
+#[test]
+fn every_format_that_has_counters_has_those_that_are_derived() {
+    let folder = folder();
+    let file = trace(folder.path());
+    let tracks = [
+        "count every:50us cat:none",
+        "rate every:100us \"call 2\"",
+        "concurrency \"call 3\"",
+        "max-duration every:70us",
+        "sum:arg.io.bytes every:90us name:call",
+    ];
+    let is_named = |name: i64| move |call: &&Call| call.name == name;
+    let all = calls();
+    let open =
+        |ts: i64| all.iter().filter(|call| call.name == 3 && (call.start..call.start + call.dur).contains(&ts)).count();
+    let mut changes: Vec<i64> =
+        all.iter().filter(is_named(3)).flat_map(|call| [call.start, call.start + call.dur]).collect();
+    changes.extend([100_000]);
+    changes.sort_unstable();
+    let mut concurrency: Vec<(i64, f64)> = changes.into_iter().map(|ts| (ts, open(ts) as f64)).collect();
+    concurrency.dedup_by_key(|change| change.1);
+    let expected = BTreeMap::from([
+        (tracks[0].to_owned(), vec![(100_000, 0.0)]),
+        (
+            format!("{} (/s)", tracks[1]),
+            steps(100_000, |calls, _| calls.iter().filter(is_named(2)).count() as f64 * 1e4),
+        ),
+        (tracks[2].to_owned(), concurrency),
+        (
+            format!("{} (ns)", tracks[3]),
+            steps(70_000, |calls, _| calls.iter().map(|call| call.dur).max().unwrap_or(0) as f64),
+        ),
+        (
+            tracks[4].to_owned(),
+            steps(90_000, |calls, _| calls.iter().filter_map(|call| call.bytes).sum::<i64>() as f64),
+        ),
+    ]);
+    for name in ["out.longspan", "out.json", "out.json.gz", "out.pftrace"] {
+        let output = folder.path().join(name);
+        let said = export(&file, &output, &tracks, &[]);
+        assert!(said.contains("cat:none' has no rows"), "{said}");
+        assert_eq!(counters(&output), expected, "{name}");
+        // The rows are those of the trace; Perfetto's format has spans that overlap on tracks of their own.
+        let spans = |file: &Path| {
+            let rows = records(&longspan(&["spans", "--no-cache", text(file)]).done()).into_iter();
+            rows.map(|row| [0, 1, 3, 5].map(|column| row[column].clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(spans(&output), spans(&file), "{name}");
+    }
+    // A counter that was derived before is one like any other.
+    let again = folder.path().join("again.longspan");
+    export(&folder.path().join("out.longspan"), &again, &tracks[..1], &[]);
+    let found = counters(&again);
+    assert_eq!(found.len(), 6);
+    assert_eq!(found[&format!("{} #2", tracks[0])], [(100_000, 0.0)]);
+}
+
+#[test]
+fn counters_of_a_scope_are_of_its_rows_and_tables_have_them() {
+    let folder = folder();
+    let file = trace(folder.path());
+    let output = folder.path().join("part.json");
+    let (from, to) = (400_000, 900_000);
+    export(&file, &output, &["count every:100us"], &["--from", "400us", "--to", "900us", "--filter", "\"call 1\""]);
+    let count = |start: i64| {
+        let starts = start..(start + 100_000).min(to);
+        calls().iter().filter(|call| call.name == 1 && starts.contains(&call.start)).count() as f64
+    };
+    let mut expected: Vec<(i64, f64)> = (from..to).step_by(100_000).map(|start| (start, count(start))).collect();
+    expected.dedup_by_key(|change| change.1);
+    assert_eq!(counters(&output)["count every:100us"], expected);
+    for more in [&[][..], &["--by-process"]] {
+        let tables = folder.path().join(format!("tables{}.parquet", more.len()));
+        let said = export(&file, &tables, &["count", "rate"], more);
+        assert!(said.contains("as Parquet tables"), "{said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_derived_is_refused_before_the_trace_is_read() {
+    let folder = folder();
+    let output = folder.path().join("out.csv");
+    for (track, output, part) in [
+        ("rate", "out.csv", "comma-separated text holds none"),
+        ("rate", "out.pprof", "holds none"),
+        ("median", "out.json", "expected count, rate, concurrency, max-duration or sum:arg.KEY"),
+        ("sum:arg.", "out.json", "such as sum:arg.bytes"),
+        ("rate every:0", "out.json", "a time above 0"),
+        ("rate dur>soon", "out.json", "dur>soon"),
+    ] {
+        let path = folder.path().join(output);
+        let message = longspan(&["export", "/nowhere.json", "-o", text(&path), "--derive", track]).failed(2);
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(!output.exists());
+}
