@@ -28,6 +28,7 @@ mod low_live;
 mod low_stats;
 mod man;
 mod messages;
+mod mistyped;
 mod progress_line;
 mod question_args;
 mod record;
@@ -126,7 +127,10 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),
         CliCommand::CacheClear { folder } => cache::clear(&folder),
-        CliCommand::Window { sources, follow, demo, load } => window::open(sources, follow, demo, &load),
+        CliCommand::Window { sources, follow, demo, load } => {
+            mistyped::refuse(&sources)?;
+            window::open(sources, follow, demo, &load)
+        }
         CliCommand::InstallDesktop => desktop::install(),
         CliCommand::UninstallDesktop => desktop::uninstall(),
         CliCommand::Demo { load } => window::demo(&load),

@@ -38,6 +38,15 @@ fn what_is_no_capture_is_refused_by_name_place_and_content() {
 }
 
 #[test]
+fn a_slip_in_the_name_of_a_command_is_said_and_opens_no_window() {
+    let folder = folder();
+    let trace = folder.path().join("trace.json");
+    fs::write(&trace, r#"[{"ph":"X","name":"a","ts":0,"dur":1}]"#).expect("written");
+    let message = longspan(&["stat", text(&trace)]).failed(2);
+    assert!(message.contains("`stat` is neither a file nor a command: did you mean `longspan stats`?"), "{message}");
+}
+
+#[test]
 fn what_is_no_file_is_refused() {
     let folder = folder();
     let missing = folder.path().join("missing.json");

@@ -13,7 +13,7 @@ use crate::ui::widgets::{marks, spoken};
 
 /// A file or a folder in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FolderEntry {
+pub struct FolderEntry {
     pub(crate) is_file: bool,
     /// Its name in the folder.
     pub(crate) name: String,

@@ -1,0 +1,52 @@
+//! A slip in the name of a command: its word would be opened as a trace, and a window would say that there is no such file.
+
+use clap::CommandFactory as _;
+
+use super::error::CliError;
+use super::low_args::LowArgs;
+use crate::model::{Input, Sources};
+
+/// Words at least this alike are taken for each other; clap's own suggestions begin at 0.7, also for words of which only
+/// the first letters agree.
+const LIKENESS_MIN: f64 = 0.8;
+
+/// Fails where the first file does not exist and its name is nearly that of a command.
+pub(super) fn refuse(sources: &Sources) -> Result<(), CliError> {
+    let Some(Input::File(path)) = sources.files().first().map(|file| &file.input) else { return Ok(()) };
+    let Some(word) = path.to_str().filter(|word| !word.contains(['/', '\\', '.']) && !path.exists()) else {
+        return Ok(());
+    };
+    match meant(word) {
+        Some(command) => {
+            let command = format!("`{word}` is neither a file nor a command: did you mean `longspan {command}`?");
+            Err(CliError::Usage(command))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The command whose name is most like a word.
+fn meant(word: &str) -> Option<String> {
+    let commands = LowArgs::command();
+    let names = commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+    let alike = names.map(|name| (strsim::jaro(word, name), name)).filter(|(likeness, _)| *likeness >= LIKENESS_MIN);
+    let (_, name) = alike.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_means_the_nearest_command_and_another_word_none() {
+        let slips =
+            [("stat", "stats"), ("exprot", "export"), ("serach", "search"), ("flames", "flame"), ("Info", "info")];
+        for (slip, command) in slips {
+            assert_eq!(meant(slip).as_deref(), Some(command));
+        }
+        for word in ["trace", "boot", "x", ""] {
+            assert_eq!(meant(word), None, "{word}");
+        }
+    }
+}
