@@ -80,7 +80,7 @@ pub(crate) fn sketched(
         }
         let parts = Parts::of(axis, &time_ns);
         for (bucket, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            parts.spread(count, |column, count| map.add(column, bucket, count));
+            parts.spread(count, bucket, |column, count| map.add(column, bucket, count));
         }
     }
     map.counted = counted;
@@ -110,13 +110,17 @@ impl Parts {
         Self { first, ends_ns }
     }
 
-    /// Spreads a count evenly over the time, without a rest.
-    fn spread(&self, count: u64, mut each: impl FnMut(usize, u64)) {
+    /// Spreads a count evenly over the time, without a rest. Single spans of different buckets are at different times,
+    /// so that they make no line.
+    fn spread(&self, count: u64, bucket: usize, mut each: impl FnMut(usize, u64)) {
+        const PHASES: u128 = 64;
         let whole_ns = self.ends_ns.last().copied().unwrap_or(1);
+        // Multiples of an odd number far from 1 visit all phases, neighbours far from each other.
+        let phase_ns = whole_ns * (bucket as u128 * 39 % PHASES) / PHASES;
         let mut before = 0;
         for (column, &end_ns) in (self.first..).zip(&self.ends_ns) {
             // A count has 64 bits, a time too.
-            let until = (u128::from(count) * end_ns / whole_ns) as u64;
+            let until = ((u128::from(count) * end_ns + phase_ns) / whole_ns) as u64;
             if until > before {
                 each(column, until - before);
             }

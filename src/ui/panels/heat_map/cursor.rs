@@ -128,7 +128,7 @@ impl CellHand {
                 }
             });
         }
-        if let Some(cell) = pointed.filter(|_| !response.dragged()) {
+        if let Some(cell) = pointed.filter(|&cell| !response.dragged() && picture.cells.count(cell) > 0) {
             response.on_hover_text_at_pointer(context.cell_text(cell));
         }
         // Cells without spans are no scope.
