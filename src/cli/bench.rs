@@ -281,6 +281,7 @@ fn layout_of(snapshot: &Snapshot) -> RowLayout {
         process: snapshot.track(track).process,
         lanes: snapshot.lanes_of(track),
         group: None,
+        starts_folded: false,
     });
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &RowHeights::at_scale(1.0))
 }

@@ -362,7 +362,13 @@ mod tests {
     }
 
     fn fixture(lanes: u32, rows: i64) -> FrameFixture {
-        let tracks = [TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..lanes, group: None }];
+        let tracks = [TrackRows {
+            track: TrackIdx(0),
+            process: ProcessIdx(0),
+            lanes: 0..lanes,
+            group: None,
+            starts_folded: false,
+        }];
         FrameFixture {
             capture: Regular { rows },
             layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),

@@ -14,7 +14,8 @@ use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
-use crate::model::TrackIdx;
+use crate::model::{TrackIdx, TrackKind};
+use crate::store::iforest::{self, MinMax};
 use crate::store::{LaneIdx, LaneKind};
 
 /// Samples between two looks at the request to stop.
@@ -77,6 +78,21 @@ pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option
     let held = cursor.row(after.checked_sub(1)?)?;
     let before = after.checked_sub(2).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
     Some(HeldValue { value: f64::from_bits(held.value), since_ns: held.start_ns, before })
+}
+
+/// Whether a track is a counter that is zero all the time. Reads one node of an index.
+#[must_use]
+pub(crate) fn is_flat_zero(snapshot: &Snapshot, track: TrackIdx) -> bool {
+    if snapshot.track(track).key.kind != TrackKind::Counter {
+        return false;
+    }
+    let mut lanes = snapshot.lanes_of(track).map(LaneIdx).filter(|&lane| snapshot.lane(lane).kind == LaneKind::Counter);
+    lanes.next().is_some_and(|lane| {
+        let lane = snapshot.store().lane(lane);
+        let (nodes, extents) = (lane.forest::<MinMax>(), lane.extents().len());
+        let is_known = extents > 0 && nodes.len() >= iforest::node_count(extents);
+        is_known && iforest::range(nodes, 0..extents) == MinMax { min: 0.0, max: 0.0 }
+    })
 }
 
 /// The counters in `scope` that have a value in it, in the order of tracks. `progress` counts samples.

@@ -10,6 +10,7 @@ use super::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
 use super::titles::{command_line, group_title, process_title, track_title};
 use crate::model::{Process, ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
+use crate::query::counters::is_flat_zero;
 use crate::query::longest::longest_of_lane;
 use crate::store::lane::LaneIdx;
 
@@ -52,7 +53,7 @@ impl Arrangement {
         match kind {
             GroupKind::Process(process) => self.folded.processes.contains(&process),
             GroupKind::Tracks(lead) => snapshot.group_of(lead).is_some_and(|group| self.folded.has_group(&group)),
-            GroupKind::Track(track) => self.folded.tracks.contains(&track),
+            GroupKind::Track(track) => self.folded.tracks.contains(&track) != is_flat_zero(snapshot, track),
         }
     }
 }
@@ -118,6 +119,7 @@ fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
         process: snapshot.track(track).process,
         lanes: snapshot.lanes_of(track),
         group: snapshot.group_of(track),
+        starts_folded: is_flat_zero(snapshot, track),
     }
 }
 

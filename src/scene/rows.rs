@@ -53,6 +53,8 @@ pub struct TrackRows {
     pub lanes: Range<u32>,
     /// The group that it stands in. Tracks of a group are adjacent.
     pub group: Option<TrackGroup>,
+    /// Whether it is folded until the user unfolds it: a counter that is zero all the time.
+    pub starts_folded: bool,
 }
 
 /// The kind of a group of rows.
@@ -367,7 +369,7 @@ impl RowLayout {
                 samples: samples - instants,
                 counters: counters - samples,
                 spans: spans - counters,
-                folded: folded.tracks.contains(&track.track),
+                folded: folded.tracks.contains(&track.track) != track.starts_folded,
                 in_folded_group: head.is_some_and(|(_, head)| head.folded),
                 hidden,
             }));

@@ -60,3 +60,29 @@ fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() 
     session.type_text("queue");
     session.until("one row", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
 }
+
+#[test]
+fn a_counter_that_is_always_zero_is_a_thin_row_until_it_is_unfolded() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let zeros = r#"{"ph":"C","name":"idle","pid":1,"ts":0,"args":{"(bytes)":0}},
+        {"ph":"C","name":"idle","pid":1,"ts":900,"args":{"(bytes)":0}},"#;
+    session.open_text("counters.json", &TRACE.replacen('[', &format!("[{zeros}"), 1));
+    session.until("the ranges", |session| session.says("0 to 0, folded") && session.says("2 to 6, unfolded"));
+    let height = |session: &Session, label: &str| session.harness.get_by_label_contains(label).rect().height();
+    let (thin, full) = (height(&session, "0 to 0, folded"), height(&session, "2 to 6, unfolded"));
+    assert!(thin < 0.6 * full, "{thin} and {full}");
+    let head = session.harness.get_by_label_contains("0 to 0, folded").rect().center();
+    session.left_click(head);
+    session.until("the whole row", |session| session.says("0 to 0, unfolded"));
+    assert_eq!(height(&session, "0 to 0, unfolded"), full);
+    // Any other counter can be folded as well.
+    let head = session.harness.get_by_label_contains("2 to 6, unfolded").rect().center();
+    session.left_click(head);
+    session.until("a thin row", |session| session.says("2 to 6, folded"));
+    assert_eq!(height(&session, "2 to 6, folded"), thin);
+    // The value says its unit.
+    let row = session.harness.get_by_label_contains("0 to 0, unfolded").rect().center().y;
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
+    session.until("the tooltip", |session| session.says("0 bytes  ·  "));
+}

@@ -44,7 +44,7 @@ impl LanesOfTrack {
         [
             (LaneKind::Instants, self.instants, heights.instant_px),
             (LaneKind::Samples, self.samples, heights.instant_px),
-            (LaneKind::Counter, self.counters, heights.counter_px),
+            (LaneKind::Counter, self.counters, if self.folded { heights.instant_px } else { heights.counter_px }),
             (LaneKind::Spans, self.shown_spans(), heights.span_px),
         ]
     }

@@ -44,7 +44,8 @@ fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
         }
         let lanes = start..tracks.kinds.len() as u32;
         let (track, process) = (TrackIdx(index), ProcessIdx(index / 4));
-        tracks.rows.push(TrackRows { track, process, lanes, group: group_of(index) });
+        let starts_folded = index % 5 == 2;
+        tracks.rows.push(TrackRows { track, process, lanes, group: group_of(index), starts_folded });
     }
     tracks
 }
@@ -98,18 +99,20 @@ impl TrackFixture {
             if process_folded || group_folded || folded.hidden.contains(&track.track) {
                 continue;
             }
+            let is_folded = folded.tracks.contains(&track.track) != track.starts_folded;
             let (top_px, mut spans, mut folded_lanes) = (y_px, 0, 0);
             y_px += u64::from(heights.padding_px);
             for lane in track.lanes.clone() {
                 let kind = kind_of(lane);
                 let height_px = match kind {
                     LaneKind::Instants | LaneKind::Samples => heights.instant_px,
+                    LaneKind::Counter if is_folded => heights.instant_px,
                     LaneKind::Counter => heights.counter_px,
                     LaneKind::Spans => heights.span_px,
                     LaneKind::Flows => continue,
                 };
                 spans += u32::from(kind == LaneKind::Spans);
-                if kind == LaneKind::Spans && spans > 1 && folded.tracks.contains(&track.track) {
+                if kind == LaneKind::Spans && spans > 1 && is_folded {
                     folded_lanes += 1;
                     continue;
                 }
@@ -177,7 +180,8 @@ proptest! {
             if let Some(group) = group_of(track.0) {
                 layout.set_folded(GroupKind::Tracks(track), after.has_group(&group));
             }
-            layout.set_folded(GroupKind::Track(track), after.tracks.contains(&track));
+            let starts_folded = track.0 % 5 == 2;
+            layout.set_folded(GroupKind::Track(track), after.tracks.contains(&track) != starts_folded);
             layout.set_hidden(track, after.hidden.contains(&track));
         }
         prop_assert_eq!(layout, tracks.layout(&after));
@@ -216,7 +220,7 @@ fn a_group_of_many_tracks_begins_folded_and_one_of_which_all_are_hidden_has_no_h
     let group = TrackGroup { lead: TrackIdx(0), tracks: 9, kind: TrackKind::Async };
     let tracks = (0..9).map(|track| {
         let (track, lanes) = (TrackIdx(track), track * 2..track * 2 + 2);
-        TrackRows { track, process: ProcessIdx(0), lanes, group: Some(group) }
+        TrackRows { track, process: ProcessIdx(0), lanes, group: Some(group), starts_folded: false }
     });
     let mut layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights());
     let shown = |layout: &RowLayout| layout.groups_within(0, 10_000).len();
@@ -284,6 +288,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
                 tracks: 8,
                 kind: TrackKind::Async,
             }),
+            starts_folded: false,
         });
         RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights())
     };

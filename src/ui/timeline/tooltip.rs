@@ -6,7 +6,7 @@ use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::time::{duration_text, seconds_text};
 use crate::query::counters::value_at;
-use crate::scene::counters::exact_value_text;
+use crate::scene::counters::{exact_value_text, unit_of};
 use crate::scene::labels::shown;
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
@@ -59,7 +59,8 @@ impl Timeline {
             let sign = if change > 0.0 { "+" } else { "" };
             format!("  ·  changed by {sign}{}", exact_value_text(change))
         });
+        let unit = unit_of(&name).map(|unit| format!(" {unit}")).unwrap_or_default();
         let value = exact_value_text(held.value);
-        Some([name, format!("{value}{}  ·  since {since} s", change.unwrap_or_default())])
+        Some([name, format!("{value}{unit}{}  ·  since {since} s", change.unwrap_or_default())])
     }
 }
