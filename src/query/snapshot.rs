@@ -223,15 +223,12 @@ impl Snapshot {
         before.len() <= tracks.len() && tracks.iter().zip(before).all(|(track, before)| track.key == before.key)
     }
 
-    /// Whether its lanes are those of an earlier look, in the same order.
+    /// Whether its lanes are those of an earlier picture of the same trace while that runs, in the same order. Compares
+    /// no lane: a window asks for each picture.
     #[must_use]
     pub(crate) fn has_lanes_of(&self, earlier: &Self) -> bool {
-        let identity = |snapshot: &Self, lane| {
-            let LaneInfo { track, kind, depth, .. } = snapshot.lane(LaneIdx(lane));
-            (track, kind, depth)
-        };
-        let count = self.store().lane_count();
-        count == earlier.store().lane_count() && (0..count).all(|lane| identity(self, lane) == identity(earlier, lane))
+        let generation = self.store().lane_generation();
+        generation.is_some() && generation == earlier.store().lane_generation()
     }
 
     /// The row that was `row` in another sort of the same trace, whose tracks may have other indices.

@@ -18,7 +18,7 @@ use super::format::{LaneRecord, MAGIC, Meta};
 use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::lane_builder::LaneBuilder;
 use super::overview::OverviewShape;
-use super::read::{HELD_EXTENT, HeldExtent, Store, StoreTables};
+use super::read::{HELD_EXTENT, HeldExtent, LaneGeneration, Store, StoreTables};
 use super::table::Table;
 use super::writer::next_lane;
 use crate::base::disk::SystemDisk;
@@ -45,6 +45,11 @@ pub(crate) struct GrowingStore {
     settled_rows_max: usize,
     /// Rows that were packed in memory so far: the work of pictures.
     packed_rows: u64,
+    /// The lanes of the last picture in their order, and the generation that they are.
+    shown_lanes: Vec<usize>,
+    generation: LaneGeneration,
+    /// Whether the depth of a lane has changed since.
+    has_moved_lanes: bool,
 }
 
 /// A lane of the store.
@@ -90,6 +95,9 @@ impl GrowingStore {
             settled_rows: 0,
             settled_rows_max,
             packed_rows: 0,
+            shown_lanes: Vec::new(),
+            generation: LaneGeneration::next(),
+            has_moved_lanes: false,
         })
     }
 
@@ -114,7 +122,8 @@ impl GrowingStore {
 
     /// Moves a lane among those of its track.
     pub(crate) fn set_depth(&mut self, lane: LaneIdx, depth: u16) {
-        self.lanes[lane.index()].depth = depth;
+        let known = &mut self.lanes[lane.index()].depth;
+        self.has_moved_lanes |= mem::replace(known, depth) != depth;
     }
 
     /// Keeps an encoded detail. Fails with the I/O error of a write.
@@ -170,6 +179,11 @@ impl GrowingStore {
         let map = self.mapped()?;
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].is_empty()).collect();
         order.sort_unstable_by_key(|&lane| (self.lanes[lane].order(), lane));
+        let has_moved = mem::take(&mut self.has_moved_lanes);
+        if has_moved || order != self.shown_lanes {
+            self.generation = LaneGeneration::next();
+            self.shown_lanes.clone_from(&order);
+        }
         let (mut lanes, mut extents, mut held) = (Vec::with_capacity(order.len()), Vec::new(), Vec::new());
         let (mut forests, mut signatures) = (Vec::new(), Vec::new());
         for lane in order {
@@ -202,7 +216,9 @@ impl GrowingStore {
             samples: None,
             paths: None,
         };
-        Store::from_tables(tables, Path::new(PATH)).ok_or_else(|| io::Error::other("a lane belongs to no track"))
+        let store = Store::from_tables(tables, Path::new(PATH));
+        let store = store.ok_or_else(|| io::Error::other("a lane belongs to no track"))?;
+        Ok(store.with_generation(self.generation))
     }
 
     /// The file with all that is written; mapped again only where it has grown.

@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
@@ -46,6 +47,21 @@ pub struct Store {
     tables: StoreTables,
     extents: Verified,
     details: Verified,
+    /// Of a picture of a trace that still runs.
+    generation: Option<LaneGeneration>,
+}
+
+/// The lanes of pictures of a trace that still runs: those of one generation have the same lanes in the same order,
+/// so that nobody compares lane by lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LaneGeneration(u64);
+
+impl LaneGeneration {
+    /// A generation that no other store has.
+    pub(super) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// The bytes of an extent in memory, as words, since it is read in place and holds some.
@@ -197,7 +213,19 @@ impl Store {
             *range = if range.start == range.end { index..index + 1 } else { range.start..index + 1 };
         }
         let (extents, details) = (Verified::new(tables.extents.len()), Verified::new(tables.details.len()));
-        Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details })
+        Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details, generation: None })
+    }
+
+    /// The same store as a picture of a trace that still runs.
+    #[must_use]
+    pub(super) fn with_generation(self, generation: LaneGeneration) -> Self {
+        Self { generation: Some(generation), ..self }
+    }
+
+    /// The generation of its lanes; `None` for a store that does not grow.
+    #[must_use]
+    pub(crate) fn lane_generation(&self) -> Option<LaneGeneration> {
+        self.generation
     }
 
     /// Where the store lies, or lay.

@@ -100,3 +100,33 @@ fn details_can_be_read_as_soon_as_they_are_shown() {
         assert_eq!(store.detail(DetailRef(detail), &mut reader), format!("blob {number}").as_bytes());
     }
 }
+
+#[test]
+fn pictures_are_of_one_generation_until_a_lane_comes_or_moves() {
+    let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
+    let lanes: Vec<LaneIdx> =
+        (0..40).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
+    let mut generations = Vec::new();
+    let mut picture = |growing: &mut GrowingStore| {
+        generations.push(growing.picture(meta()).unwrap().lane_generation().unwrap());
+    };
+    for lane in &lanes[..39] {
+        growing.push(*lane, row(1)).unwrap();
+    }
+    // Rows come a hundred times, and one lane after half of them; another one moves after three quarters.
+    for number in 2..102 {
+        if number == 52 {
+            growing.push(lanes[39], row(number)).unwrap();
+        }
+        if number >= 77 {
+            growing.set_depth(lanes[3], 45);
+        }
+        growing.push(lanes[number as usize % 39], row(number)).unwrap();
+        picture(&mut growing);
+    }
+    let changes = generations.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert_eq!(changes, 2, "of 100 pictures");
+    let mut other = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
+    let generation = other.picture(meta()).unwrap().lane_generation();
+    assert!(!generations.contains(&generation.unwrap()), "of another trace");
+}
