@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::selected_flows::SelectedFlows;
 use super::tasks::{self, CancelOnDrop};
 use crate::app::event::{TabWake, TaskId};
-use crate::model::{Sources, TrackKind};
+use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
+use crate::store::lane::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::timeline::state::Timeline;
@@ -25,8 +27,8 @@ pub(super) struct OpenCapture {
     id: TaskId,
     /// Cancels the computation of the trace summary.
     _summary: Option<CancelOnDrop>,
-    /// Cancels the search for the flows of the selected row.
-    flows: Option<CancelOnDrop>,
+    /// What is known of the flows of the selected row.
+    pub(super) flows: SelectedFlows,
 }
 
 impl OpenCapture {
@@ -42,7 +44,7 @@ impl OpenCapture {
             has_other_stacks: false,
             id,
             _summary: summary,
-            flows: None,
+            flows: SelectedFlows::default(),
         }
     }
 
@@ -64,14 +66,9 @@ impl OpenCapture {
         }
         let snapshot = self.timeline.snapshot();
         self.details = selected.and_then(|row| DetailsPanel::from_row(snapshot, row));
-        let has_flows = snapshot.summary().flows > 0;
-        // Rows of scheduling have wakers in any trace.
-        let is_of_scheduling = |row: crate::store::lane::RowIdx| {
-            let kind = snapshot.track(snapshot.lane(row.lane).track).key.kind;
-            matches!(kind, TrackKind::Cpu | TrackKind::State)
-        };
-        let row = selected.filter(|&row| has_flows || is_of_scheduling(row));
-        self.flows = row.map(|row| tasks::find_flows(self.id, snapshot.clone(), row, wake));
+        if let Some(flows) = self.flows.look_up(self.id, snapshot, selected, wake) {
+            self.show_flows(flows);
+        }
     }
 
     /// Sets the summary, if it is of this capture.
@@ -81,14 +78,16 @@ impl OpenCapture {
         }
     }
 
-    /// Sets the flows of a row, if it is one of this capture.
-    pub(super) fn set_flows(&mut self, of: TaskId, row: crate::store::lane::RowIdx, flows: Arc<FlowChain>) {
-        if of != self.id {
-            return;
+    /// Sets the flows of a row, if they are those that are waited for.
+    pub(super) fn set_flows(&mut self, of: TaskId, row: RowIdx, flows: Arc<FlowChain>) {
+        if let Some(flows) = self.flows.take(of, row, flows, self.timeline.snapshot()) {
+            self.show_flows(flows);
         }
-        if let Some(details) = self.details.as_mut().filter(|details| details.row() == row) {
-            details.set_flows(self.timeline.snapshot(), &flows);
-        }
-        self.timeline.set_flows(row, flows);
+    }
+
+    fn show_flows(&mut self, flows: Arc<FlowChain>) {
+        let Some(details) = &mut self.details else { return };
+        details.set_flows(self.timeline.snapshot(), &flows);
+        self.timeline.set_flows(details.row(), flows);
     }
 }

@@ -13,6 +13,7 @@ use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::Cancel;
 use crate::ingest::{CachePolicy, LoadOptions};
 use crate::live::arrivals::Say;
+use crate::live::density::LiveDensity;
 use crate::live::follow::{FollowCounts, FollowOptions, Followed, SpoolFolder, Viewer, follow};
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -30,7 +31,7 @@ pub(super) struct FollowTask {
     /// Whether the picture stands still. What comes is kept all the same.
     is_paused: bool,
     /// The last picture that came while it stood still.
-    unshown: Option<Snapshot>,
+    unshown: Option<(Snapshot, LiveDensity)>,
     /// Everything that came, once all of it has.
     pub(super) spool: Option<SpoolFolder>,
     is_over: bool,
@@ -73,18 +74,22 @@ impl FollowTask {
     }
 
     /// Takes a picture; returns it, unless the picture stands still.
-    pub(super) fn take(&mut self, snapshot: Snapshot, counts: FollowCounts) -> Option<Snapshot> {
+    pub(super) fn take(
+        &mut self,
+        picture: (Snapshot, LiveDensity),
+        counts: FollowCounts,
+    ) -> Option<(Snapshot, LiveDensity)> {
         self.counts = counts;
         self.is_ready.store(true, Ordering::SeqCst);
         if self.is_paused {
-            self.unshown = Some(snapshot);
+            self.unshown = Some(picture);
             return None;
         }
-        Some(snapshot)
+        Some(picture)
     }
 
     /// Has the picture stand still, or go on; returns the one to show then.
-    pub(super) fn pause(&mut self, is_paused: bool) -> Option<Snapshot> {
+    pub(super) fn pause(&mut self, is_paused: bool) -> Option<(Snapshot, LiveDensity)> {
         self.is_paused = is_paused;
         if is_paused { None } else { self.unshown.take() }
     }

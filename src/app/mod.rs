@@ -23,6 +23,7 @@ mod pasted;
 pub(crate) mod picture;
 pub(crate) mod preferences;
 pub(crate) mod recent;
+mod selected_flows;
 mod show;
 pub(crate) mod single_instance;
 pub(crate) mod state;

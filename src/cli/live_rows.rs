@@ -40,6 +40,7 @@ fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
         RowValue::Instant => "instant".to_owned(),
         RowValue::Counter(value) => format!("= {value}"),
         RowValue::Sample(_) => "sample".to_owned(),
+        RowValue::Flow(_) => "flow".to_owned(),
     };
     let place = place(names, track);
     let mut line = format!("{sign}{seconds}.{nanos:09} {what:>12}  {place}  {}", name.text);
@@ -99,6 +100,7 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
         RowValue::Scheduling { .. } => "state",
         RowValue::Counter(_) => "counter",
         RowValue::Sample(_) => "sample",
+        RowValue::Flow(_) => "flow",
     };
     write!(out, "{{\"t\":\"{kind}\",\"ts\":{ts_ns}")?;
     match &row.value {
@@ -106,6 +108,7 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
             write!(out, ",\"dur\":{}", dur_ns.map_or(-1, i128::from))?;
         }
         RowValue::Instant => out.write_all(b",\"dur\":0")?,
+        RowValue::Flow(flow) => write!(out, ",\"id\":{}", flow.id)?,
         RowValue::Counter(value) => {
             out.write_all(b",\"value\":")?;
             write_json(&mut *out, value)?;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::arrivals::{ArrivalError, LiveInput, Say};
+use super::density::LiveDensity;
 use super::feed::FeedError;
 use super::orderer::LateEvents;
 use super::picture::{LivePicture, PictureLimits};
@@ -85,7 +86,8 @@ impl FollowCounts {
 /// News of a trace that is followed.
 #[derive(Debug)]
 pub enum Followed {
-    Picture(Snapshot, FollowCounts),
+    /// With how densely its time is filled.
+    Picture(Snapshot, LiveDensity, FollowCounts),
     /// The counts have changed, and the picture has not.
     Counts(FollowCounts),
     /// A sentence for the user.
@@ -215,7 +217,8 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
             let snapshot = picture.snapshot(&session).map_err(write_error)?;
             due = now + PICTURE_EVERY.max(now.elapsed() * COST_SHARE);
             counts_due = now + COUNTS_EVERY;
-            viewer.show(Followed::Picture(snapshot, following.count(&session)));
+            let density = following.picture.density().clone();
+            viewer.show(Followed::Picture(snapshot, density, following.count(&session)));
         } else if now >= counts_due {
             counts_due = now + COUNTS_EVERY;
             let before = following.counts.clone();

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::feed::{LiveEvent, LiveName};
 use crate::model::args::Detail;
 use crate::model::{EventFlags, EventKind, Id, Loss, Losses, Metadata, Payload, SourcePos, TrackKey, TrackKind};
+use crate::store::flow::FlowPoint;
 
 /// Spans that are open at once. A program has some thousand; more are counted.
 const OPEN_MAX: usize = 1 << 18;
@@ -31,6 +32,17 @@ pub(crate) enum RowValue {
     Counter(f64),
     /// Its functions, innermost first.
     Sample(Box<[Arc<LiveName>]>),
+    /// A point of the flow of an id: the end of an arrow, and no row by itself.
+    Flow(LiveFlow),
+}
+
+/// A point of a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LiveFlow {
+    pub(crate) id: u64,
+    pub(crate) point: FlowPoint,
+    /// Whether the trace says which span is around it.
+    pub(crate) is_placed: bool,
 }
 
 /// A row: a span, a point or a value, with its names.
@@ -45,11 +57,16 @@ pub(crate) struct LiveRow {
 }
 
 impl LiveRow {
+    /// Whether it is the end of an arrow, which nobody lists.
+    pub(crate) fn is_flow(&self) -> bool {
+        matches!(self.value, RowValue::Flow(_))
+    }
+
     /// Its duration, and 0 for what has none.
     pub(crate) fn dur_ns(&self) -> u64 {
         match self.value {
             RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => dur_ns.unwrap_or(0),
-            RowValue::Instant | RowValue::Counter(_) | RowValue::Sample(_) => 0,
+            RowValue::Instant | RowValue::Counter(_) | RowValue::Sample(_) | RowValue::Flow(_) => 0,
         }
     }
 }
@@ -183,8 +200,11 @@ impl LivePairs {
                 let name = stack.first().cloned().unwrap_or_else(|| Arc::clone(&name));
                 out(LiveRow { name, ..row(RowValue::Sample(stack), args) });
             }
-            // An arrow is no row of its own.
-            Payload::Flow { .. } => {}
+            Payload::Flow { .. } => {
+                let is_placed = event.flags.has(EventFlags::PLACED);
+                let flow = LiveFlow { id: event.value, point: FlowPoint::from_event(&event, None), is_placed };
+                out(row(RowValue::Flow(flow), Box::default()));
+            }
             Payload::State { is_awake, is_from_rest } => self.state((track, name), ts_ns, is_awake, is_from_rest, out),
         }
     }

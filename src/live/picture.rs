@@ -1,8 +1,8 @@
 //! The picture of a trace that still runs: rows as they come in, snapshots out, of the same type as those of a trace
 //! that is sorted to its end. What still moves is bounded by a number of rows; what does not is on disk.
 //!
-//! A preview: points of flows and nested asynchronous spans have no tracks of their own here, and spans that come later
-//! than the window are shown below the others. The sort at the end puts all of it where it belongs.
+//! A preview: nested asynchronous spans have no tracks of their own here, and spans that come later than the window are
+//! shown below the others. The sort at the end puts all of it where it belongs.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::pairs::{LiveRow, RowValue};
-use super::placing::{OpenRow, WindowRow};
+use super::density::LiveDensity;
+use super::pairs::{LiveFlow, LiveRow, RowValue};
+use super::placing::{OpenRow, WindowRow, WindowValue};
 use super::session::{LiveSession, LiveTableRow, SourceRow};
 use super::tracks::{Added, LiveChart, LiveTrack, OpenRows};
 use crate::model::args::Detail;
@@ -77,6 +78,7 @@ pub(crate) struct LivePicture {
     charts: BTreeMap<(TrackIdx, Box<str>), (TrackIdx, LiveChart)>,
     window_rows: usize,
     summary: Summary,
+    density: LiveDensity,
     late: LateRows,
     blob: Vec<u8>,
     has_changed: bool,
@@ -102,6 +104,7 @@ impl LivePicture {
             charts: BTreeMap::new(),
             window_rows: 0,
             summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
+            density: LiveDensity::default(),
             late: LateRows::default(),
             blob: Vec::new(),
             has_changed: false,
@@ -116,6 +119,11 @@ impl LivePicture {
     /// Whether more rows may move than a picture may place: [`Self::settle`] has to be called.
     pub(crate) fn is_full(&self) -> bool {
         self.window_rows > self.limits.window_rows
+    }
+
+    /// How densely the time of the last picture is filled.
+    pub(crate) fn density(&self) -> &LiveDensity {
+        &self.density
     }
 
     pub(crate) fn late(&self) -> LateRows {
@@ -169,11 +177,20 @@ impl LivePicture {
         let added = match &row.value {
             RowValue::Span { .. } | RowValue::Scheduling { .. } => {
                 summary.spans += 1;
-                state.add(store, track, WindowRow { start_ns, end_ns: Some(end_ns), name: name.0, detail })?
+                state.add(
+                    store,
+                    track,
+                    WindowRow { start_ns, value: WindowValue::Span { end_ns }, name: name.0, detail },
+                )?
             }
             RowValue::Instant => {
                 summary.instants += 1;
-                state.add(store, track, WindowRow { start_ns, end_ns: None, name: name.0, detail })?
+                state.add(store, track, WindowRow { start_ns, value: WindowValue::Instant, name: name.0, detail })?
+            }
+            RowValue::Flow(LiveFlow { id, point, is_placed }) => {
+                summary.flows += 1;
+                let value = WindowValue::Flow { id: *id, is_placed: *is_placed };
+                state.add(store, track, WindowRow { start_ns, value, name: name.0, detail: point.to_bits() })?
             }
             RowValue::Counter(value) => {
                 summary.counters += 1;
@@ -231,7 +248,8 @@ impl LivePicture {
                 let before = state.window_len();
                 let Some(middle_ns) = state.middle_ns() else { continue };
                 // Where most start together, all of them go.
-                state.settle(&mut self.store, track_idx(track), middle_ns.saturating_add(1), &open)?;
+                let out = (&mut self.store, &mut self.density);
+                state.settle(out, track_idx(track), middle_ns.saturating_add(1), &open)?;
                 self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
             }
             // Settled spans that wait for their ends are in no window.
@@ -259,10 +277,10 @@ impl LivePicture {
         let old_ns = now_ns.saturating_sub(WINDOW_NS);
         for (track, state) in self.tracks.iter_mut().enumerate().filter(|(_, state)| state.is_changed) {
             let (track, before) = (track_idx(track), state.window_len());
-            state.settle(&mut self.store, track, old_ns, &open)?;
+            state.settle((&mut self.store, &mut self.density), track, old_ns, &open)?;
             self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
             let rows = open.entry(track).or_default();
-            state.place(&mut self.store, track, rows, now_ns)?;
+            state.place((&mut self.store, &mut self.density), track, rows, now_ns)?;
         }
         for (track, chart) in self.charts.values_mut() {
             chart.place(&mut self.store, *track, &self.stacks)?;

@@ -11,14 +11,38 @@ use smallvec::SmallVec;
 
 use crate::ingest::lanes::OpenLanes;
 
-/// A span or an instant that has come.
+/// A span, an instant or a point of a flow that has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WindowRow {
     pub(super) start_ns: i64,
-    /// `None`: an instant.
-    pub(super) end_ns: Option<i64>,
+    pub(super) value: WindowValue,
     pub(super) name: u32,
+    /// Of a point of a flow, its bits.
     pub(super) detail: u64,
+}
+
+/// The kind of a row that may still move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WindowValue {
+    Span {
+        end_ns: i64,
+    },
+    Instant,
+    /// A point of the flow of an id. One that is placed says itself which span is around it.
+    Flow {
+        id: u64,
+        is_placed: bool,
+    },
+}
+
+impl WindowRow {
+    /// The end of a span.
+    pub(super) fn end_ns(&self) -> Option<i64> {
+        match self.value {
+            WindowValue::Span { end_ns } => Some(end_ns),
+            WindowValue::Instant | WindowValue::Flow { .. } => None,
+        }
+    }
 }
 
 /// A span that has begun and not ended.
@@ -35,6 +59,8 @@ pub(super) enum PlacedRow {
     Span { lane: u16, row: WindowRow, is_open: bool },
     /// An instant, below so many open spans.
     Instant { depth: u64, row: WindowRow },
+    /// A point of the flow `id`, with the depth of the span around it.
+    Flow { id: u64, around: Option<u16>, row: WindowRow },
 }
 
 /// The spans of one track that may still move, and what is known of those before.
@@ -76,7 +102,7 @@ impl TrackWindow {
             self.rows.push(row);
             return Ok(());
         }
-        let Some(end_ns) = row.end_ns else { return Err(row) };
+        let Some(end_ns) = row.end_ns() else { return Err(row) };
         let key = OpenRow { start_ns: row.start_ns, name: row.name };
         let Some(lanes) = self.reserved.get_mut(&key) else { return Err(row) };
         let Some(lane) = lanes.pop() else { return Err(row) };
@@ -109,7 +135,7 @@ impl TrackWindow {
         });
         ended.for_each(|((_, lane), row)| out(PlacedRow::Span { lane: *lane, row: *row, is_open: false }));
         for (&OpenRow { start_ns, name }, lanes) in &self.reserved {
-            let row = WindowRow { start_ns, end_ns: Some(now_ns.max(start_ns)), name, detail: 0 };
+            let row = open_row(start_ns, now_ns, name);
             lanes.iter().for_each(|&lane| out(PlacedRow::Span { lane, row, is_open: true }));
         }
     }
@@ -161,9 +187,15 @@ impl TrackWindow {
     }
 }
 
-/// The order of time; of spans that start together the longest first, then instants.
+/// The order of time; of spans that start together the longest first, then points.
 fn order(row: &WindowRow) -> (i64, bool, i64) {
-    (row.start_ns, row.end_ns.is_none(), row.end_ns.map_or(0, i64::saturating_neg))
+    let end_ns = row.end_ns();
+    (row.start_ns, end_ns.is_none(), end_ns.map_or(0, i64::saturating_neg))
+}
+
+/// A span that has not ended, as far as it has come.
+fn open_row(start_ns: i64, now_ns: i64, name: u32) -> WindowRow {
+    WindowRow { start_ns, value: WindowValue::Span { end_ns: now_ns.max(start_ns) }, name, detail: 0 }
 }
 
 impl Next {
@@ -192,16 +224,20 @@ fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(
 fn place_next(lanes: &mut OpenLanes<()>, next: &Next, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
     lanes.close_ended(next.start_ns());
     match *next {
-        Next::Row(row) => match row.end_ns {
-            None => out(PlacedRow::Instant { depth: lanes.count() as u64, row }),
-            Some(end_ns) => {
+        Next::Row(row) => match row.value {
+            WindowValue::Instant => out(PlacedRow::Instant { depth: lanes.count() as u64, row }),
+            WindowValue::Flow { id, .. } => {
+                let around = lanes.count().checked_sub(1).map(|depth| depth as u16);
+                out(PlacedRow::Flow { id, around, row });
+            }
+            WindowValue::Span { end_ns } => {
                 if let Some(placed) = lanes.place_complete(end_ns) {
                     out(PlacedRow::Span { lane: placed.lane, row, is_open: false });
                 }
             }
         },
         Next::Open(OpenRow { start_ns, name }) => {
-            let row = WindowRow { start_ns, end_ns: Some(now_ns.max(start_ns)), name, detail: 0 };
+            let row = open_row(start_ns, now_ns, name);
             if let Some(lane) = lanes.place_begin((), true) {
                 out(PlacedRow::Span { lane, row, is_open: true });
             }

@@ -28,8 +28,9 @@ impl LiveFilter {
         }
     }
 
+    /// Whether a row is wanted; points of flows never are.
     pub(crate) fn takes(&self, row: &LiveRow, names: &LiveNames) -> bool {
-        self.0.terms.iter().all(|term| holds(&term.test, row, names) != term.negated)
+        !row.is_flow() && self.0.terms.iter().all(|term| holds(&term.test, row, names) != term.negated)
     }
 }
 

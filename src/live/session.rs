@@ -232,7 +232,7 @@ impl LiveSession {
             let mut failed = Ok(());
             let rows = &mut self.rows;
             pairs.add(released.item, &mut |row| {
-                *rows += 1;
+                *rows += u64::from(!row.is_flow());
                 if failed.is_ok() {
                     failed = out(SourceRow { row: &row, names, late_ns: released.late_ns, source, came });
                 }

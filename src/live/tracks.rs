@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::placing::{OpenRow, PlacedRow, TrackWindow, WindowRow};
+use super::density::LiveDensity;
+use super::placing::{OpenRow, PlacedRow, TrackWindow, WindowRow, WindowValue};
 use crate::ingest::flame::{FlameChart, FlameSpan};
 use crate::model::{StackIdx, Stacks, TrackIdx};
+use crate::store::flow::FlowPoint;
 use crate::store::growing::GrowingStore;
 use crate::store::{LaneIdx, LaneKind, Row};
 
@@ -21,11 +23,15 @@ pub(super) struct LiveTrack {
     /// Lanes of spans that came too late, with their ends.
     late: Vec<(LaneIdx, i64)>,
     instants: Option<LaneIdx>,
+    flows: Option<LaneIdx>,
     /// Values of a counter, or samples.
     points: Option<Points>,
     /// Buffers for the rows of each lane.
     placed: Vec<LaneRows>,
     placed_instants: Vec<Row>,
+    placed_flows: Vec<Row>,
+    /// The times of what is counted on the map and may still move.
+    counted: Vec<(i64, i64)>,
     /// Whether a picture has to place the window.
     pub(super) is_changed: bool,
 }
@@ -34,6 +40,8 @@ pub(super) struct LiveTrack {
 #[derive(Debug)]
 struct Points {
     lane: LaneIdx,
+    /// Samples are counted on the map, and values are not.
+    is_on_map: bool,
     /// Those that may still move.
     rows: Vec<Row>,
     is_sorted: bool,
@@ -81,7 +89,7 @@ impl LiveTrack {
     pub(super) fn add(&mut self, store: &mut GrowingStore, track: TrackIdx, row: WindowRow) -> io::Result<Added> {
         self.is_changed = true;
         let Err(late) = self.window.add(row) else { return Ok(Added::InWindow) };
-        let Some(end_ns) = late.end_ns else { return Ok(Added::LeftOut) };
+        let Some(end_ns) = late.end_ns() else { return Ok(Added::LeftOut) };
         let free = self.late.iter().position(|(_, lane_end_ns)| *lane_end_ns <= late.start_ns);
         let lane = match free {
             Some(free) => {
@@ -110,7 +118,8 @@ impl LiveTrack {
             Some(points) => points,
             none => {
                 let lane = store.add_lane(track, kind, 0)?;
-                none.insert(Points { lane, rows: Vec::new(), is_sorted: true, settled_to_ns: None })
+                let is_on_map = kind == LaneKind::Samples;
+                none.insert(Points { lane, is_on_map, rows: Vec::new(), is_sorted: true, settled_to_ns: None })
             }
         };
         if points.settled_to_ns.is_some_and(|settled_ns| row.start_ns < settled_ns) {
@@ -134,53 +143,90 @@ impl LiveTrack {
     /// Moves all rows that start before `to_ns` out of the window. Fails with the I/O error of a write.
     pub(super) fn settle(
         &mut self,
-        store: &mut GrowingStore,
+        (store, density): (&mut GrowingStore, &mut LiveDensity),
         track: TrackIdx,
         to_ns: i64,
         open: &OpenRows,
     ) -> io::Result<()> {
         let mut open = open.get(&track).cloned().unwrap_or_default();
-        let Self { window, spans, instants, .. } = self;
         let mut written = Ok(());
+        let mut window = std::mem::take(&mut self.window);
         window.settle(to_ns, &mut open, &mut |placed| {
+            if let Some((start_ns, end_ns)) = outermost(&placed) {
+                density.add(start_ns, end_ns);
+            }
             if written.is_ok() {
-                written = write(store, track, (spans, instants), placed);
+                written = self.write(store, track, placed);
             }
         });
+        self.window = window;
         written?;
         if let Some(points) = &mut self.points {
             points.sort();
             let count = points.rows.partition_point(|row| row.start_ns < to_ns);
-            points.rows.drain(..count).try_for_each(|row| store.push(points.lane, row))?;
+            points.rows.drain(..count).try_for_each(|row| {
+                if points.is_on_map {
+                    density.add(row.start_ns, row.start_ns);
+                }
+                store.push(points.lane, row)
+            })?;
             points.settled_to_ns = points.settled_to_ns.max(Some(to_ns));
         }
         self.is_changed = true;
         Ok(())
     }
 
+    /// Writes a row that does not move any more. Fails with the I/O error of a write.
+    fn write(&mut self, store: &mut GrowingStore, track: TrackIdx, placed: PlacedRow) -> io::Result<()> {
+        let (lane, row) = match placed {
+            PlacedRow::Instant { depth, row } => {
+                (point_lane(store, (track, LaneKind::Instants), &mut self.instants)?, instant_row(&row, depth))
+            }
+            PlacedRow::Flow { id, around, row } => {
+                (point_lane(store, (track, LaneKind::Flows), &mut self.flows)?, flow_row(&row, id, around))
+            }
+            PlacedRow::Span { lane, row, .. } => {
+                (span_lane(store, track, &mut self.spans, usize::from(lane))?, span_row(&row))
+            }
+        };
+        store.push(lane, row)
+    }
+
     /// Places the window for a picture. Fails beyond the last lane that a store can have.
     pub(super) fn place(
         &mut self,
-        store: &mut GrowingStore,
+        (store, density): (&mut GrowingStore, &mut LiveDensity),
         track: TrackIdx,
         open: &mut Vec<OpenRow>,
         now_ns: i64,
     ) -> io::Result<()> {
-        let Self { window, placed, placed_instants, .. } = self;
-        window.place(open, now_ns, &mut |row| match row {
-            PlacedRow::Instant { depth, row } => placed_instants.push(instant_row(&row, depth)),
-            PlacedRow::Span { lane, row, is_open } => {
-                let lane = usize::from(lane);
-                if placed.len() <= lane {
-                    placed.resize_with(lane + 1, LaneRows::default);
+        let Self { window, placed, placed_instants, placed_flows, counted, .. } = self;
+        counted.drain(..).for_each(|(start_ns, end_ns)| density.remove(start_ns, end_ns));
+        let of_points = self.points.iter().filter(|points| points.is_on_map).flat_map(|points| &points.rows);
+        counted.extend(of_points.map(|row| (row.start_ns, row.start_ns)));
+        window.place(open, now_ns, &mut |row| {
+            counted.extend(outermost(&row));
+            match row {
+                PlacedRow::Instant { depth, row } => placed_instants.push(instant_row(&row, depth)),
+                PlacedRow::Flow { id, around, row } => placed_flows.push(flow_row(&row, id, around)),
+                PlacedRow::Span { lane, row, is_open } => {
+                    let lane = usize::from(lane);
+                    if placed.len() <= lane {
+                        placed.resize_with(lane + 1, LaneRows::default);
+                    }
+                    placed[lane].rows.push(span_row(&row));
+                    placed[lane].is_open = is_open;
                 }
-                placed[lane].rows.push(span_row(&row));
-                placed[lane].is_open = is_open;
             }
         });
+        counted.iter().for_each(|&(start_ns, end_ns)| density.add(start_ns, end_ns));
         if !placed_instants.is_empty() || self.instants.is_some() {
-            let lane = instants_lane(store, track, &mut self.instants)?;
+            let lane = point_lane(store, (track, LaneKind::Instants), &mut self.instants)?;
             store.set_moving(lane, placed_instants, false);
+        }
+        if !placed_flows.is_empty() || self.flows.is_some() {
+            let lane = point_lane(store, (track, LaneKind::Flows), &mut self.flows)?;
+            store.set_moving(lane, placed_flows, false);
         }
         for depth in 0..placed.len().max(self.spans.len()) {
             let lane = span_lane(store, track, &mut self.spans, depth)?;
@@ -249,25 +295,6 @@ impl LiveChart {
     }
 }
 
-/// Writes a row that does not move any more.
-fn write(
-    store: &mut GrowingStore,
-    track: TrackIdx,
-    (spans, instants): (&mut Vec<LaneIdx>, &mut Option<LaneIdx>),
-    placed: PlacedRow,
-) -> io::Result<()> {
-    match placed {
-        PlacedRow::Instant { depth, row } => {
-            let lane = instants_lane(store, track, instants)?;
-            store.push(lane, instant_row(&row, depth))
-        }
-        PlacedRow::Span { lane, row, .. } => {
-            let lane = span_lane(store, track, spans, usize::from(lane))?;
-            store.push(lane, span_row(&row))
-        }
-    }
-}
-
 fn span_lane(store: &mut GrowingStore, track: TrackIdx, lanes: &mut Vec<LaneIdx>, depth: usize) -> io::Result<LaneIdx> {
     while lanes.len() <= depth {
         // At most 65,536, as lanes of one track are.
@@ -276,20 +303,42 @@ fn span_lane(store: &mut GrowingStore, track: TrackIdx, lanes: &mut Vec<LaneIdx>
     Ok(lanes[depth])
 }
 
-fn instants_lane(store: &mut GrowingStore, track: TrackIdx, lane: &mut Option<LaneIdx>) -> io::Result<LaneIdx> {
+/// The one lane of a track for points of a kind.
+fn point_lane(
+    store: &mut GrowingStore,
+    (track, kind): (TrackIdx, LaneKind),
+    lane: &mut Option<LaneIdx>,
+) -> io::Result<LaneIdx> {
     match lane {
         Some(lane) => Ok(*lane),
-        none => Ok(*none.insert(store.add_lane(track, LaneKind::Instants, 0)?)),
+        none => Ok(*none.insert(store.add_lane(track, kind, 0)?)),
+    }
+}
+
+/// The times of a row that the map counts: of a span that nothing is around.
+fn outermost(placed: &PlacedRow) -> Option<(i64, i64)> {
+    match placed {
+        PlacedRow::Span { lane: 0, row, .. } => Some((row.start_ns, row.end_ns()?)),
+        PlacedRow::Instant { depth: 0, row } => Some((row.start_ns, row.start_ns)),
+        PlacedRow::Span { .. } | PlacedRow::Instant { .. } | PlacedRow::Flow { .. } => None,
     }
 }
 
 fn span_row(row: &WindowRow) -> Row {
-    let value = row.end_ns.map_or(0, |end_ns| end_ns.abs_diff(row.start_ns));
+    let value = row.end_ns().map_or(0, |end_ns| end_ns.abs_diff(row.start_ns));
     Row { start_ns: row.start_ns, value, detail: row.detail, name: row.name }
 }
 
 fn instant_row(row: &WindowRow, depth: u64) -> Row {
     Row { start_ns: row.start_ns, value: depth, detail: row.detail, name: row.name }
+}
+
+fn flow_row(row: &WindowRow, id: u64, around: Option<u16>) -> Row {
+    let mut point = FlowPoint::from_bits(row.detail);
+    if !matches!(row.value, WindowValue::Flow { is_placed: true, .. }) {
+        point.depth = around;
+    }
+    Row { start_ns: row.start_ns, value: id, detail: point.to_bits(), name: row.name }
 }
 
 fn flame_row(span: &FlameSpan) -> Row {

@@ -26,6 +26,9 @@ const NEAR_MAX: u64 = 10_000;
 /// Points of the flows found that are kept.
 const POINTS_MAX: usize = 100_000;
 
+/// Rows that are looked up again in a later picture of a trace that still runs.
+const MAPPED_MAX: usize = 64;
+
 /// A connection of two spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlowLink {
@@ -65,6 +68,26 @@ impl FlowChain {
     /// The links by which flows arrive at a span.
     pub(crate) fn incoming(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
         self.links.iter().filter(move |link| link.to == row)
+    }
+
+    /// The same flows in a later picture of the trace. `None` where a row is elsewhere, or there are too many to look
+    /// up between two frames: then they have to be found again.
+    #[must_use]
+    pub(crate) fn since(&self, earlier: &Snapshot, later: &Snapshot) -> Option<Self> {
+        if self.links.len() > MAPPED_MAX {
+            return None;
+        }
+        let moved = |link: &FlowLink| {
+            let [from, to] = [link.from, link.to].map(|row| later.row_since(earlier, row));
+            Some(FlowLink { from: from?, to: to?, ..*link })
+        };
+        let links = self.links.iter().map(moved).collect::<Option<_>>()?;
+        let waking = self.waking.as_ref().map(moved);
+        let same_run = self.same_run.map(|row| later.row_since(earlier, row));
+        if waking.is_some_and(|link| link.is_none()) || same_run.is_some_and(|row| row.is_none()) {
+            return None;
+        }
+        Some(Self { links, is_cut: self.is_cut, waking: waking.flatten(), same_run: same_run.flatten() })
     }
 
     /// The links by which flows leave a span.

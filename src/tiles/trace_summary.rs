@@ -59,6 +59,12 @@ impl TraceSummary {
         Ok(Self { buckets: Some(buckets), filled, heads, losses: losses.collect() })
     }
 
+    /// What is known of a trace while it runs: the spans of each bucket.
+    #[must_use]
+    pub(crate) fn from_filled(buckets: Buckets, filled: Vec<u32>) -> Self {
+        Self { buckets: Some(buckets), filled, ..Self::default() }
+    }
+
     /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the
     /// count, so that what is few stays visible beside what is many.
     #[must_use]

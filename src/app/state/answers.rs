@@ -210,7 +210,8 @@ impl App {
         let (id, navigation) = (self.next_task(), self.navigation());
         let renews_answers = self.renews_answers(at, &snapshot);
         let tab = &mut self.tabs[at];
-        let before = tab.capture.take().filter(|open| open.grows).map(|open| (open.timeline, open.is_mended));
+        let before = tab.capture.take().filter(|open| open.grows);
+        let (before, flows) = before.map(|open| ((open.timeline, open.is_mended), open.flows)).unzip();
         let was_live = before.as_ref().is_some_and(|(timeline, _)| timeline.is_live());
         // A trace that was followed is sorted again at its end, and its tracks may be in another order then.
         let is_same = |earlier: &Timeline| grows || !was_live || snapshot.has_tracks_of(earlier.snapshot());
@@ -235,6 +236,10 @@ impl App {
         }
         let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
         capture.is_mended = is_mended;
+        if grows && capture.timeline.is_live() {
+            // What is known of them stays in view until the next answer.
+            capture.flows = flows.unwrap_or_default();
+        }
         let folders = self.options.folders.as_ref().filter(|_| !grows && !was_live && capture.timeline.is_untouched());
         let (saved, note) = match tab.moved_from.take() {
             Some(view) => (Some(view), None),

@@ -11,8 +11,10 @@ use crate::app::state::App;
 use crate::app::tab::TabMessage;
 use crate::app::tasks;
 use crate::live::arrivals::LiveInput;
+use crate::live::density::LiveDensity;
 use crate::live::follow::{FollowEnd, Followed};
 use crate::query::Snapshot;
+use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::command::LiveCommand;
 
 /// The shortest time between two answers of the panels while a trace grows.
@@ -71,8 +73,8 @@ impl App {
             LiveCommand::Follow => None,
             LiveCommand::FollowOrPause => follow.pause(true),
         };
-        if let Some(snapshot) = unshown {
-            self.show_live(at, snapshot);
+        if let Some(picture) = unshown {
+            self.show_live(at, picture);
         }
     }
 
@@ -80,9 +82,9 @@ impl App {
         let tab = &mut self.tabs[at];
         let Some(follow) = &mut tab.follow else { return };
         match followed {
-            Followed::Picture(snapshot, counts) => {
-                if let Some(snapshot) = follow.take(snapshot, counts) {
-                    self.show_live(at, snapshot);
+            Followed::Picture(snapshot, density, counts) => {
+                if let Some(picture) = follow.take((snapshot, density), counts) {
+                    self.show_live(at, picture);
                 }
             }
             Followed::Counts(counts) => follow.counts = counts,
@@ -91,7 +93,7 @@ impl App {
     }
 
     /// Shows more of a trace that still runs.
-    fn show_live(&mut self, at: usize, snapshot: Snapshot) {
+    fn show_live(&mut self, at: usize, (snapshot, density): (Snapshot, LiveDensity)) {
         let tab = &mut self.tabs[at];
         let Some(sources) = tab.follow.as_ref().map(|follow| follow.sources.clone()) else { return };
         // Something else was open here before.
@@ -100,9 +102,12 @@ impl App {
             tab.stop_growing();
         }
         self.show_capture_in(at, snapshot, sources, true);
-        if is_first && let Some(capture) = &mut self.tabs[at].capture {
+        let Some(capture) = &mut self.tabs[at].capture else { return };
+        if is_first {
             capture.timeline.set_live();
         }
+        let (buckets, filled) = density.filled();
+        capture.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
     /// Whether the panels of a tab are to be asked again for a new picture: at most once a second, and not while they
@@ -167,8 +172,8 @@ impl App {
                 self.fail(at, "The trace cannot be followed", error, true);
             }
         }
-        if let Some(snapshot) = unshown {
-            self.show_live(at, snapshot);
+        if let Some(picture) = unshown {
+            self.show_live(at, picture);
         }
     }
 }

@@ -23,7 +23,7 @@ impl Viewer for Kept {
 
     fn show(&mut self, followed: Followed) {
         match followed {
-            Followed::Picture(snapshot, counts) => {
+            Followed::Picture(snapshot, _, counts) => {
                 if let Some(on_picture) = &mut self.on_picture {
                     on_picture(&snapshot);
                 }

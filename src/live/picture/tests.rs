@@ -101,6 +101,21 @@ fn rows(store: &Store) -> Vec<(String, LaneKind, u16, i64, u64, String, String)>
     all
 }
 
+/// The times of all spans of the first lane of each track, with the instants that nothing is around.
+fn outermost(snapshot: &Snapshot) -> Vec<(i64, i64)> {
+    let mut all = Vec::new();
+    for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
+        let info = snapshot.lane(lane);
+        for row in 0..info.rows {
+            let span = snapshot.row(crate::store::RowIdx { lane, row });
+            if info.kind == LaneKind::Spans && info.depth == 0 {
+                all.push((span.start_ns, span.end_ns()));
+            }
+        }
+    }
+    all
+}
+
 fn offline(folder: &Path, text: &str) -> Arc<Store> {
     let path = folder.join("whole.json");
     std::fs::write(&path, text).unwrap();
@@ -126,6 +141,9 @@ fn trace(calls: u64) -> String {
         lines.push(format!(r#"{{"ph":"i","pid":2,"tid":9,"name":"hit","ts":{}}}"#, at + 20));
         lines.push(format!(r#"{{"ph":"E","pid":2,"tid":9,"ts":{}}}"#, at + 30));
         lines.push(format!(r#"{{"ph":"E","pid":2,"tid":9,"ts":{}}}"#, at + 95));
+        lines.push(format!(r#"{{"ph":"s","pid":1,"tid":{tid},"name":"next","id":{call},"ts":{}}}"#, at + 10));
+        let end = r#""ph":"f","bp":"e","pid":2,"tid":9,"name":"next""#;
+        lines.push(format!(r#"{{{end},"id":{call},"ts":{}}}"#, at + 25));
         lines.push(format!(r#"{{"ph":"C","pid":1,"name":"load","ts":{at},"args":{{"value":{}}}}}"#, call % 7));
     }
     format!("[{}]", lines.join(",\n"))
@@ -144,6 +162,16 @@ fn the_last_picture_has_the_rows_of_the_trace_that_is_opened_when_it_is_finished
         assert_eq!(picture.late(), LateRows::default());
         let summary = snapshot.summary();
         assert_eq!((summary.spans, summary.instants, summary.counters), (3000 * 7, 3000, 3000));
+        assert_eq!(summary.flows, 6000);
+        // The map counts what is outermost: calls, and the span around the instant.
+        let starts = outermost(&snapshot);
+        let (buckets, filled) = picture.density().filled();
+        let touching = |bucket: i64| {
+            let of = |ts_ns: i64| ts_ns >> buckets.width_log2;
+            starts.iter().filter(|(start, end)| of(*start) <= bucket && bucket <= of(*end)).count() as u32
+        };
+        let expected: Vec<u32> = (0..i64::from(buckets.count)).map(|number| touching(buckets.first + number)).collect();
+        assert_eq!(filled, expected);
         std::fs::remove_file(folder.path().join("pipe")).unwrap();
     }
 }

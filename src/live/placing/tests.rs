@@ -10,13 +10,13 @@ fn offline(mut rows: Vec<WindowRow>) -> Vec<(u16, WindowRow)> {
     let mut lanes = OpenLanes::<()>::default();
     let place = |row: WindowRow| {
         lanes.close_ended(row.start_ns);
-        lanes.place_complete(row.end_ns.unwrap()).map(|placed| (placed.lane, row))
+        lanes.place_complete(row.end_ns().unwrap()).map(|placed| (placed.lane, row))
     };
     rows.into_iter().filter_map(place).collect()
 }
 
 fn span(start_ns: i64, end_ns: i64, name: u32) -> WindowRow {
-    WindowRow { start_ns, end_ns: Some(end_ns), name, detail: 0 }
+    WindowRow { start_ns, value: WindowValue::Span { end_ns }, name, detail: 0 }
 }
 
 /// The rows that are settled, and the window after them.
@@ -46,7 +46,7 @@ impl Shown {
         });
         let mut ends = std::collections::BTreeMap::new();
         for (lane, row) in in_lanes {
-            let end_ns = ends.insert(lane, row.end_ns.unwrap()).unwrap_or(i64::MIN);
+            let end_ns = ends.insert(lane, row.end_ns().unwrap()).unwrap_or(i64::MIN);
             assert!(row.start_ns >= end_ns, "lane {lane}: {row:?} starts before {end_ns}");
         }
         all.sort_by_key(|(lane, row)| (order(row), *lane));
@@ -57,7 +57,7 @@ impl Shown {
 fn span_of(placed: PlacedRow) -> Option<(u16, WindowRow)> {
     match placed {
         PlacedRow::Span { lane, row, is_open: false } => Some((lane, row)),
-        PlacedRow::Span { .. } | PlacedRow::Instant { .. } => None,
+        PlacedRow::Span { .. } | PlacedRow::Instant { .. } | PlacedRow::Flow { .. } => None,
     }
 }
 
@@ -71,13 +71,13 @@ proptest! {
     ) {
         let mut rows: Vec<WindowRow> =
             (0u32..).zip(&spans).map(|(name, &(start_ns, dur_ns))| span(start_ns, start_ns + dur_ns, name)).collect();
-        rows.sort_by_key(|row| row.end_ns);
+        rows.sort_by_key(|row| row.end_ns());
         let mut shown = Shown::default();
         for (count, row) in rows.iter().enumerate() {
             shown.window.add(*row).unwrap();
             if count % settle_every == 0 {
                 // No span takes longer than 60.
-                shown.settle(row.end_ns.unwrap() - 60, &[]);
+                shown.settle(row.end_ns().unwrap() - 60, &[]);
             }
             if count % 7 == 0 {
                 let mut expected = offline(rows[..=count].to_vec());
@@ -144,7 +144,7 @@ fn what_starts_before_the_settled_rows_is_given_back_and_moves_nothing() {
 #[test]
 fn an_instant_is_below_the_spans_that_are_open_around_it() {
     let mut window = TrackWindow::default();
-    let instant = WindowRow { start_ns: 5, end_ns: None, name: 3, detail: 0 };
+    let instant = WindowRow { start_ns: 5, value: WindowValue::Instant, name: 3, detail: 0 };
     [instant, span(2, 8, 2), span(0, 10, 1)].into_iter().for_each(|row| window.add(row).unwrap());
     let mut depths = Vec::new();
     window.place(&mut vec![OpenRow { start_ns: 1, name: 9 }], 10, &mut |placed| {

@@ -281,6 +281,11 @@ impl Timeline {
         self.overlays.set_summary(summary);
     }
 
+    /// Sets what the map shows of a trace that still runs.
+    pub(crate) fn set_live_summary(&mut self, summary: TraceSummary) {
+        self.overlays.set_summary(Arc::new(summary));
+    }
+
     /// Takes the flows of a row, to be drawn while it is selected.
     pub(crate) fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
         self.overlays.set_flows(row, flows);
