@@ -31,6 +31,7 @@ const LIVE: &[LiveFormat] = &[
     LiveFormat { format: super::spall::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::ninja::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::otlp::json::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::otlp::proto::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::strace::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::ftrace::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::perf_script::FORMAT, key: ArrivalKey::End },

@@ -22,6 +22,9 @@ use crate::model::{Loss, SourcePos};
 /// The tag of the spans of a resource: the only field of a request, in front of their length.
 const TAG: u8 = bytes_tag(request::RESOURCE_SPANS) as u8;
 
+/// The tag and the length of a resource at most.
+const HEADER_BYTES: usize = 11;
+
 /// A larger resource is damage.
 const RESOURCE_BYTES_MAX: usize = 64 << 20;
 
@@ -67,7 +70,11 @@ impl StreamReader for Protobuf {
         loop {
             context.cancel.check()?;
             let place = SourcePos::Offset(input.offset());
-            let mut head = input.peek(11)?;
+            if input.would_wait(HEADER_BYTES) {
+                decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+                batch.flush_if_any(sink)?;
+            }
+            let mut head = input.peek(HEADER_BYTES)?;
             let Some((&tag, rest)) = head.split_first() else { break };
             head = rest;
             let before = head.len();

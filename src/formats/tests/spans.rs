@@ -140,7 +140,7 @@ proptest! {
                 prop_assert_eq!(arrived, read_bytes(&bytes).expect(written.format), "{}", written.format);
             }
         }
-        prop_assert_eq!(live, 7, "of the writers here");
+        prop_assert_eq!(live, 8, "of the writers here");
     }
 }
 
