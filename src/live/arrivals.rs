@@ -3,11 +3,9 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-#[cfg(unix)]
-use std::io::IsTerminal as _;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -16,10 +14,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::spool_files::{SpoolFiles, SpoolPart};
+use super::started_command::StartedCommand;
 use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
-#[cfg(unix)]
-use crate::base::signals;
 use crate::model::Input;
 
 /// Bytes read at once: the capacity of a pipe.
@@ -130,32 +127,6 @@ struct ReadingThread {
     spool: Option<SpoolPart>,
 }
 
-/// A program that was started for its output.
-#[derive(Debug)]
-pub(crate) struct StartedCommand {
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no signals to send"))]
-    pid: u32,
-    has_ended: Arc<AtomicBool>,
-}
-
-impl StartedCommand {
-    /// Asks the program to end, as Ctrl+C would. The Ctrl+C of a terminal has done so already.
-    pub(crate) fn interrupt(&self) {
-        #[cfg(unix)]
-        {
-            let was_asked = signals::is_interrupted() && io::stdin().is_terminal();
-            if was_asked || self.has_ended.load(Ordering::SeqCst) {
-                return;
-            }
-            if let Some(pid) = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw) {
-                rustix::process::kill_process(pid, rustix::process::Signal::INT).ok(); // it may have ended meanwhile
-            }
-        }
-        #[cfg(not(unix))]
-        let _ = &self.has_ended;
-    }
-}
-
 /// Begins to read a source. Its bytes also go to `spool`, before anybody sees them.
 ///
 /// # Errors
@@ -195,9 +166,10 @@ pub(crate) fn start(
             }
         }
         LiveInput::Command(words) => {
-            let mut child = spawn(words).map_err(|source| ArrivalError::Start { path: path.clone(), source })?;
-            let has_ended = Arc::<AtomicBool>::default();
-            started = Some(StartedCommand { pid: child.id(), has_ended: Arc::clone(&has_ended) });
+            let (mut child, command) =
+                StartedCommand::start(words).map_err(|source| ArrivalError::Start { path: path.clone(), source })?;
+            let has_ended = command.has_ended();
+            started = Some(command);
             last_silence = LAST_WORDS;
             thread::spawn(move || {
                 if let Some(output) = child.stdout.take() {
@@ -221,11 +193,6 @@ pub(crate) fn start(
         bytes,
     };
     Ok((arrivals, started))
-}
-
-fn spawn(words: &[OsString]) -> io::Result<Child> {
-    let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
-    Command::new(program).args(arguments).stdout(Stdio::piped()).spawn()
 }
 
 impl ReadingThread {

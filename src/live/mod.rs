@@ -20,4 +20,5 @@ mod placing;
 pub(crate) mod row_filter;
 pub(crate) mod session;
 pub(crate) mod spool_files;
+mod started_command;
 mod tracks;

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
-use super::arrivals::{self, ArrivalError, LiveInput, Say, StartedCommand};
+use super::arrivals::{self, ArrivalError, LiveInput, Say};
 use super::feed::{self, Fed, FeedError, LiveEvent, LiveName};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
 use super::pairs::{LiveNames, LivePairs, LiveRow};
 use super::spool_files::SpoolFiles;
+use super::started_command::StartedCommand;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::model::{Losses, Metadata, TrackKey};

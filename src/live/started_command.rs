@@ -1,0 +1,139 @@
+//! A program that is started for its output, and asked to end with all that it has started in turn.
+//!
+//! Without a terminal the program leads a group of processes of its own, which a signal reaches as a whole. In a terminal
+//! it stays in the group of the terminal: a program such as `sudo` could not ask for a password elsewhere. There, its
+//! descendants are looked up one by one. Neither finds a program that makes itself independent, as daemons do.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A program that was started for its output.
+#[derive(Debug)]
+pub(crate) struct StartedCommand {
+    #[cfg(unix)]
+    group: unix::Group,
+    has_ended: Arc<AtomicBool>,
+    was_asked: AtomicBool,
+}
+
+impl StartedCommand {
+    /// Starts a program with its arguments. Fails with the error of the system.
+    pub(super) fn start(words: &[OsString]) -> io::Result<(Child, Self)> {
+        let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let mut command = Command::new(program);
+        command.args(arguments).stdout(Stdio::piped());
+        #[cfg(unix)]
+        let is_leader = unix::lead_group(&mut command);
+        let child = command.spawn()?;
+        let started = Self {
+            #[cfg(unix)]
+            group: unix::Group { pid: child.id(), is_leader },
+            has_ended: Arc::default(),
+            was_asked: AtomicBool::new(false),
+        };
+        Ok((child, started))
+    }
+
+    /// Set by the reader of its output at the end of that.
+    pub(super) fn has_ended(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_ended)
+    }
+
+    /// Asks the program to end, as Ctrl+C would.
+    pub(crate) fn interrupt(&self) {
+        self.was_asked.store(true, Ordering::SeqCst);
+        #[cfg(unix)]
+        if !self.has_ended.load(Ordering::SeqCst) {
+            self.group.interrupt();
+        }
+    }
+}
+
+impl Drop for StartedCommand {
+    /// Shells start programs in the background so that they ignore Ctrl+C: those get a request that they do not ignore.
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if self.was_asked.load(Ordering::SeqCst) && !self.has_ended.load(Ordering::SeqCst) {
+            self.group.terminate();
+        }
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{self, File};
+    use std::io::{self, IsTerminal as _};
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+    use crate::base::signals;
+
+    /// Descendants that are looked up at most.
+    const DESCENDANTS_MAX: usize = 1000;
+
+    /// A program and what it has started.
+    #[derive(Debug)]
+    pub(super) struct Group {
+        pub(super) pid: u32,
+        /// Whether it leads a group of its own.
+        pub(super) is_leader: bool,
+    }
+
+    /// Has the program lead a group, unless there is a terminal that it may want to talk to.
+    pub(super) fn lead_group(command: &mut Command) -> bool {
+        let is_leader = File::open("/dev/tty").is_err();
+        if is_leader {
+            command.process_group(0);
+        }
+        is_leader
+    }
+
+    impl Group {
+        pub(super) fn interrupt(&self) {
+            // The Ctrl+C of a terminal has reached all of them.
+            if self.is_leader || !(signals::is_interrupted() && io::stdin().is_terminal()) {
+                self.signal(Signal::INT);
+            }
+        }
+
+        pub(super) fn terminate(&self) {
+            self.signal(Signal::TERM);
+        }
+
+        /// Signals all of them; each may have ended meanwhile.
+        fn signal(&self, signal: Signal) {
+            let Some(pid) = pid(self.pid) else { return };
+            if self.is_leader {
+                kill_process_group(pid, signal).ok();
+            } else {
+                // Children first: the parent may start another one when it sees them end.
+                let descendants = descendants(self.pid);
+                descendants.into_iter().rev().filter_map(self::pid).for_each(|pid| _ = kill_process(pid, signal).ok());
+                kill_process(pid, signal).ok();
+            }
+        }
+    }
+
+    fn pid(pid: u32) -> Option<Pid> {
+        i32::try_from(pid).ok().and_then(Pid::from_raw)
+    }
+
+    /// The processes below one, parents before children; none where the system does not tell.
+    fn descendants(pid: u32) -> Vec<u32> {
+        let mut all = vec![pid];
+        let mut position = 0;
+        while let Some(&parent) = all.get(position).filter(|_| all.len() <= DESCENDANTS_MAX) {
+            position += 1;
+            let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+            for children in threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok()) {
+                all.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+            }
+        }
+        all.split_off(1)
+    }
+}
