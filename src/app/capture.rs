@@ -27,7 +27,7 @@ pub(super) struct OpenCapture {
     id: TaskId,
     /// Cancels the computation of the trace summary.
     _summary: Option<CancelOnDrop>,
-    /// What is known of the flows of the selected row.
+    /// The flows of the selected row, as far as they are known.
     pub(super) flows: SelectedFlows,
 }
 

@@ -143,9 +143,9 @@ impl Viewer for TabViewer {
 pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake: &TabWake) -> FollowTask {
     let (sources, stop, is_ready) = (request.sources(), Cancel::default(), Arc::new(AtomicBool::new(true)));
     let (running, ended) = sync_channel::<()>(1);
-    let FollowRequest { inputs, delay, until } = request;
-    let options =
-        FollowOptions { inputs, memory: load.memory.clone(), delay, until, stop: stop.clone(), folder: folder(load) };
+    let FollowRequest { inputs, delay, until, disk_cap } = request;
+    let (memory, folder) = (load.memory.clone(), folder(load));
+    let options = FollowOptions { inputs, memory, delay, until, stop: stop.clone(), folder, disk_cap };
     let (to_tab, failed) = (Arc::clone(wake), Arc::clone(wake));
     let mut viewer = TabViewer { id, wake: Arc::clone(wake), is_ready: Arc::clone(&is_ready) };
     let work = move || {

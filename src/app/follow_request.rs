@@ -17,11 +17,13 @@ pub struct FollowRequest {
     pub(crate) delay: Duration,
     /// It ends with a row that passes.
     pub(crate) until: Option<LiveFilter>,
+    /// It ends when so many bytes are on disk.
+    pub(crate) disk_cap: u64,
 }
 
 impl FollowRequest {
     pub(crate) fn new(inputs: Vec<LiveInput>) -> Self {
-        Self { inputs, delay: DELAY, until: None }
+        Self { inputs, delay: DELAY, until: None, disk_cap: u64::MAX }
     }
 
     /// The names of its sources.

@@ -14,7 +14,7 @@ use crate::store::lane::RowIdx;
 /// The shortest time between two questions about a row of a trace that runs.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
 
-/// What is known of the flows of the selected row, and what is asked.
+/// The flows of the selected row, those found and those asked for.
 #[derive(Default)]
 pub(super) struct SelectedFlows {
     asked: Option<Asked>,

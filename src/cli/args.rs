@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use regex::Regex;
 
 use super::error::CliError;
-use super::live_args::{Follow, follow_args, live_filter};
+use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
     LowAnnotate, LowArgs, LowCacheAction, LowCapture, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan,
@@ -114,6 +114,8 @@ struct Rows {
 pub(super) struct TailArgs {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) filter: LiveFilter,
+    /// It ends with a row that passes.
+    pub(crate) until: Option<LiveFilter>,
     pub(crate) format: LiveRowFormat,
     /// How long events wait for earlier ones.
     pub(crate) delay: Duration,
@@ -267,6 +269,11 @@ impl CliCommand {
             }
             Some(LowCommand::Tail(low)) => Self::Tail(tail(low)?),
             Some(LowCommand::Record(low)) => record(low)?,
+            Some(LowCommand::Listen(low)) => {
+                let (follow, common) = listen_args(low)?;
+                let (sources, demo) = (Sources::default(), false);
+                Self::Window { sources, follow: Some(follow), demo, load: load(common)? }
+            }
             Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
             Some(LowCommand::Cache(low)) => match low.action {
                 LowCacheAction::List(which) => Self::CacheList { folder: cache_folder(which.cache)? },
@@ -405,15 +412,16 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
 const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
 fn tail(low: LowTail) -> Result<TailArgs, CliError> {
-    let LowTail { live, filter: text, format, memory } = low;
+    let LowTail { live, filter: text, until, format, memory } = low;
     let filter = live_filter("--filter", text)?.unwrap_or_default();
+    let until = live_filter("--until", until)?;
     let (inputs, delay) = live_inputs(live)?;
     let format = match format {
         LowTailFormat::Text => LiveRowFormat::Text,
         LowTailFormat::Jsonl => LiveRowFormat::JsonLines,
     };
     check_memory(memory)?;
-    Ok(TailArgs { inputs, filter, format, delay, memory: memory.map_or_else(Memory::default, Memory::new) })
+    Ok(TailArgs { inputs, filter, until, format, delay, memory: memory.map_or_else(Memory::default, Memory::new) })
 }
 
 fn record(low: LowRecord) -> Result<CliCommand, CliError> {
@@ -442,10 +450,10 @@ fn check_memory(memory: Option<u64>) -> Result<(), CliError> {
 fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Duration), CliError> {
     let LowLive { sources: paths, command, delay } = low;
     let files = sources(paths, LowOffsets { offsets: Vec::new() })?;
-    let mut inputs: Vec<LiveInput> = files.files().iter().map(|file| LiveInput::Input(file.input.clone())).collect();
+    let mut inputs = live_sources(&files)?;
     inputs.extend((!command.is_empty()).then_some(LiveInput::Command(command)));
     if inputs.is_empty() {
-        let message = "expected a SOURCE (a file, a pipe or - for stdin), or -- and a COMMAND whose output is read";
+        let message = "expected a SOURCE (a file, a pipe, - for stdin, unix:PATH or otlp), or -- and a COMMAND whose output is read";
         return Err(CliError::Usage(message.to_owned()));
     }
     Ok((inputs, Duration::from_nanos(delay)))

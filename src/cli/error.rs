@@ -36,6 +36,8 @@ pub(super) enum CliError {
     Live(#[from] FeedError),
     #[error("the recording ended early, as said above; what came before is written")]
     CutRecording,
+    #[error("{0}")]
+    NoRoomToSort(String),
     #[error("nothing came: there is nothing to record")]
     NothingCame,
     /// The result could not be written to stdout.

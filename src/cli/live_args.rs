@@ -1,12 +1,15 @@
 //! The words for traces that still run, checked. Touches no file.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::CliError;
+use super::low_args::{LowCommon, LowListen};
 use super::low_live::LowFollow;
 use crate::live::arrivals::LiveInput;
+use crate::live::listen::OTLP_PORT;
 use crate::live::row_filter::LiveFilter;
-use crate::model::Sources;
+use crate::model::{SourceFile, Sources};
 use crate::query::filter::Filter;
 
 /// The sources that the window follows.
@@ -18,25 +21,66 @@ pub(super) struct Follow {
     pub(crate) delay: Option<Duration>,
     /// It ends with a row that passes.
     pub(crate) until: Option<LiveFilter>,
+    /// The most bytes to keep, if that is given.
+    pub(crate) disk_cap: Option<u64>,
 }
 
 /// The sources that the window is asked to follow.
 pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Follow>, CliError> {
-    let LowFollow { follow, until, delay, command } = low;
+    let LowFollow { follow, until, disk_cap, delay, command } = low;
     let follows = follow || !command.is_empty();
-    if let Some(option) = [("--until", until.is_some()), ("--delay", delay.is_some())].iter().find(|(_, given)| *given)
+    let options = [("--until", until.is_some()), ("--delay", delay.is_some()), ("--disk-cap", disk_cap.is_some())];
+    if let Some(option) = options.iter().find(|(_, given)| *given)
         && !follows
     {
         return Err(CliError::Usage(format!("{} is for traces that still run: give --follow too", option.0)));
     }
     let until = live_filter("--until", until)?;
-    let mut inputs: Vec<LiveInput> = sources.files().iter().map(|file| LiveInput::Input(file.input.clone())).collect();
+    let mut inputs = if follows { live_sources(sources)? } else { Vec::new() };
     inputs.extend((!command.is_empty()).then_some(LiveInput::Command(command)));
     if follow && inputs.is_empty() {
         let message = "--follow: expected a FILE, a pipe or - for stdin, or -- and a COMMAND whose output is followed";
         return Err(CliError::Usage(message.to_owned()));
     }
-    Ok(follows.then_some(Follow { inputs, delay: delay.map(Duration::from_nanos), until }))
+    Ok(follows.then_some(Follow { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap }))
+}
+
+/// The sources by their words: `unix:PATH` and `otlp` are listened at, and all else is a file, a pipe or stdin.
+pub(super) fn live_sources(sources: &Sources) -> Result<Vec<LiveInput>, CliError> {
+    let live = |file: &SourceFile| {
+        let words = file.path().to_str().unwrap_or_default();
+        if let Some(path) = words.strip_prefix("unix:") {
+            return Ok(LiveInput::Socket(path.into()));
+        }
+        match words.strip_prefix("otlp") {
+            Some("") => Ok(LiveInput::Otlp { port: OTLP_PORT }),
+            Some(rest) if rest.starts_with(':') => match rest[1..].parse() {
+                Ok(port) => Ok(LiveInput::Otlp { port }),
+                Err(_) => {
+                    Err(CliError::Usage(format!("{words}: expected a port of 0 to 65535, as in otlp:{OTLP_PORT}")))
+                }
+            },
+            _ => Ok(LiveInput::Input(file.input.clone())),
+        }
+    };
+    sources.files().iter().map(live).collect()
+}
+
+/// The sources of `longspan listen`, and the options of its load.
+pub(super) fn listen_args(low: LowListen) -> Result<(Follow, LowCommon), CliError> {
+    let LowListen { path, otlp, until, disk_cap, delay, common } = low;
+    let path = path.map_or_else(default_socket, Ok)?;
+    let mut inputs = vec![LiveInput::Socket(path)];
+    inputs.extend(otlp.map(|port| LiveInput::Otlp { port }));
+    let until = live_filter("--until", until)?;
+    Ok((Follow { inputs, delay: Some(Duration::from_nanos(delay)), until, disk_cap }, common))
+}
+
+/// The socket where no other is named: in the folder that the system has for the sockets of this user.
+fn default_socket() -> Result<PathBuf, CliError> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+    let usage = || CliError::Usage("the system names no XDG_RUNTIME_DIR for a socket: give a PATH".to_owned());
+    Ok(PathBuf::from(runtime.ok_or_else(usage)?).join("longspan").join("listen.sock"))
 }
 
 pub(super) fn live_filter(option: &str, text: Option<String>) -> Result<Option<LiveFilter>, CliError> {

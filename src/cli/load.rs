@@ -10,7 +10,7 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::spool::is_read_once;
-use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
+use crate::ingest::{self, CachePolicy, LoadError, LoadOptions, Loaded};
 use crate::model::unwind::UnwindFiles;
 use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;
@@ -18,11 +18,24 @@ use crate::symbols::unwind::SymbolUnwinding;
 
 /// Loads a capture, or opens its store in the cache, and prints what it warns of to stderr.
 pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
+    load_by(sources, how, |options, progress| ingest::open(sources.clone(), options, &Cancel::default(), progress))
+}
+
+/// The same for sources that were received, and are read from the files that keep them.
+pub(super) fn load_spooled(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
+    load_by(sources, how, |options, progress| ingest::open_spooled(sources, options, &Cancel::default(), progress))
+}
+
+fn load_by(
+    sources: &Sources,
+    how: &Load,
+    open: impl FnOnce(&LoadOptions, &Progress) -> Result<Loaded, LoadError>,
+) -> Result<Loaded, CliError> {
     let progress = Progress::default();
     let pipes = sources.files().iter().filter(|file| is_read_once(&file.input));
     let pipes: Vec<_> = pipes.map(|file| file.path().display().to_string()).collect();
     let line = ProgressLine::with_pipes(&progress, how.progress, pipes.join(", "));
-    let loaded = ingest::open(sources.clone(), &how.options(), &Cancel::default(), &progress);
+    let loaded = open(&how.options(), &progress);
     drop(line);
     let loaded = loaded?;
     if let Some(note) = &loaded.report.note {

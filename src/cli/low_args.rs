@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
 use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
-use super::low_live::{LowFollow, LowKept, LowLive, LowTail};
+use super::low_live::{LowFollow, LowKept, LowLive, LowTail, delay};
 use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
@@ -187,6 +187,8 @@ pub(super) enum LowCommand {
     Tail(LowTail),
     /// Keep the traces of sources that still run, and sort them into one when they end
     Record(LowRecord),
+    /// Show what programs send: to a socket that only this user can enter, and with --otlp, by OpenTelemetry's exporters
+    Listen(LowListen),
     /// Print everything that is known of a trace as JSON lines
     Dump(LowDump),
     /// List or clear the sorted traces that are kept
@@ -451,6 +453,28 @@ pub(super) struct LowRecord {
     /// When to show progress on stderr; auto: when it is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: LowProgress,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowListen {
+    /// The socket: each connection sends a trace in any format that is followed; its folder must be this user's alone
+    /// [default: longspan/listen.sock in XDG_RUNTIME_DIR]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// Receive OTLP over HTTP, as JSON and protobuf, from this machine, at 127.0.0.1 and this port; 0 is any that is free
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "4318")]
+    pub(crate) otlp: Option<u16>,
+    /// Stop with the first span that passes this filter; the words are those of `tail --filter`
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) until: Option<String>,
+    /// Stop when so many bytes are on disk, such as 20GB
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) disk_cap: Option<u64>,
+    /// How long spans wait for earlier ones; those that come later are shown at once, and counted
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = delay)]
+    pub(crate) delay: u64,
+    #[command(flatten)]
+    pub(crate) common: LowCommon,
 }
 
 #[derive(Debug, Args)]

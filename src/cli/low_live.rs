@@ -10,7 +10,8 @@ use crate::base::units::{bytes, signed_time_ns};
 /// Sources that still run.
 #[derive(Debug, Args)]
 pub(super) struct LowLive {
-    /// A file, which is followed as it grows, a pipe, or - for stdin; several are put on one timeline
+    /// A file, which is followed as it grows, a pipe, - for stdin, unix:PATH for a socket to listen at, or otlp for
+    /// OpenTelemetry's exporters; several are put on one timeline
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
     /// A program to start, with its arguments, whose output is read
@@ -31,6 +32,9 @@ pub(super) struct LowFollow {
     /// Stop following with the first span that passes this filter; the words are those of `tail --filter`
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
+    /// Stop when so many bytes are on disk, such as 20GB
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) disk_cap: Option<u64>,
     /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub(crate) delay: Option<u64>,
@@ -56,6 +60,9 @@ pub(super) struct LowTail {
     /// Only what passes a filter, with the words of `spans --filter` except in: and within:
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) filter: Option<String>,
+    /// End with the first span that passes this filter, which is printed if it passes --filter, too
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) until: Option<String>,
     /// How to write them
     #[arg(long, default_value = "text")]
     pub(crate) format: LowTailFormat,
@@ -78,6 +85,6 @@ pub(super) struct LowKept {
     pub(crate) disk_cap: Option<u64>,
 }
 
-fn delay(text: &str) -> Result<u64, String> {
+pub(super) fn delay(text: &str) -> Result<u64, String> {
     u64::try_from(signed_time_ns(text)?).map_err(|_| format!("expected a time of 0 or more, such as 100ms, not {text}"))
 }

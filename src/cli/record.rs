@@ -2,12 +2,13 @@
 //! a file beside the output before it is counted, so that a recording that is killed can be opened. Replaces the output
 //! only by a whole one.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::args::{Load, Record, ShowProgress};
 use super::error::CliError;
 use super::live_rows::duration;
-use super::load::load;
+use super::load::load_spooled;
 use super::messages::{say, show};
 use super::progress_line::{ProgressLine, with_prefix};
 use super::tail::{report, say_live};
@@ -17,6 +18,7 @@ use crate::base::progress::Progress;
 use crate::base::{files, signals};
 use crate::export::{self, ExportFormat, ExportOptions, ExportReport};
 use crate::live::feed::FeedError;
+use crate::live::follow::sources_of;
 use crate::live::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
 use crate::live::spool_files::SpoolFiles;
 use crate::model::Sources;
@@ -61,7 +63,9 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
             stop.cancel();
         }
         for refused in session.take_refused() {
-            say(format_args!("{refused}. It is recorded, and not counted"));
+            let is_left_out = session.listens() && refused.is_no_trace();
+            let then = if is_left_out { "It is left out" } else { "It is recorded, and not counted" };
+            say(format_args!("{refused}. {then}"));
         }
         line.update(&session.counts());
         if step == LiveStep::Done {
@@ -74,21 +78,33 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     errors.iter().for_each(say);
     let is_cut = errors.iter().any(FeedError::is_failure);
     report(&session);
+    // Those that come by themselves may send anything.
+    let left_out = session.left_out();
+    let sources = if session.listens() {
+        spool.sources(&sources_of(&record.inputs, &session), &left_out)
+    } else {
+        Sources::unmoved(spool.paths())
+    };
+    let rows = session.counts().rows;
     drop(session);
-    let paths = spool.paths();
-    if paths.is_empty() {
+    let kept = spool.paths_of(&left_out);
+    kept.iter().for_each(|path| say(format_args!("{}: is no trace, and is left there", path.display())));
+    if sources.files().is_empty() {
         return Err(CliError::NothingCame);
     }
-    let sources = Sources::unmoved(paths.clone());
-    match sort(record, &sources, how) {
+    // The sorted trace, and the output after it.
+    let check = |folder: &Path| spool.check_sort(rows, 2, folder).map_err(CliError::NoRoomToSort);
+    let sorted = check(folder).and_then(|()| check(&std::env::temp_dir()));
+    match sorted.and_then(|()| sort(record, &sources, how)) {
         Ok(written) => {
-            spool.remove();
+            spool.remove(&left_out);
             let (path, spans, bytes) = (record.output.display(), written.spans, written.bytes);
             say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", NATIVE.label()));
             if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
         }
         Err(error) => {
-            say(format_args!("everything that came is kept: {sources}"));
+            let paths = Sources::unmoved(spool.paths());
+            say(format_args!("everything that came is kept: {paths}"));
             Err(error)
         }
     }
@@ -100,7 +116,7 @@ const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
 fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, CliError> {
     // The files go when they are sorted, so that a kept store of them would serve nobody.
     let how = Load { cache: None, ..how.clone() };
-    let snapshot = Snapshot::new(load(sources, &how)?.store);
+    let snapshot = Snapshot::new(load_spooled(sources, &how)?.store);
     let options = ExportOptions::whole(NATIVE);
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);

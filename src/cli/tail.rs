@@ -21,15 +21,34 @@ const OUT_BYTES: usize = 64 << 10;
 pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
-    let options =
-        SessionOptions { memory: tail.memory.clone(), delay: tail.delay, stop, spool: None, keeps_tables: false };
+    let options = SessionOptions {
+        memory: tail.memory.clone(),
+        delay: tail.delay,
+        stop: stop.clone(),
+        spool: None,
+        keeps_tables: false,
+    };
     let mut session = LiveSession::start(&tail.inputs, &options, &say_live()).map_err(FeedError::from)?;
     let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
+    let mut has_met = false;
     loop {
+        let mut is_met = false;
         let step = session.step(&mut |row| {
+            // Nobody wants the rows after it.
+            if is_met || has_met {
+                return Ok(());
+            }
+            is_met = tail.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
             if tail.filter.takes(row.row, row.names) { live_rows::write(&mut out, tail.format, &row) } else { Ok(()) }
         })?;
-        if let Some(refused) = session.take_refused().pop() {
+        if is_met {
+            has_met = true;
+            stop.cancel();
+        }
+        let mut refused = session.take_refused();
+        if session.listens() {
+            refused.drain(..).for_each(say);
+        } else if let Some(refused) = refused.pop() {
             out.flush()?;
             return Err(refused.into());
         }

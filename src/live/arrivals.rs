@@ -1,5 +1,6 @@
-//! The bytes of a source as they come: stdin, a pipe, a file that grows, the output of a command. A thread reads them,
-//! since nothing can stop a wait for the other end, and waits itself while nobody takes them: nothing is dropped.
+//! The bytes of a source as they come: stdin, a pipe, a file that grows, the output of a command, a connection. A thread
+//! reads them, since nothing can stop a wait for the other end, and waits itself while nobody takes them: nothing is
+//! dropped.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::spool_files::{SpoolFiles, SpoolPart};
+use super::spool_files::SpoolPart;
 use super::started_command::StartedCommand;
 use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
@@ -25,8 +26,12 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Blocks that wait for the parser.
 const BLOCKS_AHEAD: usize = 8;
 
+/// The same for one of many connections: together they stay within the memory of some pipes.
+const CONNECTION_BLOCK_BYTES: usize = 16 << 10;
+const CONNECTION_BLOCKS_AHEAD: usize = 2;
+
 /// How often a file is looked at for more bytes, and a wait for whether it is to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Bytes that dribble in are collected for so long, so that a thousand lines a second are not a thousand batches.
 const COLLECT_FOR: Duration = Duration::from_millis(5);
@@ -45,6 +50,12 @@ pub(crate) enum LiveInput {
     Input(Input),
     /// A program with its arguments, whose output is read.
     Command(Vec<OsString>),
+    /// A socket at this path, each connection to which is a source.
+    Socket(PathBuf),
+    /// Requests of OpenTelemetry's exporters, at this port of this machine's own address.
+    Otlp {
+        port: u16,
+    },
 }
 
 impl LiveInput {
@@ -52,6 +63,8 @@ impl LiveInput {
         match self {
             Self::Input(input) => input.path().to_owned(),
             Self::Command(words) => words.first().map(PathBuf::from).unwrap_or_default(),
+            Self::Socket(path) => path.clone(),
+            Self::Otlp { .. } => "OTLP".into(),
         }
     }
 }
@@ -65,6 +78,8 @@ pub(crate) enum ArrivalError {
     Folder { path: PathBuf },
     #[error("{}: cannot be started: {source}", path.display())]
     Start { path: PathBuf, source: io::Error },
+    #[error("{place}: cannot listen: {source}")]
+    Listen { place: String, source: io::Error },
     #[error("{}: cannot read: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{}: cannot write what comes in: {source}", path.display())]
@@ -118,7 +133,7 @@ impl StreamEnd {
 }
 
 /// The reading thread, which has the source beside this.
-struct ReadingThread {
+pub(super) struct ReadingThread {
     path: PathBuf,
     out: Sender<Arrival>,
     stop: Cancel,
@@ -127,27 +142,57 @@ struct ReadingThread {
     spool: Option<SpoolPart>,
 }
 
-/// Begins to read a source. Its bytes also go to `spool`, before anybody sees them.
+/// Both ends of a source that a thread is to read, whose bytes also go to `spool`, before anybody sees them.
+fn ends(path: PathBuf, stop: &Cancel, say: &Say, spool: Option<SpoolPart>, blocks: usize) -> (ReadingThread, Arrivals) {
+    let (out, received) = bounded(blocks);
+    let bytes = Arc::<AtomicU64>::default();
+    let (say, counted) = (Arc::clone(say), Arc::clone(&bytes));
+    let thread = ReadingThread { path, out, stop: stop.clone(), say, bytes: counted, spool };
+    let arrivals = Arrivals {
+        received,
+        stop: stop.clone(),
+        stopped: None,
+        last_came: Instant::now(),
+        block: Vec::new(),
+        taken: 0,
+        last_silence: LAST_SILENCE,
+        end: Arc::default(),
+        has_met_end: false,
+        bytes,
+    };
+    (thread, arrivals)
+}
+
+/// Begins to read a connection, by `read` on a thread of its own.
+pub(super) fn start_connection(
+    path: PathBuf,
+    stop: &Cancel,
+    say: &Say,
+    spool: Option<SpoolPart>,
+    read: Box<dyn FnOnce(ReadingThread) + Send>,
+) -> Arrivals {
+    let (thread, mut arrivals) = ends(path, stop, say, spool, CONNECTION_BLOCKS_AHEAD);
+    // It ends by itself when it is silent.
+    arrivals.last_silence = LAST_WORDS;
+    drop(thread::spawn(move || read(thread)));
+    arrivals
+}
+
+/// Begins to read a source that is no listener. Its bytes also go to `spool`, before anybody sees them.
 ///
 /// # Errors
 /// Where there is nothing to read from.
-pub(crate) fn start(
+pub(super) fn start(
     input: &LiveInput,
     stop: &Cancel,
     say: &Say,
-    spool: Option<&SpoolFiles>,
+    spool: Option<SpoolPart>,
 ) -> Result<(Arrivals, Option<StartedCommand>), ArrivalError> {
-    let (out, received) = bounded(BLOCKS_AHEAD);
-    let bytes = Arc::<AtomicU64>::default();
     let path = input.name();
-    let spool = spool.map(SpoolFiles::part).transpose();
-    let spool = spool.map_err(|(path, source)| ArrivalError::Spool { path, source })?;
-    let (stop, say, counted) = (stop.clone(), Arc::clone(say), Arc::clone(&bytes));
-    let mut thread = ReadingThread { path: path.clone(), out, stop: stop.clone(), say, bytes: counted, spool };
+    let (mut thread, mut arrivals) = ends(path.clone(), stop, say, spool, BLOCKS_AHEAD);
     let mut started = None;
-    let mut last_silence = LAST_SILENCE;
     match input {
-        LiveInput::Input(Input::Stdin(_)) => drop(thread::spawn(move || thread.read(io::stdin().lock()))),
+        LiveInput::Input(Input::Stdin(_)) => drop(thread::spawn(move || thread.read(io::stdin().lock(), BLOCK_BYTES))),
         LiveInput::Input(Input::File(_) | Input::Fd(_)) => {
             let metadata = fs::metadata(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
             match FileKind::from_metadata(&metadata) {
@@ -159,7 +204,7 @@ pub(crate) fn start(
                 // To open a pipe is to wait for its other end.
                 FileKind::Pipe | FileKind::Socket | FileKind::Device => {
                     thread::spawn(move || match File::open(&path) {
-                        Ok(pipe) => thread.read(pipe),
+                        Ok(pipe) => thread.read(pipe, BLOCK_BYTES),
                         Err(source) => thread.fail(ArrivalError::Open { path, source }),
                     });
                 }
@@ -170,41 +215,40 @@ pub(crate) fn start(
                 StartedCommand::start(words).map_err(|source| ArrivalError::Start { path: path.clone(), source })?;
             let has_ended = command.has_ended();
             started = Some(command);
-            last_silence = LAST_WORDS;
+            arrivals.last_silence = LAST_WORDS;
             thread::spawn(move || {
                 if let Some(output) = child.stdout.take() {
-                    thread.read(output);
+                    thread.read(output, BLOCK_BYTES);
                 }
                 has_ended.store(true, Ordering::SeqCst);
                 thread.wait_for(&mut child);
             });
         }
+        LiveInput::Socket(_) | LiveInput::Otlp { .. } => {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "each of its connections is a source");
+            return Err(ArrivalError::Listen { place: path.display().to_string(), source });
+        }
     }
-    let arrivals = Arrivals {
-        received,
-        stop,
-        stopped: None,
-        last_came: Instant::now(),
-        block: Vec::new(),
-        taken: 0,
-        last_silence,
-        end: Arc::default(),
-        has_met_end: false,
-        bytes,
-    };
     Ok((arrivals, started))
 }
 
 impl ReadingThread {
     /// Hands on bytes; false once nobody takes them any more.
     fn hand_on(&mut self, block: Vec<u8>) -> bool {
-        if let Some(spool) = &mut self.spool
-            && let Err(source) = spool.write(&block)
-        {
-            let path = spool.path().to_owned();
-            self.fail(ArrivalError::Spool { path, source });
-            return false;
-        }
+        self.keep(&block) && self.send(block)
+    }
+
+    /// Writes bytes to the spool; false where that fails.
+    pub(super) fn keep(&mut self, block: &[u8]) -> bool {
+        let Some(spool) = &mut self.spool else { return true };
+        let Err(source) = spool.write(block) else { return true };
+        let path = spool.path().to_owned();
+        self.fail(ArrivalError::Spool { path, source });
+        false
+    }
+
+    /// Hands on bytes that are kept; false once nobody takes them any more.
+    pub(super) fn send(&self, block: Vec<u8>) -> bool {
         self.bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
         self.out.send(Arrival::Bytes(block)).is_ok()
     }
@@ -213,10 +257,15 @@ impl ReadingThread {
         self.out.send(Arrival::Failed(error)).ok(); // nobody may listen any more
     }
 
+    /// Reads a connection to its end.
+    pub(super) fn read_connection(&mut self, stream: impl Read) {
+        self.read(stream, CONNECTION_BLOCK_BYTES);
+    }
+
     /// Reads a stream to its end.
-    fn read(&mut self, mut stream: impl Read) {
+    fn read(&mut self, mut stream: impl Read, block_bytes: usize) {
         loop {
-            let mut block = vec![0; BLOCK_BYTES];
+            let mut block = vec![0; block_bytes];
             match stream.read(&mut block) {
                 Ok(0) => return,
                 Ok(len) => {

@@ -28,6 +28,9 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Batches that wait to be put in order.
 const BATCHES_AHEAD: usize = 4;
 
+/// By how much smaller the blocks and batches of one of many connections are.
+const MANY: usize = 8;
+
 /// A stream that is silent for so long is recognised by what there is of it.
 const HEAD_SILENCE: Duration = Duration::from_millis(250);
 
@@ -86,6 +89,11 @@ pub(crate) enum FeedError {
 }
 
 impl FeedError {
+    /// Whether the bytes are in no format that is known.
+    pub(crate) fn is_no_trace(&self) -> bool {
+        matches!(self, Self::NotLive { why: NotLive::Unrecognised { .. }, .. })
+    }
+
     /// Whether the system refused to read or write, so that a recording is not whole. The cap of the user is no
     /// failure, and a trace that cannot be followed is recorded all the same.
     pub(crate) fn is_failure(&self) -> bool {
@@ -97,10 +105,25 @@ impl FeedError {
     }
 }
 
+/// How many sources like one there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SourceCount {
+    Few,
+    /// Connections: each reads and holds less.
+    Many,
+}
+
 /// Begins to read the events of a source. What it sends ends with the source.
-pub(crate) fn start(arrivals: Arrivals, path: PathBuf, memory: &Memory, stop: Cancel) -> Receiver<Fed> {
+pub(crate) fn start(
+    arrivals: Arrivals,
+    path: PathBuf,
+    memory: &Memory,
+    stop: Cancel,
+    count: SourceCount,
+) -> Receiver<Fed> {
     let (out, fed) = bounded(BATCHES_AHEAD);
-    let chunk_limits = ChunkLimits { block_bytes: Some(BLOCK_BYTES), batch_events: Some(BATCH_EVENTS) };
+    let share = if count == SourceCount::Few { 1 } else { MANY };
+    let chunk_limits = ChunkLimits { block_bytes: Some(BLOCK_BYTES / share), batch_events: Some(BATCH_EVENTS / share) };
     let budget = memory.budget();
     thread::spawn(move || {
         let context = ReadContext { threads: 1, chunk_limits, budget, ..ReadContext::default() };

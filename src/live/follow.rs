@@ -48,6 +48,8 @@ pub(crate) struct FollowOptions {
     pub(crate) stop: Cancel,
     /// Where everything that comes is kept.
     pub(crate) folder: PathBuf,
+    /// The most bytes to keep.
+    pub(crate) disk_cap: u64,
 }
 
 /// The counts of a trace that is followed.
@@ -110,6 +112,8 @@ pub struct FollowEnd {
     pub(crate) spool: SpoolFolder,
     /// Why it is not whole.
     pub(crate) errors: Vec<String>,
+    /// Why it cannot be sorted.
+    pub(crate) unsorted: Option<String>,
 }
 
 /// Why nothing can be followed, or no more.
@@ -169,7 +173,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let folder = &options.folder;
     let in_folder = |source| FollowError::Folder { folder: folder.clone(), source };
     let spool = SpoolFolder::new(folder).map_err(in_folder)?;
-    let files = SpoolFiles::beside(&spool.path().join("received"), u64::MAX);
+    let files = SpoolFiles::beside(&spool.path().join("received"), options.disk_cap);
     let session_options = SessionOptions {
         memory: options.memory.clone(),
         delay: options.delay,
@@ -182,17 +186,15 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let held_bytes = usize::try_from(memory_bytes / NAMES_PART).unwrap_or(usize::MAX);
     let names = Names::spilling(TextSpill::new(spool.path(), Arc::new(SystemDisk), held_bytes));
     let file = tempfile::tempfile_in(spool.path()).map_err(in_folder)?;
-    let sources = Sources::new(options.inputs.iter().map(source_of).collect());
-    let names_of_sources = sources.names().iter().map(|name| Box::from(&**name)).collect();
     let limits = PictureLimits::within(memory_bytes);
-    let picture = LivePicture::new(names_of_sources, file, names, limits).map_err(in_folder)?;
+    let picture = LivePicture::new(file, names, limits).map_err(in_folder)?;
     let mut following =
         Following { picture, files, counts: FollowCounts::default(), came: None, shown: Instant::now() };
     let write_error = |source| FollowError::Write { folder: folder.clone(), source };
     let mut due = Instant::now();
     let mut counts_due = Instant::now();
     loop {
-        let (mut is_met, Following { picture, came, .. }) = (false, &mut following);
+        let (mut is_met, Following { picture, came, files, .. }) = (false, &mut following);
         // The name of a track comes before its rows.
         picture.take_tables(&mut session);
         let step = session.step(&mut |row| {
@@ -206,11 +208,14 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
             options.stop.cancel();
         }
         session.take_refused().into_iter().for_each(|refused| {
-            viewer.show(Followed::Said(format!("{refused}. It is recorded, and shown when it has ended")));
+            let is_left_out = session.listens() && refused.is_no_trace();
+            let then = if is_left_out { "It is left out" } else { "It is recorded, and shown when it has ended" };
+            viewer.show(Followed::Said(format!("{refused}. {then}")));
         });
         if picture.is_full() {
             picture.settle(&session).map_err(write_error)?;
         }
+        files.set_beside(picture.file_bytes());
         let now = Instant::now();
         let is_over = step == LiveStep::Done;
         if picture.has_changed() && (is_over || now >= due && viewer.is_ready()) {
@@ -234,8 +239,11 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         }
     }
     let errors = session.take_errors().iter().map(FeedError::to_string).collect();
+    let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
+    let rows = session.counts().rows;
     drop(session);
-    Ok(FollowEnd { sources: following.files.sources(sources.files()), spool, errors })
+    let unsorted = following.files.check_sort(rows, 1, folder).err();
+    Ok(FollowEnd { sources, spool, errors, unsorted })
 }
 
 /// The state of [`follow`] between its steps.
@@ -281,12 +289,22 @@ impl Following {
     }
 }
 
+/// The sources of a session by name: those that were given, then those that have come by themselves.
+pub(crate) fn sources_of(inputs: &[LiveInput], session: &LiveSession) -> Vec<SourceFile> {
+    let is_listener = |input: &&LiveInput| matches!(input, LiveInput::Socket(_) | LiveInput::Otlp { .. });
+    let given: Vec<SourceFile> = inputs.iter().filter(|input| !is_listener(input)).map(source_of).collect();
+    // Nobody can open a connection.
+    let came = session.names().skip(given.len()).cloned();
+    let came: Vec<_> = came.map(|name| SourceFile { input: Input::Fd(name), offset_ns: 0 }).collect();
+    given.into_iter().chain(came).collect()
+}
+
 /// The source under which the bytes of an input are known.
 pub(crate) fn source_of(input: &LiveInput) -> SourceFile {
     let input = match input {
         LiveInput::Input(input) => input.clone(),
-        // Nobody can open what a command has written.
-        LiveInput::Command(_) => Input::Fd(input.name()),
+        // Nobody can open what a command has written, or what was sent here.
+        LiveInput::Command(_) | LiveInput::Socket(_) | LiveInput::Otlp { .. } => Input::Fd(input.name()),
     };
     SourceFile { input, offset_ns: 0 }
 }

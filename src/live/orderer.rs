@@ -19,8 +19,8 @@ pub(crate) struct OrdererLimits {
     pub(crate) tick_ns: u64,
     /// A source without an event for so long holds up nothing.
     pub(crate) idle_ns: u64,
-    /// The bytes that may wait in the queue of one source.
-    pub(crate) queue_bytes: usize,
+    /// The bytes that may wait in the queues of all sources, each of which has an equal part.
+    pub(crate) queues_bytes: usize,
 }
 
 /// An event in its turn.
@@ -89,6 +89,7 @@ struct SourceQueue<T> {
     /// When the last event came, or when the source began.
     last_came_ns: u64,
     bytes: usize,
+    is_awaited: bool,
     has_ended: bool,
     late: LateEvents,
 }
@@ -116,11 +117,17 @@ struct Watermark {
     key_ns: i64,
 }
 
-/// Orders the events of a fixed number of sources.
+/// Orders the events of sources, of which more may come.
 #[derive(Debug)]
 pub(crate) struct Orderer<T> {
     limits: OrdererLimits,
     queues: Vec<SourceQueue<T>>,
+    /// Those that have not ended, or have events that wait: of a thousand connections, most are over.
+    active: Vec<usize>,
+    /// How many have not ended.
+    running: usize,
+    /// Bytes in all queues.
+    bytes: usize,
     /// At most one for each tick of the delay, oldest first.
     watermarks: VecDeque<Watermark>,
     last_tick_ns: Option<u64>,
@@ -133,19 +140,14 @@ pub(crate) struct Orderer<T> {
 }
 
 impl<T> Orderer<T> {
-    pub(crate) fn new(limits: OrdererLimits, sources: usize, now_ns: u64) -> Self {
-        let queue = || SourceQueue {
-            in_order: VecDeque::new(),
-            strays: BinaryHeap::new(),
-            newest_ns: None,
-            last_came_ns: now_ns,
-            bytes: 0,
-            has_ended: false,
-            late: LateEvents::default(),
-        };
+    /// An orderer without sources.
+    pub(crate) fn new(limits: OrdererLimits, now_ns: u64) -> Self {
         Self {
             limits,
-            queues: (0..sources).map(|_| queue()).collect(),
+            queues: Vec::new(),
+            active: Vec::new(),
+            running: 0,
+            bytes: 0,
             watermarks: VecDeque::new(),
             last_tick_ns: None,
             release_to_ns: None,
@@ -155,15 +157,46 @@ impl<T> Orderer<T> {
         }
     }
 
+    /// Adds a source, which begins now; returns its position. One that `is_awaited` may have earlier events than all
+    /// others until it is idle; whoever comes by himself holds up nothing before his first event.
+    pub(crate) fn add_source(&mut self, now_ns: u64, is_awaited: bool) -> usize {
+        self.now_ns = self.now_ns.max(now_ns);
+        self.queues.push(SourceQueue {
+            in_order: VecDeque::new(),
+            strays: BinaryHeap::new(),
+            newest_ns: None,
+            last_came_ns: self.now_ns,
+            bytes: 0,
+            is_awaited,
+            has_ended: false,
+            late: LateEvents::default(),
+        });
+        let source = self.queues.len() - 1;
+        self.active.push(source);
+        self.running += 1;
+        // Where all before have ended, their events were let go.
+        self.release_to_ns = self.release_to_ns.filter(|&to_ns| to_ns < i64::MAX).or(self.last_released_ns);
+        source
+    }
+
+    /// The sources that have not ended, or have events that wait.
+    pub(crate) fn active(&self) -> &[usize] {
+        &self.active
+    }
+
     /// Takes the next event of a source, which comes at `now_ns` and goes by `key_ns`. Gives it back where the queue
     /// has no room for its bytes; an empty queue has room for any event.
     pub(crate) fn push(&mut self, source: usize, key_ns: i64, bytes: usize, item: T, now_ns: u64) -> Result<(), T> {
         self.now_ns = self.now_ns.max(now_ns);
+        let part = self.limits.queues_bytes / self.active.len().max(1);
         let queue = &mut self.queues[source];
-        if queue.bytes > 0 && queue.bytes + bytes > self.limits.queue_bytes {
+        // Those that were few had larger parts, which they may still take when others come.
+        let is_full = queue.bytes + bytes > part || self.bytes + bytes > self.limits.queues_bytes.saturating_mul(2);
+        if queue.bytes > 0 && is_full {
             return Err(item);
         }
         queue.bytes += bytes;
+        self.bytes += bytes;
         queue.last_came_ns = self.now_ns;
         let waiting = Waiting { key_ns, number: self.pushed, came_ns: self.now_ns, bytes, item };
         self.pushed += 1;
@@ -178,9 +211,18 @@ impl<T> Orderer<T> {
 
     /// Notes that a source has no more events: it holds up nothing.
     pub(crate) fn end(&mut self, source: usize) {
-        self.queues[source].has_ended = true;
-        if self.queues.iter().all(|queue| queue.has_ended) {
+        if !std::mem::replace(&mut self.queues[source].has_ended, true) {
+            self.running -= 1;
+        }
+        if self.running == 0 {
             self.release_to_ns = Some(i64::MAX);
+        }
+        self.forget_ended(source);
+    }
+
+    fn forget_ended(&mut self, source: usize) {
+        if self.queues[source].has_ended && self.queues[source].first().is_none() {
+            self.active.retain(|active| *active != source);
         }
     }
 
@@ -203,25 +245,28 @@ impl<T> Orderer<T> {
 
     /// The time up to which all sources that are not idle have come. Where all are idle, nobody is waited for.
     fn watermark(&self) -> Option<i64> {
-        let live = || self.queues.iter().filter(|queue| !queue.has_ended);
+        let live = || self.active().iter().map(|&source| &self.queues[source]).filter(|queue| !queue.has_ended);
         let is_idle = |queue: &&SourceQueue<T>| self.now_ns - queue.last_came_ns >= self.limits.idle_ns;
         if live().all(|queue| is_idle(&queue)) {
-            return self.queues.iter().filter_map(|queue| queue.newest_ns).max();
+            return self.active.iter().filter_map(|&source| self.queues[source].newest_ns).max();
         }
         // A source without any event may yet have an earlier one.
-        let newest = live().filter(|queue| !is_idle(queue)).map(|queue| queue.newest_ns);
+        let is_waited_for = |queue: &&SourceQueue<T>| queue.is_awaited || queue.newest_ns.is_some();
+        let newest = live().filter(is_waited_for).filter(|queue| !is_idle(queue)).map(|queue| queue.newest_ns);
         newest.min().flatten()
     }
 
     /// The next event whose turn it is, the earliest first.
     pub(crate) fn pop(&mut self) -> Option<Released<T>> {
         let release_to_ns = self.release_to_ns?;
-        let firsts = self.queues.iter().enumerate().filter_map(|(source, queue)| Some((queue.first()?, source)));
+        let firsts = self.active.iter().filter_map(|&source| Some((self.queues[source].first()?, source)));
         let ((key_ns, _), source) = firsts.min()?;
         if key_ns > release_to_ns {
             return None;
         }
-        let Waiting { came_ns, item, .. } = self.queues[source].take_first()?;
+        let Waiting { came_ns, bytes, item, .. } = self.queues[source].take_first()?;
+        self.bytes -= bytes;
+        self.forget_ended(source);
         let late_ns = self.last_released_ns.filter(|&last_ns| last_ns > key_ns).map_or(0, |last| last.abs_diff(key_ns));
         self.last_released_ns = self.last_released_ns.max(Some(key_ns));
         if late_ns > 0 {
@@ -234,7 +279,7 @@ impl<T> Orderer<T> {
 
     /// Whether an event waits for its turn: only then does time have to pass.
     pub(crate) fn has_waiting(&self) -> bool {
-        self.queues.iter().any(|queue| queue.bytes > 0 || queue.first().is_some())
+        self.active.iter().any(|&source| self.queues[source].first().is_some())
     }
 
     /// The late events of a source so far.

@@ -18,7 +18,9 @@ use super::session::{LiveSession, LiveTableRow, SourceRow};
 use super::tracks::{Added, LiveChart, LiveTrack, OpenRows};
 use crate::model::args::Detail;
 use crate::model::sample_measure::sample_event;
-use crate::model::{Id, Loss, Losses, Metadata, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey, TrackKind};
+use crate::model::{
+    Id, Loss, Losses, Metadata, Names, Registry, SourcePos, Sources, Stacks, TrackIdx, TrackKey, TrackKind,
+};
 use crate::query::Snapshot;
 use crate::store::growing::GrowingStore;
 use crate::store::{LaneKind, Meta, Row, Summary};
@@ -85,9 +87,8 @@ pub(crate) struct LivePicture {
 }
 
 impl LivePicture {
-    /// An empty picture of sources with these names, whose rows go to an empty file. Fails with the
-    /// I/O error of a write.
-    pub(crate) fn new(sources: Vec<Box<str>>, file: File, names: Names, limits: PictureLimits) -> io::Result<Self> {
+    /// An empty picture, whose rows go to an empty file. Fails with the I/O error of a write.
+    pub(crate) fn new(file: File, names: Names, limits: PictureLimits) -> io::Result<Self> {
         let store = GrowingStore::new(file, limits.settled_rows)?;
         let shared_names = Arc::new(names.clone());
         Ok(Self {
@@ -98,8 +99,8 @@ impl LivePicture {
             stacks: Stacks::default(),
             shared_stacks: Arc::default(),
             registry: Registry::default(),
-            known: sources.iter().map(|_| FxHashMap::default()).collect(),
-            sources,
+            known: Vec::new(),
+            sources: Vec::new(),
             tracks: Vec::new(),
             charts: BTreeMap::new(),
             window_rows: 0,
@@ -135,8 +136,15 @@ impl LivePicture {
         self.store.file_bytes()
     }
 
-    /// Takes what has come for the tables.
+    /// Takes what has come for the tables. To be called before each step: sources come with them.
     pub(crate) fn take_tables(&mut self, session: &mut LiveSession) {
+        let known = self.sources.len();
+        // Those that come later have names that no other has.
+        let of_first = (known == 0).then(|| Sources::unmoved(session.names().cloned()).names());
+        let later = session.names().skip(known + of_first.as_ref().map_or(0, Vec::len));
+        self.sources.extend(of_first.iter().flatten().map(|name| Box::from(&**name)));
+        self.sources.extend(later.map(|path| Box::from(&*path.to_string_lossy())));
+        self.known.resize_with(self.sources.len(), FxHashMap::default);
         for (source, rows) in session.take_tables() {
             for row in rows {
                 self.has_changed = true;
@@ -168,7 +176,10 @@ impl LivePicture {
             self.store.push_detail(&self.blob)?.0
         };
         let start_ns = row.ts_ns;
-        let end_ns = start_ns.saturating_add_unsigned(row.dur_ns());
+        let is_unended = matches!(row.value, RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None });
+        // Of a source that is over: up to now.
+        let end_ns =
+            if is_unended { self.summary.end_ns.max(start_ns) } else { start_ns.saturating_add_unsigned(row.dur_ns()) };
         self.summary.start_ns = self.summary.start_ns.min(start_ns);
         self.summary.end_ns = self.summary.end_ns.max(end_ns);
         let Self { store, tracks, summary, .. } = self;

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
-use super::arrivals::{self, ArrivalError, LiveInput, Say};
-use super::feed::{self, Fed, FeedError, LiveEvent, LiveName};
+use super::arrivals::{self, ArrivalError, Arrivals, LiveInput, Say};
+use super::feed::{self, Fed, FeedError, LiveEvent, LiveName, SourceCount};
+use super::listen::{self, NewSource};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
 use super::pairs::{LiveNames, LivePairs, LiveRow};
-use super::spool_files::SpoolFiles;
+use super::spool_files::{SpoolFiles, SpoolPart};
 use super::started_command::StartedCommand;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
@@ -28,6 +29,9 @@ const IDLE_WAIT: Duration = Duration::from_millis(500);
 
 /// How long a step waits while events wait for their turn.
 const BUSY_WAIT: Duration = Duration::from_millis(10);
+
+/// Sources of a session: more are refused, since each has a file, and names of its own.
+const SOURCES_MAX: usize = 4096;
 
 /// The part of the memory limit that queues may take; the rest is for readers, and for what is open.
 const QUEUES_PART: u64 = 4;
@@ -95,6 +99,8 @@ struct LiveSource {
     /// Events that the queue has no room for yet.
     pending: VecDeque<(i64, LiveEvent)>,
     has_ended: bool,
+    comes_by_itself: bool,
+    is_no_trace: bool,
     names: LiveNames,
     pairs: LivePairs,
     /// Rows of its tables that are not taken yet.
@@ -107,9 +113,15 @@ struct LiveSource {
 
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
+    /// Where more sources come from.
+    listeners: Vec<Receiver<NewSource>>,
+    listens: bool,
     orderer: Orderer<LiveEvent>,
     began: Instant,
+    memory: Memory,
     stop: Cancel,
+    spool: Option<SpoolFiles>,
+    say: Say,
     is_stopping: bool,
     keeps_tables: bool,
     rows: u64,
@@ -121,37 +133,119 @@ impl LiveSession {
     /// # Errors
     /// When one of them cannot be read at all.
     pub(crate) fn start(inputs: &[LiveInput], options: &SessionOptions, say: &Say) -> Result<Self, ArrivalError> {
-        let queue_bytes = options.memory.limit_bytes() / QUEUES_PART / (inputs.len() as u64).max(1);
-        let limits = OrdererLimits {
-            delay_ns: nanos(options.delay),
-            tick_ns: nanos(TICK),
-            idle_ns: nanos(options.delay),
-            queue_bytes: usize::try_from(queue_bytes).unwrap_or(usize::MAX),
+        let queues_bytes = usize::try_from(options.memory.limit_bytes() / QUEUES_PART).unwrap_or(usize::MAX);
+        let (delay_ns, tick_ns) = (nanos(options.delay), nanos(TICK));
+        let limits = OrdererLimits { delay_ns, tick_ns, idle_ns: delay_ns, queues_bytes };
+        let mut session = Self {
+            sources: Vec::new(),
+            listeners: Vec::new(),
+            listens: false,
+            orderer: Orderer::new(limits, 0),
+            began: Instant::now(),
+            memory: options.memory.clone(),
+            stop: options.stop.clone(),
+            spool: options.spool.clone(),
+            say: Arc::clone(say),
+            is_stopping: false,
+            keeps_tables: options.keeps_tables,
+            rows: 0,
         };
-        let mut sources = Vec::new();
         for input in inputs {
-            let (arrivals, command) = arrivals::start(input, &options.stop, say, options.spool.as_ref())?;
-            let (path, bytes) = (input.name(), arrivals.counter());
-            let fed = feed::start(arrivals, path.clone(), &options.memory, options.stop.clone());
-            sources.push(LiveSource {
-                path,
-                fed,
-                bytes,
-                command,
-                pending: VecDeque::new(),
-                has_ended: false,
-                names: LiveNames::default(),
-                pairs: LivePairs::default(),
-                tables: Vec::new(),
-                losses: Losses::default(),
-                refused: Vec::new(),
-                errors: Vec::new(),
-            });
+            if let Some(listener) = listen::start(input, options.memory.limit_bytes(), &options.stop, say)? {
+                session.listeners.push(listener);
+                session.listens = true;
+                continue;
+            }
+            let (arrivals, command) = arrivals::start(input, &options.stop, say, session.part()?)?;
+            session.add_source(input.name(), arrivals, command, SourceCount::Few);
         }
-        let orderer = Orderer::new(limits, sources.len(), 0);
-        let (began, stop) = (Instant::now(), options.stop.clone());
-        let keeps_tables = options.keeps_tables;
-        Ok(Self { sources, orderer, began, stop, is_stopping: false, keeps_tables, rows: 0 })
+        Ok(session)
+    }
+
+    /// The spool of the next source.
+    fn part(&self) -> Result<Option<SpoolPart>, ArrivalError> {
+        let part = self.spool.as_ref().map(|spool| spool.part(self.sources.len())).transpose();
+        part.map_err(|(path, source)| ArrivalError::Spool { path, source })
+    }
+
+    fn add_source(&mut self, path: PathBuf, arrivals: Arrivals, command: Option<StartedCommand>, count: SourceCount) {
+        let bytes = arrivals.counter();
+        let fed = feed::start(arrivals, path.clone(), &self.memory, self.stop.clone(), count);
+        self.orderer.add_source(nanos(self.began.elapsed()), count == SourceCount::Few);
+        self.sources.push(LiveSource {
+            path,
+            fed,
+            bytes,
+            command,
+            pending: VecDeque::new(),
+            has_ended: false,
+            comes_by_itself: count == SourceCount::Many,
+            is_no_trace: false,
+            names: LiveNames::default(),
+            pairs: LivePairs::default(),
+            tables: Vec::new(),
+            losses: Losses::default(),
+            refused: Vec::new(),
+            errors: Vec::new(),
+        });
+    }
+
+    /// Makes sources of those that have connected. Their rows come with the next step at the earliest.
+    fn accept(&mut self) -> bool {
+        let mut new = Vec::new();
+        self.listeners.retain(|listener| {
+            loop {
+                match listener.try_recv() {
+                    Ok(source) => new.push(source),
+                    Err(TryRecvError::Empty) => return true,
+                    Err(TryRecvError::Disconnected) => return false,
+                }
+            }
+        });
+        let has_new = !new.is_empty();
+        for NewSource { name, read } in new {
+            if self.sources.len() >= SOURCES_MAX {
+                (self.say)(format!("{}: was refused, since there were {SOURCES_MAX} sources already", name.display()));
+                continue;
+            }
+            let name = self.distinct(name);
+            match self.part() {
+                Ok(part) => {
+                    let arrivals = arrivals::start_connection(name.clone(), &self.stop, &self.say, part, read);
+                    self.add_source(name, arrivals, None, SourceCount::Many);
+                }
+                Err(error) => (self.say)(error.to_string()),
+            }
+        }
+        has_new
+    }
+
+    /// A name that no source has, as [`Sources::names`](crate::model::Sources::names) makes them.
+    fn distinct(&self, name: PathBuf) -> PathBuf {
+        let is_taken = |name: &PathBuf| self.sources.iter().any(|source| source.path == *name);
+        let mut distinct = name.clone();
+        let mut number = 1;
+        while is_taken(&distinct) {
+            number += 1;
+            distinct = format!("{} ({number})", name.display()).into();
+        }
+        distinct
+    }
+
+    /// Whether sources come by themselves, so that one that cannot be read is no failure of all.
+    pub(crate) fn listens(&self) -> bool {
+        self.listens
+    }
+
+    /// Sources that have come by themselves, and have sent what is no trace: all others are read without them.
+    pub(crate) fn left_out(&self) -> Vec<usize> {
+        let all = self.sources.iter().enumerate().filter(|(_, source)| source.is_no_trace);
+        all.map(|(position, _)| position).collect()
+    }
+
+    /// The names of all sources so far.
+    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &PathBuf> {
+        self.sources.iter().map(|source| &source.path)
     }
 
     /// Takes what has come, waits a little where nothing has, and hands the rows whose turn it is to `out`.
@@ -163,17 +257,25 @@ impl LiveSession {
             self.sources.iter().filter_map(|source| source.command.as_ref()).for_each(StartedCommand::interrupt);
         }
         let mut has_worked = false;
-        for position in 0..self.sources.len() {
-            has_worked |= self.take_fed(position, out)?;
+        // Of a thousand connections, most are over.
+        let active = self.orderer.active().to_vec();
+        for &position in &active {
+            has_worked |= self.take_fed(position);
         }
         if self.orderer.has_waiting() {
             self.orderer.tick(nanos(self.began.elapsed()));
         }
         has_worked |= self.release(out)?;
+        for position in active {
+            if self.sources[position].has_ended && !self.orderer.active().contains(&position) {
+                self.finish(position, out)?;
+            }
+        }
+        has_worked |= self.accept();
         if has_worked {
             return Ok(LiveStep::Worked);
         }
-        if self.sources.iter().all(|source| source.has_ended) && !self.orderer.has_waiting() {
+        if self.listeners.is_empty() && self.orderer.active().is_empty() {
             return Ok(LiveStep::Done);
         }
         self.wait();
@@ -181,7 +283,7 @@ impl LiveSession {
     }
 
     /// Takes what a source has sent, as far as its queue has room.
-    fn take_fed<E>(&mut self, position: usize, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<bool, E> {
+    fn take_fed(&mut self, position: usize) -> bool {
         let now_ns = nanos(self.began.elapsed());
         let source = &mut self.sources[position];
         let mut has_worked = false;
@@ -197,13 +299,15 @@ impl LiveSession {
                 }
                 Ok(Fed::Events(events)) => source.pending.extend(events),
                 Ok(Fed::Losses(losses)) => source.losses.merge(&losses),
-                Ok(Fed::Refused(error)) => source.refused.push(error),
+                Ok(Fed::Refused(error)) => {
+                    source.is_no_trace = source.comes_by_itself && error.is_no_trace();
+                    source.refused.push(error);
+                }
                 Ok(Fed::End(error)) => source.errors.extend(error),
-                Err(TryRecvError::Empty) => return Ok(false),
+                Err(TryRecvError::Empty) => return false,
                 Err(TryRecvError::Disconnected) => {
                     source.has_ended = true;
                     self.orderer.end(position);
-                    // Events that wait go first, then the spans that are open.
                     self.orderer.tick(now_ns);
                 }
             }
@@ -217,11 +321,7 @@ impl LiveSession {
             }
             has_worked = true;
         }
-        if self.sources.iter().all(|source| source.has_ended) {
-            self.release(out)?;
-            self.finish(out)?;
-        }
-        Ok(has_worked)
+        has_worked
     }
 
     fn release<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<bool, E> {
@@ -243,21 +343,20 @@ impl LiveSession {
         Ok(has_worked)
     }
 
-    /// Hands out what has not ended.
-    fn finish<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<(), E> {
+    /// Hands out what has not ended in a source that is over.
+    fn finish<E>(&mut self, source: usize, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<(), E> {
         let came = Instant::now();
-        for (source, LiveSource { names, pairs, .. }) in self.sources.iter_mut().enumerate() {
-            let mut failed = Ok(());
-            let rows = &mut self.rows;
-            pairs.finish(&mut |row| {
-                *rows += 1;
-                if failed.is_ok() {
-                    failed = out(SourceRow { row: &row, names, late_ns: 0, source, came });
-                }
-            });
-            failed?;
-        }
-        Ok(())
+        let LiveSource { names, pairs, .. } = &mut self.sources[source];
+        let mut failed = Ok(());
+        let rows = &mut self.rows;
+        pairs.finish(&mut |row| {
+            *rows += 1;
+            if failed.is_ok() {
+                failed = out(SourceRow { row: &row, names, late_ns: 0, source, came });
+            }
+        });
+        *names = LiveNames::default();
+        failed
     }
 
     /// Waits until a source has sent something, or something may have its turn.
@@ -265,8 +364,13 @@ impl LiveSession {
         let most = if self.orderer.has_waiting() { BUSY_WAIT } else { IDLE_WAIT };
         let mut select = Select::new();
         let mut count = 0;
-        for source in self.sources.iter().filter(|source| source.pending.is_empty() && !source.has_ended) {
+        let active = self.orderer.active().iter().map(|&position| &self.sources[position]);
+        for source in active.filter(|source| source.pending.is_empty() && !source.has_ended) {
             select.recv(&source.fed);
+            count += 1;
+        }
+        for listener in &self.listeners {
+            select.recv(listener);
             count += 1;
         }
         if count == 0 {

@@ -5,7 +5,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::files;
@@ -28,10 +28,10 @@ struct Shared {
     /// The most bytes that all files may have.
     bytes_max: u64,
     bytes: AtomicU64,
+    /// Bytes that are written beside them: those of pictures.
+    beside: AtomicU64,
     /// Those that have a byte, in the order in which they were made, each with the position of its source.
     made: Mutex<Vec<(usize, PathBuf)>>,
-    /// How many sources have a part.
-    parts: AtomicUsize,
 }
 
 /// The file of one source.
@@ -50,23 +50,18 @@ impl SpoolFiles {
     #[must_use]
     pub(crate) fn beside(output: &Path, bytes_max: u64) -> Self {
         let made = Mutex::default();
-        Self(Arc::new(Shared {
-            output: output.to_owned(),
-            bytes_max,
-            bytes: AtomicU64::new(0),
-            made,
-            parts: AtomicUsize::new(0),
-        }))
+        let (bytes, beside) = Default::default();
+        Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes, beside, made }))
     }
 
-    /// The file of the next source. Fails with the path that is in the way: what an earlier recording left.
-    pub(super) fn part(&self) -> Result<SpoolPart, (PathBuf, io::Error)> {
+    /// The file of a source, by its position among those of the recording. Fails with the path that is in the way: what
+    /// an earlier recording left.
+    pub(super) fn part(&self, source: usize) -> Result<SpoolPart, (PathBuf, io::Error)> {
         let path = self.0.path_of(0);
         if path.exists() && self.paths().is_empty() {
             let why = "an earlier recording left it there: open it, and remove it";
             return Err((path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
-        let source = self.0.parts.fetch_add(1, Ordering::Relaxed);
         Ok(SpoolPart { shared: Arc::clone(&self.0), source, file: None, unlooked_bytes: ROOM_STEP_BYTES })
     }
 
@@ -80,11 +75,12 @@ impl SpoolFiles {
         self.0.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The files under the names of where their bytes came from: those of the first source first, so that
-    /// its processes keep their ids.
+    /// The files under the names of where their bytes came from, without those of some sources: those of the first
+    /// source first, so that its processes keep their ids.
     #[must_use]
-    pub(crate) fn sources(&self, inputs: &[SourceFile]) -> Sources {
+    pub(crate) fn sources(&self, inputs: &[SourceFile], without: &[usize]) -> Sources {
         let mut made = self.made();
+        made.retain(|(source, _)| !without.contains(source));
         made.sort_by_key(|(source, _)| *source);
         let named = made.iter().filter_map(|(source, _)| inputs.get(*source).cloned());
         let mut sources = Sources::new(named.collect());
@@ -104,9 +100,34 @@ impl SpoolFiles {
         files::free_bytes(files::folder_of(&self.0.output))
     }
 
-    /// Removes the files, once they are part of the recording.
-    pub(crate) fn remove(&self) {
-        self.paths().iter().for_each(|path| drop(fs::remove_file(path)));
+    /// The files of some sources.
+    #[must_use]
+    pub(crate) fn paths_of(&self, sources: &[usize]) -> Vec<PathBuf> {
+        self.made().into_iter().filter(|(source, _)| sources.contains(source)).map(|(_, path)| path).collect()
+    }
+
+    /// Fails with a sentence where a folder has no room for what is made of `rows` rows that came, so many times: nobody
+    /// wants to learn that after an hour of sorting.
+    pub(crate) fn check_sort(&self, rows: u64, times: u64, folder: &Path) -> Result<(), String> {
+        let needed = bytes_to_sort(rows, self.bytes()).saturating_mul(times);
+        match files::free_bytes(folder) {
+            Some(free) if free.saturating_sub(FREE_BYTES_MIN) < needed => Err(format!(
+                "it is not sorted: that may take {needed} bytes in {}, where {free} are free, and {FREE_BYTES_MIN} stay so",
+                folder.display()
+            )),
+            _ => Ok(()), // a full disk says so itself
+        }
+    }
+
+    /// Counts bytes that are written for a recording beside its files.
+    pub(crate) fn set_beside(&self, bytes: u64) {
+        self.0.beside.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Removes the files, once they are part of the recording, but for those of some sources.
+    pub(crate) fn remove(&self, without: &[usize]) {
+        let made = self.made().into_iter().filter(|(source, _)| !without.contains(source));
+        made.for_each(|(_, path)| drop(fs::remove_file(path)));
     }
 }
 
@@ -139,7 +160,8 @@ impl SpoolPart {
             self.unlooked_bytes = 0;
             check_room(files::folder_of(&self.shared.output))?;
         }
-        if self.shared.bytes.fetch_add(len, Ordering::Relaxed) + len > self.shared.bytes_max {
+        let beside = self.shared.beside.load(Ordering::Relaxed);
+        if self.shared.bytes.fetch_add(len, Ordering::Relaxed) + len + beside > self.shared.bytes_max {
             self.shared.bytes.fetch_sub(len, Ordering::Relaxed);
             let why = format!("the {} bytes of --disk-cap are used up", self.shared.bytes_max);
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, why));
@@ -161,6 +183,13 @@ impl SpoolPart {
     }
 }
 
+/// About the most bytes that a sorted trace takes, by its rows and by the bytes that they came in; arguments are packed.
+fn bytes_to_sort(rows: u64, bytes: u64) -> u64 {
+    /// Spans of generated traces take 8, and those of programs with a few short arguments some 16.
+    const ROW_BYTES: u64 = 32;
+    if rows == 0 { bytes } else { rows.saturating_mul(ROW_BYTES).saturating_add(bytes / 4) }
+}
+
 fn check_room(folder: &Path) -> io::Result<()> {
     match files::free_bytes(folder) {
         Some(free) if free < FREE_BYTES_MIN => {
@@ -168,5 +197,33 @@ fn check_room(folder: &Path) -> io::Result<()> {
             Err(io::Error::new(io::ErrorKind::StorageFull, why))
         }
         _ => Ok(()), // a full disk says so itself
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sort_that_cannot_fit_is_refused_before_it_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = SpoolFiles::beside(&folder.path().join("out"), u64::MAX);
+        assert_eq!(files.check_sort(1000, 2, folder.path()), Ok(()));
+        let refused = files.check_sort(u64::MAX / 64, 2, folder.path()).unwrap_err();
+        assert!(refused.contains("it is not sorted") && refused.contains("are free"), "{refused}");
+        assert_eq!((bytes_to_sort(0, 1000), bytes_to_sort(10, 1000)), (1000, 320 + 250));
+        assert!(bytes_to_sort(u64::MAX, u64::MAX) == u64::MAX, "no overflow");
+    }
+
+    #[test]
+    fn a_cap_counts_what_is_written_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = SpoolFiles::beside(&folder.path().join("out"), 100);
+        let mut part = files.part(0).unwrap();
+        part.write(&[0; 40]).unwrap();
+        files.set_beside(50);
+        part.write(&[0; 10]).unwrap();
+        assert_eq!(part.write(&[0]).unwrap_err().kind(), io::ErrorKind::QuotaExceeded);
+        assert_eq!((files.bytes(), files.sources(&[], &[]).files().len()), (50, 0));
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug)]
 pub(crate) struct StartedCommand {
     #[cfg(unix)]
-    group: unix::Group,
+    group: unix::ProcessGroup,
     has_ended: Arc<AtomicBool>,
     was_asked: AtomicBool,
 }
@@ -30,7 +30,7 @@ impl StartedCommand {
         let child = command.spawn()?;
         let started = Self {
             #[cfg(unix)]
-            group: unix::Group { pid: child.id(), is_leader },
+            group: unix::ProcessGroup { pid: child.id(), is_leader },
             has_ended: Arc::default(),
             was_asked: AtomicBool::new(false),
         };
@@ -78,7 +78,7 @@ mod unix {
 
     /// A program and what it has started.
     #[derive(Debug)]
-    pub(super) struct Group {
+    pub(super) struct ProcessGroup {
         pub(super) pid: u32,
         /// Whether it leads a group of its own.
         pub(super) is_leader: bool,
@@ -93,7 +93,7 @@ mod unix {
         is_leader
     }
 
-    impl Group {
+    impl ProcessGroup {
         pub(super) fn interrupt(&self) {
             // The Ctrl+C of a terminal has reached all of them.
             if self.is_leader || !(signals::is_interrupted() && io::stdin().is_terminal()) {

@@ -59,7 +59,7 @@ impl TraceSummary {
         Ok(Self { buckets: Some(buckets), filled, heads, losses: losses.collect() })
     }
 
-    /// What is known of a trace while it runs: the spans of each bucket.
+    /// The part that is known while a trace runs: the spans of each bucket.
     #[must_use]
     pub(crate) fn from_filled(buckets: Buckets, filled: Vec<u32>) -> Self {
         Self { buckets: Some(buckets), filled, ..Self::default() }

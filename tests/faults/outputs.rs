@@ -71,7 +71,7 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["man"], true),
         (vec!["man", "stats"], true),
     ];
-    // A file is followed for ever; the output of a command ends with it.
+    // A file is followed for ever, and so is what `listen` shows; the output of a command ends with it.
     commands.push((vec!["tail", "--", "cat", capture], true));
     commands.push((vec!["tail", "--format", "jsonl", "--", "cat", capture], true));
     let recorded = at("recorded.longspan");

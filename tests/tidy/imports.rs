@@ -58,6 +58,7 @@ pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("x11rb", &["src/app/keyboard.rs", "tests/window/"]),
     ("clap", &["src/cli/"]),
     ("signal_hook", &["src/base/"]),
+    ("httparse", &["src/live/listen/"]),
     ("libc", &["src/base/mapped.rs"]),
     ("gimli", &["src/symbols/"]),
     ("cpp_demangle", &["src/symbols/"]),

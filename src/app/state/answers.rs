@@ -237,7 +237,7 @@ impl App {
         let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
         capture.is_mended = is_mended;
         if grows && capture.timeline.is_live() {
-            // What is known of them stays in view until the next answer.
+            // Those that are known stay in view until the next answer.
             capture.flows = flows.unwrap_or_default();
         }
         let folders = self.options.folders.as_ref().filter(|_| !grows && !was_live && capture.timeline.is_untouched());

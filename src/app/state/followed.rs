@@ -150,7 +150,7 @@ impl App {
         let unshown = follow.pause(false);
         match end {
             Ok(end) => {
-                let FollowEnd { sources, spool, errors } = *end;
+                let FollowEnd { sources, spool, errors, unsorted } = *end;
                 if !errors.is_empty() {
                     let text = format!("{}. What came before is shown.", errors.join(". "));
                     tab.message = Some(TabMessage::of_tab("Not everything could be followed", text));
@@ -160,6 +160,18 @@ impl App {
                     let is_failed = !errors.is_empty();
                     if !is_failed {
                         self.fail(at, "Nothing was followed", TaskError::Failed(format!("{name}: nothing came")), true);
+                    }
+                    return;
+                }
+                if let Some(why) = unsorted {
+                    // The last picture stays, and the files.
+                    tab.follow = None;
+                    tab.stop_growing();
+                    let folder = spool.keep().unwrap_or_default();
+                    let text = format!("{why}. Everything that came is in {}", folder.display());
+                    tab.message = Some(TabMessage::of_tab("There is no room to sort what came", text));
+                    if let Some(picture) = unshown {
+                        self.show_live(at, picture);
                     }
                     return;
                 }

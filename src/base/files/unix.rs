@@ -122,6 +122,16 @@ pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     file.set_permissions(Permissions::from_mode(mode)).ok(); // file systems without rights have none to keep
 }
 
+/// The same for a folder into which no other user can even look. Fails for an existing one that others can enter, too.
+pub(crate) fn make_secret_folder(path: &Path) -> io::Result<()> {
+    make_private_folder(path)?;
+    if fs::symlink_metadata(path)?.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let why = format!("{} can be entered by others: `chmod 700` makes it this user's", path.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
 /// Makes a folder for this user alone, in a folder that exists. An existing one is accepted unless it is a link or no
 /// folder, belongs to another user, or others can write to it; these are errors.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {

@@ -3,7 +3,7 @@
 //! These spans have no threads, and they come in the order of their ends. A service is a process here, and
 //! `layout` puts its spans on rows by their parents. A span goes below its parent wherever it fits there, else on
 //! the first free row with an arrow from its parent. `json` and `proto` read the two encodings, `attributes`
-//! writes the attributes of spans.
+//! writes the attributes of spans, and `received` makes streams of requests that come over HTTP.
 
 mod attributes;
 pub(crate) mod fields;
@@ -11,6 +11,7 @@ mod ids;
 pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod proto;
+pub(crate) mod received;
 
 #[cfg(test)]
 mod tests;

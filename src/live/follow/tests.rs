@@ -43,6 +43,7 @@ fn options(folder: &Path, inputs: Vec<LiveInput>) -> FollowOptions {
         until: None,
         stop: Cancel::default(),
         folder: folder.join("cache"),
+        disk_cap: u64::MAX,
     }
 }
 

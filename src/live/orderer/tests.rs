@@ -8,9 +8,15 @@ const TICK_NS: u64 = 50;
 
 /// As the article has it: a watermark counts after two ticks, and a CPU without an event since the last tick is idle.
 const ARTICLE: OrdererLimits =
-    OrdererLimits { delay_ns: 2 * TICK_NS, tick_ns: TICK_NS, idle_ns: TICK_NS, queue_bytes: usize::MAX };
+    OrdererLimits { delay_ns: 2 * TICK_NS, tick_ns: TICK_NS, idle_ns: TICK_NS, queues_bytes: usize::MAX };
 
 type TimeOrderer = Orderer<i64>;
+
+fn with_sources<T>(limits: OrdererLimits, sources: usize, now_ns: u64) -> Orderer<T> {
+    let mut orderer = Orderer::new(limits, now_ns);
+    (0..sources).for_each(|_| _ = orderer.add_source(now_ns, true));
+    orderer
+}
 
 fn push_all(orderer: &mut TimeOrderer, events: &[(i64, usize)], now_ns: u64) {
     for &(time, cpu) in events {
@@ -25,7 +31,7 @@ fn released(orderer: &mut TimeOrderer) -> Vec<i64> {
 
 #[test]
 fn the_figure_of_the_article_is_replayed() {
-    let mut orderer = Orderer::new(ARTICLE, 3, 0);
+    let mut orderer = with_sources(ARTICLE, 3, 0);
     push_all(&mut orderer, &[(1, 0), (3, 0), (6, 0), (8, 0), (2, 1), (5, 1), (4, 2)], 1);
     push_all(&mut orderer, &[(9, 1), (11, 2), (13, 1), (10, 2), (12, 2)], 49);
     orderer.tick(50);
@@ -51,7 +57,7 @@ fn the_figure_of_the_article_is_replayed() {
 #[test]
 fn an_idle_source_holds_up_nothing_and_one_that_has_not_begun_does_until_it_is_idle() {
     let limits = OrdererLimits { idle_ns: 100, ..ARTICLE };
-    let mut orderer = Orderer::new(limits, 2, 0);
+    let mut orderer = with_sources(limits, 2, 0);
     push_all(&mut orderer, &[(10, 0)], 10);
     orderer.tick(50);
     orderer.tick(150);
@@ -70,7 +76,7 @@ fn an_idle_source_holds_up_nothing_and_one_that_has_not_begun_does_until_it_is_i
 
 #[test]
 fn late_events_are_released_at_once_and_counted_with_how_late_they_are() {
-    let mut orderer = Orderer::new(ARTICLE, 2, 0);
+    let mut orderer = with_sources(ARTICLE, 2, 0);
     push_all(&mut orderer, &[(100, 0), (200, 0)], 1);
     [50, 100, 150].into_iter().for_each(|now_ns| orderer.tick(now_ns));
     assert_eq!(released(&mut orderer), [100, 200]);
@@ -83,7 +89,7 @@ fn late_events_are_released_at_once_and_counted_with_how_late_they_are() {
 
 #[test]
 fn a_source_whose_clock_steps_back_is_late_and_none_of_it_waits_for_ever() {
-    let mut orderer = Orderer::new(ARTICLE, 1, 0);
+    let mut orderer = with_sources(ARTICLE, 1, 0);
     push_all(&mut orderer, &[(i64::MAX, 0)], 1);
     [50, 150].into_iter().for_each(|now_ns| orderer.tick(now_ns));
     assert_eq!(released(&mut orderer), [i64::MAX]);
@@ -98,7 +104,7 @@ fn a_source_whose_clock_steps_back_is_late_and_none_of_it_waits_for_ever() {
 
 #[test]
 fn a_clock_of_the_caller_that_steps_back_stops_nothing() {
-    let mut orderer = Orderer::new(ARTICLE, 1, 1000);
+    let mut orderer = with_sources(ARTICLE, 1, 1000);
     push_all(&mut orderer, &[(1, 0)], 1000);
     orderer.tick(1000);
     orderer.tick(3);
@@ -109,9 +115,9 @@ fn a_clock_of_the_caller_that_steps_back_stops_nothing() {
 
 #[test]
 fn a_full_queue_gives_the_event_back_and_others_have_room() {
-    let limits = OrdererLimits { queue_bytes: 100, ..ARTICLE };
-    let mut orderer = Orderer::new(limits, 2, 0);
-    assert_eq!(orderer.push(0, 1, 1000, 'a', 0), Ok(()), "an event of any size, alone");
+    let limits = OrdererLimits { queues_bytes: 200, ..ARTICLE };
+    let mut orderer = with_sources(limits, 2, 0);
+    assert_eq!(orderer.push(0, 1, 150, 'a', 0), Ok(()), "an event of any size, alone");
     assert_eq!(orderer.push(0, 2, 1, 'b', 0), Err('b'));
     assert_eq!(orderer.push(1, 2, 60, 'b', 0), Ok(()));
     assert_eq!(orderer.push(1, 3, 41, 'c', 0), Err('c'));
@@ -124,13 +130,46 @@ fn a_full_queue_gives_the_event_back_and_others_have_room() {
 
 #[test]
 fn watermarks_that_wait_are_few_however_often_the_caller_ticks() {
-    let mut orderer = Orderer::new(ARTICLE, 1, 0);
+    let mut orderer = with_sources(ARTICLE, 1, 0);
     for now_ns in 0..10_000 {
         push_all(&mut orderer, &[(now_ns as i64, 0)], now_ns);
         orderer.tick(now_ns);
         released(&mut orderer);
         assert!(orderer.watermarks.len() <= 3);
     }
+}
+
+#[test]
+fn sources_that_come_later_hold_up_nothing_and_cost_nothing_once_they_are_over() {
+    let limits = OrdererLimits { idle_ns: 1000, ..ARTICLE };
+    let mut orderer = with_sources(limits, 1, 0);
+    let mut expected = Vec::new();
+    for round in 0..1000u64 {
+        let now_ns = round * TICK_NS;
+        let source = orderer.add_source(now_ns, false);
+        push_all(&mut orderer, &[(now_ns as i64, 0), (now_ns as i64 + 10, 0)], now_ns);
+        expected.extend([now_ns as i64, now_ns as i64 + 10]);
+        if round % 2 == 0 {
+            push_all(&mut orderer, &[(now_ns as i64 + 5, source)], now_ns);
+            expected.push(now_ns as i64 + 5);
+        }
+        orderer.tick(now_ns);
+        orderer.end(source);
+    }
+    let mut gone = released(&mut orderer);
+    assert!(gone.len() > 2400, "{}: nobody waits for the silent ones", gone.len());
+    assert!(orderer.active().len() < 10, "{:?}", orderer.active());
+    orderer.end(0);
+    gone.extend(released(&mut orderer));
+    assert!(gone.is_sorted());
+    expected.sort_unstable();
+    assert_eq!(gone, expected);
+    // All are over, and another one comes.
+    let last = orderer.add_source(60_000, false);
+    push_all(&mut orderer, &[(70_000, last)], 60_000);
+    assert_eq!(released(&mut orderer), [] as [i64; 0]);
+    orderer.end(last);
+    assert_eq!(released(&mut orderer), [70_000]);
 }
 
 /// A step of a schedule.
@@ -163,8 +202,8 @@ proptest! {
         idle_ns in 0..200u64,
         queue_bytes in 1..40usize,
     ) {
-        let limits = OrdererLimits { delay_ns, tick_ns: TICK_NS, idle_ns, queue_bytes };
-        let (mut orderer, mut now_ns, mut number) = (Orderer::new(limits, 4, 0), 0, 0u64);
+        let limits = OrdererLimits { delay_ns, tick_ns: TICK_NS, idle_ns, queues_bytes: 4 * queue_bytes };
+        let (mut orderer, mut now_ns, mut number) = (with_sources(limits, 4, 0), 0, 0u64);
         let (mut came, mut gone, mut late) = (Vec::new(), Vec::new(), 0);
         let mut has_ended = [false; 4];
         let mut latest_ns = i64::MIN;
@@ -186,7 +225,7 @@ proptest! {
                     let item = (key_ns, number);
                     // The source waits until there is room, as one that is blocked does.
                     while orderer.push(source, key_ns, 1, item, now_ns).is_err() {
-                        prop_assert_eq!(orderer.queues[source].bytes, queue_bytes);
+                        prop_assert!(orderer.queues[source].bytes >= queue_bytes);
                         now_ns += TICK_NS;
                         orderer.tick(now_ns);
                         drain(&mut orderer);
@@ -202,7 +241,7 @@ proptest! {
             }
             orderer.tick(now_ns);
             drain(&mut orderer);
-            prop_assert!(orderer.queues.iter().all(|queue| queue.bytes <= queue_bytes));
+            prop_assert!(orderer.queues.iter().map(|queue| queue.bytes).sum::<usize>() <= 8 * queue_bytes);
         }
         (0..4).for_each(|source| orderer.end(source));
         drain(&mut orderer);
@@ -223,14 +262,14 @@ proptest! {
         events in proptest::collection::vec((0..2usize, 0..30i64, 0..90u64), 0..200),
     ) {
         // An event comes up to 90 ns after its time; every source has one in each 50 ns, so that none is idle.
-        let limits = OrdererLimits { delay_ns: 100, tick_ns: 1, idle_ns: 1000, queue_bytes: usize::MAX };
+        let limits = OrdererLimits { delay_ns: 100, tick_ns: 1, idle_ns: 1000, queues_bytes: usize::MAX };
         let mut schedule: Vec<(u64, usize, i64)> = Vec::new();
         for (position, (source, jitter, travel)) in events.into_iter().enumerate() {
             let key_ns = 20 * position as i64 + jitter;
             schedule.push((key_ns as u64 + travel, source, key_ns));
         }
         schedule.sort_unstable();
-        let mut orderer = Orderer::new(limits, 2, 0);
+        let mut orderer = with_sources(limits, 2, 0);
         for &(now_ns, source, key_ns) in &schedule {
             // A tick each nanosecond up to here.
             for tick_ns in orderer.now_ns..=now_ns {

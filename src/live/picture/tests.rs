@@ -48,7 +48,7 @@ fn picture_of_parts(
     let say: Say = Arc::new(|text| assert_eq!(text, "", "nothing to say"));
     let mut session = LiveSession::start(&[LiveInput::Input(path.into())], &options, &say).unwrap();
     let file = tempfile::tempfile_in(folder).unwrap();
-    let mut picture = LivePicture::new(vec!["pipe".into()], file, Names::default(), limits).unwrap();
+    let mut picture = LivePicture::new(file, Names::default(), limits).unwrap();
     let (mut added, mut all) = (0, 0);
     loop {
         if all >= rows_before {

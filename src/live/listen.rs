@@ -1,0 +1,88 @@
+//! Sources that come by themselves: connections to a socket, and requests of exporters. Each becomes a source of the
+//! session when it comes. Nobody from another machine is let in, and on the socket no other user of this one.
+
+mod http;
+mod otlp;
+mod otlp_streams;
+#[cfg(unix)]
+mod socket;
+
+pub(crate) use otlp::OTLP_PORT;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crossbeam_channel::Receiver;
+
+use super::arrivals::{ArrivalError, LiveInput, ReadingThread, Say};
+use crate::base::cancel::Cancel;
+
+/// Connections at once at most: each takes two threads, and buffers.
+const CONNECTIONS_MAX: usize = 256;
+
+/// The least memory for each connection.
+const CONNECTION_BYTES: u64 = 1 << 20;
+
+/// A source that has come.
+pub(super) struct NewSource {
+    /// Its name, which says who it is.
+    pub(super) name: PathBuf,
+    /// Reads it to its end.
+    pub(super) read: Box<dyn FnOnce(ReadingThread) + Send>,
+}
+
+/// Begins to listen; `None` for an input that is a source by itself. The receiver is closed once nobody listens
+/// any more.
+///
+/// # Errors
+/// Where nobody can listen there.
+pub(super) fn start(
+    input: &LiveInput,
+    memory_bytes: u64,
+    stop: &Cancel,
+    say: &Say,
+) -> Result<Option<Receiver<NewSource>>, ArrivalError> {
+    let most = usize::try_from(memory_bytes / 4 / CONNECTION_BYTES).unwrap_or(usize::MAX).clamp(4, CONNECTIONS_MAX);
+    match input {
+        LiveInput::Input(_) | LiveInput::Command(_) => Ok(None),
+        #[cfg(unix)]
+        LiveInput::Socket(path) => socket::listen(path, Connections::new(most), stop, say).map(Some),
+        #[cfg(not(unix))]
+        LiveInput::Socket(path) => {
+            let source = std::io::Error::new(std::io::ErrorKind::Unsupported, "there are no such sockets here");
+            Err(ArrivalError::Listen { place: path.display().to_string(), source })
+        }
+        LiveInput::Otlp { port } => otlp::listen(*port, memory_bytes, stop, say).map(Some),
+    }
+}
+
+/// How many connections there are.
+#[derive(Debug, Clone)]
+struct Connections {
+    count: Arc<AtomicUsize>,
+    most: usize,
+}
+
+/// A connection that counts until this is dropped.
+#[derive(Debug)]
+struct CountedConnection(Arc<AtomicUsize>);
+
+impl Connections {
+    fn new(most: usize) -> Self {
+        Self { count: Arc::default(), most }
+    }
+
+    /// Counts another one; `None` where there are too many.
+    fn count(&self) -> Option<CountedConnection> {
+        let counted = CountedConnection(Arc::clone(&self.count));
+        // The one that is refused counts until it is dropped here.
+        (self.count.fetch_add(1, Ordering::SeqCst) < self.most).then_some(counted)
+    }
+}
+
+impl Drop for CountedConnection {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

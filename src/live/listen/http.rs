@@ -1,0 +1,413 @@
+//! Requests of HTTP/1.1 with bodies, as exporters send them, over one connection. Reads nothing without a deadline and
+//! nothing without a bound: a head of 16 KiB within seconds, and a body, packed or not, of the memory that there is.
+//! Refuses other protocols in words. Knows no traces.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use flate2::read::GzDecoder;
+
+use crate::base::cancel::Cancel;
+
+/// Bytes of the head of a request at most.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+
+/// Header lines at most.
+const HEADERS_MAX: usize = 64;
+
+/// How long a connection may be silent between two requests.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// How long a head may take from its first byte on.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+
+/// How long a body may take.
+const BODY_TIME: Duration = Duration::from_secs(20);
+
+/// How long an answer may take.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+
+/// How often a wait looks whether it is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Bytes that are read at once.
+const STEP_BYTES: usize = 64 << 10;
+
+/// Bytes of a line with the length of a chunk.
+const CHUNK_LINE_MAX: usize = 1 << 10;
+
+/// The first bytes of HTTP/2, which gRPC begins with.
+const HTTP2: &[u8] = b"PRI * HTTP/2.0";
+
+/// The first bytes of TLS.
+const TLS: &[u8] = &[0x16, 3];
+
+/// Why there is no request.
+#[derive(Debug)]
+pub(super) enum NoRequest {
+    /// The other end has gone, or the session is over: nothing is answered.
+    Gone,
+    /// It speaks another protocol.
+    Grpc,
+    Tls,
+    /// A request that is refused, by its status and a sentence.
+    Refused(u16, &'static str),
+}
+
+impl From<io::Error> for NoRequest {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// The parts of a head that anybody asks for.
+#[derive(Debug, Default)]
+pub(super) struct RequestHead {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) host: Option<String>,
+    /// Whether a page of a browser sends it.
+    pub(super) is_of_browser: bool,
+    pub(super) content_type: String,
+    pub(super) is_gzip: bool,
+    pub(super) keeps_alive: bool,
+    length: BodyLength,
+    expects_continue: bool,
+}
+
+/// The length of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum BodyLength {
+    #[default]
+    None,
+    Bytes(u64),
+    Chunked,
+}
+
+/// The memory that all bodies may take together.
+#[derive(Debug, Clone)]
+pub(super) struct BodyMemory {
+    used: Arc<AtomicU64>,
+    most: u64,
+}
+
+/// Bytes of a body, which take their part of the memory until this is dropped.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) bytes: Vec<u8>,
+    reserved: u64,
+    memory: BodyMemory,
+}
+
+impl BodyMemory {
+    pub(super) fn new(most: u64) -> Self {
+        Self { used: Arc::default(), most }
+    }
+
+    /// An empty body.
+    fn body(&self) -> Body {
+        Body { bytes: Vec::new(), reserved: 0, memory: self.clone() }
+    }
+}
+
+impl Body {
+    const TOO_LARGE: NoRequest = NoRequest::Refused(413, "the body is too large: export smaller batches");
+    const BUSY: NoRequest = NoRequest::Refused(429, "other requests take all memory for bodies: send it again later");
+
+    /// Room for more bytes.
+    fn grow(&mut self, more: usize) -> Result<(), NoRequest> {
+        let BodyMemory { used, most } = &self.memory;
+        let more = more as u64;
+        // One alone may take half of it.
+        if self.reserved + more > most / 2 {
+            return Err(Self::TOO_LARGE);
+        }
+        if used.fetch_add(more, Ordering::SeqCst) + more > *most {
+            used.fetch_sub(more, Ordering::SeqCst);
+            return Err(Self::BUSY);
+        }
+        self.reserved += more;
+        self.bytes.reserve_exact(usize::try_from(more).unwrap_or(0));
+        Ok(())
+    }
+
+    /// The bytes that gzip has packed.
+    fn unpacked(&self) -> Result<Self, NoRequest> {
+        let mut unpacked = self.memory.body();
+        let mut decoder = GzDecoder::new(&self.bytes[..]);
+        let mut step = [0; STEP_BYTES];
+        loop {
+            let len =
+                decoder.read(&mut step).map_err(|_| NoRequest::Refused(400, "the body is not whole gzip data"))?;
+            if len == 0 {
+                return Ok(unpacked);
+            }
+            unpacked.grow(len)?;
+            unpacked.bytes.extend_from_slice(&step[..len]);
+        }
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.memory.used.fetch_sub(self.reserved, Ordering::SeqCst);
+    }
+}
+
+/// A connection with what is read of it and not used yet.
+pub(super) struct HttpConnection {
+    stream: TcpStream,
+    stop: Cancel,
+    ahead: Vec<u8>,
+}
+
+impl HttpConnection {
+    pub(super) fn new(stream: TcpStream, stop: Cancel) -> Self {
+        Self { stream, stop, ahead: Vec::new() }
+    }
+
+    /// The head of the next request.
+    pub(super) fn head(&mut self) -> Result<RequestHead, NoRequest> {
+        if self.ahead.is_empty() {
+            self.more(Instant::now() + IDLE).map_err(|_| NoRequest::Gone)?;
+        }
+        let until = Instant::now() + HEAD_TIME;
+        loop {
+            if HTTP2.starts_with(&self.ahead[..self.ahead.len().min(HTTP2.len())]) {
+                if self.ahead.len() >= HTTP2.len() {
+                    return Err(NoRequest::Grpc);
+                }
+            } else if self.ahead.starts_with(TLS) {
+                return Err(NoRequest::Tls);
+            } else if let Some((head, len)) = parsed(&self.ahead)?.filter(|(_, len)| *len <= HEAD_BYTES_MAX) {
+                self.ahead.drain(..len);
+                return Ok(head);
+            }
+            if self.ahead.len() > HEAD_BYTES_MAX {
+                return Err(NoRequest::Refused(431, "the head of the request is too long"));
+            }
+            self.more(until)?;
+        }
+    }
+
+    /// The body after a head, unpacked.
+    pub(super) fn body(&mut self, head: &RequestHead, memory: &BodyMemory) -> Result<Body, NoRequest> {
+        let mut body = memory.body();
+        // Refused before it is sent.
+        if let BodyLength::Bytes(bytes) = head.length
+            && bytes > memory.most / 2
+        {
+            return Err(Body::TOO_LARGE);
+        }
+        if head.expects_continue && head.length != BodyLength::None {
+            self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        }
+        let until = Instant::now() + BODY_TIME;
+        match head.length {
+            BodyLength::None => {}
+            BodyLength::Bytes(bytes) => self.take(&mut body, bytes, until)?,
+            BodyLength::Chunked => loop {
+                let bytes = self.chunk_length(until)?;
+                if bytes == 0 {
+                    self.skip_trailers(until)?;
+                    break;
+                }
+                self.take(&mut body, bytes, until)?;
+                self.line_end(until)?;
+            },
+        }
+        if head.is_gzip { body.unpacked() } else { Ok(body) }
+    }
+
+    /// Answers a request. `retry_after_s` is for those that are to be sent again.
+    pub(super) fn answer(&mut self, status: u16, content_type: &str, text: &[u8], keeps_alive: bool) -> io::Result<()> {
+        let reason = reason(status);
+        let connection = if keeps_alive { "keep-alive" } else { "close" };
+        let more = match status {
+            429 | 503 => "Retry-After: 1\r\n",
+            405 => "Allow: POST\r\n",
+            _ => "",
+        };
+        let len = text.len();
+        let mut bytes = format!(
+            "HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\nContent-Length: {len}\r\n\
+             X-Content-Type-Options: nosniff\r\n{more}Connection: {connection}\r\n\r\n"
+        )
+        .into_bytes();
+        bytes.extend_from_slice(text);
+        self.stream.set_write_timeout(Some(ANSWER_TIME))?;
+        self.stream.write_all(&bytes)
+    }
+
+    /// Reads a little of what a refused request still sends: without that, the other end would not read the answer.
+    pub(super) fn drain(&mut self) {
+        let until = Instant::now() + Duration::from_millis(500);
+        self.stream.shutdown(std::net::Shutdown::Write).ok(); // it may have gone
+        for _ in 0..64 {
+            self.ahead.clear();
+            if self.more(until).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Reads at least one more byte.
+    fn more(&mut self, until: Instant) -> Result<(), NoRequest> {
+        let mut step = [0; STEP_BYTES];
+        let len = self.read(&mut step, until)?;
+        self.ahead.extend_from_slice(&step[..len]);
+        Ok(())
+    }
+
+    fn read(&mut self, step: &mut [u8], until: Instant) -> Result<usize, NoRequest> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(NoRequest::Refused(408, "the request comes too slowly"));
+            }
+            self.stream.set_read_timeout(Some(left.min(LOOK_EVERY).max(Duration::from_millis(1))))?;
+            match self.stream.read(step) {
+                Ok(0) => return Err(NoRequest::Gone),
+                Ok(len) => return Ok(len),
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    if self.stop.is_cancelled() {
+                        return Err(NoRequest::Gone);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Moves bytes to the body, those that are there first.
+    fn take(&mut self, body: &mut Body, mut bytes: u64, until: Instant) -> Result<(), NoRequest> {
+        while bytes > 0 {
+            if self.ahead.is_empty() {
+                self.more(until)?;
+            }
+            let len = self.ahead.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+            body.grow(len)?;
+            body.bytes.extend_from_slice(&self.ahead[..len]);
+            self.ahead.drain(..len);
+            bytes -= len as u64;
+        }
+        Ok(())
+    }
+
+    fn chunk_length(&mut self, until: Instant) -> Result<u64, NoRequest> {
+        loop {
+            match httparse::parse_chunk_size(&self.ahead) {
+                Ok(httparse::Status::Complete((len, bytes))) => {
+                    self.ahead.drain(..len);
+                    return Ok(bytes);
+                }
+                Ok(httparse::Status::Partial) if self.ahead.len() <= CHUNK_LINE_MAX => self.more(until)?,
+                Ok(httparse::Status::Partial) | Err(_) => return Err(BAD_CHUNK),
+            }
+        }
+    }
+
+    fn line_end(&mut self, until: Instant) -> Result<(), NoRequest> {
+        while self.ahead.len() < 2 {
+            self.more(until)?;
+        }
+        if !self.ahead.starts_with(b"\r\n") {
+            return Err(BAD_CHUNK);
+        }
+        self.ahead.drain(..2);
+        Ok(())
+    }
+
+    /// Reads what may follow the last chunk, up to an empty line.
+    fn skip_trailers(&mut self, until: Instant) -> Result<(), NoRequest> {
+        loop {
+            if self.ahead.starts_with(b"\r\n") {
+                self.ahead.drain(..2);
+                return Ok(());
+            }
+            match self.ahead.windows(2).position(|two| two == b"\r\n") {
+                Some(end) => drop(self.ahead.drain(..end + 2)),
+                None if self.ahead.len() > HEAD_BYTES_MAX => return Err(BAD_CHUNK),
+                None => self.more(until)?,
+            }
+        }
+    }
+}
+
+const BAD_CHUNK: NoRequest = NoRequest::Refused(400, "the chunks of the body are not as HTTP has them");
+
+/// The head at the beginning of some bytes, with its length; `None` while it is not whole.
+fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
+    const BAD: NoRequest = NoRequest::Refused(400, "this is no request of HTTP/1.1");
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut request = httparse::Request::new(&mut headers);
+    let len = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => {
+            return Err(NoRequest::Refused(431, "the request has too many header lines"));
+        }
+        Err(_) => return Err(BAD),
+    };
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let mut head = RequestHead { method: text(request.method), path: text(request.path), ..RequestHead::default() };
+    head.keeps_alive = request.version == Some(1);
+    for header in request.headers.iter() {
+        let Ok(value) = str::from_utf8(header.value) else { continue };
+        let (value, lower) = (value.trim(), value.trim().to_ascii_lowercase());
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        if is("host") {
+            // Two would let each side believe another one.
+            if head.host.replace(lower).is_some() {
+                return Err(BAD);
+            }
+        } else if is("origin") || is("sec-fetch-site") {
+            head.is_of_browser = true;
+        } else if is("content-type") {
+            head.content_type = lower.split(';').next().unwrap_or_default().trim().to_owned();
+        } else if is("content-encoding") {
+            match &*lower {
+                "gzip" => head.is_gzip = true,
+                "identity" | "" => {}
+                _ => return Err(NoRequest::Refused(415, "the body may be packed by gzip, and by nothing else")),
+            }
+        } else if is("content-length") {
+            let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+            let length = value.parse().ok().filter(|_| digits && head.length == BodyLength::None).ok_or(BAD)?;
+            head.length = BodyLength::Bytes(length);
+        } else if is("transfer-encoding") {
+            if lower != "chunked" || head.length != BodyLength::None {
+                return Err(BAD);
+            }
+            head.length = BodyLength::Chunked;
+        } else if is("connection") {
+            let asks = |word: &str| lower.split(',').any(|part| part.trim() == word);
+            head.keeps_alive = !asks("close") && (head.keeps_alive || asks("keep-alive"));
+        } else if is("expect") {
+            head.expects_continue = lower == "100-continue";
+        }
+    }
+    Ok(Some((head, len)))
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        421 => "Misdirected Request",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Bad Request",
+    }
+}

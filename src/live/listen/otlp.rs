@@ -1,0 +1,201 @@
+//! Requests of OpenTelemetry's exporters over HTTP, from this machine alone: JSON and protobuf, packed or not. Whoever
+//! names another host, or is a page of a browser, is refused; so is gRPC, which the user is told once.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use crossbeam_channel::{Receiver, bounded};
+
+use super::super::arrivals::{ArrivalError, LOOK_EVERY, Say};
+use super::http::{BodyMemory, HttpConnection, NoRequest, RequestHead};
+use super::otlp_streams::{OtlpEncoding, OtlpStreams, Taken};
+use super::{Connections, NewSource};
+use crate::base::cancel::Cancel;
+
+/// The port of OTLP over HTTP, where exporters send by default.
+pub(crate) const OTLP_PORT: u16 = 4318;
+
+/// The port of OTLP over gRPC: whoever sends there is told where to.
+const GRPC_PORT: u16 = 4317;
+
+/// Exporters that are connected at once.
+const CONNECTIONS_MAX: usize = 64;
+
+/// The part of the memory limit that bodies may take, and the most that they do.
+const BODIES_PART: u64 = 16;
+const BODIES_MAX: u64 = 32 << 20;
+
+const PATH: &str = "/v1/traces";
+
+/// Begins to listen at a port of this machine's own addresses; 0 is any that is free.
+pub(super) fn listen(
+    port: u16,
+    memory_bytes: u64,
+    stop: &Cancel,
+    say: &Say,
+) -> Result<Receiver<NewSource>, ArrivalError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let failed = |source: io::Error| {
+        let source = match source.kind() {
+            io::ErrorKind::AddrInUse => io::Error::new(source.kind(), "another program listens there"),
+            _ => source,
+        };
+        ArrivalError::Listen { place: format!("http://{address}"), source }
+    };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let port = listener.local_addr().map_err(failed)?.port();
+    let (out, new) = bounded(1);
+    let server = Server {
+        streams: Arc::new(OtlpStreams::new(out)),
+        memory: BodyMemory::new((memory_bytes / BODIES_PART).min(BODIES_MAX)),
+        connections: Connections::new(CONNECTIONS_MAX),
+        stop: stop.clone(),
+        say: Arc::clone(say),
+        has_said_grpc: Arc::default(),
+        port,
+    };
+    // Where `localhost` is the other address first, and where exporters speak gRPC: both as far as they are free.
+    let other = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).ok();
+    let grpc = (port == OTLP_PORT).then(|| TcpListener::bind((Ipv4Addr::LOCALHOST, GRPC_PORT)).ok()).flatten();
+    for listener in [Some(listener), other, grpc].into_iter().flatten() {
+        listener.set_nonblocking(true).map_err(failed)?;
+        let server = server.clone();
+        thread::spawn(move || server.accept_all(&listener));
+    }
+    say(format!("listening for OTLP at http://127.0.0.1:{port}{PATH}"));
+    Ok(new)
+}
+
+#[derive(Clone)]
+struct Server {
+    streams: Arc<OtlpStreams>,
+    memory: BodyMemory,
+    connections: Connections,
+    stop: Cancel,
+    say: Say,
+    has_said_grpc: Arc<AtomicBool>,
+    port: u16,
+}
+
+impl Server {
+    fn accept_all(self, listener: &TcpListener) {
+        while !self.stop.is_cancelled() {
+            let Ok((stream, _)) = listener.accept() else {
+                thread::sleep(LOOK_EVERY);
+                continue;
+            };
+            if stream.set_nonblocking(false).is_err() {
+                continue;
+            }
+            let Some(counted) = self.connections.count() else {
+                // Not read at all: whoever floods is not waited for.
+                HttpConnection::new(stream, self.stop.clone())
+                    .answer(503, "text/plain", b"too many connections\n", false)
+                    .ok();
+                continue;
+            };
+            let server = self.clone();
+            thread::spawn(move || {
+                server.serve(stream);
+                drop(counted);
+            });
+        }
+    }
+
+    /// Answers the requests of a connection.
+    fn serve(&self, stream: TcpStream) {
+        stream.set_nodelay(true).ok(); // answers are later without
+        let mut connection = HttpConnection::new(stream, self.stop.clone());
+        loop {
+            let answered = connection.head().and_then(|head| {
+                let keeps_alive = head.keeps_alive;
+                self.request(&head, &mut connection).map(|encoding| (encoding, keeps_alive))
+            });
+            let (status, text) = match answered {
+                Ok((encoding, keeps_alive)) => {
+                    let (kind, text) = encoding.answer();
+                    if connection.answer(200, kind, text, keeps_alive).is_err() || !keeps_alive {
+                        return;
+                    }
+                    continue;
+                }
+                Err(NoRequest::Gone) => return,
+                Err(NoRequest::Grpc) => (505, self.refuse_grpc()),
+                Err(NoRequest::Tls) => (400, format!("this is HTTP without TLS: use http://127.0.0.1:{}", self.port)),
+                Err(NoRequest::Refused(status, why)) => (status, why.to_owned()),
+            };
+            // The rest of the request belongs to nobody.
+            connection.answer(status, "text/plain", format!("{text}\n").as_bytes(), false).ok();
+            connection.drain();
+            return;
+        }
+    }
+
+    /// The words for an exporter that speaks gRPC, which nobody would see there.
+    fn refuse_grpc(&self) -> String {
+        let port = self.port;
+        let text = format!(
+            "only OTLP over HTTP is received, and not gRPC: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and \
+             OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{port}"
+        );
+        if !self.has_said_grpc.swap(true, Ordering::SeqCst) {
+            (self.say)(format!("an exporter was refused: {text}"));
+        }
+        text
+    }
+
+    /// Takes a request whose head has come.
+    fn request(&self, head: &RequestHead, connection: &mut HttpConnection) -> Result<OtlpEncoding, NoRequest> {
+        // A page of any site could send here, and by a name of its own that leads to this machine, read the answers.
+        if head.is_of_browser {
+            return Err(NoRequest::Refused(403, "pages of browsers may not send traces"));
+        }
+        if !head.host.as_deref().is_some_and(is_this_machine) {
+            return Err(NoRequest::Refused(421, "requests must name this machine: 127.0.0.1 or localhost"));
+        }
+        if head.path != PATH {
+            return Err(NoRequest::Refused(404, "only traces are received, at /v1/traces"));
+        }
+        if head.method != "POST" {
+            return Err(NoRequest::Refused(405, "traces are sent by POST"));
+        }
+        let encoding = OtlpEncoding::from_content_type(&head.content_type)
+            .ok_or(NoRequest::Refused(415, "expected application/x-protobuf or application/json"))?;
+        let body = connection.body(head, &self.memory)?;
+        match self.streams.take(encoding, body) {
+            Taken::Kept => Ok(encoding),
+            Taken::NotOtlp => Err(NoRequest::Refused(400, "the body is no request to export traces")),
+            Taken::Busy => {
+                Err(NoRequest::Refused(429, "what came before is not put in order yet: send it again later"))
+            }
+            Taken::Over => Err(NoRequest::Refused(503, "nothing is received any more")),
+        }
+    }
+}
+
+/// Whether a host, perhaps with a port, is a name of this machine for itself.
+fn is_this_machine(host: &str) -> bool {
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    ["127.0.0.1", "localhost", "[::1]"].into_iter().any(|name| {
+        let rest = host.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_taken() {
+        for host in ["127.0.0.1", "127.0.0.1:4318", "localhost:1", "[::1]:4318"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "127.0.0.1:x", "::1"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Bodies of requests, put into one stream for each encoding, which is a source as soon as its first request comes. A
+//! request counts as taken once it is kept; one that has to wait for long is refused, so that its exporter sends it again.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
+
+use super::NewSource;
+use super::http::Body;
+use crate::formats::otlp::received::{JSON_HEAD, json_line, protobuf_head, protobuf_messages};
+use crate::live::arrivals::ReadingThread;
+
+/// How long a request waits for those before it.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long it waits to be on disk.
+const DISK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes that are handed on at once.
+const BLOCK_BYTES: usize = 64 << 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtlpEncoding {
+    Protobuf,
+    Json,
+}
+
+impl OtlpEncoding {
+    pub(super) fn from_content_type(content_type: &str) -> Option<Self> {
+        match content_type {
+            "application/x-protobuf" => Some(Self::Protobuf),
+            "application/json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// The answer to a request that was taken, with its type: a message without fields.
+    pub(super) fn answer(self) -> (&'static str, &'static [u8]) {
+        match self {
+            Self::Protobuf => ("application/x-protobuf", b""),
+            Self::Json => ("application/json", b"{}"),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Protobuf => "OTLP",
+            Self::Json => "OTLP as JSON",
+        }
+    }
+
+    /// The first bytes of the stream.
+    fn head(self) -> Vec<u8> {
+        match self {
+            Self::Protobuf => protobuf_head(),
+            Self::Json => JSON_HEAD.to_vec(),
+        }
+    }
+}
+
+/// The fate of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    Kept,
+    NotOtlp,
+    /// It would have to wait for long.
+    Busy,
+    /// Nobody takes requests any more.
+    Over,
+}
+
+/// A request on its way, and who waits for it.
+struct Waiting {
+    body: Body,
+    kept: Sender<()>,
+}
+
+/// The streams of all connections.
+pub(super) struct OtlpStreams {
+    new_sources: Sender<NewSource>,
+    /// Those whose first request has come.
+    streams: Mutex<[Option<Sender<Waiting>>; 2]>,
+}
+
+impl OtlpStreams {
+    pub(super) fn new(new_sources: Sender<NewSource>) -> Self {
+        Self { new_sources, streams: Mutex::default() }
+    }
+
+    /// Puts a request into its stream.
+    pub(super) fn take(&self, encoding: OtlpEncoding, mut body: Body) -> Taken {
+        let framed = match encoding {
+            OtlpEncoding::Protobuf => protobuf_messages(&body.bytes),
+            OtlpEncoding::Json => json_line(&body.bytes),
+        };
+        let Some(framed) = framed else { return Taken::NotOtlp };
+        body.bytes = framed;
+        let Some(stream) = self.stream(encoding) else { return Taken::Over };
+        let (kept, is_kept) = bounded(1);
+        match stream.send_timeout(Waiting { body, kept }, PATIENCE) {
+            Ok(()) => {}
+            Err(SendTimeoutError::Timeout(_)) => return Taken::Busy,
+            Err(SendTimeoutError::Disconnected(_)) => return Taken::Over,
+        }
+        // It is in its place: to send it again would show it twice.
+        if is_kept.recv_timeout(DISK_PATIENCE).is_ok() { Taken::Kept } else { Taken::Over }
+    }
+
+    /// The stream of an encoding, which begins with its first request.
+    fn stream(&self, encoding: OtlpEncoding) -> Option<Sender<Waiting>> {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = &mut streams[encoding as usize];
+        if let Some(stream) = slot {
+            return Some(stream.clone());
+        }
+        // No room: whoever hands a request over knows that it is being kept.
+        let (stream, waiting) = bounded(0);
+        let read = move |thread: ReadingThread| pump(thread, encoding, &waiting);
+        self.new_sources.send(NewSource { name: encoding.name().into(), read: Box::new(read) }).ok()?;
+        Some(slot.insert(stream).clone())
+    }
+}
+
+/// Keeps requests, and hands them on, until nobody sends or takes any.
+fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<Waiting>) {
+    let mut hand_on = |bytes: &[u8], kept: Option<Sender<()>>| {
+        if !thread.keep(bytes) {
+            return false;
+        }
+        if let Some(kept) = kept {
+            kept.send(()).ok(); // its connection may have gone
+        }
+        bytes.chunks(BLOCK_BYTES).all(|block| thread.send(block.to_vec()))
+    };
+    if hand_on(&encoding.head(), None) {
+        waiting.iter().all(|Waiting { body, kept }| hand_on(&body.bytes, Some(kept)));
+    }
+}

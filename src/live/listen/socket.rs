@@ -1,0 +1,172 @@
+//! A socket in a folder that no other user can enter. Each connection is a source, in any format that is followed; a
+//! process of another user is refused, whatever let it in. Takes the place of a socket that nobody listens at any more,
+//! and of nothing else.
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::super::arrivals::{ArrivalError, LOOK_EVERY, ReadingThread, Say};
+use super::{Connections, NewSource};
+use crate::base::cancel::Cancel;
+use crate::base::files;
+
+/// How often a connection that is silent looks whether it is to end.
+const SILENCE: Duration = Duration::from_millis(250);
+
+/// Connections that wait to be sources.
+const WAITING: usize = 4;
+
+/// The socket at a path, which goes when nobody listens any more.
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).ok(); // a later listener removes it
+    }
+}
+
+/// Begins to listen at a path.
+pub(super) fn listen(
+    path: &Path,
+    connections: Connections,
+    stop: &Cancel,
+    say: &Say,
+) -> Result<Receiver<NewSource>, ArrivalError> {
+    let failed = |source| ArrivalError::Listen { place: format!("unix:{}", path.display()), source };
+    let listener = bind(path).map_err(failed)?;
+    let file = SocketFile(path.to_owned());
+    listener.set_nonblocking(true).map_err(failed)?;
+    let (out, new) = bounded(WAITING);
+    let (stop, say) = (stop.clone(), say.clone());
+    say(format!("listening at unix:{}", path.display()));
+    thread::spawn(move || {
+        Listening { listener, connections, stop, say, out, has_refused: false }.accept_all(file);
+    });
+    Ok(new)
+}
+
+/// A listener of its own in a folder of its own.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    files::make_secret_folder(files::folder_of(path))?;
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.file_type().is_socket() => {
+            let why = "something else is at this path, and is left there";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+        }
+        Ok(_) if UnixStream::connect(path).is_ok() => {
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program listens there"));
+        }
+        Ok(_) => fs::remove_file(path)?,
+        Err(_) => {}
+    }
+    UnixListener::bind(path)
+}
+
+struct Listening {
+    listener: UnixListener,
+    connections: Connections,
+    stop: Cancel,
+    say: Say,
+    out: Sender<NewSource>,
+    /// Whether the user knows that there are too many.
+    has_refused: bool,
+}
+
+impl Listening {
+    fn accept_all(mut self, file: SocketFile) {
+        loop {
+            // Those that connected before are taken, also when it is to end.
+            let is_last = self.stop.is_cancelled();
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if !self.take(stream) {
+                        break;
+                    }
+                }
+                Err(_) if is_last => break,
+                // Also where the system has no more files: those that are open go on.
+                Err(_) => thread::sleep(LOOK_EVERY),
+            }
+        }
+        // Before anybody learns that this is over.
+        drop(file);
+    }
+
+    /// Makes a connection a source; false once nobody takes any.
+    fn take(&mut self, stream: UnixStream) -> bool {
+        let name = match peer(&stream) {
+            Ok(name) => name,
+            Err(who) => {
+                (self.say)(format!("{who} was refused: only programs of this user may connect"));
+                return true;
+            }
+        };
+        let Some(counted) = self.connections.count() else {
+            if !std::mem::replace(&mut self.has_refused, true) {
+                let most = self.connections.most;
+                (self.say)(format!("more than {most} connections at once: others are refused"));
+            }
+            return true;
+        };
+        if stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(SILENCE))).is_err() {
+            return true;
+        }
+        let stream = StoppedStream { stream, stop: self.stop.clone() };
+        let read = move |mut thread: ReadingThread| {
+            thread.read_connection(stream);
+            drop(counted);
+        };
+        self.out.send(NewSource { name, read: Box::new(read) }).is_ok()
+    }
+}
+
+/// A connection that ends when the session is to end.
+struct StoppedStream {
+    stream: UnixStream,
+    stop: Cancel,
+}
+
+impl Read for StoppedStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(buffer) {
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    if self.stop.is_cancelled() {
+                        return Ok(0);
+                    }
+                }
+                // The other end has gone in the middle: what came is there.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(0),
+                other => return other,
+            }
+        }
+    }
+}
+
+/// The name of the program at the other end; an error says who is refused.
+#[cfg(target_os = "linux")]
+fn peer(stream: &UnixStream) -> Result<PathBuf, String> {
+    let unknown = |_| "a program that the system does not name".to_owned();
+    let peer = rustix::net::sockopt::socket_peercred(stream).map_err(unknown)?;
+    let (uid, pid) = (peer.uid.as_raw(), peer.pid.as_raw_nonzero().get());
+    if uid != files::user() {
+        return Err(format!("process {pid} of user {uid}"));
+    }
+    let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let command = command.trim().replace('/', "_");
+    Ok(if command.is_empty() { format!("process {pid}") } else { format!("{command} ({pid})") }.into())
+}
+
+/// The name of the program at the other end: the folder keeps other users out.
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
+fn peer(_stream: &UnixStream) -> Result<PathBuf, String> {
+    Ok("connection".into())
+}
