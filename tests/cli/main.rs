@@ -14,6 +14,8 @@ mod golden;
 mod harness;
 mod heat_map;
 mod large;
+#[cfg(target_os = "linux")] // sockets, proc
+mod listen;
 #[cfg(target_os = "linux")] // signals, pipes with names
 mod live;
 mod people;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// Advice for a missing tool: how to get it, or how to leave the tests out.
 const ADVICE: &str = "run .ci/setup, and let pip reach a package index once; or leave these tests out by name: \
-    cargo test -- --skip perfetto_engine --skip duckdb --skip pyarrow --skip spark";
+    cargo test -- --skip perfetto_engine --skip duckdb --skip pyarrow --skip spark --skip otlp_sdk";
 
 /// Runs a program that must succeed, and returns its stdout.
 #[track_caller]
