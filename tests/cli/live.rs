@@ -430,6 +430,11 @@ fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
     interrupt(&child);
     assert_eq!(wait(&mut child, &record), Some(0));
     assert_eq!(spans_of(&out), spans_of(&path));
+    // `tail` prints up to that row, and none after it.
+    let tail = ["tail", text(&path), "--format", "jsonl", "--until", "arg.i=50"];
+    let rows = longspan(&tail).done();
+    assert!(rows.lines().last().expect("a row").contains("\"i\":50"), "{rows}");
+    assert!((100..=104).contains(&rows.lines().count()), "{}", rows.lines().count());
     let capped = longspan(&[&record[..], &["--disk-cap", "1000"]].concat());
     assert!(capped.stderr.contains("the 1000 bytes of --disk-cap are used up"), "{}", capped.stderr);
 }

@@ -68,7 +68,7 @@ fn what_the_sdk_exports_is_recorded_with_its_times_and_parents() {
     assert_eq!(expected.len(), 800);
     assert!(found == expected, "{} of {}", found.len(), expected.len());
     // Steps are below their calls, and what happened in them is there.
-    let of_depth = |depth: u64| slices.iter().filter(|row| row["depth"] == depth && row["dur"] != 0);
+    let of_depth = |depth: u64| slices.iter().filter(move |row| row["depth"] == depth && row["dur"] != 0);
     assert!(of_depth(0).all(|row| text(&row["name"]).starts_with("call")), "calls are outermost");
     assert_eq!((of_depth(0).count(), of_depth(1).count()), (200, 600));
     assert_eq!(slices.iter().filter(|row| row["name"] == "half of it").count(), 600);

@@ -140,6 +140,19 @@ impl App {
         tab.panels.forget(capture.timeline.snapshot(), &tab.wake);
     }
 
+    /// All has come, and is not sorted: the last picture stays.
+    fn keep_last_picture(&mut self, at: usize, unshown: Option<(Snapshot, LiveDensity)>) {
+        if let Some(picture) = unshown {
+            self.show_live(at, picture);
+        }
+        let tab = &mut self.tabs[at];
+        tab.follow = None;
+        tab.stop_growing();
+        if let Some(capture) = &mut tab.capture {
+            capture.timeline.set_still();
+        }
+    }
+
     /// All has come: sorts it in the background. The last picture stays until then.
     pub(super) fn sort_followed(&mut self, at: usize, end: Result<Box<FollowEnd>, TaskError>) {
         let id = self.next_task();
@@ -164,15 +177,10 @@ impl App {
                     return;
                 }
                 if let Some(why) = unsorted {
-                    // The last picture stays, and the files.
-                    tab.follow = None;
-                    tab.stop_growing();
                     let folder = spool.keep().unwrap_or_default();
                     let text = format!("{why}. Everything that came is in {}", folder.display());
                     tab.message = Some(TabMessage::of_tab("There is no room to sort what came", text));
-                    if let Some(picture) = unshown {
-                        self.show_live(at, picture);
-                    }
+                    self.keep_last_picture(at, unshown);
                     return;
                 }
                 follow.end(spool);
