@@ -1,27 +1,32 @@
-//! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no
-//! time: equal beginnings of stacks are drawn together, in order of their first appearance, and a weight of 1
-//! is drawn 1 ms wide.
-
-use std::sync::Arc;
+//! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no time and
+//! no unit: each stack is a sample that weighs as many samples as its line says. Equal beginnings of stacks are drawn
+//! together, in the order of their first appearance.
+//!
+//! Weights with decimals, of which some tools write milliseconds, are kept as millionths, where one line has any.
 
 use rustc_hash::FxHashMap;
 
+use super::frames::FrameTable;
+use super::weighed::WeighedRow;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_millis;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
-use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
-use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::Loss;
 
 /// The most frames in memory, about 100 bytes each; real graphs have some thousand.
 const FRAMES_MAX: usize = 1 << 22;
+
+/// The parts of a sample that weights are read in: as exact as their decimals.
+const MILLIONTHS: u128 = 1_000_000;
 
 /// Stacks with weights, one a line, as flame graph tools exchange them.
 pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
     sniff: looks_like_collapsed,
-    shows: &[Shown::Spans],
+    shows: &[Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
@@ -56,31 +61,46 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 /// Splits a line into a stack and its weight, which is the text after the last space.
-fn split(line: &[u8]) -> Option<(&[u8], i64)> {
+fn split(line: &[u8]) -> Option<(&[u8], LineWeight)> {
     let line = line.trim_ascii_end();
     let space = line.iter().rposition(|&byte| byte == b' ' || byte == b'\t')?;
-    let weight_ns = nanos_from_millis(&line[space + 1..]).ok()?;
+    let weight = LineWeight::parse(&line[space + 1..])?;
     let stack = line[..space].trim_ascii_end();
-    Some((if stack.is_empty() { NO_FRAMES } else { stack }, weight_ns))
+    Some((if stack.is_empty() { NO_FRAMES } else { stack }, weight))
+}
+
+/// The weight that a line gives to its stack.
+enum LineWeight {
+    Negative,
+    Millionths(u128),
+}
+
+impl LineWeight {
+    fn parse(text: &[u8]) -> Option<Self> {
+        if let Some(whole) = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u64>().ok()) {
+            return Some(Self::Millionths(u128::from(whole) * MILLIONTHS));
+        }
+        let millionths = nanos_from_millis(text).ok()?;
+        Some(u128::try_from(millionths).map_or(Self::Negative, Self::Millionths))
+    }
 }
 
 #[derive(Debug, Default)]
 struct Collapsed {
-    names: Vec<Box<[u8]>>,
-    name_index: FxHashMap<Box<[u8]>, u32>,
-    /// The frames, each after its caller.
-    frames: Vec<CollapsedFrame>,
-    /// By caller, 0 for none and else 1 + its place, and name.
-    frame_index: FxHashMap<(u32, u32), u32>,
+    /// By row, as in `rows`: the names and callers of frames, from which stacks are made.
+    frames: FrameTable,
+    rows: Vec<CollapsedRow>,
+    titles: FxHashMap<Box<[u8]>, u32>,
+    /// By caller, 0 for none and else 1 + its row, and title.
+    row_index: FxHashMap<(u32, u32), u32>,
 }
 
 #[derive(Debug)]
-struct CollapsedFrame {
+struct CollapsedRow {
     caller: Option<u32>,
-    name: u32,
-    /// Its own weight, and then that of all it calls too.
-    weight_ns: i64,
-    first: SourcePos,
+    /// The weight of the stacks that end here, in millionths of a sample; `None` where none does. It cannot overflow: fewer
+    /// than 2^40 lines weigh less than 2^84 each.
+    millionths: Option<u128>,
 }
 
 impl LineParser for Collapsed {
@@ -88,61 +108,36 @@ impl LineParser for Collapsed {
         if is_blank(line.bytes) {
             return;
         }
-        let Some((stack, weight_ns)) = split(line.bytes) else { return batch.lose(line.loss(), line.place()) };
-        if weight_ns < 0 {
-            return batch.lose(Loss::BadNumber, line.place());
-        }
+        let Some((stack, weight)) = split(line.bytes) else { return batch.lose(line.loss(), line.place()) };
+        let LineWeight::Millionths(millionths) = weight else { return batch.lose(Loss::BadNumber, line.place()) };
         // Some tools write a semicolon before the first frame or after the last: there is no frame without a name.
         let mut names = stack.split(|&byte| byte == b';').filter(|name| !name.trim_ascii().is_empty()).peekable();
         let no_frames = names.peek().is_none().then_some(NO_FRAMES);
         let mut caller = None;
         for name in names.chain(no_frames) {
-            match self.frame(caller, name, line.place()) {
-                Some(frame) => caller = Some(frame),
-                None => return batch.lose(Loss::OverLimit, line.place()),
+            match self.row(caller, name) {
+                Ok(row) => caller = Some(row),
+                Err(loss) => return batch.lose(loss, line.place()),
             }
         }
-        let Some(innermost) = caller.and_then(|frame| self.frames.get_mut(frame as usize)) else { return };
-        match innermost.weight_ns.checked_add(weight_ns) {
-            Some(sum) => innermost.weight_ns = sum,
-            None => batch.lose(Loss::BadNumber, line.place()),
+        if let Some(innermost) = caller.and_then(|row| self.rows.get_mut(row as usize)) {
+            *innermost.millionths.get_or_insert(0) += millionths;
         }
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        for position in (0..self.frames.len()).rev() {
-            let CollapsedFrame { caller, weight_ns, first, .. } = self.frames[position];
-            if let Some(caller) = caller {
-                let sum = &mut self.frames[caller as usize].weight_ns;
-                *sum = sum.checked_add(weight_ns).unwrap_or_else(|| {
-                    out.batch.lose(Loss::BadNumber, first);
-                    i64::MAX
-                });
-            }
-        }
-        let key = TrackKey {
-            kind: TrackKind::Thread,
-            pid: Id::None,
-            tid: Id::Text("stacks".into()),
-            name: Arc::default(),
-            slot: 0,
-        };
-        let (pid, tid, name) = (Id::None, key.tid.clone(), "Stacks by weight, 1 ms each".into());
-        out.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
-        // Where the next frame of the same caller begins, by caller; the last is for those without.
-        let mut next_ns = vec![0i64; self.frames.len() + 1];
-        for (position, frame) in self.frames.iter().enumerate() {
-            let caller = frame.caller.map_or(self.frames.len(), |caller| caller as usize);
-            let start_ns = next_ns[caller];
-            let Some(end_ns) = start_ns.checked_add(frame.weight_ns) else {
-                out.batch.lose(Loss::BadTime, frame.first);
-                continue;
-            };
-            (next_ns[position], next_ns[caller]) = (start_ns, end_ns);
-            let name = out.batch.name(&self.names[frame.name as usize], None, frame.first);
-            let track = out.batch.track_with(&key);
-            let value = frame.weight_ns.unsigned_abs();
-            out.batch.push(Event { value, ..bare(start_ns, EventKind::Complete, track, name) });
+        let mut weights = self.rows.iter().filter_map(|row| row.millionths);
+        let is_whole = weights.all(|weight| weight.is_multiple_of(MILLIONTHS));
+        let (unit, divisor) = if is_whole { ("samples", MILLIONTHS) } else { ("millionths", 1) };
+        let mut stacks = WeighedRow::new("stacks", unit, -1, out.batch);
+        for row in depth_first(&self.rows) {
+            let Some(weight) = self.rows[row as usize].millionths.map(|weight| weight / divisor) else { continue };
+            let weight = u64::try_from(weight).unwrap_or_else(|_| {
+                out.batch.lose(Loss::BadNumber, stacks.place());
+                u64::MAX
+            });
+            let stack = self.frames.stack(row, out.batch, stacks.place());
+            stacks.push(weight, stack, out.batch);
             out.flush_if_full()?;
         }
         Ok(())
@@ -150,75 +145,111 @@ impl LineParser for Collapsed {
 }
 
 impl Collapsed {
-    /// The frame of this name that `caller` calls, new or known; `None` if there are too many.
-    fn frame(&mut self, caller: Option<u32>, name: &[u8], first: SourcePos) -> Option<u32> {
-        let name = if let Some(&known) = self.name_index.get(name) {
-            known
-        } else {
-            let index = u32::try_from(self.names.len()).ok().filter(|&index| (index as usize) < FRAMES_MAX)?;
-            self.names.push(name.into());
-            self.name_index.insert(name.into(), index);
-            index
+    /// The frame of this name that `caller` calls, new or known. Fails if there are too many, or the stack is too deep.
+    fn row(&mut self, caller: Option<u32>, name: &[u8]) -> Result<u32, Loss> {
+        let title = match self.titles.get(name) {
+            Some(&known) => known,
+            None if self.titles.len() >= FRAMES_MAX => return Err(Loss::OverLimit),
+            None => {
+                let title = self.frames.push_title(name);
+                self.titles.insert(name.into(), title);
+                title
+            }
         };
-        let key = (caller.map_or(0, |caller| caller + 1), name);
-        if let Some(&known) = self.frame_index.get(&key) {
-            return Some(known);
+        let key = (caller.map_or(0, |caller| caller + 1), title);
+        if let Some(&known) = self.row_index.get(&key) {
+            return Ok(known);
         }
-        let index = u32::try_from(self.frames.len()).ok().filter(|&index| (index as usize) < FRAMES_MAX)?;
-        self.frames.push(CollapsedFrame { caller, name, weight_ns: 0, first });
-        self.frame_index.insert(key, index);
-        Some(index)
+        let row = u32::try_from(self.rows.len()).ok().filter(|&row| (row as usize) < FRAMES_MAX);
+        let row = row.ok_or(Loss::OverLimit)?;
+        if !self.frames.push_titled(caller, title) {
+            // The row is there without its caller, and no line ends in it.
+            self.rows.push(CollapsedRow { caller: None, millionths: None });
+            return Err(Loss::DeepNesting);
+        }
+        self.rows.push(CollapsedRow { caller, millionths: None });
+        self.row_index.insert(key, row);
+        Ok(row)
+    }
+}
+
+/// The rows in the order in which they are drawn: each after those that it calls, which are in the order of their first
+/// appearance.
+fn depth_first(rows: &[CollapsedRow]) -> Vec<u32> {
+    /// No row has this index: there are fewer than 2^22.
+    const NONE: u32 = u32::MAX;
+    let root = rows.len();
+    let (mut first_callee, mut next_sibling) = (vec![NONE; rows.len() + 1], vec![NONE; rows.len()]);
+    for (index, row) in rows.iter().enumerate().rev() {
+        let first = &mut first_callee[row.caller.map_or(root, |caller| caller as usize)];
+        next_sibling[index] = std::mem::replace(first, index as u32);
+    }
+    let (mut order, mut callers) = (Vec::with_capacity(rows.len()), Vec::new());
+    let mut next = first_callee[root];
+    loop {
+        while next != NONE {
+            callers.push(next);
+            next = first_callee[next as usize];
+        }
+        let Some(row) = callers.pop() else { return order };
+        order.push(row);
+        next = next_sibling[row as usize];
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::testing::{data, read, read_bytes, read_path};
+    use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
+    use crate::model::SampleMeasure;
     use proptest::prelude::*;
 
-    /// The weight of each stack and of each of its beginnings, summed plainly over all lines.
-    fn weights(text: &str) -> std::collections::BTreeMap<Vec<String>, i64> {
+    /// The weight of each stack, summed plainly over all lines.
+    fn weights(text: &str) -> std::collections::BTreeMap<String, u64> {
         let mut weights = std::collections::BTreeMap::new();
         for line in text.lines() {
             let (stack, weight) = line.rsplit_once(' ').expect("a weight");
-            let frames: Vec<String> = stack.split(';').map(str::to_owned).collect();
-            for len in 1..=frames.len() {
-                *weights.entry(frames[..len].to_vec()).or_default() += weight.parse::<i64>().expect("whole");
-            }
+            *weights.entry(stack.to_owned()).or_default() += weight.parse::<u64>().expect("whole");
         }
         weights
     }
 
-    /// The same from the spans: the stack of a span is the spans around it.
-    fn weights_of_spans(text: &[u8]) -> Vec<(Vec<String>, i64)> {
-        let reading = read_bytes(text).expect("a capture");
+    /// The samples in the order of the row, as lines.
+    fn samples(reading: &Reading) -> Vec<(String, u64)> {
+        let weight = |args: &str| SampleMeasure::from_args(args).weight;
+        reading.events.iter().map(|event| (event.stack.join(";"), weight(&event.args))).collect()
+    }
+
+    fn seen(text: &str) -> Vec<(String, u64)> {
+        let reading = read(text);
         assert_eq!(reading.lost(), []);
-        let mut spans: Vec<(i64, i64, String)> =
-            reading.events.iter().map(|event| (event.ts_ns, event.value as i64, event.name.clone())).collect();
-        spans.sort_by_key(|&(start, dur, _)| (start, std::cmp::Reverse(dur)));
-        let mut open: Vec<(i64, String)> = Vec::new();
-        let mut found = Vec::new();
-        for (start, dur, name) in spans {
-            open.retain(|&(end, _)| end > start);
-            assert!(open.iter().all(|&(end, _)| start + dur <= end), "spans nest");
-            open.push((start + dur, name));
-            found.push((open.iter().map(|(_, name)| name.clone()).collect(), dur / 1_000_000));
-        }
-        found.sort();
-        found
+        samples(&reading)
+    }
+
+    fn lines(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
+        expected.iter().map(|&(stack, weight)| (stack.to_owned(), weight)).collect()
     }
 
     proptest! {
         #[test]
-        fn every_beginning_of_a_stack_is_one_span_as_wide_as_all_lines_that_have_it(
-            lines in proptest::collection::vec(("[ab](;[ab]){1,4}", 1i64..50), 1..20),
+        fn each_stack_is_one_sample_that_weighs_what_its_lines_weigh_beside_those_that_begin_alike(
+            lines in proptest::collection::vec(("[ab](;[ab]){0,4}", 0u64..50), 1..20),
         ) {
             let lines: Vec<String> = lines.iter().map(|(stack, weight)| format!("{stack} {weight}")).collect();
-            let text = lines.join("\n");
-            let expected: Vec<_> = weights(&text).into_iter().collect();
-            let found = weights_of_spans(text.as_bytes());
-            prop_assert_eq!(found, expected);
+            let text = format!("x;y 1\n{}", lines.join("\n"));
+            let found = seen(&text);
+            prop_assert_eq!(found.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(), weights(&text));
+            for depth in 1..5 {
+                let beginning = |stack: &str| stack.split(';').take(depth).collect::<Vec<_>>().join(";");
+                let mut runs: Vec<String> = found.iter().map(|(stack, _)| beginning(stack)).collect();
+                runs.dedup();
+                // A stack that ends before this depth has a run of its own between those that go on.
+                runs.retain(|run| run.split(';').count() == depth);
+                let count = runs.len();
+                runs.sort();
+                runs.dedup();
+                prop_assert_eq!(runs.len(), count, "depth {} of {:?}", depth, found);
+            }
         }
     }
 
@@ -226,37 +257,42 @@ mod tests {
     fn a_real_capture_weighs_what_its_lines_weigh() {
         let reading = read_path(&data("pyspy_collapsed.txt")).expect("a capture");
         let text = std::fs::read_to_string(data("pyspy_collapsed.txt")).expect("text");
-        let weights = weights(&text);
-        assert_eq!(reading.events.len(), weights.len());
-        let sum: i64 = reading.events.iter().map(|event| event.value as i64 / 1_000_000).sum();
-        assert_eq!(sum, weights.values().sum::<i64>());
+        assert_eq!(samples(&reading).into_iter().collect::<std::collections::BTreeMap<_, _>>(), weights(&text));
+        assert!(reading.events.iter().all(|event| event.args.contains(r#""unit":"samples""#)));
         assert_eq!(reading.lost(), []);
     }
 
     #[test]
-    fn weights_may_be_decimal_and_frames_may_have_spaces_and_no_line_needs_an_end() {
-        let reading = read("main;f (a.py:1) 1.5\r\nmain;g 2\r\n\r\nmain 0.25");
-        let expected = [(0, 3_750_000, "main"), (0, 1_500_000, "f (a.py:1)"), (1_500_000, 2_000_000, "g")];
-        assert_eq!(reading.short(), expected);
-        assert_eq!(reading.lost(), []);
+    fn one_decimal_weight_makes_all_of_them_millionths_and_no_line_needs_an_end() {
+        let found = seen("main;f (a.py:1) 1.5\r\nmain;g 2\r\n\r\nmain 0.25");
+        let expected = [("main;f (a.py:1)", 1_500_000), ("main;g", 2_000_000), ("main", 250_000)];
+        assert_eq!(found, lines(&expected));
+        let whole = read("main;f 1.0\nmain;g 2.00");
+        assert_eq!(samples(&whole), lines(&[("main;f", 1), ("main;g", 2)]), "these are whole");
+    }
+
+    #[test]
+    fn weights_of_any_size_are_whole_and_their_sums_do_not_overflow() {
+        // A thousand of them would be drawn beyond the end of time.
+        let most = 9_000_000_000_000_000;
+        assert_eq!(seen(&format!("main;f {most}\nmain;g 1")), lines(&[("main;f", most), ("main;g", 1)]));
+        let reading = read(&format!("main;f {0}\nmain;f {0}", u64::MAX));
+        assert_eq!(samples(&reading), lines(&[("main;f", u64::MAX)]));
+        assert_eq!(reading.lost(), [(Loss::BadNumber, 2)], "neither the sum nor its end is a number");
     }
 
     #[test]
     fn a_stack_without_frames_is_shown_as_that_and_hides_no_capture() {
         // As py-spy writes it.
-        let reading = read("main;f 1\n 3\nmain;g 2\n");
-        let expected = [(0, 3_000_000, "main"), (0, 1_000_000, "f"), (1_000_000, 2_000_000, "g")];
-        assert_eq!(reading.short(), [&expected[..], &[(3_000_000, 3_000_000, "[no frames]")]].concat());
-        assert_eq!(reading.lost(), []);
+        let found = seen("main;f 1\n 3\nmain;g 2\n");
+        assert_eq!(found, lines(&[("main;f", 1), ("main;g", 2), ("[no frames]", 3)]));
     }
 
     #[test]
     fn comments_are_no_stacks_and_semicolons_at_the_ends_no_frames() {
         // As Excimer and heaptrack write them.
-        let reading = read("# by a tool\n;main;f 1\n#\nmain;f; 2\n; 3\nmain;;g 4\n# 5\n");
-        let expected = [(0, 7_000_000, "main"), (0, 3_000_000, "f"), (3_000_000, 4_000_000, "g")];
-        assert_eq!(reading.short(), [&expected[..], &[(7_000_000, 3_000_000, "[no frames]")]].concat());
-        assert_eq!(reading.lost(), []);
+        let found = seen("# by a tool\n;main;f 1\n#\nmain;f; 2\n; 3\nmain;;g 4\n# 5\n");
+        assert_eq!(found, lines(&[("main;f", 3), ("main;g", 4), ("[no frames]", 3)]));
         assert!(!looks_like_collapsed(b"# austin: 3.7.0\n\nP1;T1;main 5\n"), "times in microseconds");
     }
 
@@ -271,7 +307,15 @@ mod tests {
     fn lines_without_a_weight_are_counted_and_the_rest_is_shown() {
         let stacks = "a;b 1\n".repeat(1000);
         let reading = read(&format!("{stacks}no weight\na;b -1\na;b 99999999999999999999\n{stacks}a;b 1"));
-        assert_eq!(reading.short(), [(0, 2_001_000_000, "a"), (0, 2_001_000_000, "b")]);
+        assert_eq!(samples(&reading), lines(&[("a;b", 2001)]));
         assert_eq!(reading.lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 2)]);
+    }
+
+    #[test]
+    fn a_stack_deeper_than_any_thread_is_counted_and_its_neighbours_are_shown() {
+        let deep = vec!["f"; 70_000].join(";");
+        let reading = read(&format!("main;g 1\n{deep} 1\n{deep} 1\nmain;h 2"));
+        assert_eq!(reading.lost(), [(Loss::DeepNesting, 2)]);
+        assert_eq!(samples(&reading), lines(&[("main;g", 1), ("main;h", 2)]));
     }
 }
