@@ -7,7 +7,7 @@
 //!
 //! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their
 //! debug information under the bound of `fuel`. `separate` has the files that a file names for it,
-//! and `xz` unpacks a table inside. `functions` is the symbol table, `kallsyms` that of the kernel,
+//! and `xz` unpacks a table inside. `functions` is the symbol table, `go_lines` that of programs of Go, `kallsyms` that of the kernel,
 //! `perf_map` and `jit_dump` those of code made at run time. `demangle` reads names of C++ and
 //! Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names of the
 //! addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace,
@@ -23,6 +23,7 @@ mod elf;
 mod file;
 mod fuel;
 mod functions;
+mod go_lines;
 mod jit_dump;
 mod kallsyms;
 pub(crate) mod locate;

@@ -9,6 +9,7 @@ use super::dwarf::{self, DebugInfo, names_of_functions};
 use super::elf::build_id_in;
 use super::file::InputFile;
 use super::functions::FunctionTable;
+use super::go_lines::GoLines;
 use super::jit_dump::JitDump;
 use super::kallsyms::KernelFunctions;
 use super::locate::Locator;
@@ -139,9 +140,12 @@ pub(super) fn names_of(
             }
             (dwarf::names(&info, pairs, functions, cancel)?, NameState::Complete)
         }
+        Ok(None) if let Some(lines) = GoLines::read(&best.elf, bytes_max) => (lines.names(pairs), NameState::Complete),
         Ok(None) => {
             let state = match best.quality {
                 Quality::Nothing | Quality::DynamicSymbols => NameState::Stripped,
+                // A table of an earlier Go is not read.
+                Quality::DebugInfo if !best.elf.has_symbols() => NameState::Stripped,
                 Quality::Symbols | Quality::DebugInfo => NameState::FunctionsOnly,
             };
             (names_of_functions(pairs, functions), state)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::elf::ElfFile;
 use super::file::{InputFile, OpenError};
+use super::go_lines::has_go_lines;
 use super::kallsyms::KernelFunctions;
 use super::locate::Locator;
 use super::separate::{DebugLink, SharedLink};
@@ -36,7 +37,8 @@ pub(super) enum Quality {
 
 impl Quality {
     fn of(elf: &ElfFile) -> Self {
-        if elf.named(".debug_info").is_some() {
+        // Programs of Go have functions and lines apart from debug information.
+        if elf.named(".debug_info").is_some() || has_go_lines(elf) {
             Self::DebugInfo
         } else if elf.has_symbols() || elf.named(".gnu_debugdata").is_some() {
             Self::Symbols

@@ -15,6 +15,7 @@ use crate::base::cancel::Cancel;
 use crate::model::{BuildId, Module, ModuleKind};
 
 mod damage;
+mod go;
 mod separate;
 
 const BYTES_MAX: u64 = 1 << 30;

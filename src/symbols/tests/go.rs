@@ -1,0 +1,193 @@
+//! Programs of Go without debug information and symbols, beside what `go tool addr2line` says of the whole program.
+
+use super::*;
+
+const PROGRAM: &str = r#"
+package main
+
+import (
+    "os"
+    "sort"
+    "strings"
+)
+
+type shape interface{ area(int) int }
+type square struct{ side int }
+
+func (s *square) area(n int) int { return s.side * s.side * n }
+
+func small(x int) int { return x*x + 1 }
+
+//go:noinline
+func outer(x int) int {
+    sum := 0
+    for i := 0; i < x; i++ {
+        sum += small(i) ^ 7
+    }
+    return sum
+}
+
+func generic[T any](all []T, f func(T) int) (sum int) {
+    for _, one := range all {
+        sum += f(one)
+    }
+    return
+}
+
+func main() {
+    words := strings.Fields("the quick brown fox")
+    sort.Slice(words, func(a, b int) bool { return len(words[a]) < len(words[b]) })
+    var s shape = &square{len(os.Args)}
+    done := make(chan int)
+    go func() { done <- outer(len(words)) }()
+    os.Exit((s.area(3) + <-done + generic(words, func(w string) int { return len(w) })) & 1)
+}
+"#;
+
+/// Builds the program with some options.
+fn build(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
+    let (source, output) = (folder.join("work.go"), folder.join(name));
+    std::fs::write(&source, PROGRAM).unwrap();
+    let cache = std::env::temp_dir().join("longspan-go-cache");
+    let mut go = Command::new("go");
+    go.env("GO111MODULE", "off").env("GOFLAGS", "").env("GOCACHE", cache).env("HOME", folder).current_dir(folder);
+    let built = go.arg("build").args(options).arg("-o").arg(&output).arg("work.go").output().expect("go, of .ci/setup");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    output
+}
+
+/// Function and place of each address by `go tool addr2line`; `?` for those without.
+fn by_go(program: &Path, addresses: &[u64]) -> Vec<(String, String)> {
+    let mut go = Command::new("go");
+    let tool = ["tool", "addr2line"];
+    let mut child =
+        go.args(tool).arg(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("go, of .ci/setup");
+    let (mut input, asked) = (child.stdin.take().unwrap(), addresses.to_vec());
+    let writer = std::thread::spawn(move || {
+        let text: String = asked.iter().map(|address| format!("{address:#x}\n")).collect();
+        input.write_all(text.as_bytes()).unwrap();
+    });
+    let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    writer.join().unwrap();
+    let lines: Vec<&str> = output.lines().collect();
+    lines.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect()
+}
+
+/// The first and the last address of the code.
+fn code(program: &Path) -> (u64, u64) {
+    let elf = ElfFile::read(InputFile::from_bytes(program.to_path_buf(), std::fs::read(program).unwrap())).unwrap();
+    let row = (0..64).find(|&row| elf.section(row).is_some_and(|it| Some(it.address) == text_of(&elf))).unwrap();
+    (text_of(&elf).unwrap(), elf.end_of(row as u16).unwrap())
+}
+
+fn text_of(elf: &ElfFile) -> Option<u64> {
+    elf.named(".text").map(|section| section.address)
+}
+
+/// Functions by their addresses, as `nm` lists them.
+fn by_nm(program: &Path) -> Vec<(u64, String)> {
+    let output = Command::new("nm").arg("-n").arg(program).output().expect("nm, of .ci/setup");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let symbol = |line: &str| {
+        let (address, rest) = line.split_once(' ')?;
+        let (kind, name) = rest.split_once(' ')?;
+        let is_function = matches!(kind, "t" | "T") && !matches!(name, "runtime.text" | "runtime.etext");
+        // Functions in assembly have the name of their way to be called after their own.
+        let name = name.strip_suffix(".abi0").unwrap_or(name);
+        is_function.then_some((u64::from_str_radix(address, 16).ok()?, name.to_owned()))
+    };
+    text.lines().filter_map(symbol).collect()
+}
+
+/// The program with everything, its code, and the names of addresses before, in and after it by the stripped one.
+fn stripped(folder: &Path, options: &[&str]) -> (PathBuf, Vec<u64>, ModuleNames) {
+    let whole = build(folder, "whole", options);
+    let bare = build(folder, "bare", &[options, &["-ldflags=-s -w"]].concat());
+    let (start, end) = code(&bare);
+    assert_eq!((start, end), code(&whole));
+    let addresses: Vec<u64> = (start - 64..end + 64).step_by(11).collect();
+    let module = Module { path: "/bin/bare".into(), kind: ModuleKind::Linked, ..Module::default() };
+    let found = resolve(&module, &addresses, &locator_of(folder), BYTES_MAX, &Cancel::default()).unwrap();
+    assert_eq!((found.state, found.is_verified), (NameState::Complete, false));
+    (whole, addresses, found)
+}
+
+#[test]
+fn functions_files_and_lines_of_stripped_programs_are_those_of_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, addresses, found) = stripped(folder.path(), &[]);
+    let mut named = 0;
+    for (&address, (function, place)) in addresses.iter().zip(by_go(&whole, &addresses)) {
+        let own: Vec<_> = found.names.get(address).unwrap().collect();
+        match own[..] {
+            [] => assert_eq!((&*function, &*place), ("?", "?:0"), "{address:#x}"),
+            [name] if name.line == 0 => {
+                // The bytes after the last instruction of a function have no line.
+                assert_eq!(name.name, function, "{address:#x}");
+                assert!(place == "?:0" || place == ":-1", "{address:#x}: {place}");
+            }
+            [name] => {
+                assert_eq!(name.name, function, "{address:#x}");
+                assert_eq!(format!("{}:{}", name.file, name.line), place, "{address:#x}");
+                named += 1;
+            }
+            _ => panic!("{own:?}"),
+        }
+    }
+    assert!(named > 30_000, "{named} of {}", addresses.len());
+}
+
+#[test]
+fn functions_of_programs_that_run_anywhere_are_those_of_nm() {
+    // Go's own tools have no names for them.
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, addresses, found) = stripped(folder.path(), &["-buildmode=pie"]);
+    let symbols = by_nm(&whole);
+    for &address in &addresses {
+        let at = symbols.partition_point(|(start, _)| *start <= address);
+        let start = at.checked_sub(1).map(|at| symbols[at].0);
+        let own = found.names.get(address).unwrap().next();
+        // Go leaves out what is between brackets.
+        let is_same = |own: &str, name: &str| own == name || own.contains("[...]");
+        let is_one =
+            own.is_none_or(|own| symbols.iter().any(|(at, name)| Some(*at) == start && is_same(own.name, name)));
+        assert!(is_one, "{address:#x}: {own:?}");
+    }
+    assert!(found.names.named() > 30_000, "{} of {}", found.names.named(), addresses.len());
+}
+
+#[test]
+fn damaged_tables_of_go_name_what_they_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(build(folder.path(), "work", &["-ldflags=-s -w"])).unwrap();
+    let table = whole
+        .windows(8)
+        .position(|window| {
+            [0xf0, 0xf1].map(|first| [first, 255, 255, 255, 0, 0, 1, 8]).contains(window.first_chunk().unwrap())
+        })
+        .unwrap();
+    let addresses: Vec<u64> = (0x40_0000..0x48_0000).step_by(4099).chain([0, u64::MAX]).collect();
+    let module = Module { path: "/bin/work".into(), kind: ModuleKind::Linked, ..Module::default() };
+    let names = |bytes: &[u8]| {
+        std::fs::write(folder.path().join("work"), bytes).unwrap();
+        let started = std::time::Instant::now();
+        let found = resolve(&module, &addresses, &locator_of(folder.path()), BYTES_MAX, &Cancel::default()).unwrap();
+        assert!(started.elapsed() < std::time::Duration::from_secs(5));
+        found.names.named()
+    };
+    assert!(names(&whole) > 60);
+    for at in (table..table + 72).chain((table + 72..whole.len()).step_by((whole.len() - table) / 60)) {
+        for value in [0, 0x7f, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            names(&bytes);
+        }
+    }
+    for end in (table..whole.len()).step_by((whole.len() - table) / 30) {
+        names(&whole[..end]);
+    }
+    // Every byte a step of a value: lines that never end.
+    let mut endless = whole.clone();
+    endless[table + 72..].fill(2);
+    names(&endless);
+}
