@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, OpKind};
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, Mnemonic, OpKind};
 
 /// The most bytes that are decoded: far beyond functions that people write.
 const CODE_BYTES_MAX: u64 = 1 << 20;
@@ -15,6 +15,8 @@ pub(crate) struct DecodedInstruction {
     pub(crate) text: String,
     /// The address that it jumps to or calls, if its bytes have it.
     pub(crate) target: Option<u64>,
+    /// Whether it goes there without a return.
+    pub(crate) is_jump: bool,
 }
 
 /// The part of a range of addresses that is decoded.
@@ -51,7 +53,8 @@ pub(super) fn decode(bytes: &[u8], start: u64, is_64: bool) -> Vec<DecodedInstru
             matches!(instruction.op0_kind(), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64);
         let target = is_near.then(|| instruction.near_branch_target());
         let end = start.wrapping_add(decoder.position() as u64);
-        instructions.push(DecodedInstruction { range: address..end, text, target });
+        let is_jump = is_near && instruction.mnemonic() != Mnemonic::Call;
+        instructions.push(DecodedInstruction { range: address..end, text, target, is_jump });
     }
     instructions
 }
@@ -74,6 +77,7 @@ mod tests {
             (0x1009, "nop", None),
         ];
         assert_eq!(rows, expected);
+        assert_eq!(decoded.iter().map(|it| it.is_jump).collect::<Vec<_>>(), [false, true, false, false, false]);
         assert_eq!(decode(&[0xff], 7, true).len(), 1);
         assert!(decode(&[], 0, false).is_empty());
         assert_eq!(decoded_part(&(5..u64::MAX)), 5..5 + CODE_BYTES_MAX);

@@ -1,6 +1,7 @@
 //! One function with its samples: the lines of its source, or its instructions. It is opened from where functions are
 //! listed. Source files are read below named folders alone, and a folder is named here.
 
+mod jumps;
 mod rows;
 
 use std::sync::Arc;

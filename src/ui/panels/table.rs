@@ -7,9 +7,10 @@ mod copy;
 
 use std::borrow::Cow;
 
+pub(crate) use cells::RowsInView;
 use cells::{paint_cell, paint_text, tip_of};
 use columns::{choose_columns, visible};
-use egui::{Id, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::number::TableNumber;
 use super::table_keys::{RowMove, copies, hold, take_steps};
@@ -86,6 +87,14 @@ pub(crate) trait Rows {
     fn more(&self, _row: u64, _column: usize) -> Option<String> {
         None
     }
+
+    /// The room before the text of a column, in points.
+    fn indent(&self, _column: usize) -> f32 {
+        0.0
+    }
+
+    /// Paints over the first column, where its cells have room.
+    fn paint_over(&self, _painter: &Painter, _view: &RowsInView, _theme: &Theme) {}
 
     fn sort(&mut self, _column: usize, _ascending: bool) {}
 
@@ -387,6 +396,12 @@ impl TableView {
             self.last_shown = Some(row);
             self.show_row(ui, painting, (place, body), (slot, row), rows, shown);
         }
+        let rows_in_view = first..count.min(first + slot_count(in_view));
+        let top = body.top() + (first as f64 - self.top) as f32 * self.row_points;
+        let pointer = ui.input(|input| input.pointer.hover_pos()).filter(|_| list.contains_pointer());
+        let cells = painting.cell(body, 0);
+        let view = RowsInView { rows: rows_in_view, top, row_points: self.row_points, cells, pointer };
+        rows.paint_over(&ui.painter_at(body.intersect(ui.clip_rect())), &view, painting.look.theme);
     }
 
     fn show_row(
@@ -418,7 +433,8 @@ impl TableView {
             if let Some(part) = rows.bar(row, number).filter(|_| is_sorted) {
                 painter.rect_filled(marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
             }
-            paint_cell(&painter, cell, &rows.cell(row, number), column.is_number, theme);
+            let inside = cell.with_min_x((cell.left() + rows.indent(number)).min(cell.right()));
+            paint_cell(&painter, inside, &rows.cell(row, number), column.is_number, theme);
         }
         if response.clicked() {
             shown.clicked = Some(row);

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use egui::Painter;
+
+use super::jumps::Jumps;
 use crate::export::code_table::CodeSide;
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::flame::OwnAndTotal;
 use crate::scene::labels::shown;
 use crate::symbols::code::listing::FunctionCode;
 use crate::ui::panels::number::TableNumber;
-use crate::ui::panels::table::{Rows, TableCell, TableColumn};
+use crate::ui::panels::table::{Rows, RowsInView, TableCell, TableColumn};
 use crate::ui::panels::value_menu::PanelValue;
+use crate::ui::theme::Theme;
 
 /// The width of a tab, in letters.
 const TAB: &str = "    ";
@@ -70,6 +74,7 @@ struct CodeRow {
 pub(super) struct CodeRows {
     rows: Vec<CodeRow>,
     code: Option<Arc<FunctionCode>>,
+    jumps: Jumps,
     chosen: Option<u64>,
 }
 
@@ -78,6 +83,10 @@ impl CodeRows {
         self.rows = match side {
             CodeSide::Source => lines(code),
             CodeSide::Assembly => instructions(code),
+        };
+        self.jumps = match (&code.assembly, side) {
+            (Ok(assembly), CodeSide::Assembly) => Jumps::new(assembly.instructions.iter().map(|line| &line.decoded)),
+            _ => Jumps::default(),
         };
         self.code = Some(Arc::clone(code));
         self.chosen = None;
@@ -191,6 +200,14 @@ impl Rows for CodeRows {
             TableCell::Number(number) => number.copied(),
         };
         PanelValue::new(title, text)
+    }
+
+    fn indent(&self, column: usize) -> f32 {
+        if column == TEXT { self.jumps.points() } else { 0.0 }
+    }
+
+    fn paint_over(&self, painter: &Painter, view: &RowsInView, theme: &Theme) {
+        self.jumps.paint(painter, view, theme);
     }
 
     fn is_chosen(&self, row: u64) -> bool {

@@ -1,11 +1,25 @@
 //! The cells of a table as they are painted, and their tooltips.
 
-use egui::{Align2, Color32, FontId, Painter, Rect, vec2};
+use std::ops::Range;
+
+use egui::{Align2, Color32, FontId, Painter, Pos2, Rect, vec2};
 
 use super::{Rows, TableCell};
 use crate::ui::panels::elided::{elided, tip};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
+
+/// The place of the rows that are in view.
+pub(crate) struct RowsInView {
+    /// The rows, of which the first and the last may be cut.
+    pub(crate) rows: Range<u64>,
+    /// The top of the first of them.
+    pub(crate) top: f32,
+    pub(crate) row_points: f32,
+    /// The cells of the first column, without their heads.
+    pub(crate) cells: Rect,
+    pub(crate) pointer: Option<Pos2>,
+}
 
 /// More about a cell where there is more, else its whole text or its exact number.
 pub(super) fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
