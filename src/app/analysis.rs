@@ -31,7 +31,7 @@ use crate::symbols::cache::NameCache;
 use crate::symbols::code::choice::{NoFunction, choose};
 use crate::symbols::code::listing::list;
 use crate::symbols::code::samples::CodeSamples;
-use crate::symbols::locate::Locator;
+use crate::symbols::locate::{Locator, folder_problem};
 use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
 use crate::symbols::sources::SourceFolders;
@@ -176,7 +176,7 @@ fn find_names(
     let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);
     let trace = paths().next().unwrap_or(Path::new(""));
     let modules = report(snapshot, &frames, &found, trace, cancel, progress)?;
-    let missing_folder = query.folders.iter().find(|folder| !folder.is_dir()).cloned();
+    let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), folder_problem(folder)?)));
     let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
     let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);
     let found = FoundNames(Arc::new(found));

@@ -359,7 +359,7 @@ impl Panels {
         self.set.code.forget();
         self.set.symbols.set_modules(named, snapshot);
         // A folder that is not there is not searched again.
-        if let (Some(query), Some(missing)) = (&mut self.name_query, &named.missing_folder) {
+        if let (Some(query), Some((missing, _))) = (&mut self.name_query, &named.missing_folder) {
             query.folders.retain(|folder| folder != missing);
         }
     }

@@ -40,6 +40,7 @@ use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::store::cache::Cache;
+use crate::symbols::locate::folder_problem;
 use crate::symbols::sources::SourceMap;
 
 /// A command with its arguments, checked.
@@ -468,6 +469,10 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Auto => ShowProgress::Not,
     };
     check_memory(common.memory)?;
+    // A folder that is not there yet is no mistake of the words; a file never has files below it.
+    if let Some(problem) = common.symbols.iter().filter(|path| path.exists()).find_map(|path| folder_problem(path)) {
+        return Err(CliError::Usage(format!("--symbols {problem}")));
+    }
     let is_usual = common.memory.is_none()
         && common.threads.is_none()
         && common.cache.is_none()

@@ -6,6 +6,8 @@ use std::time::SystemTime;
 
 use super::cache::NameCache;
 use super::file::{InputFile, OpenError, Roots};
+use crate::base::escape::escaped;
+use crate::base::shell;
 use crate::model::{BuildId, Module, ModuleKind};
 
 /// The folders of systems that programs and their debug files are installed in.
@@ -188,6 +190,29 @@ impl Locator {
         };
         beside.chain(std::iter::once_with(move || written().filter(|_| self.has_system)).flatten())
     }
+}
+
+/// Why a path that the user names is no folder to search; of an archive, the command that makes it one.
+#[must_use]
+pub(crate) fn folder_problem(path: &Path) -> Option<String> {
+    if path.is_dir() {
+        return None;
+    }
+    let shown = escaped(&path.display().to_string()).into_owned();
+    if !path.exists() {
+        return Some(format!("{shown}: no such folder"));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let (name, is_archive) = match name.find(".tar") {
+        Some(end) => (&name[..end], true),
+        None => (name.trim_end_matches(".tgz"), name.ends_with(".tgz")),
+    };
+    if !is_archive {
+        return Some(format!("{shown}: not a folder"));
+    }
+    let (file, folder) =
+        (shell::quoted_path(path), shell::quoted_path(&path.with_file_name(format!("{name}-symbols"))));
+    Some(format!("{shown}: an archive; unpack it and name the folder: mkdir -p {folder} && tar -xf {file} -C {folder}"))
 }
 
 /// Each path once, in order.

@@ -340,8 +340,8 @@ pub struct NamedTrace {
     pub(crate) modules: Arc<Vec<ModuleReport>>,
     /// Whether the trace has stacks that would be others with the files that are there now.
     pub(crate) has_other_stacks: bool,
-    /// A folder that was to be searched and is not there.
-    pub(crate) missing_folder: Option<PathBuf>,
+    /// A folder that was to be searched and cannot be, and the problem.
+    pub(crate) missing_folder: Option<(PathBuf, String)>,
 }
 
 /// More about the spans of one group.

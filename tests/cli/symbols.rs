@@ -200,3 +200,29 @@ fn no_file_outside_the_roots_is_opened_whatever_a_recording_names() {
     let given = opened(folder.path(), &[&words[..], &["--symbols", text(outside.path())]].concat());
     assert!(given.iter().any(|path| path.starts_with(text(outside.path()))), "{given:?}");
 }
+
+/// The folders and links of `perf archive`: build-ids lead to files below the recorded paths.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_archive_of_perf_says_how_it_becomes_a_folder_that_names_functions() {
+    let (folder, elsewhere) = (folder(), folder());
+    let program = program(folder.path(), "");
+    let (file, digits) = (recording(folder.path(), &program), build_id(&program));
+    let kept = elsewhere.path().join("kept");
+    let below = format!("home/ann/work/{digits}");
+    fs::create_dir_all(kept.join(&below)).expect("made");
+    fs::rename(&program, kept.join(&below).join("elf")).expect("moved");
+    let links = kept.join(".build-id").join(&digits[..2]);
+    fs::create_dir_all(&links).expect("made");
+    std::os::unix::fs::symlink(format!("../../{below}"), links.join(&digits[2..])).expect("linked");
+    let archive = elsewhere.path().join("perf data.tar.gz");
+    run(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&kept).args([".build-id", "home"]));
+    fs::remove_dir_all(&kept).expect("removed");
+    let message = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&archive)]).failed(2);
+    let command = message.split("name the folder: ").nth(1).expect("a command").lines().next().expect("a line");
+    run(Command::new("sh").args(["-c", command]));
+    let unpacked = command.rsplit(" -C ").next().expect("a folder").trim_matches('\'');
+    assert_eq!(state(&[text(&file), "--symbols", unpacked], "/work"), ["named", "2", ""]);
+    let message = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&file)]).failed(2);
+    assert!(message.contains("not a folder"), "{message}");
+}

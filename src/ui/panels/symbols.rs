@@ -88,7 +88,7 @@ impl SymbolsPanel {
     pub(crate) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
         self.rows.set_modules(&named.modules, snapshot);
         let missing = named.missing_folder.as_ref();
-        self.error = missing.map(|folder| format!("{}: no such folder", shown(&folder.display().to_string())));
+        self.error = missing.map(|(_, problem)| shown(problem).into_owned());
         (self.modules, self.is_stopped) = (Some(Arc::clone(&named.modules)), false);
     }
 
