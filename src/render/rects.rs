@@ -66,6 +66,8 @@ pub(crate) enum Layer {
     Rows,
     /// Rows that stay at the top.
     Pinned,
+    /// Curves of derived tracks.
+    Derived,
 }
 
 impl Rects {
@@ -120,7 +122,7 @@ impl CallbackTrait for Rects {
 pub(super) struct RectPipeline {
     pipeline: wgpu::RenderPipeline,
     /// The buffers of each [`Layer`].
-    layers: [LayerBuffers; 2],
+    layers: [LayerBuffers; 3],
 }
 
 /// The buffers of a canvas on the card.

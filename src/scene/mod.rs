@@ -9,6 +9,7 @@ pub(crate) mod bookmarks;
 pub(crate) mod clock_ruler;
 pub(crate) mod color;
 pub(crate) mod counters;
+pub(crate) mod derived;
 pub(crate) mod fenwick_heights;
 pub(crate) mod flame;
 pub(crate) mod heat_map;

@@ -3,6 +3,7 @@
 //! window nor the graphics card.
 
 mod cache;
+pub(crate) mod derived;
 pub(crate) mod live;
 pub(crate) mod loader;
 mod rebucket;

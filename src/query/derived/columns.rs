@@ -2,7 +2,6 @@
 //! nodes of each level; a stretch without points is one column.
 
 use super::points::{DerivedSeries, PointMeaning, PointSummary};
-#[cfg(test)]
 use crate::query::buckets::{Buckets, CounterCell};
 
 /// Work that columns took: repeats exactly for the same questions.
@@ -48,7 +47,6 @@ impl DerivedSeries {
     /// which a span starts. Of counts and sums, the least and the largest value are the one of the column.
     ///
     /// The slow answer: [`Self::value`] of each column.
-    #[cfg(test)]
     pub(crate) fn columns(&self, buckets: Buckets, out: &mut Vec<CounterCell>) -> ColumnWork {
         out.clear();
         let mut work = ColumnWork::default();

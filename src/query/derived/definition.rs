@@ -86,6 +86,12 @@ impl DerivedKind {
 }
 
 impl DerivedTrack {
+    /// A track of a filter that is known to be valid.
+    #[must_use]
+    pub(crate) fn new(kind: DerivedKind, filter: &str) -> Self {
+        Self { kind, every_ns: None, filter: filter.trim().to_owned() }
+    }
+
     /// Reads a definition such as `rate name:read` or `sum:arg.bytes every:1ms cat:io`.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use definition::DerivedTrack;
+pub(crate) use definition::{DerivedKind, DerivedTrack};
 pub(crate) use make::derive;
 pub(crate) use points::DerivedSeries;
 pub(crate) use room::{DerivedError, DerivedRoom};

@@ -78,6 +78,8 @@ pub(crate) struct DerivedSeries {
     pub(super) is_rate: bool,
     /// The time that it is about: its first nanosecond, and its last.
     pub(super) bounds_ns: (i64, i64),
+    /// The largest value that it ever has at one point.
+    largest: f64,
     /// How many rows took part.
     pub(super) rows: u64,
     /// `None`: there are no points.
@@ -96,6 +98,12 @@ impl DerivedSeries {
     fn level(&self, level: usize) -> &[PointSummary] {
         let bytes = self.map.as_ref().zip(self.levels.get(level)).map_or(&[][..], |(map, range)| &map[range.clone()]);
         bytemuck::try_cast_slice(bytes).unwrap_or_default()
+    }
+
+    /// The largest value at one point; 0 where there is none above.
+    #[must_use]
+    pub(crate) fn largest(&self) -> f64 {
+        self.largest
     }
 
     /// How many rows took part in it.
@@ -150,6 +158,7 @@ pub(super) struct PointWriter {
     out: BufWriter<File>,
     meaning: PointMeaning,
     points: usize,
+    largest: f64,
     last: Option<TimedValue>,
 }
 
@@ -157,7 +166,7 @@ impl PointWriter {
     pub(super) fn new(meaning: PointMeaning, room: &DerivedRoom) -> io::Result<Self> {
         let mut scratch = Scratch::new(&room.folder)?;
         let out = BufWriter::with_capacity(1 << 18, scratch.file().try_clone()?);
-        Ok(Self { scratch, out, meaning, points: 0, last: None })
+        Ok(Self { scratch, out, meaning, points: 0, largest: 0.0, last: None })
     }
 
     /// Takes a point that is not before the last; one of the same time takes its place.
@@ -174,6 +183,7 @@ impl PointWriter {
     }
 
     fn write(&mut self, point: TimedValue) -> io::Result<()> {
+        self.largest = self.largest.max(self.meaning.summary(point).most);
         self.points += 1;
         self.out.write_all(bytemuck::bytes_of(&point))
     }
@@ -189,8 +199,9 @@ impl PointWriter {
             self.write(last)?;
         }
         self.out.flush()?;
-        let Self { mut scratch, mut out, meaning, points, .. } = self;
-        let mut series = DerivedSeries { meaning, is_rate, bounds_ns, rows, map: None, points, levels: Vec::new() };
+        let Self { mut scratch, mut out, meaning, points, largest, .. } = self;
+        let mut series =
+            DerivedSeries { meaning, is_rate, bounds_ns, largest, rows, map: None, points, levels: Vec::new() };
         if points == 0 {
             return Ok(series);
         }

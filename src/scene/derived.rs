@@ -1,0 +1,131 @@
+//! Derived tracks in words and scales: titles, the range beside the curve, the value of a column.
+
+use std::borrow::Cow;
+
+use super::counters::{Scale, exact_value_text, value_text};
+use crate::base::time::duration_text;
+use crate::query::CounterCell;
+use crate::query::derived::DerivedKind;
+
+/// The number of a derived track as a title says it.
+#[must_use]
+pub(crate) fn kind_title(kind: &DerivedKind) -> String {
+    match kind {
+        DerivedKind::Count => "Count".to_owned(),
+        DerivedKind::Rate => "Rate".to_owned(),
+        DerivedKind::Concurrency => "Concurrency".to_owned(),
+        DerivedKind::MaxDuration => "Longest".to_owned(),
+        DerivedKind::Sum(path) => format!("Sum of {}", path.join(".")),
+    }
+}
+
+/// The scale of the columns in view. That of levels and durations is the same for every view, since theirs is a number
+/// whatever the width of a column.
+#[must_use]
+pub(crate) fn scale(kind: &DerivedKind, largest: f64, cells: &[CounterCell]) -> Scale {
+    match kind {
+        DerivedKind::Concurrency | DerivedKind::MaxDuration => Scale::for_values(0.0, largest),
+        DerivedKind::Count | DerivedKind::Rate | DerivedKind::Sum(_) => {
+            let finite = || cells.iter().filter(|cell| cell.min.is_finite() && cell.max.is_finite());
+            let least = finite().map(|cell| cell.min).fold(0.0, f64::min);
+            let most = finite().map(|cell| cell.max).fold(0.0, f64::max);
+            // Round numbers stay while the view moves a little.
+            Scale::for_values(0.0 - rounded_up(-least), rounded_up(most))
+        }
+    }
+}
+
+/// Columns as they are drawn: levels as a curve, and numbers of a column as bars from 0, since theirs hold no longer.
+pub(crate) fn drawn_cells<'a>(kind: &DerivedKind, cells: &'a [CounterCell]) -> Cow<'a, [CounterCell]> {
+    if *kind == DerivedKind::Concurrency {
+        return Cow::Borrowed(cells);
+    }
+    cells.iter().map(|cell| CounterCell { min: cell.min.min(0.0), max: cell.max.max(0.0), ..*cell }).collect()
+}
+
+/// The least number of 1, 2 or 5 with zeros that is not below a value; 0 for what is not above 0.
+fn rounded_up(value: f64) -> f64 {
+    if value.is_nan() || value <= 0.0 {
+        return 0.0;
+    }
+    let power = 10f64.powi(value.log10().floor() as i32);
+    let rounded = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
+    rounded.into_iter().find(|&rounded| rounded >= value).unwrap_or(value)
+}
+
+/// The range of a scale, for columns of a width.
+#[must_use]
+pub(crate) fn range_text(kind: &DerivedKind, scale: Scale, width_ns: u64) -> String {
+    let Scale { bottom, top } = scale;
+    match kind {
+        DerivedKind::MaxDuration => format!("0 to {}", duration_text(top as u64)),
+        DerivedKind::Rate => format!("{} to {}/s", value_text(bottom), value_text(top)),
+        DerivedKind::Concurrency => format!("{} to {}", value_text(bottom), value_text(top)),
+        DerivedKind::Count | DerivedKind::Sum(_) => {
+            format!("{} to {} in {}", value_text(bottom), value_text(top), duration_text(width_ns))
+        }
+    }
+}
+
+/// The value of a column of a width; `None`: it has none.
+#[must_use]
+pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_ns: u64) -> String {
+    let width = duration_text(width_ns);
+    let Some(cell) = cell.filter(|cell| cell.max.is_finite()) else {
+        return format!("nothing starts in these {width}");
+    };
+    let value = exact_value_text(cell.max);
+    match kind {
+        DerivedKind::MaxDuration => format!("the longest of these {width} takes {}", duration_text(cell.max as u64)),
+        DerivedKind::Rate => format!("{value}/s in these {width}"),
+        DerivedKind::Concurrency if cell.min == cell.max => format!("{value} open"),
+        DerivedKind::Concurrency => format!("{} to {value} open in these {width}", exact_value_text(cell.min)),
+        DerivedKind::Count if cell.max == 1.0 => format!("1 starts in these {width}"),
+        DerivedKind::Count => format!("{value} start in these {width}"),
+        DerivedKind::Sum(_) => format!("{value} in these {width}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(min: f64, max: f64) -> CounterCell {
+        CounterCell { first_bucket: 0, bucket_count: 1, min, max, last: max }
+    }
+
+    #[test]
+    fn a_scale_of_columns_has_round_ends_and_one_of_levels_its_own() {
+        let columns = [cell(3.0, 3.0), cell(-0.3, 41.0), cell(f64::NAN, f64::INFINITY)];
+        assert_eq!(scale(&DerivedKind::Count, 7.0, &columns), Scale { bottom: -0.5, top: 50.0 });
+        assert_eq!(scale(&DerivedKind::Concurrency, 7.0, &columns), Scale { bottom: 0.0, top: 7.0 });
+        assert_eq!(scale(&DerivedKind::Rate, 0.0, &[]), Scale { bottom: 0.0, top: 1.0 });
+        assert_eq!([0.0, 1.0, 1.1, 5.0, 5.1, 9e5, f64::NAN].map(rounded_up), [0.0, 1.0, 2.0, 5.0, 10.0, 1e6, 0.0]);
+    }
+
+    #[test]
+    fn numbers_of_a_column_are_bars_from_zero_and_levels_a_curve() {
+        let cells = [cell(3.0, 4.0), cell(-2.0, -1.0)];
+        let drawn = |kind| drawn_cells(&kind, &cells).iter().map(|cell| (cell.min, cell.max)).collect::<Vec<_>>();
+        assert_eq!(drawn(DerivedKind::Sum(Vec::new())), [(0.0, 4.0), (-2.0, 0.0)]);
+        assert_eq!(drawn(DerivedKind::Concurrency), [(3.0, 4.0), (-2.0, -1.0)]);
+    }
+
+    #[test]
+    fn values_have_their_units_and_the_width_that_they_are_of() {
+        let texts = [
+            (DerivedKind::Count, "2 start in these 1.024 µs"),
+            (DerivedKind::Rate, "2/s in these 1.024 µs"),
+            (DerivedKind::Concurrency, "1 to 2 open in these 1.024 µs"),
+            (DerivedKind::MaxDuration, "the longest of these 1.024 µs takes 2 ns"),
+        ];
+        for (kind, text) in texts {
+            assert_eq!(column_text(&kind, Some(&cell(1.0, 2.0)), 1024), text);
+            assert_eq!(column_text(&kind, None, 1024), "nothing starts in these 1.024 µs");
+        }
+        let range = |kind, top| range_text(&kind, Scale { bottom: 0.0, top }, 1_000_000);
+        assert_eq!(range(DerivedKind::Rate, 2e6), "0 to 2M/s");
+        assert_eq!(range(DerivedKind::MaxDuration, 2.5e6), "0 to 2.5 ms");
+        assert_eq!(range(DerivedKind::Sum(vec!["bytes".to_owned()]), 5e4), "0 to 50k in 1 ms");
+    }
+}
