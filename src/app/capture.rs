@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use super::derive::{DeriveTask, state_of};
 use super::selected_flows::SelectedFlows;
 use super::tasks::{self, CancelOnDrop};
-use crate::app::event::{TabWake, TaskId};
+use crate::app::event::{DerivedMade, TabWake, TaskId};
+use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::store::lane::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::DetailsPanel;
+use crate::ui::timeline::derived::DerivedState;
 use crate::ui::timeline::state::Timeline;
 
 /// A capture that is open.
@@ -25,6 +28,10 @@ pub(super) struct OpenCapture {
     pub(crate) has_other_stacks: bool,
     /// Tells the answers about this capture from those about another.
     id: TaskId,
+    /// The derived track that is being made.
+    derive: Option<DeriveTask>,
+    /// How many of them were begun.
+    derived_tasks: u64,
     /// Cancels the computation of the trace summary.
     _summary: Option<CancelOnDrop>,
     /// The flows of the selected row, as far as they are known.
@@ -43,6 +50,8 @@ impl OpenCapture {
             is_mended: false,
             has_other_stacks: false,
             id,
+            derive: None,
+            derived_tasks: 0,
             _summary: summary,
             flows: SelectedFlows::default(),
         }
@@ -56,6 +65,36 @@ impl OpenCapture {
     /// Whether it was sorted to its end. A load that was stopped or failed leaves what it had sorted.
     pub(super) fn is_whole(&self) -> bool {
         self.timeline.snapshot().summary().sorted_to_ns.is_none()
+    }
+
+    /// Makes the next derived track that waits, once the trace is sorted to its end.
+    pub(super) fn make_derived(&mut self, load: &LoadOptions, wake: &TabWake) {
+        let rows = self.timeline.derived();
+        let is_making = |task: &DeriveTask| {
+            rows.iter().any(|row| row.id == task.track() && matches!(row.state, DerivedState::Making(_)))
+        };
+        if self.derive.as_ref().is_some_and(is_making) {
+            return;
+        }
+        self.derive = None;
+        if self.grows || !self.is_whole() || self.timeline.is_live() {
+            return;
+        }
+        let Some(row) = rows.iter().find(|row| matches!(row.state, DerivedState::Waiting)) else { return };
+        self.derived_tasks += 1;
+        let number = (self.id, self.derived_tasks);
+        let (task, progress) = DeriveTask::start(number, row, self.timeline.snapshot(), load, wake);
+        self.timeline.set_derived(task.track(), DerivedState::Making(progress));
+        self.derive = Some(task);
+    }
+
+    /// Shows a derived track that is made, unless it was given up.
+    pub(super) fn show_derived(&mut self, of: TaskId, made: DerivedMade) {
+        if of == self.id
+            && let Some(task) = self.derive.take_if(|task| task.ends_with(&made))
+        {
+            self.timeline.set_derived(task.track(), state_of(made));
+        }
     }
 
     /// Looks up the selected row if another one is selected than before.

@@ -12,6 +12,7 @@ use crate::ingest::Loaded;
 use crate::live::follow::{FollowEnd, Followed};
 use crate::model::Sources;
 use crate::query::Snapshot;
+use crate::query::derived::DerivedSeries;
 use crate::query::flow_chain::FlowChain;
 use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
@@ -60,10 +61,20 @@ pub enum TabEvent {
     Summarised(TaskId, Arc<TraceSummary>),
     /// The flows of the selected row.
     FlowsFound(TaskId, RowIdx, Arc<FlowChain>),
+    /// A derived track of a capture is made, or not.
+    Derived(TaskId, Box<DerivedMade>),
     /// The layout of the tracks in a new order.
     Arranged(ArrangeResult),
     /// A question of a panel is answered.
     Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
+}
+
+/// The end of the making of a derived track.
+#[derive(Debug)]
+pub struct DerivedMade {
+    /// Tells it from the end of one that was given up.
+    pub(super) number: u64,
+    pub(super) series: Result<Arc<DerivedSeries>, TaskError>,
 }
 
 /// Tells the answers of a task from those of one that was given up.

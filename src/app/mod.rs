@@ -5,6 +5,7 @@ mod analysis;
 mod background;
 mod capture;
 pub(crate) mod demo;
+mod derive;
 pub(crate) mod desktop;
 pub(crate) mod dialogs;
 mod display;

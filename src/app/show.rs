@@ -90,6 +90,7 @@ impl App {
         });
         if let Some(capture) = &mut tab.capture {
             capture.look_up_selected(&tab.wake);
+            capture.make_derived(&self.options.load, &tab.wake);
             let (tables, dock_points) = (&self.preferences.tables, self.preferences.dock_points);
             let context = PanelContext { theme, cells, tables, dock_points };
             let shown = (&capture.timeline, capture.details.as_ref());
@@ -181,6 +182,11 @@ impl App {
         if let Some(capture) = &tab.capture {
             in_the_middle("Markers", &ctx).open(&mut self.shown.bookmarks).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(bookmarks::show(ui, &capture.timeline, theme));
+            });
+        }
+        if let Some(capture) = &tab.capture {
+            in_the_middle("Derived tracks", &ctx).open(&mut self.shown.derived).default_width(460.0).show(&ctx, |ui| {
+                commands.extend(tab.derived.show(ui, &capture.timeline, theme));
             });
         }
         if let Some(capture) = tab.capture.as_ref().filter(|capture| capture.sources.files().len() > 1) {

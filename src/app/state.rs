@@ -58,6 +58,7 @@ pub enum Effect {
 pub(super) struct ShownPanels {
     pub(super) losses: bool,
     pub(super) bookmarks: bool,
+    pub(super) derived: bool,
     pub(super) sources: bool,
     pub(super) preferences: bool,
     pub(super) keys: bool,
@@ -69,6 +70,7 @@ impl ShownPanels {
         let is_shown = match window {
             ToolWindow::Losses => &mut self.losses,
             ToolWindow::Bookmarks => &mut self.bookmarks,
+            ToolWindow::Derived => &mut self.derived,
             ToolWindow::Sources => &mut self.sources,
             ToolWindow::Preferences => &mut self.preferences,
             ToolWindow::Keys => &mut self.keys,
@@ -79,8 +81,8 @@ impl ShownPanels {
 
     /// Closes one of the windows over the timeline; returns whether there was one.
     pub(super) fn close_window(&mut self) -> bool {
-        let Self { losses, bookmarks, sources, preferences, keys, about } = self;
-        let windows = [about, keys, preferences, sources, bookmarks, losses];
+        let Self { losses, bookmarks, derived, sources, preferences, keys, about } = self;
+        let windows = [about, keys, preferences, sources, derived, bookmarks, losses];
         windows.into_iter().find(|is_shown| **is_shown).is_some_and(std::mem::take)
     }
 }

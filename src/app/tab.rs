@@ -14,6 +14,7 @@ use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
 use crate::ui::chrome::live_badge::LiveStatus;
+use crate::ui::panels::derived::DerivedPanel;
 use crate::ui::panels::sources::SourcesPanel;
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
@@ -45,6 +46,8 @@ pub(super) struct Tab {
     pub(crate) panels: Panels,
     /// The panel of its files, with the offsets the user types.
     pub(crate) sources: SourcesPanel,
+    /// The list of derived tracks, with the text of the next.
+    pub(crate) derived: DerivedPanel,
     /// The saved timeline while files are loaded again with other offsets.
     pub(crate) moved_from: Option<SavedTimeline>,
     /// The export that runs, to start over where the sorted store turns out to be damaged.
@@ -86,6 +89,7 @@ impl Tab {
             short_tables: Vec::new(),
             panels: Panels::default(),
             sources: SourcesPanel::default(),
+            derived: DerivedPanel::default(),
             moved_from: None,
             export: None,
             message: None,

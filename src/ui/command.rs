@@ -10,6 +10,7 @@ use super::purpose::Purpose;
 use super::questions::{CodeRequest, Question, SampledFunction, SelectedScope};
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
+use crate::query::derived::DerivedKind;
 use crate::query::flame::FunctionKey;
 use crate::query::groups::GroupBy;
 use crate::scene::arrange::TrackOrder;
@@ -133,6 +134,7 @@ pub(crate) enum TimelineCommand {
     Bookmark(BookmarkCommand),
     Rows(RowCommand),
     Scope(ScopeCommand),
+    Derived(DerivedCommand),
 }
 
 /// A movement by a command.
@@ -211,6 +213,32 @@ pub(crate) enum ScopeCommand {
     Forget(usize),
 }
 
+/// Tells a derived track from the others of its trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct DerivedId(pub(crate) u64);
+
+/// The kinds of derived tracks that menus offer.
+pub(crate) const DERIVE_CHOICES: [(&str, DerivedKind); 4] = [
+    ("Rate", DerivedKind::Rate),
+    ("Count", DerivedKind::Count),
+    ("Concurrency", DerivedKind::Concurrency),
+    ("Longest duration", DerivedKind::MaxDuration),
+];
+
+/// Tracks that are made of the rows of a scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DerivedCommand {
+    Add(DerivedKind, SelectedScope),
+    /// Adds one of the rows of the scope.
+    AddOfScope(DerivedKind),
+    Rename(DerivedId, String),
+    Remove(DerivedId),
+    /// Gives up making it.
+    Stop(DerivedId),
+    /// Makes it again.
+    Make(DerivedId),
+}
+
 /// Folding, pinning, hiding, ordering and filtering of tracks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowCommand {
@@ -287,6 +315,7 @@ pub(crate) enum PanelCommand {
 pub(crate) enum ToolWindow {
     Losses,
     Bookmarks,
+    Derived,
     /// The files of the trace and their time offsets.
     Sources,
     Preferences,

@@ -1,16 +1,21 @@
 //! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are
 //! made from it, so that none of them can say something else.
 
+mod menus;
+
 use egui::{Key, KeyboardShortcut, Modifiers, Response};
 
+pub(crate) use menus::{Menu, MenuList};
+
 use crate::export::ExportFormat;
+use crate::query::derived::DerivedKind;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, LiveCommand, NavigationStep, PanelCommand, RowCommand, TabCommand,
-    TimelineCommand, ToolWindow,
+    AppCommand, BookmarkCommand, Command, DerivedCommand, LiveCommand, NavigationStep, PanelCommand, RowCommand,
+    TabCommand, TimelineCommand, ToolWindow,
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
@@ -64,46 +69,6 @@ pub(crate) struct UiState {
     pub(crate) ruler_origin: RulerOrigin,
     /// Whether the capture tells what time of day it was.
     pub(crate) has_utc: bool,
-}
-
-/// The menu of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Menu {
-    File,
-    View,
-    Go,
-    Rows,
-    Marks,
-    Settings,
-    Help,
-}
-
-impl Menu {
-    /// The menus from left to right.
-    pub(crate) const ALL: [Self; 7] =
-        [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
-
-    /// The title in the menu bar.
-    #[must_use]
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::File => "File",
-            Self::View => "View",
-            Self::Go => "Go",
-            Self::Rows => "Tracks",
-            Self::Marks => "Markers",
-            Self::Settings => "Settings",
-            Self::Help => "Help",
-        }
-    }
-}
-
-/// A list in a menu whose entries are no fixed commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MenuList {
-    /// The traces that were opened last.
-    Recent,
-    SavedScopes,
 }
 
 /// When a command can be given.
@@ -214,6 +179,10 @@ const fn entry(
     command: fn(&UiState) -> Command,
 ) -> CommandEntry {
     CommandEntry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None, followed_by: None }
+}
+
+fn derive(kind: DerivedKind) -> Command {
+    Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddOfScope(kind)))
 }
 
 const fn plain(key: Key) -> KeyboardShortcut {
@@ -450,6 +419,14 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Show hidden tracks", &[], When::Hidden, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
     }),
+    entry(Menu::Rows, "Derive rate of the scope", &[], When::Capture, |_| derive(DerivedKind::Rate))
+        .section()
+        .hint("A track of how many rows of the scope start a second"),
+    entry(Menu::Rows, "Derive concurrency of the scope", &[], When::Capture, |_| derive(DerivedKind::Concurrency))
+        .hint("A track of how many spans of the scope are open at one time"),
+    entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Capture, |_| derive(DerivedKind::MaxDuration)),
+    entry(Menu::Rows, "Derived tracks", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Derived)))
+        .hint("Tracks of any filter: rate, count, concurrency, longest duration, sum of an argument"),
     entry(Menu::Rows, "Trace order", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Captured)))
     })

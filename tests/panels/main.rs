@@ -6,6 +6,7 @@ mod code;
 mod controls;
 mod copied;
 mod counters;
+mod derived;
 mod dock;
 mod files;
 mod finding;

@@ -121,6 +121,11 @@ impl App {
                     capture.set_flows(of, row, flows);
                 }
             }
+            TabEvent::Derived(of, made) => {
+                if let Some(capture) = &mut tab.capture {
+                    capture.show_derived(of, *made);
+                }
+            }
             TabEvent::Arranged(arranged) => {
                 if let Some(timeline) = tab.timeline_mut() {
                     timeline.set_arranged(arranged);

@@ -7,6 +7,7 @@ pub(crate) mod bookmarks;
 pub(crate) mod code;
 mod context;
 pub(crate) mod counters;
+pub(crate) mod derived;
 pub(crate) mod details;
 pub(crate) mod dock;
 pub(crate) mod dock_panel;

@@ -14,7 +14,7 @@ use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::{process_title, track_title};
-use crate::ui::command::{Command, RowCommand, ScopeCommand, TimelineCommand};
+use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, RowCommand, ScopeCommand, TimelineCommand};
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::named_scopes::NamedScope;
@@ -63,7 +63,7 @@ impl ScopeBar {
     pub(crate) fn show(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let scope = timeline.scope();
         self.update(timeline.snapshot(), scope);
-        let (mut commands, mut shows_only) = (Vec::new(), false);
+        let (mut commands, mut shows_only, mut derived) = (Vec::new(), false, None);
         let mut change = |command| commands.push(Command::Timeline(TimelineCommand::Scope(command)));
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
@@ -89,11 +89,20 @@ impl ScopeBar {
                 if let Some(command) = self.show_saved(ui, timeline.named_scopes(), theme) {
                     change(command);
                 }
+                ui.menu_button("Derive track", |ui| {
+                    for (text, kind) in DERIVE_CHOICES {
+                        if ui.button(text).clicked() {
+                            derived = Some(DerivedCommand::AddOfScope(kind));
+                            ui.close();
+                        }
+                    }
+                });
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(&*shown(error)).color(theme.error)).truncate());
                 }
             });
         });
+        commands.extend(derived.map(|command| Command::Timeline(TimelineCommand::Derived(command))));
         if shows_only {
             commands.push(Command::Timeline(TimelineCommand::Rows(RowCommand::ShowOnlyScope)));
         }
@@ -141,8 +150,8 @@ impl ScopeBar {
     /// The field of the filter; returns a valid filter that was typed.
     fn show_filter(&mut self, ui: &mut Ui, theme: &Theme) -> Option<String> {
         const FIELD_POINTS: f32 = 260.0;
-        /// The room of the cross and of the button that saves.
-        const REST_POINTS: f32 = 140.0;
+        /// The room of the cross and of the buttons that derive and save.
+        const REST_POINTS: f32 = 240.0;
         let width = FIELD_POINTS.min((ui.available_width() - REST_POINTS).max(60.0));
         // Escape is for the field first, and only then for the scope.
         let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };

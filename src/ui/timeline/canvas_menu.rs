@@ -15,7 +15,8 @@ use crate::store::LaneKind;
 use crate::store::lane::RowIdx;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, ScopeCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, Command, DERIVE_CHOICES, DerivedCommand, NavigationStep, PanelCommand, ScopeCommand,
+    TimelineCommand,
 };
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
@@ -29,8 +30,8 @@ struct MenuSection {
     /// The name of the thing; empty where the items say it.
     title: String,
     items: Vec<MenuItem>,
-    /// A submenu after the items: its name, and its items.
-    submenu: Option<(&'static str, Vec<MenuItem>)>,
+    /// Submenus after the items: the name and the items of each.
+    submenus: Vec<(&'static str, Vec<MenuItem>)>,
 }
 
 struct MenuItem {
@@ -73,7 +74,7 @@ fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command
         ui.label(RichText::new(section.title).small().color(theme.weak_text));
     }
     let mut chosen = show_items(ui, section.items);
-    if let Some((name, items)) = section.submenu {
+    for (name, items) in section.submenus {
         let inside = ui.menu_button(name, |ui| show_items(ui, items)).inner;
         chosen.extend(inside.unwrap_or_default());
     }
@@ -96,7 +97,7 @@ fn show_items(ui: &mut Ui, items: Vec<MenuItem>) -> Vec<Command> {
 
 fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
-    let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)], submenu: None };
+    let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)], submenus: Vec::new() };
     let of_group = clicked.group.map(|kind| group_section(timeline, kind, clicked.row.is_some()));
     let of_span = clicked.row.map(|row| span_section(timeline, row));
     let of_scope = (!timeline.scope().is_whole()).then(|| scope_section(timeline.scope()));
@@ -115,11 +116,11 @@ fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> M
         GroupKind::Track(_) => ["The track", "Ask about the track"],
     };
     if is_below_span {
-        let submenu = Some((name, questions.chain(choices).collect()));
-        return MenuSection { title: String::new(), items: Vec::new(), submenu };
+        let submenus = vec![(name, questions.chain(choices).collect())];
+        return MenuSection { title: String::new(), items: Vec::new(), submenus };
     }
-    let submenu = Some((ask, questions.collect()));
-    MenuSection { title: String::new(), items: choices.collect(), submenu }
+    let submenus = vec![(ask, questions.collect())];
+    MenuSection { title: String::new(), items: choices.collect(), submenus }
 }
 
 fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
@@ -146,8 +147,9 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     if timeline.snapshot.lane(row.lane).kind == LaneKind::Spans {
         scopes.push(item("Heat map of this name", "", Command::Panel(PanelCommand::HeatMapOf(span.name))));
     }
-    let submenu = Some(("More of the span", scopes));
-    MenuSection { title: on_screen(&short).into_owned(), items, submenu }
+    let named = SelectedScope { filter: format!("name:{}", quoted(name)).into(), ..SelectedScope::default() };
+    let submenus = vec![("More of the span", scopes), ("Derive track of this name", derive_items(&named))];
+    MenuSection { title: on_screen(&short).into_owned(), items, submenus }
 }
 
 fn scope_section(scope: &SelectedScope) -> MenuSection {
@@ -164,8 +166,18 @@ fn scope_section(scope: &SelectedScope) -> MenuSection {
     ];
     let length = scope.range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
     let title = length.map_or("Scope".to_owned(), |length| format!("Scope: {length}"));
-    let submenu = Some(("More of the scope", zoom.into_iter().chain(more).collect()));
-    MenuSection { title, items: items.into(), submenu }
+    let more = ("More of the scope", zoom.into_iter().chain(more).collect());
+    let submenus = vec![more, ("Derive track of the scope", derive_items(scope))];
+    MenuSection { title, items: items.into(), submenus }
+}
+
+/// The kinds of tracks that can be derived of rows.
+fn derive_items(scope: &SelectedScope) -> Vec<MenuItem> {
+    let kinds = DERIVE_CHOICES.into_iter();
+    let entry = |(text, kind)| {
+        item(text, "", Command::Timeline(TimelineCommand::Derived(DerivedCommand::Add(kind, scope.clone()))))
+    };
+    kinds.map(entry).collect()
 }
 
 fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {

@@ -11,6 +11,12 @@ const MINIMAP_POINTS: f32 = 36.0;
 /// The part of the width that the names of rows take at most.
 pub(super) const GUTTER_PART_MAX: f32 = 0.45;
 
+/// The height of the strip of a derived track, in points, where there is room.
+const DERIVED_POINTS: f32 = 44.0;
+
+/// The part of the height that all derived tracks take at most.
+const DERIVED_PART_MAX: f32 = 0.4;
+
 /// Where the parts of the timeline are in the window, in points, on whole pixels.
 pub(super) struct TimelineLayout {
     pub(crate) all: Rect,
@@ -21,6 +27,10 @@ pub(super) struct TimelineLayout {
     /// Beside the ruler, above the gutter.
     pub(crate) corner: Rect,
     pub(crate) ruler: Rect,
+    /// The names of derived tracks.
+    pub(crate) derived_gutter: Rect,
+    /// The strips of derived tracks; without height where there are none.
+    pub(crate) derived: Rect,
     /// The names of rows that stay at the top.
     pub(crate) pinned_gutter: Rect,
     /// The rows that stay at the top; without height where there are none.
@@ -31,8 +41,9 @@ pub(super) struct TimelineLayout {
 }
 
 impl TimelineLayout {
-    /// The places in all of the space that is left, with so much for names and for rows that stay at the top.
-    pub(super) fn new(ui: &Ui, gutter_points: f32, pinned_px: u64) -> Self {
+    /// The places in all of the space that is left, with so much for names, so many derived tracks, and so much for
+    /// rows that stay at the top.
+    pub(super) fn new(ui: &Ui, gutter_points: f32, derived: usize, pinned_px: u64) -> Self {
         /// The part of the height that pinned rows take at most.
         const PINNED_PART: f32 = 0.5;
         let scale = ui.pixels_per_point();
@@ -45,7 +56,8 @@ impl TimelineLayout {
         // A narrow window takes from the names only while it is narrow.
         let x = whole(all.left() + gutter_points.min(all.width() * GUTTER_PART_MAX));
         let ruler_top = whole(all.top() + MINIMAP_POINTS);
-        let rows_top = whole(ruler_top + RULER_POINTS);
+        let derived_top = whole(ruler_top + RULER_POINTS);
+        let rows_top = whole(derived_top + derived_points(derived, all.bottom() - derived_top));
         #[expect(clippy::cast_precision_loss, reason = "cut to the height of the window")]
         let pinned_points = (pinned_px as f32 / scale).min((all.bottom() - rows_top).max(0.0) * PINNED_PART);
         let canvas_top = whole(rows_top + pinned_points);
@@ -57,8 +69,10 @@ impl TimelineLayout {
             all,
             tools: part(&left, all.top(), ruler_top),
             minimap: part(&right, all.top(), ruler_top),
-            corner: part(&left, ruler_top, rows_top),
-            ruler: part(&right, ruler_top, rows_top),
+            corner: part(&left, ruler_top, derived_top),
+            ruler: part(&right, ruler_top, derived_top),
+            derived_gutter: part(&left, derived_top, rows_top),
+            derived: part(&right, derived_top, rows_top),
             pinned_gutter: part(&left, rows_top, canvas_top),
             pinned: part(&right, rows_top, canvas_top),
             gutter: part(&left, canvas_top, all.bottom()),
@@ -67,15 +81,20 @@ impl TimelineLayout {
         }
     }
 
-    /// All rows, those that stay at the top and those that scroll.
+    /// All rows: derived tracks, those that stay at the top and those that scroll.
     pub(super) fn rows(&self) -> Rect {
-        self.pinned.union(self.canvas)
+        self.derived.union(self.canvas)
     }
 
-    /// The names of the pinned rows and of those that scroll.
+    /// The names of all rows.
     pub(super) fn names(&self) -> Rect {
-        self.pinned_gutter.union(self.gutter)
+        self.derived_gutter.union(self.gutter)
     }
+}
+
+/// The height of so many derived tracks where `room` points are left.
+fn derived_points(tracks: usize, room: f32) -> f32 {
+    (DERIVED_POINTS * tracks as f32).min(room.max(0.0) * DERIVED_PART_MAX)
 }
 
 /// A band of a canvas from a height in pixels.

@@ -77,6 +77,7 @@ impl Timeline {
             | TimelineCommand::ShowTrack(_)
             | TimelineCommand::Rows(_)
             | TimelineCommand::Scope(_)
+            | TimelineCommand::Derived(_)
             | TimelineCommand::Bookmark(_) => {}
         }
     }
@@ -87,6 +88,7 @@ impl Timeline {
         let (start_ns, end_ns, _) = other.place_in_view();
         self.view.show_when_sized(start_ns, end_ns);
         self.selection.select_range(other.selection.range());
+        self.derived = other.derived.for_other(&self.snapshot);
         let row = other.selection.span().and_then(|row| self.snapshot.row_of_other(&other.snapshot, row));
         self.selection.select(row);
     }

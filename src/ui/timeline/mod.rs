@@ -4,6 +4,9 @@ mod arrange;
 pub(crate) mod bookmarks;
 mod canvas_menu;
 mod corner;
+pub(crate) mod derived;
+mod derived_pane;
+mod derived_strips;
 mod file_offset_drag;
 pub(crate) mod filter_field;
 mod flow_curves;
@@ -50,7 +53,7 @@ impl Timeline {
     /// Shows the timeline in all of the space that is left, and takes input.
     pub(crate) fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
-        let layout = TimelineLayout::new(ui, self.gutter_points, self.pinned.layout.height_px());
+        let layout = TimelineLayout::new(ui, self.gutter_points, self.derived().len(), self.pinned.layout.height_px());
         self.size_points = layout.all.size();
         self.fit(&layout);
         let response = ui.interact(layout.rows(), ui.scope_id().with("canvas"), Sense::click_and_drag());
@@ -86,6 +89,7 @@ impl Timeline {
         drop(flags);
         minimap::show(self, ui, &layout, theme);
         commands.extend(gutter::show(self, ui, &layout, theme));
+        commands.extend(self.show_derived_names(ui, &layout, theme));
         scroll_bar::show(self, ui, &layout, theme);
         filter_field::show(self, ui, layout.tools, theme, &mut commands);
         commands.extend(corner::show(self, ui, layout.corner));
@@ -105,6 +109,8 @@ impl Timeline {
             let view = self.pinned_view(layout);
             is_late |= self.pinned.draw(ui, &self.snapshot, &view, options, deadline);
         }
+        let strips = (layout.derived.height(), self.scale());
+        is_late |= self.derived_pane.draw(self.derived.all(), self.view.now(), strips, &self.palette, deadline);
         is_late |= self.rows.draw(ui, &self.snapshot, self.view.now(), options, deadline);
         if is_late {
             ui.ctx().request_repaint();
@@ -127,6 +133,9 @@ impl Timeline {
         ruler::paint(self, ruler, ui, layout, theme, covered);
         if let Some(pointer) = pointer {
             pointer.paint_line(ui, layout, theme);
+        }
+        if layout.derived.is_positive() {
+            self.paint_derived(ui, layout, theme);
         }
         for shown in self.panes(layout) {
             if shown.canvas.height() <= 0.0 {

@@ -38,6 +38,7 @@ impl Timeline {
             TimelineCommand::Step(step) => return self.step(step),
             TimelineCommand::Rows(command) => return self.change_rows(command),
             TimelineCommand::Scope(command) => self.change_scope(command),
+            TimelineCommand::Derived(command) => self.change_derived(command),
             TimelineCommand::Bookmark(command) => return self.change_marks(&command),
         }
         None
@@ -246,7 +247,7 @@ impl Timeline {
 
     /// Scrolls the rows that are under a point of the window.
     pub(super) fn scroll_at(&mut self, layout: &TimelineLayout, at: Pos2, down_px: f64) {
-        if at.y < layout.canvas.top() {
+        if at.y < layout.canvas.top() && !layout.derived.contains(at) {
             let view = self.pinned_view(layout);
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
             let free_px = (self.pinned.layout.height_px() as f64 - view.height_px()).max(0.0);

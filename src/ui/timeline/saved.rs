@@ -1,8 +1,9 @@
 //! The state of a timeline that is saved for the next time its capture opens: the view, the arrangement of rows,
-//! the bookmarks, the named scopes.
+//! the bookmarks, the named scopes, the derived tracks.
 
 use serde::{Deserialize, Serialize};
 
+use super::derived::SavedDerived;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
@@ -29,6 +30,8 @@ pub struct SavedTimeline {
     pub(crate) color_by: Option<ColorBy>,
     /// The scopes that the user has saved.
     pub(crate) scopes: Vec<NamedScope>,
+    /// The derived tracks, which are made again.
+    pub(crate) derived: Vec<SavedDerived>,
 }
 
 impl Timeline {
@@ -47,6 +50,7 @@ impl Timeline {
             ruler_origin: self.overlays.ruler_origin(),
             color_by: Some(self.colors().by),
             scopes: self.selection.saved().to_vec(),
+            derived: self.derived.to_keep(),
         }
     }
 
@@ -64,6 +68,7 @@ impl Timeline {
             && *self.tracks.arrangement() == Arrangement::default()
             && self.overlays.bookmarks().all().is_empty()
             && self.selection.saved().is_empty()
+            && self.derived().is_empty()
     }
 
     /// Restores a saved timeline; returns the layout to do in the background.
@@ -75,6 +80,7 @@ impl Timeline {
         }
         *self.selection.saved_mut() = saved.scopes;
         self.selection.saved_mut().truncate(NAMED_SCOPES_MAX);
+        self.derived.restore(&saved.derived, &self.snapshot);
         // The width of the screen is not known before the first frame.
         self.view.show_when_sized(saved.start_ns, saved.end_ns);
         self.tracks.restore(saved.arrangement, saved.scrolled_part);

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use egui::{Pos2, Vec2};
 
+use super::derived::DerivedRows;
+use super::derived_pane::DerivedPane;
 use super::interaction::Interaction;
 use super::layout::TimelineLayout;
 use super::live_view::LiveView;
@@ -55,6 +57,8 @@ pub struct Timeline {
     /// The rows that stay at the top.
     pub(super) pinned: Pane,
     pub(super) pinned_scroll_px: f64,
+    pub(super) derived: DerivedRows,
+    pub(super) derived_pane: DerivedPane,
     /// Loads the tiles of the rows; without it, frames wait for their tiles.
     pool: Option<LoaderPool>,
     /// Loads the tiles of folded processes.
@@ -104,6 +108,8 @@ impl Timeline {
             tracks: TrackState::default(),
             interaction: Interaction::default(),
             overlays: Overlays::default(),
+            derived: DerivedRows::default(),
+            derived_pane: DerivedPane::default(),
             pinned_scroll_px: 0.0,
             colors: Colors::default(),
             shade,
@@ -125,6 +131,7 @@ impl Timeline {
         let follows = self.follows();
         self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
         let earlier = std::mem::replace(&mut self.snapshot, snapshot);
+        self.derived.forget_curves();
         let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
         self.selection.select(selected);
         self.selection.hover(None);
@@ -163,6 +170,7 @@ impl Timeline {
     /// From now on frames wait for all that they show, however long it takes: for pictures.
     pub(crate) fn wait_for_all(&mut self) {
         self.pool = None;
+        self.derived_pane.wait_for_all();
         self.rows.load_with(&self.snapshot, None);
         self.pinned.load_with(&self.snapshot, None);
     }
@@ -352,12 +360,16 @@ impl Timeline {
         ]
     }
 
-    /// The lane, group and time at a point of the window.
+    /// The lane, group and time at a point of the window; derived tracks have neither.
     pub(super) fn picked(&self, layout: &TimelineLayout, at: Pos2) -> Picked {
         let [pinned, rows] = self.panes(layout);
         let shown = if layout.pinned.contains(at) { pinned } else { rows };
         let at_px = (at - shown.canvas.min) * self.scale;
-        pick(&shown.pane.layout, &shown.view, f64::from(at_px.x), f64::from(at_px.y))
+        let picked = pick(&shown.pane.layout, &shown.view, f64::from(at_px.x), f64::from(at_px.y));
+        if layout.derived.is_positive() && layout.derived.contains(at) {
+            return Picked { lane: None, group: None, ..picked };
+        }
+        picked
     }
 
     /// The time at a point of the window.
@@ -385,6 +397,7 @@ impl Timeline {
     }
 
     pub(super) fn redraw(&mut self) {
+        self.derived_pane.redraw();
         self.rows.redraw();
         self.pinned.redraw();
     }

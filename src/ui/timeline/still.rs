@@ -23,6 +23,8 @@ impl Timeline {
         still.selection.select(self.selection.span());
         still.selection.set_scope(self.selection.scope().clone(), &self.snapshot);
         still.overlays = self.overlays.clone();
+        still.derived = self.derived.still();
+        still.derived_pane.wait_for_all();
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());
         if let Some(summary) = self.overlays.summary() {

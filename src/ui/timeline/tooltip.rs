@@ -22,7 +22,8 @@ impl Timeline {
         }
         let tip = hovered
             .map(|row| self.span_text(row, &self.snapshot.row(row)))
-            .or_else(|| at.and_then(|at| self.counter_text(layout, at)));
+            .or_else(|| at.and_then(|at| self.counter_text(layout, at)))
+            .or_else(|| at.and_then(|at| self.derived_text(layout, at)));
         if let Some([title, below]) = tip {
             response.clone().on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(420.0);

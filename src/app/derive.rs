@@ -1,0 +1,88 @@
+//! Makes the derived tracks of an open trace in the background, one after the other. One that is removed, stopped or
+//! of rows that are not shown any more is given up.
+
+use std::sync::Arc;
+
+use crate::app::background::{guarded, spawn};
+use crate::app::event::{DerivedMade, TabEvent, TabWake, TaskError, TaskId};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::ingest::{CachePolicy, LoadOptions};
+use crate::query::Snapshot;
+use crate::query::derived::{DerivedError, DerivedRoom, derive};
+use crate::ui::command::DerivedId;
+use crate::ui::timeline::derived::{DerivedRow, DerivedState};
+
+/// A derived track that is being made. Dropping it asks the work to stop.
+#[derive(Debug)]
+pub(super) struct DeriveTask {
+    number: u64,
+    track: DerivedId,
+    cancel: Cancel,
+}
+
+impl Drop for DeriveTask {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+/// The room beside the sorted traces, or where temporary files go.
+fn room(load: &LoadOptions) -> DerivedRoom {
+    let folder = match &load.cache {
+        CachePolicy::Folder(folder) if folder.is_dir() => folder.clone(),
+        CachePolicy::Folder(_) | CachePolicy::None => std::env::temp_dir(),
+    };
+    DerivedRoom::new(folder, load.memory.limit_bytes())
+}
+
+impl DeriveTask {
+    /// Begins to make a track of a trace; returns the task and its progress.
+    pub(super) fn start(
+        (of, number): (TaskId, u64),
+        row: &DerivedRow,
+        snapshot: &Snapshot,
+        load: &LoadOptions,
+        wake: &TabWake,
+    ) -> (Self, Progress) {
+        let task = Self { number, track: row.id, cancel: Cancel::default() };
+        let (cancel, progress, room) = (task.cancel.clone(), Progress::default(), room(load));
+        let (kind, scope, snapshot) = (row.kind.clone(), row.scope.clone(), snapshot.clone());
+        let (counted, wake, failed) = (progress.clone(), Arc::clone(wake), Arc::clone(wake));
+        let made = move |series| TabEvent::Derived(of, Box::new(DerivedMade { number, series }));
+        let work = move || {
+            let series = guarded(|| {
+                let scope = scope.with_filter(&snapshot, "");
+                let series = derive(&snapshot, &scope, &kind, &room, &cancel, &counted);
+                series.map(Arc::new).map_err(|error| match error {
+                    DerivedError::Cancelled(_) => TaskError::Cancelled,
+                    error @ DerivedError::Io(_) => TaskError::Failed(error.to_string()),
+                })
+            });
+            wake(made(series));
+        };
+        if let Err(error) = spawn("derive", work) {
+            failed(made(Err(error)));
+        }
+        (task, progress)
+    }
+
+    /// The track that it makes.
+    pub(super) fn track(&self) -> DerivedId {
+        self.track
+    }
+
+    /// Whether that is the end of this task, and not of one that was given up.
+    pub(super) fn ends_with(&self, made: &DerivedMade) -> bool {
+        self.number == made.number
+    }
+}
+
+/// The state of a track whose making has ended.
+pub(super) fn state_of(made: DerivedMade) -> DerivedState {
+    match made.series {
+        Ok(series) => DerivedState::Made(series),
+        Err(TaskError::Cancelled) => DerivedState::Stopped,
+        Err(TaskError::Damaged(message) | TaskError::Failed(message)) => DerivedState::Failed(message),
+    }
+}

@@ -1,0 +1,41 @@
+//! The menus of the menu bar, and the lists in them whose entries are no fixed commands.
+
+/// The menu of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Menu {
+    File,
+    View,
+    Go,
+    Rows,
+    Marks,
+    Settings,
+    Help,
+}
+
+impl Menu {
+    /// The menus from left to right.
+    pub(crate) const ALL: [Self; 7] =
+        [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
+
+    /// The title in the menu bar.
+    #[must_use]
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::File => "File",
+            Self::View => "View",
+            Self::Go => "Go",
+            Self::Rows => "Tracks",
+            Self::Marks => "Markers",
+            Self::Settings => "Settings",
+            Self::Help => "Help",
+        }
+    }
+}
+
+/// A list in a menu whose entries are no fixed commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MenuList {
+    /// The traces that were opened last.
+    Recent,
+    SavedScopes,
+}

@@ -1,0 +1,135 @@
+//! The list of derived tracks, in which they are added, renamed and removed.
+
+use egui::{Key, RichText, Role, Ui, WidgetInfo, vec2};
+
+use crate::query::derived::DerivedTrack;
+use crate::scene::labels::shown;
+use crate::ui::command::{Command, DerivedCommand, TimelineCommand};
+use crate::ui::questions::SelectedScope;
+use crate::ui::theme::Theme;
+use crate::ui::timeline::derived::{DERIVED_MAX, DerivedRow, DerivedState};
+use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::field;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// A word of each kind, and its meaning.
+const EXAMPLES: [(&str, &str); 5] = [
+    ("rate name:read", "rows of a name or any filter that start, for each second"),
+    ("count dur>1ms", "rows that start in each column"),
+    ("concurrency cat:io", "spans that are open at one time"),
+    ("max-duration", "the longest of the spans that start"),
+    ("sum:arg.bytes name:read", "the sum of an argument; arg.a.b is a member of an object"),
+];
+
+/// The text of the track that is typed.
+#[derive(Debug, Default)]
+pub(crate) struct DerivedPanel {
+    text: String,
+    error: Option<String>,
+}
+
+impl DerivedPanel {
+    /// Shows the list, and the field for one more.
+    pub(crate) fn show(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+        let mut commands = Vec::new();
+        let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Derived(command)));
+        egui::Grid::new("derived tracks").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
+            for row in timeline.derived() {
+                show_row(ui, row, theme).into_iter().for_each(&mut ask);
+                ui.end_row();
+            }
+        });
+        if timeline.derived().len() >= DERIVED_MAX {
+            ui.label(
+                RichText::new(format!("At most {DERIVED_MAX}: remove one to add another.")).color(theme.weak_text),
+            );
+            return commands;
+        }
+        ui.add_space(6.0);
+        if let Some(command) = self.show_field(ui, timeline, theme) {
+            ask(command);
+        }
+        commands
+    }
+
+    fn show_field(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Option<DerivedCommand> {
+        const FIELD_POINTS: f32 = 320.0;
+        let mut enters = false;
+        ui.horizontal(|ui| {
+            let size = vec2(FIELD_POINTS, ui.spacing().interact_size.y);
+            let response = field::add_sized(ui, size, &mut self.text, |field| {
+                field.hint_text("rate name:read").background_color(theme.canvas)
+            });
+            response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Kind and filter of a derived track"));
+            if response.changed() {
+                self.error = None;
+            }
+            enters = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+            enters |= ui.button("Add").clicked();
+        });
+        let scope = timeline.scope();
+        let place = if scope.range.is_some() || !scope.tracks.is_all() {
+            "Of the time and the tracks of the scope."
+        } else {
+            "Of the whole trace; a scope of time and tracks narrows it."
+        };
+        ui.label(RichText::new(place).small().color(theme.weak_text));
+        if let Some(error) = &self.error {
+            ui.label(RichText::new(&*shown(error)).color(theme.error));
+        }
+        egui::Grid::new("kinds of derived tracks").num_columns(2).spacing([12.0, 2.0]).show(ui, |ui| {
+            for (word, meaning) in EXAMPLES {
+                if ui.link(word).clicked() {
+                    (self.text, self.error) = (word.to_owned(), None);
+                }
+                ui.label(RichText::new(meaning).color(theme.weak_text));
+                ui.end_row();
+            }
+        });
+        if !enters {
+            return None;
+        }
+        match DerivedTrack::parse(&self.text) {
+            Ok(track) => {
+                self.text.clear();
+                let scope = SelectedScope { filter: track.filter.into(), ..scope.clone() };
+                Some(DerivedCommand::Add(track.kind, scope))
+            }
+            Err(error) => {
+                self.error = Some(error);
+                None
+            }
+        }
+    }
+}
+
+fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Option<DerivedCommand> {
+    const NAME_POINTS: f32 = 260.0;
+    let mut chosen = None;
+    let (mut name, described) = (row.name.clone(), row.described());
+    let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
+    let response = field::add_sized(ui, size, &mut name, |field| {
+        field.id_salt(("derived", row.id)).hint_text(&*on_screen(&shown(&described))).background_color(theme.canvas)
+    });
+    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&described))));
+    if response.changed() {
+        chosen = Some(DerivedCommand::Rename(row.id, name));
+    }
+    let (text, button, command) = match &row.state {
+        DerivedState::Waiting => ("waits", "Stop", DerivedCommand::Stop(row.id)),
+        DerivedState::Making(_) => ("counting", "Stop", DerivedCommand::Stop(row.id)),
+        DerivedState::Made(_) => ("", "Make again", DerivedCommand::Make(row.id)),
+        DerivedState::Stopped => ("stopped", "Make again", DerivedCommand::Make(row.id)),
+        DerivedState::Failed(_) => ("failed", "Make again", DerivedCommand::Make(row.id)),
+    };
+    ui.label(RichText::new(text).color(theme.weak_text));
+    ui.horizontal(|ui| {
+        if ui.button(button).clicked() {
+            chosen = Some(command);
+        }
+        if ui.button("Remove").clicked() {
+            chosen = Some(DerivedCommand::Remove(row.id));
+        }
+    });
+    chosen
+}

@@ -1,0 +1,198 @@
+//! The derived tracks of a timeline: what each is of, and how far it is made. They are made in the background once the
+//! trace is sorted, and kept with its state; a trace that still grows has them wait.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::named_scopes::NamedScope;
+use crate::base::progress::Progress;
+use crate::base::time::{duration_text, grouped_digits};
+use crate::query::Snapshot;
+use crate::query::derived::{DerivedKind, DerivedSeries, DerivedTrack};
+use crate::scene::derived::kind_title;
+use crate::ui::command::DerivedId;
+use crate::ui::questions::SelectedScope;
+
+/// The most derived tracks of one trace: as many as a screen has room for.
+pub(crate) const DERIVED_MAX: usize = 16;
+
+/// A derived track as the file of its trace keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SavedDerived {
+    /// The word of its kind, such as `rate`.
+    kind: String,
+    /// Its rows, and the name that the user gave it.
+    rows: NamedScope,
+}
+
+/// A derived track.
+#[derive(Debug)]
+pub(crate) struct DerivedRow {
+    pub(crate) id: DerivedId,
+    /// The name that the user gave it; empty: its title says what it is.
+    pub(crate) name: String,
+    pub(crate) kind: DerivedKind,
+    pub(crate) scope: SelectedScope,
+    pub(crate) state: DerivedState,
+}
+
+/// How far a derived track is made.
+#[derive(Debug, Clone)]
+pub(crate) enum DerivedState {
+    /// It is made when the trace is sorted and nothing else is made.
+    Waiting,
+    Making(Progress),
+    Made(Arc<DerivedSeries>),
+    Stopped,
+    /// With a sentence that says why.
+    Failed(String),
+}
+
+/// The derived tracks, from top to bottom.
+#[derive(Debug, Default)]
+pub(super) struct DerivedRows {
+    rows: Vec<DerivedRow>,
+    last: u64,
+}
+
+impl DerivedRow {
+    /// Its name, or else its kind and its rows.
+    #[must_use]
+    pub(crate) fn title(&self) -> String {
+        if self.name.is_empty() { self.described() } else { self.name.clone() }
+    }
+
+    /// Its kind and its rows.
+    #[must_use]
+    pub(crate) fn described(&self) -> String {
+        let SelectedScope { range, tracks, filter } = &self.scope;
+        let filter = (!filter.is_empty()).then(|| filter.to_string());
+        let time = range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
+        let tracks = (!tracks.is_all()).then(|| match tracks.iter().count() as u64 {
+            1 => "1 track".to_owned(),
+            count => format!("{} tracks", grouped_digits(count)),
+        });
+        let parts: Vec<_> = filter.into_iter().chain(time).chain(tracks).collect();
+        let rows = if parts.is_empty() { "all".to_owned() } else { parts.join(" \u{b7} ") };
+        format!("{}: {rows}", kind_title(&self.kind))
+    }
+
+    /// The option of `longspan export` that makes the same of the rows of its filter.
+    #[must_use]
+    pub(crate) fn definition(&self) -> DerivedTrack {
+        DerivedTrack::new(self.kind.clone(), &self.scope.filter)
+    }
+
+    /// Its curve, once it is made.
+    #[must_use]
+    pub(crate) fn series(&self) -> Option<&Arc<DerivedSeries>> {
+        if let DerivedState::Made(series) = &self.state { Some(series) } else { None }
+    }
+}
+
+impl DerivedRows {
+    pub(super) fn all(&self) -> &[DerivedRow] {
+        &self.rows
+    }
+
+    pub(super) fn add(&mut self, kind: DerivedKind, scope: SelectedScope, name: &str) {
+        let is_known = self.rows.iter().any(|row| row.kind == kind && row.scope == scope);
+        if self.rows.len() < DERIVED_MAX && !is_known {
+            self.last += 1;
+            let (id, state) = (DerivedId(self.last), DerivedState::Waiting);
+            self.rows.push(DerivedRow { id, name: name.to_owned(), kind, scope, state });
+        }
+    }
+
+    pub(super) fn row_mut(&mut self, id: DerivedId) -> Option<&mut DerivedRow> {
+        self.rows.iter_mut().find(|row| row.id == id)
+    }
+
+    pub(super) fn remove(&mut self, id: DerivedId) {
+        self.rows.retain(|row| row.id != id);
+    }
+
+    /// The tracks as they are saved.
+    pub(super) fn to_keep(&self) -> Vec<SavedDerived> {
+        let saved = |row: &DerivedRow| SavedDerived {
+            kind: row.kind.to_string(),
+            rows: NamedScope::new(&row.name, &row.scope),
+        };
+        self.rows.iter().map(saved).collect()
+    }
+
+    /// Takes saved tracks, which are made again. A file may have been changed by hand.
+    pub(super) fn restore(&mut self, saved: &[SavedDerived], snapshot: &Snapshot) {
+        for SavedDerived { kind, rows } in saved.iter().take(DERIVED_MAX) {
+            if let Ok(DerivedTrack { kind, filter, .. }) = DerivedTrack::parse(kind)
+                && filter.is_empty()
+            {
+                self.add(kind, rows.to_scope(snapshot.tracks().tracks.len()), &rows.name);
+            }
+        }
+    }
+
+    /// Has all made again: there are other rows, or other names.
+    pub(super) fn forget_curves(&mut self) {
+        self.rows.iter_mut().for_each(|row| row.state = DerivedState::Waiting);
+    }
+
+    /// The same tracks of another snapshot.
+    pub(super) fn for_other(&self, other: &Snapshot) -> Self {
+        let mut rows = Self::default();
+        rows.restore(&self.to_keep(), other);
+        rows
+    }
+
+    /// The same curves, for a picture.
+    pub(super) fn still(&self) -> Self {
+        let still = |row: &DerivedRow| DerivedRow {
+            id: row.id,
+            name: row.name.clone(),
+            kind: row.kind.clone(),
+            scope: row.scope.clone(),
+            state: row.state.clone(),
+        };
+        Self { rows: self.rows.iter().map(still).collect(), last: self.last }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_changed_by_hand_makes_no_track() {
+        let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]"#);
+        let mut rows = DerivedRows::default();
+        let text =
+            r#"[{"kind":"median"},{"kind":"rate x"},{"kind":"rate","rows":{"filter":"dur>soon"}},{},{"kind":7}]"#;
+        assert!(serde_json::from_str::<Vec<SavedDerived>>(text).is_err());
+        let text = text.replace(r#",{"kind":7}"#, "");
+        rows.restore(&serde_json::from_str::<Vec<SavedDerived>>(&text).unwrap(), &snapshot);
+        assert_eq!(rows.all().iter().map(DerivedRow::title).collect::<Vec<_>>(), ["Rate: all"]);
+    }
+
+    #[test]
+    fn tracks_come_back_as_they_were_and_none_twice() {
+        let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]"#);
+        let mut rows = DerivedRows::default();
+        let scope = SelectedScope { range: Some((5, 1_000_005)), filter: "name:a".into(), ..SelectedScope::default() };
+        for _ in 0..2 {
+            rows.add(DerivedKind::Concurrency, scope.clone(), "mine");
+            rows.add(DerivedKind::Sum(vec!["bytes".to_owned()]), scope.clone(), "");
+        }
+        let text = serde_json::to_string(&rows.to_keep()).unwrap();
+        let mut back = DerivedRows::default();
+        back.restore(&serde_json::from_str::<Vec<SavedDerived>>(&text).unwrap(), &snapshot);
+        assert_eq!(back.to_keep(), rows.to_keep());
+        let titles: Vec<_> = back.all().iter().map(DerivedRow::title).collect();
+        assert_eq!(titles, ["mine", "Sum of bytes: name:a \u{b7} 1 ms"]);
+        for number in 0..100 {
+            back.add(DerivedKind::Rate, SelectedScope { range: Some((0, number + 1)), ..scope.clone() }, "");
+        }
+        assert_eq!(back.all().len(), DERIVED_MAX);
+    }
+}

@@ -1,0 +1,110 @@
+//! Derived tracks: made of a name, a scope or a text, shown with their range and their values, kept with the trace.
+
+use egui::{Key, Modifiers, Pos2, Vec2, pos2, vec2};
+use egui_kittest::kittest::Queryable;
+
+use crate::copied::copied;
+use crate::session::Session;
+
+const SCREEN: Vec2 = vec2(1280.0, 800.0);
+
+/// Calls of 100 us on two threads: one each 100 us, and beside it one each 200 us.
+fn opened() -> Session {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let call = |tid: i64, ts: i64, name: &str| {
+        let args = format!(r#"{{"bytes":{}}}"#, tid + 1);
+        format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":{tid},"ts":{ts},"dur":100,"args":{args}}}"#)
+    };
+    let reads = (0..100).map(|number| call(0, number * 100, "read"));
+    let writes = (0..50).map(|number| call(1, number * 200, "write"));
+    let lines: Vec<_> = reads.chain(writes).collect();
+    session.open_text("calls.json", &format!("[{}]", lines.join(",")));
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.harness.run_steps(3);
+    session
+}
+
+/// Adds a track by its text.
+fn add(session: &mut Session, text: &str) {
+    session.click("Kind and filter of a derived track");
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text(text);
+    session.harness.run_steps(3);
+    session.click("Add");
+    session.harness.run_steps(2);
+}
+
+/// A point of the strip of a track, at a part of the width of the canvas.
+fn on_strip(session: &Session, track: &str, part: f32) -> Pos2 {
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let strip = session.harness.get_by_label_contains(track).rect();
+    pos2(canvas.left() + canvas.width() * part, strip.center().y)
+}
+
+#[test]
+fn a_track_of_any_text_is_made_with_its_range_its_values_and_its_name() {
+    let mut session = opened();
+    session.give("Derived tracks");
+    session.harness.run_steps(2);
+    add(&mut session, "median name:read");
+    assert!(session.says("expected count, rate, concurrency"), "{}", session.node_texts().join("\n"));
+    add(&mut session, "concurrency");
+    add(&mut session, "max-duration name:read");
+    add(&mut session, "sum:arg.bytes name:write");
+    for label in ["Concurrency: all, 0 to 2", "Longest: name:read, 0 to 100 µs", "Sum of bytes: name:write, 0 to 2 in "]
+    {
+        let label = format!("Derived track {label}");
+        session.until(&label, |session| session.says(&label));
+    }
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    // Both threads are in a call; a little after the start.
+    let at = on_strip(&session, "Derived track Concurrency", 0.5);
+    session.harness.event(egui::Event::PointerMoved(at));
+    session.until("the value", |session| session.says(" open"));
+    session.right_click(on_strip(&session, "Derived track Sum of bytes", -0.05));
+    session.until("the menu", |session| session.says("Copy as an option of export"));
+    session.click("Copy as an option of export");
+    assert_eq!(copied(&session).as_deref(), Some("--derive 'sum:arg.bytes name:write'"));
+    session.right_click(on_strip(&session, "Derived track Longest", -0.05));
+    session.until("the menu", |session| session.says("Name of the derived track"));
+    session.click("Name of the derived track");
+    session.type_text("slowest");
+    session.until("the name", |session| session.says("Derived track slowest, 0 to 100 µs"));
+    session.click("Remove");
+    session.until("two tracks", |session| !session.says("Derived track slowest"));
+}
+
+#[test]
+fn a_track_of_the_scope_outlives_the_window_and_is_made_again() {
+    let mut session = opened();
+    session.give("Derive rate of the scope");
+    session.until("the rate", |session| session.says("Derived track Rate: all, 0 to "));
+    crate::scope::click_head(&mut session, "Thread 1", crate::scope::CTRL);
+    session.until("the bar", |session| session.says("Button: Derive track"));
+    session.click("Derive track");
+    session.harness.run_steps(2);
+    session.click("Count");
+    session.until("the count", |session| session.says("Derived track Count: 1 track, 0 to "));
+    session.harness.run_steps(8);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let path = session.capture.with_file_name("calls.json");
+    let mut again = session.started_again(SCREEN);
+    again.harness.state_mut().open_files(&[path]);
+    for label in ["Derived track Rate: all, 0 to ", "Derived track Count: 1 track, 0 to "] {
+        again.until(label, |session| session.says(label));
+    }
+}
+
+#[test]
+fn a_span_derives_tracks_of_its_name() {
+    let mut session = opened();
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let track = session.harness.get_by_label_contains("Thread 1").rect();
+    session.right_click(pos2(canvas.center().x, track.top() + 12.0));
+    session.until("the menu", |session| session.says("Derive track of this name"));
+    session.click("Derive track of this name");
+    session.harness.run_steps(2);
+    session.click("Concurrency");
+    session.until("the track", |session| session.says("Derived track Concurrency: name:\"write\", 0 to 1"));
+}
