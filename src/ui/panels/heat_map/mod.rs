@@ -73,6 +73,8 @@ pub(crate) struct HeatMapPanel {
     wanted: Option<(HeatMapQuestion, f64)>,
     is_stopped: bool,
     map: Option<Arc<HeatMap>>,
+    /// The scope and the filter that the map is of.
+    map_of: Option<(SelectedScope, Arc<str>)>,
     picture: HeatPicture,
     hand: CellHand,
     selected: Option<SelectedCells>,
@@ -132,10 +134,8 @@ impl HeatMapPanel {
                 now_s
             }
         };
-        let is_of_same = self
-            .asked
-            .as_ref()
-            .is_some_and(|asked| (&asked.scope, &asked.filter) == (&question.scope, &question.filter));
+        let is_of_same =
+            self.map_of.as_ref().is_some_and(|(of, more)| (of, more) == (&question.scope, &question.filter));
         if is_of_same && (view.progress)(QuestionKind::HeatMap).is_some() && now_s - since_s < STILL_S {
             ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(STILL_S));
             return Vec::new();
@@ -144,6 +144,7 @@ impl HeatMapPanel {
             self.map = None;
             self.picture.clear();
             self.hand.forget();
+            self.map_of = Some((question.scope.clone(), Arc::clone(&question.filter)));
         }
         (self.asked, self.is_stopped, self.error) = (Some(question.clone()), false, None);
         let ask = |question| Command::Panel(PanelCommand::Ask(question));
@@ -367,9 +368,8 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.wanted, self.map, self.error) = (None, None, None, None);
-        self.picture.clear();
-        self.hand.forget();
+        // The map of an earlier snapshot stays until the next one comes: a trace that grows does not flicker.
+        (self.asked, self.wanted, self.error) = (None, None, None);
         None
     }
 
