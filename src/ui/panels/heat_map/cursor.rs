@@ -123,7 +123,7 @@ impl CellHand {
         }
         if let Some(cell) = self.menu {
             response.context_menu(|ui| {
-                if let Some(action) = show_menu(ui) {
+                if let Some(action) = show_menu(ui, picture.cells.count(cell) > 0) {
                     chosen = Some(ChosenCells::between(cell, cell, action));
                 }
             });
@@ -132,7 +132,7 @@ impl CellHand {
             response.on_hover_text_at_pointer(context.cell_text(cell));
         }
         // Cells without spans are no scope.
-        chosen.filter(|chosen| chosen.count(picture) > 0)
+        chosen.filter(|chosen| chosen.action == CellAction::Zoom || chosen.count(picture) > 0)
     }
 
     /// Moves the cursor by the arrow keys while the map has the keyboard; Enter chooses its cell.
@@ -194,8 +194,8 @@ impl HandContext<'_> {
     }
 }
 
-/// The entries of the menu of a cell.
-fn show_menu(ui: &mut Ui) -> Option<CellAction> {
+/// The entries of the menu of a cell; one without spans has nothing but its time.
+fn show_menu(ui: &mut Ui, has_spans: bool) -> Option<CellAction> {
     let entries = [
         ("Select these spans", CellAction::Select),
         ("List these spans", CellAction::Show(Panel::Spans)),
@@ -205,7 +205,8 @@ fn show_menu(ui: &mut Ui) -> Option<CellAction> {
     ];
     let mut chosen = None;
     for (text, action) in entries {
-        if ui.button(text).clicked() {
+        let is_enabled = has_spans || action == CellAction::Zoom;
+        if ui.add_enabled(is_enabled, egui::Button::new(text)).clicked() {
             chosen = Some(action);
             ui.close();
         }
