@@ -35,7 +35,8 @@ fn main() -> io::Result<()> {
     let heights = RowHeights::at_scale(1.0);
     let layout = RowLayout::new([track], |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
     let palette = Palette::new(Shade::Dark);
-    let options = FrameOptions { palette: &palette, rects: RectBudget::HARDWARE, scale: 1.0, filtered: None };
+    let options =
+        FrameOptions { palette: &palette, rects: RectBudget::HARDWARE, scale: 1.0, filtered: None, counters: &[] };
     println!("{spans} spans in {LANES} lanes");
     println!(
         "{:<10}{:>14}{:>14}{:>14}{:>20}{:>12}",

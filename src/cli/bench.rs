@@ -194,7 +194,7 @@ impl Script {
         let (width_px, height_px) = (f64::from(self.size.width_px), f64::from(self.size.height_px));
         let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), width_px, height_px);
         let palette = Palette::new(Shade::Dark);
-        let options = FrameOptions { palette: &palette, rects: self.rects, scale: 1.0, filtered: None };
+        let options = FrameOptions { palette: &palette, rects: self.rects, scale: 1.0, filtered: None, counters: &[] };
         let whole_ns = view.width_ns();
         let (middle_ns, target_ns) = match target(snapshot) {
             Some(row) => {

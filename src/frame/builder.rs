@@ -8,6 +8,7 @@ use super::lane_tracks::LaneTracks;
 use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::{Buckets, ReadCount};
 use crate::scene::color::Rgba;
+use crate::scene::counter_form::{CounterForm, range_in};
 use crate::scene::palette::{ColorBy, Palette};
 use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, Rect, RectStyle, rect};
 use crate::scene::rows::{LaneRow, RowLayout};
@@ -38,6 +39,8 @@ pub struct FrameOptions<'a> {
     pub scale: f32,
     /// The filter whose matches keep their full colour; `None`: everything does.
     pub filtered: Option<&'a Filtered>,
+    /// Counters that are not drawn as their values.
+    pub counters: &'a [(TrackIdx, CounterForm)],
 }
 
 /// A place for a name on a span.
@@ -67,7 +70,12 @@ pub struct TimelineFrame {
     pub(crate) read: ReadCount,
     /// How many tiles of buckets are drawn coarser than they should be, or not at all, because their answers are late.
     pub(crate) pending: usize,
+    /// The least and the largest change or rate in view, of counters that are drawn so.
+    pub(crate) form_ranges: Vec<(LaneIdx, (f64, f64))>,
 }
+
+/// The rectangles and names of a lane, and the range of its changes or rates.
+type DrawnParts = (Vec<Rect>, Vec<Label>, Option<(LaneIdx, (f64, f64))>);
 
 /// A lane with its edges on the canvas and its columns.
 struct DrawnLane {
@@ -131,10 +139,10 @@ pub fn build(
     let mut frame =
         TimelineFrame { column_px, read: tiles.read(), pending: tiles.pending(), ..TimelineFrame::default() };
     push_unknown(&mut frame, view, &lanes, tiles.unknown());
-    let drawn: Vec<(Vec<Rect>, Vec<Label>)> = lanes
+    let drawn: Vec<DrawnParts> = lanes
         .par_iter()
         .map(|lane| {
-            let (mut rects, mut labels) = (Vec::new(), Vec::new());
+            let (mut rects, mut labels, mut range) = (Vec::new(), Vec::new(), None);
             let palette = options.palette;
             let runs = lane.columns.runs(palette);
             let of_track = color_of_track(tracks, lane.lane, palette);
@@ -144,7 +152,8 @@ pub fn build(
             match lane.kind {
                 LaneKind::Counter => {
                     let color = palette.text_color(tracks.track_name(lane.lane));
-                    push_counter(&mut rects, tiles, buckets, view, lane, color, options.scale);
+                    let form = CounterForm::of(track, options.counters);
+                    range = push_counter(&mut rects, tiles, buckets, view, (lane, form), color, options.scale);
                 }
                 LaneKind::Instants | LaneKind::Samples => {
                     drawing.push_instants(&mut rects, &runs);
@@ -161,12 +170,13 @@ pub fn build(
                     LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut rects, &matching),
                 }
             }
-            (rects, labels)
+            (rects, labels, range.map(|range| (lane.lane, range)))
         })
         .collect();
-    for (rects, labels) in drawn {
+    for (rects, labels, range) in drawn {
         frame.rects.extend(rects);
         frame.labels.extend(labels);
+        frame.form_ranges.extend(range);
     }
     frame
 }
@@ -254,16 +264,23 @@ fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane],
     }
 }
 
+/// Adds the rectangles of a counter. Returns the range of its changes or rates in view, where it is drawn so.
 fn push_counter(
     rects: &mut Vec<Rect>,
     tiles: &Tiles,
     buckets: Buckets,
     view: &Viewport,
-    lane: &DrawnLane,
+    (lane, form): (&DrawnLane, CounterForm),
     color: Rgba,
     pixels_per_point: f32,
-) {
-    let (min, max) = tiles.counter_range(TileOwner::Lane(lane.lane)).unwrap_or_default();
+) -> Option<(f64, f64)> {
+    let mut cells = Vec::new();
+    tiles.counter(TileOwner::Lane(lane.lane), buckets, &mut cells);
+    let range = (form != CounterForm::Value).then(|| {
+        cells = form.cells(buckets, &cells);
+        range_in(&cells, buckets).unwrap_or_default()
+    });
+    let (min, max) = range.or_else(|| tiles.counter_range(TileOwner::Lane(lane.lane))).unwrap_or_default();
     let scale = counters::Scale::for_values(min, max);
     let band = counters::CounterBand {
         y0: lane.y0 + (2.0 * pixels_per_point).round(),
@@ -271,9 +288,8 @@ fn push_counter(
         color,
         line_px: pixels_per_point.round().max(1.0),
     };
-    let mut cells = Vec::new();
-    tiles.counter(TileOwner::Lane(lane.lane), buckets, &mut cells);
     counters::rects(view, buckets, &cells, scale, &band, rects);
+    range
 }
 
 /// The upper and the lower edge of a lane on the canvas.
@@ -380,7 +396,7 @@ mod tests {
 
     impl FrameFixture {
         fn frame(&mut self, rects: RectBudget) -> TimelineFrame {
-            let options = FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None };
+            let options = FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None, counters: &[] };
             self.tiles.prepare(&self.capture, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
             build(&self.capture, &Names::default(), &self.layout, &self.view, &self.tiles, options)
         }

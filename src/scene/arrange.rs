@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::counter_form::CounterForm;
 use super::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
 use super::titles::{command_line, group_title, process_title, track_title};
 use crate::model::{Process, ProcessIdx, TrackIdx};
@@ -44,6 +45,8 @@ pub(crate) struct Arrangement {
     pub(crate) folded: Folded,
     /// Tracks that stay at the top, in the order in which they were pinned.
     pub(crate) pinned: Vec<TrackIdx>,
+    /// Counters that are not drawn as their values.
+    pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
 }
 
 impl Arrangement {

@@ -8,6 +8,7 @@ pub(crate) mod arrange;
 pub(crate) mod bookmarks;
 pub(crate) mod clock_ruler;
 pub(crate) mod color;
+pub(crate) mod counter_form;
 pub(crate) mod counters;
 pub(crate) mod derived;
 pub(crate) mod fenwick_heights;

@@ -16,6 +16,7 @@ use crate::query::groups::GroupBy;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
 use crate::scene::color::Shade;
+use crate::scene::counter_form::CounterForm;
 use crate::scene::palette::Colors;
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::lane::RowIdx;
@@ -254,6 +255,8 @@ pub(crate) enum RowCommand {
     /// Hides all tracks but those of the scope.
     ShowOnlyScope,
     ShowHidden,
+    /// Draws a counter as its values, its changes or its rate.
+    ShowCounterAs(TrackIdx, CounterForm),
     Order(TrackOrder),
     /// Shows only rows whose names hold these words.
     Filter(String),

@@ -86,3 +86,33 @@ fn a_counter_that_is_always_zero_is_a_thin_row_until_it_is_unfolded() {
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
     session.until("the tooltip", |session| session.says("0 bytes  ·  "));
 }
+
+#[test]
+fn a_counter_is_drawn_as_its_changes_or_its_rate_and_that_is_kept_with_the_trace() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.clone();
+    std::fs::write(&path, TRACE).expect("written");
+    session.harness.state_mut().open_files(std::slice::from_ref(&path));
+    session.until("the range", |session| session.says("queue length 2 to 6, unfolded"));
+    let choose = |session: &mut Session, entry: &str| {
+        let head = session.harness.get_by_label_contains("queue length").rect().center();
+        session.right_click(head);
+        session.click(entry);
+    };
+    choose(&mut session, "Show its changes");
+    session.until("the changes", |session| session.says("queue length change -2 to 4, unfolded"));
+    choose(&mut session, "Show its rate a second");
+    // 4 in 100 us and -2 in 300 us, to the columns of the picture.
+    let has_rates = |session: &Session| {
+        let texts = session.node_texts();
+        texts.iter().any(|text| text.contains("queue length -6") && text.contains(" to 40.") && text.contains("k /s"))
+    };
+    session.until("the rates", has_rates);
+    session.harness.run_steps(8);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let mut again = session.started_again(SCREEN);
+    again.harness.state_mut().open_files(&[path]);
+    again.until("the rates", has_rates);
+    choose(&mut again, "Show its values");
+    again.until("the values", |session| session.says("queue length 2 to 6, unfolded"));
+}

@@ -40,6 +40,11 @@ impl Timeline {
                 }
                 self.rows_changed();
             }
+            RowCommand::ShowCounterAs(track, form) => {
+                self.tracks.show_counter_as(track, form);
+                self.rows.redraw();
+                self.pinned.redraw();
+            }
             RowCommand::Order(order) => {
                 self.tracks.set_order(order);
                 return self.arrange();

@@ -5,6 +5,8 @@ use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Strok
 use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
+use crate::model::TrackKind;
+use crate::scene::counter_form::CounterForm;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
 use crate::scene::titles::command_line;
@@ -160,6 +162,19 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str
     if let GroupKind::Track(track) = kind {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push((pin, RowCommand::TogglePin(track)));
+    }
+    if let GroupKind::Track(track) = kind
+        && timeline.snapshot.track(track).key.kind == TrackKind::Counter
+    {
+        let current = timeline.tracks.counter_form(track);
+        for form in CounterForm::ALL.into_iter().filter(|form| *form != current) {
+            let text = match form {
+                CounterForm::Value => "Show its values",
+                CounterForm::Change => "Show its changes",
+                CounterForm::Rate => "Show its rate a second",
+            };
+            choices.push((text, RowCommand::ShowCounterAs(track, form)));
+        }
     }
     choices.push((hide, RowCommand::Hide(kind)));
     choices

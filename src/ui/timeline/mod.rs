@@ -103,7 +103,13 @@ impl Timeline {
     fn draw(&mut self, ui: &Ui, layout: &TimelineLayout) {
         let deadline = Instant::now() + FRAME_PATIENCE;
         let filtered = self.overlays.filtered().map(|filtered| &**filtered);
-        let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale(), filtered };
+        let options = FrameOptions {
+            palette: &self.palette,
+            rects: self.budget,
+            scale: self.scale(),
+            filtered,
+            counters: &self.tracks.arrangement().counters,
+        };
         let mut is_late = false;
         if layout.pinned.height() > 0.0 {
             let view = self.pinned_view(layout);

@@ -104,6 +104,12 @@ impl Pane {
         self.tiles.known().counter_range(TileOwner::Lane(lane))
     }
 
+    /// The least and the largest change or rate of a counter in the last frame.
+    pub(super) fn form_range(&self, lane: LaneIdx) -> Option<(f64, f64)> {
+        let ranges = &self.drawn.as_ref()?.frame.form_ranges;
+        ranges.iter().find(|(known, _)| *known == lane).map(|(_, range)| *range)
+    }
+
     #[cfg(test)]
     pub(super) fn last_frame(&self) -> Option<&TimelineFrame> {
         self.drawn.as_ref().map(|drawn| &drawn.frame)

@@ -26,6 +26,7 @@ use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
 use crate::scene::color::Shade;
+use crate::scene::counter_form::CounterForm;
 use crate::scene::counters::value_text;
 use crate::scene::labels::shown;
 use crate::scene::palette::{Colors, Palette};
@@ -332,7 +333,7 @@ impl Timeline {
     pub(super) fn track_text(&self, track: TrackIdx) -> (String, String) {
         let (title, beside) = track_title(self.snapshot.track(track));
         match self.counter_range(track) {
-            Some((min, max)) => (title, format!("{} to {}", value_text(min), value_text(max))),
+            Some((form, (min, max))) => (title, form.range_text(&value_text(min), &value_text(max))),
             None => (title, beside),
         }
     }
@@ -343,11 +344,16 @@ impl Timeline {
         (group_title(&self.snapshot, &group), format!("{} tracks", group.tracks))
     }
 
-    /// The least and the largest value of a counter, once it was drawn.
-    fn counter_range(&self, track: TrackIdx) -> Option<(f64, f64)> {
+    /// The form of a counter, and its least and largest value, once it was drawn; of its changes, those in view.
+    fn counter_range(&self, track: TrackIdx) -> Option<(CounterForm, (f64, f64))> {
         let mut lanes = self.snapshot.lanes_of(track).map(LaneIdx);
         let lane = lanes.find(|&lane| self.snapshot.lane(lane).kind == LaneKind::Counter)?;
-        self.rows.counter_range(lane)
+        let form = self.tracks.counter_form(track);
+        let range = match form {
+            CounterForm::Value => self.rows.counter_range(lane)?,
+            CounterForm::Change | CounterForm::Rate => self.rows.form_range(lane).unwrap_or_default(),
+        };
+        Some((form, range))
     }
 
     /// Both canvases as they are shown: that of the rows which stay at the top, and that of those which scroll.

@@ -8,6 +8,7 @@ use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
+use crate::scene::counter_form::CounterForm;
 use crate::scene::rows::{GroupKind, RowHeights, RowLayout, TrackDensity};
 use crate::store::lane::RowIdx;
 
@@ -116,6 +117,19 @@ impl TrackState {
         let mut hidden: Vec<_> = std::mem::take(&mut self.arrangement.folded.hidden).into_iter().collect();
         hidden.sort_unstable();
         hidden
+    }
+
+    /// Draws a counter in another form.
+    pub(super) fn show_counter_as(&mut self, track: TrackIdx, form: CounterForm) {
+        let chosen = &mut self.arrangement.counters;
+        chosen.retain(|(known, _)| *known != track);
+        if form != CounterForm::Value {
+            chosen.push((track, form));
+        }
+    }
+
+    pub(super) fn counter_form(&self, track: TrackIdx) -> CounterForm {
+        CounterForm::of(track, &self.arrangement.counters)
     }
 
     pub(super) fn is_pinned(&self, track: TrackIdx) -> bool {
