@@ -4,6 +4,7 @@
 //! of neighbouring spans are close together and pack into few bits.
 
 use std::io;
+use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
@@ -133,6 +134,15 @@ impl DetailWriter {
     #[must_use]
     pub(crate) fn end(&self) -> u64 {
         self.stream_start
+    }
+
+    /// Forgets the blocks before the one of `reference`, to which nothing refers any more; returns where they are.
+    pub(super) fn drop_before(&mut self, reference: u64) -> Vec<Range<u64>> {
+        let position = reference.saturating_sub(1);
+        let end = |block: &DetailBlock| block.stream_start + u64::from(block.raw_bytes);
+        let count = self.blocks.partition_point(|block| end(block) <= position);
+        let places = self.blocks.drain(..count).map(|block| block.offset..block.offset + u64::from(block.packed_bytes));
+        places.collect()
     }
 
     /// The blocks written so far.

@@ -35,6 +35,11 @@ impl LaneExtents {
     pub(super) fn count(self) -> usize {
         self.count as usize
     }
+
+    /// Forgets the first extents of the lane.
+    pub(super) fn drop_first(&mut self, extents: usize) {
+        self.count = self.count.saturating_sub(u32::try_from(extents).unwrap_or(u32::MAX));
+    }
 }
 
 #[derive(Debug)]
@@ -74,11 +79,35 @@ impl ExtentLog {
         Ok(())
     }
 
+    /// How many entries it holds, also of extents that were forgotten.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The same without what was forgotten. Fails as [`Self::push`] does.
+    pub(super) fn compacted<'a>(&self, lanes: impl Iterator<Item = &'a mut LaneExtents>) -> io::Result<Self> {
+        let mut compacted = Self::default();
+        for extents in lanes {
+            let mut moved = LaneExtents::default();
+            for position in self.lane(*extents).positions {
+                let &LogEntry { offset, first_start_ns, rows, bytes, aggregate, signature, .. } =
+                    &self.entries[position as usize];
+                let first = signature as usize;
+                let signature = self.signatures[first..first + signature::words(rows)].to_vec();
+                let record = ExtentRecord { offset, first_start_ns, first_row: 0, rows, bytes };
+                compacted.push(&mut moved, &PackedExtent { record, aggregate, signature }, offset)?;
+            }
+            *extents = moved;
+        }
+        Ok(compacted)
+    }
+
     /// The extents of a lane, first to last.
     pub(super) fn lane(&self, extents: LaneExtents) -> LaneLog<'_> {
         let mut positions = Vec::with_capacity(extents.count());
         let mut next = extents.last;
-        while let Some(position) = next.checked_sub(1) {
+        // Those before were forgotten.
+        while let Some(position) = next.checked_sub(1).filter(|_| positions.len() < extents.count()) {
             positions.push(position);
             next = self.entries[position as usize].previous;
         }

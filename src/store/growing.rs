@@ -1,14 +1,19 @@
 //! A store that is looked at while it grows, many times a second. Rows that will not move any more go to a file as full
 //! extents, once; those that are few yet, or may still move, are packed in memory and shared by all pictures until they
 //! change. A picture never flushes a partial extent, so that its cost follows what has changed, and the number of
-//! lanes and extents. Keeps no overview and no ledger: the store that is sorted at the end has both.
+//! lanes and extents. Keeps no overview and no ledger: the store that is sorted at the end has both. [`ring`] drops the
+//! oldest extents of a store that is to keep the last ones only.
 
+pub(crate) mod ring;
+
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::ring::{Ring, RingExtent};
 use super::append::AppendFile;
 use super::block::{BLOCK_ROWS, Row};
 use super::details::DetailWriter;
@@ -50,6 +55,8 @@ pub(crate) struct GrowingStore {
     generation: LaneGeneration,
     /// Whether the depth of a lane has changed since.
     has_moved_lanes: bool,
+    /// The part that was dropped; `None` for a store that keeps everything.
+    ring: Option<Ring>,
 }
 
 /// A lane of the store.
@@ -63,6 +70,8 @@ struct GrowingLane {
     start_ns: i64,
     end_ns: i64,
     extents: LaneExtents,
+    /// The same as a ring knows them; none for a store that keeps everything.
+    kept: VecDeque<RingExtent>,
     /// Rows that are in no extent of the file, and do not move any more.
     settled: Vec<Row>,
     /// Rows that may still move.
@@ -98,6 +107,7 @@ impl GrowingStore {
             shown_lanes: Vec::new(),
             generation: LaneGeneration::next(),
             has_moved_lanes: false,
+            ring: None,
         })
     }
 
@@ -112,6 +122,7 @@ impl GrowingStore {
             start_ns: i64::MAX,
             end_ns: i64::MIN,
             extents: LaneExtents::default(),
+            kept: VecDeque::new(),
             settled: Vec::new(),
             moving: Vec::new(),
             is_unfinished: false,
@@ -140,12 +151,14 @@ impl GrowingStore {
         self.settled_rows += 1;
         if lane.settled.len() >= EXTENT_ROWS {
             self.settled_rows -= lane.settled.len();
-            lane.write(&mut self.file, &mut self.extents)?;
+            lane.write(&mut self.file, &mut self.extents, self.ring.as_mut())?;
         }
         if self.settled_rows > self.settled_rows_max {
             self.settled_rows = 0;
             let waiting = self.lanes.iter_mut().filter(|lane| !lane.settled.is_empty());
-            waiting.into_iter().try_for_each(|lane| lane.write(&mut self.file, &mut self.extents))?;
+            for lane in waiting {
+                lane.write(&mut self.file, &mut self.extents, self.ring.as_mut())?;
+            }
         }
         Ok(())
     }
@@ -229,6 +242,9 @@ impl GrowingStore {
             return Ok(Arc::clone(map));
         }
         let map = Arc::new(Mapped::from_store(self.file.file(), Path::new(PATH))?);
+        if let Some(ring) = &mut self.ring {
+            ring.note_map(&map);
+        }
         self.map = Some((bytes, Arc::clone(&map)));
         Ok(map)
     }
@@ -245,7 +261,7 @@ impl GrowingLane {
     }
 
     /// Writes the settled rows as extents.
-    fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
+    fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog, mut ring: Option<&mut Ring>) -> io::Result<()> {
         let mut builder = LaneBuilder::new(self.track, self.kind, self.depth);
         for extent in self.settled.chunks(EXTENT_ROWS) {
             fill(&mut builder, extent);
@@ -253,6 +269,11 @@ impl GrowingLane {
             let offset = file.append_with(|buffer| packed = builder.close_extent(buffer))?;
             if let Some(packed) = packed {
                 log.push(&mut self.extents, &packed, offset)?;
+                if let Some(ring) = &mut ring {
+                    let kept = RingExtent::new(extent, offset, packed.record.bytes);
+                    ring.kept_bytes += u64::from(packed.record.bytes);
+                    self.kept.push_back(kept);
+                }
             }
         }
         let written = builder.info();
@@ -287,13 +308,18 @@ impl GrowingLane {
         rows.len() as u64
     }
 
+    /// The end of one of its rows.
+    fn end_of(&self, row: &Row) -> i64 {
+        match self.kind {
+            LaneKind::Spans => row.start_ns.saturating_add_unsigned(row.value),
+            _ => row.start_ns,
+        }
+    }
+
     /// Its record, with the first of its entries in each table.
     fn record(&self, extents: usize, forests: usize, signatures: usize) -> LaneRecord {
         let held = self.settled.iter().chain(&self.moving);
-        let end_of = |row: &Row| match self.kind {
-            LaneKind::Spans => row.start_ns.saturating_add_unsigned(row.value),
-            _ => row.start_ns,
-        };
+        let end_of = |row: &Row| self.end_of(row);
         let first_ns = held.clone().next().map_or(i64::MAX, |row| row.start_ns);
         // Spans of a lane end in order; so do points.
         let end_ns = held.clone().next_back().map_or(i64::MIN, end_of);

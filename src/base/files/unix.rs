@@ -26,6 +26,19 @@ pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
+/// Gives bytes of a file back to the disk; they read as zeros then. Fails where the system or the disk cannot do that.
+#[cfg(target_os = "linux")]
+pub(crate) fn make_hole(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+    Ok(rustix::fs::fallocate(file, flags, offset, bytes)?)
+}
+
+/// Fails: only Linux is asked for holes.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn make_hole(_file: &File, _offset: u64, _bytes: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Whether a file is on a disk of this machine, as far as the system says: others may not answer.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_local(file: &File) -> bool {

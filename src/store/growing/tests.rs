@@ -130,3 +130,82 @@ fn pictures_are_of_one_generation_until_a_lane_comes_or_moves() {
     let generation = other.picture(meta()).unwrap().lane_generation();
     assert!(!generations.contains(&generation.unwrap()), "of another trace");
 }
+
+/// Bytes that a file takes on its disk.
+fn disk_bytes(file: &File) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().unwrap().blocks() * 512
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
+    let file = tempfile::tempfile().unwrap();
+    let on_disk = file.try_clone().unwrap();
+    let mut growing = GrowingStore::new(file, 20_000).unwrap();
+    growing.keep_ring().unwrap();
+    let lanes: Vec<LaneIdx> =
+        (0..5).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
+    // A span over everything, which nothing may drop while it reaches into the time that is kept.
+    let root = Row { value: 1 << 40, ..row(0) };
+    growing.push(lanes[4], root).unwrap();
+    let mut pushed: [Vec<Row>; 4] = Default::default();
+    let (mut gone, mut most_bytes, mut shown) = (0, 0, None);
+    for number in 0..600_000u64 {
+        let text = xxhash_rust::xxh3::xxh3_128(&number.to_le_bytes());
+        let DetailRef(detail) = growing.push_detail(format!("{number} {text:x} {text:x}").as_bytes()).unwrap();
+        let (lane, next) = ((number % 4) as usize, Row { detail, ..row(number) });
+        growing.push(lanes[lane], next).unwrap();
+        pushed[lane].push(next);
+        if number % 20_000 != 19_999 {
+            continue;
+        }
+        let to_ns = row(number.saturating_sub(100_000)).start_ns;
+        growing.drop_before(to_ns, &mut |dropped| gone += dropped.rows).unwrap();
+        let store = growing.picture(meta()).unwrap();
+        let rows = rows_of(&store);
+        assert_eq!(store.damaged_in_all(), 0, "after {number}");
+        assert_eq!(rows.last().unwrap().1, [root]);
+        let mut reader = DetailReader::default();
+        for (depth, (_, kept, _)) in rows.iter().take(4).enumerate() {
+            // All of the time that is kept, and less than an extent before it; nothing is missing in between.
+            assert!(pushed[depth].ends_with(kept), "lane {depth} after {number}");
+            let before = kept.iter().filter(|row| row.start_ns < to_ns).count();
+            assert!(before <= EXTENT_ROWS && kept.len() >= before, "{before} of {}", kept.len());
+            if number > 100_000 {
+                assert!(kept[0].start_ns <= to_ns, "lane {depth} after {number}");
+            }
+            for row in [kept[0], kept[kept.len() / 2], kept[kept.len() - 1]] {
+                let text = String::from_utf8_lossy(store.detail(DetailRef(row.detail), &mut reader)).into_owned();
+                assert!(text.starts_with(&format!("{} ", row.start_ns / 10)), "{text}");
+            }
+        }
+        let kept: u64 = rows.iter().map(|lane| lane.1.len() as u64).sum();
+        assert_eq!(kept + gone, number + 2, "each row is kept or counted");
+        most_bytes = most_bytes.max(disk_bytes(&on_disk));
+        if number < 200_000 {
+            shown = Some((store, rows));
+        }
+        if number == 299_999 {
+            // The picture of then is as it was, though most of its rows have gone.
+            let (store, rows) = shown.take().unwrap();
+            assert_eq!(rows_of(&store), rows);
+            assert_eq!(store.damaged_in_all(), 0);
+        }
+    }
+    // Some 3 MiB are kept, of some 14 MiB that were written; the picture held up the holes for a while.
+    let (now_bytes, written) = (disk_bytes(&on_disk), growing.file_bytes());
+    assert!(written > 12 << 20 && now_bytes < written / 3, "{now_bytes} of {written}");
+    assert!(now_bytes < growing.kept_bytes() + (4 << 20), "{now_bytes} for {}", growing.kept_bytes());
+    assert!(most_bytes < written, "{most_bytes}");
+    // By bytes: the cut leaves some nine tenths.
+    let bytes_max = growing.kept_bytes() / 2;
+    let mut cuts = 0;
+    while let Some(to_ns) = growing.cut_for(bytes_max) {
+        growing.drop_before(to_ns, &mut |_| {}).unwrap();
+        cuts += 1;
+    }
+    assert!(cuts <= 3, "{cuts}");
+    assert!(growing.kept_bytes() <= bytes_max && growing.kept_bytes() > bytes_max / 2, "{}", growing.kept_bytes());
+    assert_eq!(growing.cut_for(bytes_max), None);
+}

@@ -1,0 +1,257 @@
+//! The oldest extents of a store that grows are dropped, whole: a ring of some time or of some bytes. What a picture
+//! that is still shown may read stays in the file until nobody shows it.
+//!
+//! An extent goes once the next row of its lane starts no later than the oldest time that is kept, so that every span
+//! which reaches into that time is there.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+use super::{GrowingLane, GrowingStore};
+use crate::base::files;
+use crate::base::mapped::Mapped;
+use crate::model::TrackIdx;
+use crate::store::block::Row;
+use crate::store::extent_log::ExtentLog;
+use crate::store::lane::LaneKind;
+
+/// Bytes that are given back to the disk at once.
+const HOLE_BYTES_MIN: u64 = 1 << 20;
+
+/// A ring that is beyond its bytes is cut down to this part of them: each cut looks at all extents.
+const CUT_TO: (u64, u64) = (9, 10);
+
+/// The part of a store that was dropped, and the room that it took.
+#[derive(Debug, Default)]
+pub(super) struct Ring {
+    /// Bytes of extents in the file that are not dropped.
+    pub(super) kept_bytes: u64,
+    /// Ranges of the file by their starts, with their ends and the bytes that no hole covers yet.
+    freed: BTreeMap<u64, (u64, u64)>,
+    /// Ranges that pictures which were made before may still read.
+    pending: VecDeque<(Vec<Weak<Mapped>>, Vec<Range<u64>>)>,
+    /// Maps of pictures.
+    maps: Vec<Weak<Mapped>>,
+}
+
+/// An extent that is kept, as the ring knows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RingExtent {
+    first_start_ns: i64,
+    rows: u32,
+    bytes: u32,
+    offset: u64,
+    /// The smallest reference to a detail in it; 0 where it has none.
+    detail: u64,
+}
+
+impl RingExtent {
+    pub(super) fn new(rows: &[Row], offset: u64, bytes: u32) -> Self {
+        Self {
+            first_start_ns: rows.first().map_or(i64::MAX, |row| row.start_ns),
+            rows: rows.len() as u32,
+            bytes,
+            offset,
+            detail: first_detail(rows.iter()).unwrap_or(0),
+        }
+    }
+}
+
+/// Rows that were dropped from a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DroppedRows {
+    pub(crate) track: TrackIdx,
+    pub(crate) kind: LaneKind,
+    pub(crate) rows: u64,
+}
+
+fn first_detail<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<u64> {
+    rows.map(|row| row.detail).filter(|&detail| detail > 0).min()
+}
+
+impl Ring {
+    /// Notes a map that pictures read.
+    pub(super) fn note_map(&mut self, map: &Arc<Mapped>) {
+        self.maps.retain(|known| known.strong_count() > 0);
+        self.maps.push(Arc::downgrade(map));
+    }
+
+    /// Gives back what no picture can read any more. Fails with the error of the system.
+    fn make_holes(&mut self, file: &File) -> io::Result<()> {
+        while let Some((maps, _)) = self.pending.front()
+            && maps.iter().all(|map| map.strong_count() == 0)
+            && let Some((_, ranges)) = self.pending.pop_front()
+        {
+            ranges.into_iter().for_each(|range| self.free(range));
+        }
+        for (start, (end, unholed)) in &mut self.freed {
+            if *unholed >= HOLE_BYTES_MIN {
+                files::make_hole(file, *start, *end - *start)?;
+                *unholed = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a range to those that are free, and joins it with its neighbours; up to 8 bytes between them are padding.
+    fn free(&mut self, range: Range<u64>) {
+        const PADDING: u64 = 8;
+        let (mut start, mut end, mut unholed) = (range.start, range.end, range.end - range.start);
+        if let Some((&before, &(before_end, before_unholed))) = self.freed.range(..=start).next_back()
+            && before_end + PADDING > start
+        {
+            self.freed.remove(&before);
+            (start, end, unholed) = (before, end.max(before_end), unholed + before_unholed);
+        }
+        if let Some((&after, &(after_end, after_unholed))) = self.freed.range(start..).next()
+            && end + PADDING > after
+        {
+            self.freed.remove(&after);
+            (end, unholed) = (end.max(after_end), unholed + after_unholed);
+        }
+        self.freed.insert(start, (end, unholed));
+    }
+}
+
+impl GrowingLane {
+    /// The start of the row after extent `number` of those that are kept; `None` where none is known.
+    fn start_after(&self, number: usize) -> Option<i64> {
+        let next = self.kept.get(number + 1).map(|extent| extent.first_start_ns);
+        next.or_else(|| self.settled.first().or(self.moving.first()).map(|row| row.start_ns))
+    }
+
+    /// How many of its first extents hold nothing of the time from `to_ns` on.
+    fn droppable(&self, to_ns: i64) -> usize {
+        let is_old = |number: &usize| match self.start_after(*number) {
+            Some(start_ns) => start_ns <= to_ns,
+            // A value holds until the next one.
+            None => self.kind != LaneKind::Counter && self.end_ns <= to_ns,
+        };
+        (0..self.kept.len()).take_while(is_old).count()
+    }
+
+    /// Drops rows in memory that hold nothing of that time, once no extent is before them; returns how many.
+    fn drop_settled(&mut self, to_ns: i64) -> u64 {
+        if !self.kept.is_empty() || self.settled.is_empty() {
+            return 0;
+        }
+        let starts = self.settled.iter().chain(&self.moving).map(|row| row.start_ns);
+        let mut count = starts.skip(1).take_while(|&start_ns| start_ns <= to_ns).count().min(self.settled.len());
+        let is_last_old = self.kind != LaneKind::Counter
+            && self.moving.is_empty()
+            && self.settled.last().is_some_and(|row| self.end_of(row) <= to_ns);
+        if is_last_old && count + 1 >= self.settled.len() {
+            count = self.settled.len();
+        }
+        self.settled.drain(..count);
+        if count > 0 {
+            self.packed.clear();
+        }
+        count as u64
+    }
+
+    fn first_detail(&self) -> Option<u64> {
+        let of_extents = self.kept.iter().map(|extent| extent.detail).filter(|&detail| detail > 0).min();
+        first_detail(self.settled.iter().chain(&self.moving)).into_iter().chain(of_extents).min()
+    }
+
+    fn first_start_ns(&self) -> Option<i64> {
+        let of_extents = self.kept.front().map(|extent| extent.first_start_ns);
+        of_extents.or_else(|| self.settled.first().or(self.moving.first()).map(|row| row.start_ns))
+    }
+}
+
+impl GrowingStore {
+    /// Has its oldest extents be dropped by [`Self::drop_before`]. Fails where the disk takes nothing back.
+    pub(crate) fn keep_ring(&mut self) -> io::Result<()> {
+        files::make_hole(self.file.file(), HOLE_BYTES_MIN, HOLE_BYTES_MIN)?;
+        self.ring.get_or_insert_default();
+        Ok(())
+    }
+
+    /// Bytes of all that is kept in the file.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        let of_details = || self.details.blocks().iter().map(|block| u64::from(block.packed_bytes)).sum::<u64>();
+        self.ring.as_ref().map_or(self.file_bytes(), |ring| ring.kept_bytes + of_details())
+    }
+
+    /// The start of the first row.
+    pub(crate) fn first_start_ns(&self) -> Option<i64> {
+        self.lanes.iter().filter_map(GrowingLane::first_start_ns).min()
+    }
+
+    /// The time from which on all extents take less than `bytes_max` bytes; `None` where they do anyway.
+    pub(crate) fn cut_for(&self, bytes_max: u64) -> Option<i64> {
+        let excess = self.kept_bytes().checked_sub(bytes_max).filter(|&excess| excess > 0)?;
+        let wanted = excess + bytes_max / CUT_TO.1 * (CUT_TO.1 - CUT_TO.0);
+        // Details go with the rows that have them.
+        let of_extents = self.ring.as_ref().map_or(0, |ring| ring.kept_bytes);
+        let wanted = u128::from(wanted) * u128::from(of_extents) / u128::from(self.kept_bytes().max(1));
+        let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+        let mut droppable: Vec<(i64, u64)> = Vec::new();
+        for lane in &self.lanes {
+            let extents = lane.kept.iter().enumerate();
+            droppable
+                .extend(extents.map(|(number, extent)| {
+                    (lane.start_after(number).unwrap_or(lane.end_ns), u64::from(extent.bytes))
+                }));
+        }
+        droppable.sort_unstable();
+        let mut freed = 0;
+        for &(to_ns, bytes) in &droppable {
+            freed += bytes;
+            if freed >= wanted {
+                return Some(to_ns);
+            }
+        }
+        droppable.last().map(|(to_ns, _)| *to_ns)
+    }
+
+    /// Drops the extents that hold nothing of the time from `to_ns` on, with their details, and calls `each` for every
+    /// lane that has lost rows. Fails with the error of the system.
+    pub(crate) fn drop_before(&mut self, to_ns: i64, each: &mut dyn FnMut(DroppedRows)) -> io::Result<()> {
+        let Some(mut ring) = self.ring.take() else { return Ok(()) };
+        let mut ranges = Vec::new();
+        for lane in &mut self.lanes {
+            let count = lane.droppable(to_ns);
+            let mut rows = 0;
+            for extent in lane.kept.drain(..count) {
+                rows += u64::from(extent.rows);
+                ranges.push(extent.offset..extent.offset + u64::from(extent.bytes));
+            }
+            lane.extents.drop_first(count);
+            lane.rows -= rows;
+            let of_memory = lane.drop_settled(to_ns);
+            self.settled_rows = self.settled_rows.saturating_sub(usize::try_from(of_memory).unwrap_or(0));
+            if rows > 0 {
+                lane.start_ns = lane.kept.front().map_or(i64::MAX, |extent| extent.first_start_ns);
+            }
+            if rows + of_memory > 0 {
+                lane.packed.clear();
+                self.has_moved_lanes = true;
+                each(DroppedRows { track: lane.track, kind: lane.kind, rows: rows + of_memory });
+            }
+        }
+        if !ranges.is_empty() {
+            ring.kept_bytes -= ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+            // To flush them all first, so that a later detail is in none of these.
+            self.details.flush(&mut self.file)?;
+            let first_detail = self.lanes.iter().filter_map(GrowingLane::first_detail).min();
+            ranges.extend(self.details.drop_before(first_detail.unwrap_or(u64::MAX)));
+            // A later picture has a map of its own, so that it is known when nobody reads these any more.
+            self.map = None;
+            ring.pending.push_back((std::mem::take(&mut ring.maps), ranges));
+            let kept: usize = self.lanes.iter().map(|lane| lane.kept.len()).sum();
+            if self.extents.len() > 2 * kept + 4096 {
+                self.extents =
+                    ExtentLog::compacted(&self.extents, self.lanes.iter_mut().map(|lane| &mut lane.extents))?;
+            }
+        }
+        let made = ring.make_holes(self.file.file());
+        self.ring = Some(ring);
+        made
+    }
+}
