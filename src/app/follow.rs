@@ -14,7 +14,8 @@ use crate::base::cancel::Cancel;
 use crate::ingest::{CachePolicy, LoadOptions};
 use crate::live::arrivals::Say;
 use crate::live::density::LiveDensity;
-use crate::live::follow::{FollowCounts, FollowOptions, Followed, SpoolFolder, Viewer, follow};
+use crate::live::follow::{FollowCounts, FollowOptions, Followed, Viewer, follow};
+use crate::live::spool_folder::{FOLLOWED, SpoolFolder};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::ui::chrome::live_badge::LiveStatus;
@@ -101,7 +102,8 @@ impl FollowTask {
 
     /// The state for the badge.
     pub(super) fn status(&self, follows: bool) -> LiveStatus {
-        let FollowCounts { rows_per_s, behind, late, most_late_ns, apart, disk_bytes, free_bytes, .. } = self.counts;
+        let FollowCounts { rows_per_s, behind, late, most_late_ns, apart, dropped, disk_bytes, free_bytes, .. } =
+            self.counts;
         let latest_source = self.counts.latest_source.as_ref().map(|path| path.display().to_string());
         LiveStatus {
             rows_per_s,
@@ -110,6 +112,7 @@ impl FollowTask {
             latest_source,
             most_late_ns,
             apart,
+            dropped,
             disk_bytes,
             free_bytes,
             is_paused: self.is_paused,
@@ -143,9 +146,9 @@ impl Viewer for TabViewer {
 pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake: &TabWake) -> FollowTask {
     let (sources, stop, is_ready) = (request.sources(), Cancel::default(), Arc::new(AtomicBool::new(true)));
     let (running, ended) = sync_channel::<()>(1);
-    let FollowRequest { inputs, delay, until, disk_cap } = request;
+    let FollowRequest { inputs, delay, until, disk_cap, kept } = request;
     let (memory, folder) = (load.memory.clone(), folder(load));
-    let options = FollowOptions { inputs, memory, delay, until, stop: stop.clone(), folder, disk_cap };
+    let options = FollowOptions { inputs, memory, delay, until, stop: stop.clone(), folder, disk_cap, kept };
     let (to_tab, failed) = (Arc::clone(wake), Arc::clone(wake));
     let mut viewer = TabViewer { id, wake: Arc::clone(wake), is_ready: Arc::clone(&is_ready) };
     let work = move || {
@@ -177,7 +180,7 @@ pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake
 /// Where everything that comes is kept: beside the sorted traces, or where temporary files go.
 fn folder(load: &LoadOptions) -> PathBuf {
     match &load.cache {
-        CachePolicy::Folder(folder) => folder.join("followed"),
+        CachePolicy::Folder(folder) => folder.join(FOLLOWED),
         CachePolicy::None => std::env::temp_dir(),
     }
 }

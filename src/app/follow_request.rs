@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::live::arrivals::LiveInput;
 use crate::live::follow::source_of;
+use crate::live::picture::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::Sources;
 
@@ -19,11 +20,13 @@ pub struct FollowRequest {
     pub(crate) until: Option<LiveFilter>,
     /// It ends when so many bytes are on disk.
     pub(crate) disk_cap: u64,
+    /// The part of it that is kept, if that is not all.
+    pub(crate) kept: Option<KeptPart>,
 }
 
 impl FollowRequest {
     pub(crate) fn new(inputs: Vec<LiveInput>) -> Self {
-        Self { inputs, delay: DELAY, until: None, disk_cap: u64::MAX }
+        Self { inputs, delay: DELAY, until: None, disk_cap: u64::MAX, kept: None }
     }
 
     /// The names of its sources.

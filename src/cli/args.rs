@@ -12,10 +12,11 @@ use super::error::CliError;
 use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
-    LowAnnotate, LowArgs, LowCacheAction, LowCapture, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan,
-    LowOffsets, LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols,
-    LowSynth, LowWindow,
+    LowAnnotate, LowArgs, LowCapture, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan, LowOffsets,
+    LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth,
+    LowWindow,
 };
+use super::low_cache::{LowCacheAction, LowCacheClear};
 use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
 use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
 use super::low_stats::LowStatsOf;
@@ -31,6 +32,7 @@ use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::export::values::ValueFormat;
 use crate::live::arrivals::LiveInput;
+use crate::live::picture::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::derived::DerivedTrack;
@@ -64,7 +66,7 @@ pub(super) enum CliCommand {
     Record { record: Record, load: Load },
     Dump { sources: Sources, load: Load },
     CacheList { folder: PathBuf },
-    CacheClear { folder: PathBuf },
+    CacheClear { folder: PathBuf, followed: bool },
     Bench { sources: Sources, frames: u32, size: SizeArg, load: Load },
     Completions { shell: Shell },
     ManPage { command: Option<String> },
@@ -132,6 +134,8 @@ pub(super) struct Record {
     pub(crate) until: Option<LiveFilter>,
     /// The most bytes to keep.
     pub(crate) disk_cap: u64,
+    /// The part of the trace that is kept, if that is not all.
+    pub(crate) keep: Option<KeptPart>,
     /// How long events wait for earlier ones.
     pub(crate) delay: Duration,
 }
@@ -278,7 +282,9 @@ impl CliCommand {
             Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
             Some(LowCommand::Cache(low)) => match low.action {
                 LowCacheAction::List(which) => Self::CacheList { folder: cache_folder(which.cache)? },
-                LowCacheAction::Clear(which) => Self::CacheClear { folder: cache_folder(which.cache)? },
+                LowCacheAction::Clear(LowCacheClear { followed, which }) => {
+                    Self::CacheClear { folder: cache_folder(which.cache)?, followed }
+                }
             },
             Some(LowCommand::Bench(low)) => Self::Bench {
                 sources: capture(low.capture)?,
@@ -426,7 +432,7 @@ fn tail(low: LowTail) -> Result<TailArgs, CliError> {
 }
 
 fn record(low: LowRecord) -> Result<CliCommand, CliError> {
-    let LowRecord { live, kept: LowKept { output, until, disk_cap }, memory, threads, progress } = low;
+    let LowRecord { live, kept: LowKept { output, until, disk_cap, keep }, memory, threads, progress } = low;
     if output == Path::new("-") || is_stdout(&output) {
         let message = "-o -: a recording is kept in files beside OUT, so that OUT must be a file";
         return Err(CliError::Usage(message.to_owned()));
@@ -435,7 +441,7 @@ fn record(low: LowRecord) -> Result<CliCommand, CliError> {
     let (inputs, delay) = live_inputs(live)?;
     let (cache, symbols) = (None, Vec::new());
     let common = LowCommon { memory, threads, cache, no_cache: true, symbols, no_symbols: true, progress };
-    let record = Record { inputs, output, until, disk_cap: disk_cap.unwrap_or(u64::MAX), delay };
+    let record = Record { inputs, output, until, disk_cap: disk_cap.unwrap_or(u64::MAX), keep, delay };
     Ok(CliCommand::Record { record, load: load(common)? })
 }
 

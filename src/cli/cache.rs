@@ -1,10 +1,13 @@
-//! `longspan cache`: lists and clears the stores in the cache. Touches nothing else in the folder.
+//! `longspan cache`: lists and clears the stores in the cache, and lists what came of traces that a killed window followed.
+//! That is nowhere else, so that it is deleted only when it is named. Touches nothing else in the folder.
 
 use std::path::Path;
 
 use super::error::CliError;
+use super::messages::say;
 use super::stdout::to_stdout;
 use crate::base::escape::escaped;
+use crate::live::spool_folder::{FOLLOWED, LeftFolder};
 use crate::store::cache::Cache;
 use crate::symbols::cache::NameCache;
 
@@ -12,24 +15,46 @@ use crate::symbols::cache::NameCache;
 pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     let entries =
         if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
+    let left = left(folder)?;
     to_stdout(|out| {
         for entry in &entries {
             writeln!(out, "{:>15} bytes  {}", entry.bytes, shown(&entry.path))?;
+        }
+        for file in left.iter().flat_map(|left| &left.files) {
+            let bytes = std::fs::symlink_metadata(file).map_or(0, |file| file.len());
+            writeln!(out, "{bytes:>15} bytes  {}  (was followed and not sorted: open it)", shown(file))?;
         }
         let total: u64 = entries.iter().map(|entry| entry.bytes).sum();
         Ok(writeln!(out, "{total:>15} bytes in {} kept traces in {}", entries.len(), shown(folder))?)
     })
 }
 
-/// Deletes every store in the cache, and the names of functions that are kept beside them.
-pub(super) fn clear(folder: &Path) -> Result<(), CliError> {
+/// Deletes every store in the cache, and the names of functions that are kept beside them; of traces that were followed,
+/// what came, if that is `followed`.
+pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
+    let left = left(folder)?;
+    let left_bytes: u64 = left.iter().map(|left| left.bytes).sum();
+    let of_left = if followed {
+        left.iter().try_for_each(LeftFolder::remove).map_err(|source| failed(folder, source))?;
+        left_bytes
+    } else {
+        0
+    };
+    if left_bytes > of_left {
+        say(format_args!("{left_bytes} bytes of traces that were followed stay, as nothing else has them: --followed"));
+    }
     let freed_bytes = if folder.exists() {
         let of_traces = open(folder)?.clear().map_err(|source| failed(folder, source))?;
-        of_traces + NameCache::in_folder(folder).clear()
+        of_traces + NameCache::in_folder(folder).clear() + of_left
     } else {
         0
     };
     to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", shown(folder))?))
+}
+
+/// The folders of killed windows.
+fn left(folder: &Path) -> Result<Vec<LeftFolder>, CliError> {
+    LeftFolder::all(&folder.join(FOLLOWED)).map_err(|source| failed(folder, source))
 }
 
 /// A path on one line of a terminal.

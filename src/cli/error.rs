@@ -8,6 +8,7 @@ use crate::export::output::is_stdout;
 use crate::formats::native::write::WriteError;
 use crate::ingest::LoadError;
 use crate::live::feed::FeedError;
+use crate::live::follow::FollowError;
 use crate::query::derived::DerivedError;
 
 /// The failure of a command.
@@ -36,6 +37,8 @@ pub(super) enum CliError {
     Live(#[from] FeedError),
     #[error("the recording ended early, as said above; what came before is written")]
     CutRecording,
+    #[error(transparent)]
+    Follow(FollowError),
     #[error("{0}")]
     NoRoomToSort(String),
     #[error("nothing came: there is nothing to record")]

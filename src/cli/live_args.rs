@@ -8,6 +8,7 @@ use super::low_args::{LowCommon, LowListen};
 use super::low_live::LowFollow;
 use crate::live::arrivals::LiveInput;
 use crate::live::listen::OTLP_PORT;
+use crate::live::picture::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{SourceFile, Sources};
 use crate::query::filter::Filter;
@@ -23,13 +24,20 @@ pub(super) struct Follow {
     pub(crate) until: Option<LiveFilter>,
     /// The most bytes to keep, if that is given.
     pub(crate) disk_cap: Option<u64>,
+    /// The part of the trace that is kept, if that is not all.
+    pub(crate) kept: Option<KeptPart>,
 }
 
 /// The sources that the window is asked to follow.
 pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Follow>, CliError> {
-    let LowFollow { follow, until, disk_cap, delay, command } = low;
+    let LowFollow { follow, until, disk_cap, keep: kept, delay, command } = low;
     let follows = follow || !command.is_empty();
-    let options = [("--until", until.is_some()), ("--delay", delay.is_some()), ("--disk-cap", disk_cap.is_some())];
+    let options = [
+        ("--until", until.is_some()),
+        ("--delay", delay.is_some()),
+        ("--disk-cap", disk_cap.is_some()),
+        ("--keep", kept.is_some()),
+    ];
     if let Some(option) = options.iter().find(|(_, given)| *given)
         && !follows
     {
@@ -42,7 +50,7 @@ pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Fo
         let message = "--follow: expected a FILE, a pipe or - for stdin, or -- and a COMMAND whose output is followed";
         return Err(CliError::Usage(message.to_owned()));
     }
-    Ok(follows.then_some(Follow { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap }))
+    Ok(follows.then_some(Follow { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept }))
 }
 
 /// The sources by their words: `unix:PATH` and `otlp` are listened at, and all else is a file, a pipe or stdin.
@@ -68,12 +76,12 @@ pub(super) fn live_sources(sources: &Sources) -> Result<Vec<LiveInput>, CliError
 
 /// The sources of `longspan listen`, and the options of its load.
 pub(super) fn listen_args(low: LowListen) -> Result<(Follow, LowCommon), CliError> {
-    let LowListen { path, otlp, until, disk_cap, delay, common } = low;
+    let LowListen { path, otlp, until, disk_cap, keep: kept, delay, common } = low;
     let path = path.map_or_else(default_socket, Ok)?;
     let mut inputs = vec![LiveInput::Socket(path)];
     inputs.extend(otlp.map(|port| LiveInput::Otlp { port }));
     let until = live_filter("--until", until)?;
-    Ok((Follow { inputs, delay: Some(Duration::from_nanos(delay)), until, disk_cap }, common))
+    Ok((Follow { inputs, delay: Some(Duration::from_nanos(delay)), until, disk_cap, kept }, common))
 }
 
 /// The socket where no other is named: in the folder that the system has for the sockets of this user.

@@ -7,13 +7,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
+use super::low_cache::LowCache;
 use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
-use super::low_live::{LowFollow, LowKept, LowLive, LowTail, delay};
+use super::low_live::{LowFollow, LowKept, LowLive, LowTail, delay, kept_part};
 use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
 use crate::formats::sniff::names;
+use crate::live::picture::KeptPart;
 use crate::query::derived::DerivedTrack;
 use crate::query::groups::GroupBy;
 
@@ -470,6 +472,9 @@ pub(super) struct LowListen {
     /// Stop when so many bytes are on disk, such as 20GB
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) disk_cap: Option<u64>,
+    /// Keep the last part of the trace alone, such as 30min or 20GB: the oldest spans go
+    #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
+    pub(crate) keep: Option<KeptPart>,
     /// How long spans wait for earlier ones; those that come later are shown at once, and counted
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = delay)]
     pub(crate) delay: u64,
@@ -483,29 +488,6 @@ pub(super) struct LowDump {
     pub(crate) capture: LowCapture,
     #[command(flatten)]
     pub(crate) common: LowCommon,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct LowCache {
-    #[command(subcommand)]
-    pub(crate) action: LowCacheAction,
-}
-
-/// The commands of the cache.
-#[derive(Debug, Subcommand)]
-pub(super) enum LowCacheAction {
-    /// Print each kept trace with its size
-    List(LowCacheFolder),
-    /// Delete every kept trace
-    Clear(LowCacheFolder),
-}
-
-/// The folder of the cache.
-#[derive(Debug, Args)]
-pub(super) struct LowCacheFolder {
-    /// The folder [default: longspan in the user's cache folder]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cache: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

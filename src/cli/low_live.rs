@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::base::units::{bytes, signed_time_ns};
+use crate::live::picture::KeptPart;
 
 /// Sources that still run.
 #[derive(Debug, Args)]
@@ -35,6 +36,9 @@ pub(super) struct LowFollow {
     /// Stop when so many bytes are on disk, such as 20GB
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) disk_cap: Option<u64>,
+    /// Keep the last part of the trace alone, such as 30min or 20GB: the oldest spans go
+    #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
+    pub(crate) keep: Option<KeptPart>,
     /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub(crate) delay: Option<u64>,
@@ -83,8 +87,22 @@ pub(super) struct LowKept {
     /// End the recording when so many bytes have come, such as 20GB
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) disk_cap: Option<u64>,
+    /// Keep the last part of the trace alone, such as 30min or 20GB: the oldest spans go
+    #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
+    pub(crate) keep: Option<KeptPart>,
 }
 
 pub(super) fn delay(text: &str) -> Result<u64, String> {
     u64::try_from(signed_time_ns(text)?).map_err(|_| format!("expected a time of 0 or more, such as 100ms, not {text}"))
+}
+
+pub(super) fn kept_part(text: &str) -> Result<KeptPart, String> {
+    let expected = || format!("expected a time such as 30min, or bytes such as 20GB, not {text}");
+    let ends_in_letters = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len() < text.len();
+    let time = signed_time_ns(text).ok().filter(|_| ends_in_letters).map(u64::try_from);
+    match time {
+        Some(Ok(ns)) if ns > 0 => Ok(KeptPart::Time(ns)),
+        Some(_) => Err(expected()),
+        None => bytes(text).ok().filter(|bytes| *bytes > 0).map(KeptPart::Bytes).ok_or_else(expected),
+    }
 }

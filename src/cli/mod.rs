@@ -23,6 +23,7 @@ mod live_args;
 mod live_rows;
 mod load;
 mod low_args;
+mod low_cache;
 mod low_choices;
 mod low_live;
 mod low_stats;
@@ -32,6 +33,7 @@ mod mistyped;
 mod progress_line;
 mod question_args;
 mod record;
+mod record_ring;
 mod sample_stats;
 mod scheduling_stats;
 mod scope;
@@ -123,10 +125,13 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Annotate { annotate, load } => annotate::print(&annotate, &load),
         CliCommand::Symbols { symbols, load } => symbols::print(&symbols, &load),
         CliCommand::Tail(tail) => tail::print(&tail),
-        CliCommand::Record { record, load } => record::write(&record, &load),
+        CliCommand::Record { record, load } => match record.keep {
+            Some(kept) => record_ring::write(&record, kept, &load),
+            None => record::write(&record, &load),
+        },
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),
         CliCommand::CacheList { folder } => cache::list(&folder),
-        CliCommand::CacheClear { folder } => cache::clear(&folder),
+        CliCommand::CacheClear { folder, followed } => cache::clear(&folder, followed),
         CliCommand::Window { sources, follow, demo, load } => {
             mistyped::refuse(&sources)?;
             window::open(sources, follow, demo, &load)

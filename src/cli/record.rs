@@ -110,7 +110,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     }
 }
 
-const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
+pub(super) const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
 
 /// Sorts what was kept into the output.
 fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, CliError> {
@@ -126,18 +126,18 @@ fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, 
 }
 
 /// The line about a recording on stderr.
-struct RecordLine {
+pub(super) struct RecordLine {
     show: ShowProgress,
     shown: Instant,
     rows: u64,
 }
 
 impl RecordLine {
-    fn new(show: ShowProgress) -> Self {
+    pub(super) fn new(show: ShowProgress) -> Self {
         Self { show, shown: Instant::now(), rows: 0 }
     }
 
-    fn update(&mut self, counts: &SessionCounts) {
+    pub(super) fn update(&mut self, counts: &SessionCounts) {
         let every = match self.show {
             ShowProgress::Not => return,
             ShowProgress::Line => LINE_EVERY,
@@ -156,7 +156,7 @@ impl RecordLine {
         }
     }
 
-    fn end(&self, counts: &SessionCounts) {
+    pub(super) fn end(&self, counts: &SessionCounts) {
         match self.show {
             ShowProgress::Line => show(&format!("{ERASE}{}\n", text_of(counts, None))),
             ShowProgress::Log => show(&format!("{}\n", text_of(counts, None))),

@@ -38,13 +38,14 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
     let follow = follow.or_else(|| {
         let is_followed = !sources.files().is_empty() && sources.files().iter().all(is_pipe);
         let inputs = sources.files().iter().map(|file| LiveInput::Input(file.input.clone()));
-        is_followed.then(|| Follow { inputs: inputs.collect(), delay: None, until: None, disk_cap: None })
+        is_followed.then(|| Follow { inputs: inputs.collect(), delay: None, until: None, disk_cap: None, kept: None })
     });
-    let follow = follow.map(|Follow { inputs, delay, until, disk_cap }| FollowRequest {
+    let follow = follow.map(|Follow { inputs, delay, until, disk_cap, kept }| FollowRequest {
         inputs,
         delay: delay.unwrap_or(follow_request::DELAY),
         until,
         disk_cap: disk_cap.unwrap_or(u64::MAX),
+        kept,
     });
     let sources = if follow.is_some() { Sources::default() } else { sources };
     let options = AppOptions { load, memory_bytes, demo, hand_over, folders, symbols, follow, ..AppOptions::default() };

@@ -3,23 +3,22 @@
 //! in its place. Knows no window.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::arrivals::{ArrivalError, LiveInput, Say};
 use super::density::LiveDensity;
 use super::feed::FeedError;
 use super::orderer::LateEvents;
-use super::picture::{LivePicture, PictureLimits};
+use super::picture::{KeptPart, LivePicture, PictureLimits};
 use super::row_filter::LiveFilter;
 use super::session::{LiveSession, LiveStep, SessionOptions};
 use super::spool_files::SpoolFiles;
+use super::spool_folder::SpoolFolder;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
-use crate::base::files;
 use crate::model::{Input, Names, SourceFile, Sources, TextSpill};
 use crate::query::Snapshot;
 
@@ -50,6 +49,8 @@ pub(crate) struct FollowOptions {
     pub(crate) folder: PathBuf,
     /// The most bytes to keep.
     pub(crate) disk_cap: u64,
+    /// The part of the trace that is kept, in the picture alone; `None`: all of it, and every byte that comes.
+    pub(crate) kept: Option<KeptPart>,
 }
 
 /// The counts of a trace that is followed.
@@ -66,6 +67,8 @@ pub struct FollowCounts {
     pub(crate) most_late_ns: u64,
     /// Spans that came too late for their places, and are shown below the others.
     pub(crate) apart: u64,
+    /// Rows that went, the oldest first.
+    pub(crate) dropped: u64,
     /// Bytes on disk.
     pub(crate) disk_bytes: u64,
     /// Bytes that are left there, where the system says so.
@@ -114,6 +117,8 @@ pub struct FollowEnd {
     pub(crate) errors: Vec<String>,
     /// Why it cannot be sorted.
     pub(crate) unsorted: Option<String>,
+    /// Whether the last picture is all that is kept.
+    pub(crate) is_picture_alone: bool,
 }
 
 /// Why nothing can be followed, or no more.
@@ -125,44 +130,6 @@ pub(crate) enum FollowError {
     Folder { folder: PathBuf, source: io::Error },
     #[error("{}: cannot write the rows so far: {source}", folder.display())]
     Write { folder: PathBuf, source: io::Error },
-}
-
-/// The folder of what came. Removed with everything in it when this is dropped; a process that is killed leaves it.
-#[derive(Debug)]
-pub(crate) struct SpoolFolder(Option<PathBuf>);
-
-impl SpoolFolder {
-    /// A folder of the user's own in `parent`.
-    fn new(parent: &Path) -> io::Result<Self> {
-        static COUNT: AtomicU32 = AtomicU32::new(1);
-        std::fs::create_dir_all(parent)?;
-        loop {
-            let number = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = parent.join(format!("follow-{}-{number}", std::process::id()));
-            // A process of this number before may have been killed.
-            if path.symlink_metadata().is_err() {
-                files::make_private_folder(&path)?;
-                return Ok(Self(Some(path)));
-            }
-        }
-    }
-
-    /// Leaves the folder where it is; returns its path.
-    pub(crate) fn keep(mut self) -> Option<PathBuf> {
-        self.0.take()
-    }
-
-    fn path(&self) -> &Path {
-        self.0.as_deref().unwrap_or(Path::new(""))
-    }
-}
-
-impl Drop for SpoolFolder {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            std::fs::remove_dir_all(path).ok(); // it stays, and can be opened
-        }
-    }
 }
 
 /// Follows until all sources have ended. Blocks; `options.stop` ends it.
@@ -178,7 +145,8 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         memory: options.memory.clone(),
         delay: options.delay,
         stop: options.stop.clone(),
-        spool: Some(files.clone()),
+        // Bytes cannot go from the front of a trace: what comes later refers to them.
+        spool: options.kept.is_none().then(|| files.clone()),
         keeps_tables: true,
     };
     let mut session = LiveSession::start(&options.inputs, &session_options, say)?;
@@ -187,7 +155,10 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let names = Names::spilling(TextSpill::new(spool.path(), Arc::new(SystemDisk), held_bytes));
     let file = tempfile::tempfile_in(spool.path()).map_err(in_folder)?;
     let limits = PictureLimits::within(memory_bytes);
-    let picture = LivePicture::new(file, names, limits).map_err(in_folder)?;
+    let mut picture = LivePicture::new(file, names, limits).map_err(in_folder)?;
+    if let Some(kept) = options.kept {
+        picture.keep_part(kept).map_err(in_folder)?;
+    }
     let mut following =
         Following { picture, files, counts: FollowCounts::default(), came: None, shown: Instant::now() };
     let write_error = |source| FollowError::Write { folder: folder.clone(), source };
@@ -218,6 +189,11 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         files.set_beside(picture.file_bytes());
         let now = Instant::now();
         let is_over = step == LiveStep::Done;
+        let has_room = options.kept.is_none() || picture.file_bytes() < options.disk_cap;
+        if !has_room && !options.stop.is_cancelled() {
+            viewer.show(Followed::Said(format!("the {} bytes of --disk-cap are used up", options.disk_cap)));
+            options.stop.cancel();
+        }
         if picture.has_changed() && (is_over || now >= due && viewer.is_ready()) {
             let snapshot = picture.snapshot(&session).map_err(write_error)?;
             due = now + PICTURE_EVERY.max(now.elapsed() * COST_SHARE);
@@ -243,7 +219,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let rows = session.counts().rows;
     drop(session);
     let unsorted = following.files.check_sort(rows, 1, folder).err();
-    Ok(FollowEnd { sources, spool, errors, unsorted })
+    Ok(FollowEnd { sources, spool, errors, unsorted, is_picture_alone: options.kept.is_some() })
 }
 
 /// The state of [`follow`] between its steps.
@@ -282,6 +258,7 @@ impl Following {
             latest_source: latest.map(|(path, _)| path.clone()),
             most_late_ns,
             apart: self.picture.late().apart,
+            dropped: self.picture.dropped(),
             disk_bytes: self.files.bytes() + self.picture.file_bytes(),
             free_bytes: self.files.free_bytes(),
         };

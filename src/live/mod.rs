@@ -7,7 +7,8 @@
 //! [`orderer`] puts the events of all sources in order, [`pairs`] makes rows of them, [`row_filter`] says which are
 //! wanted, and [`session`] is all of this for whoever calls its steps. [`picture`] has the rows in a store that can be
 //! looked at while it grows: [`placing`] finds the lanes of spans, [`tracks`] writes those that do not move any more, and
-//! [`density`] counts them for the map of the whole trace. [`follow`] shows pictures of a session until it ends.
+//! [`density`] counts them for the map of the whole trace. [`follow`] shows pictures of a session until it
+//! ends; [`spool_folder`] has what comes meanwhile.
 
 pub(crate) mod arrivals;
 pub(crate) mod density;
@@ -21,5 +22,6 @@ mod placing;
 pub(crate) mod row_filter;
 pub(crate) mod session;
 pub(crate) mod spool_files;
+pub(crate) mod spool_folder;
 mod started_command;
 mod tracks;

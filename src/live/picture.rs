@@ -62,6 +62,16 @@ pub(crate) struct LateRows {
     pub(crate) left_out: u64,
 }
 
+/// The part of a trace that is kept while it runs: the last time of it, or the last bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeptPart {
+    Time(u64),
+    Bytes(u64),
+}
+
+/// The oldest rows go whenever so large a part of what is kept has come.
+const TRIM_STEPS: u64 = 32;
+
 /// A trace that still runs, as far as it has come.
 pub(crate) struct LivePicture {
     limits: PictureLimits,
@@ -82,6 +92,11 @@ pub(crate) struct LivePicture {
     summary: Summary,
     density: LiveDensity,
     late: LateRows,
+    kept: Option<KeptPart>,
+    /// The time and the bytes at which the oldest rows went last.
+    trimmed: (i64, u64),
+    /// Rows that went.
+    dropped: u64,
     blob: Vec<u8>,
     has_changed: bool,
 }
@@ -107,9 +122,23 @@ impl LivePicture {
             summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
             density: LiveDensity::default(),
             late: LateRows::default(),
+            kept: None,
+            trimmed: (i64::MIN, 0),
+            dropped: 0,
             blob: Vec::new(),
             has_changed: false,
         })
+    }
+
+    /// Has the oldest rows go. Fails where the disk takes nothing back.
+    pub(crate) fn keep_part(&mut self, kept: KeptPart) -> io::Result<()> {
+        self.kept = Some(kept);
+        self.store.keep_ring()
+    }
+
+    /// Rows that went, the oldest first.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Whether anything came since the last picture.
@@ -133,7 +162,7 @@ impl LivePicture {
 
     /// Bytes on disk.
     pub(crate) fn file_bytes(&self) -> u64 {
-        self.store.file_bytes()
+        self.store.kept_bytes()
     }
 
     /// Takes what has come for the tables. To be called before each step: sources come with them.
@@ -296,6 +325,7 @@ impl LivePicture {
         for (track, chart) in self.charts.values_mut() {
             chart.place(&mut self.store, *track, &self.stacks)?;
         }
+        self.trim(now_ns)?;
         if self.shared_names.len() != self.names.len() {
             self.shared_names = Arc::new(self.names.clone());
         }
@@ -318,6 +348,51 @@ impl LivePicture {
             summary,
         };
         Ok(Snapshot::new(Arc::new(self.store.picture(meta)?)))
+    }
+
+    /// Drops the oldest rows, where they are to go and enough has come since the last time. All rows in memory are in the
+    /// store by now, so that it knows which details they have.
+    fn trim(&mut self, now_ns: i64) -> io::Result<()> {
+        let (at_ns, at_bytes) = self.trimmed;
+        /// Rows and their details are not cut in the same proportion.
+        const CUTS_MAX: usize = 3;
+        let file_bytes = self.store.file_bytes();
+        match self.kept {
+            Some(KeptPart::Time(ns)) if now_ns.saturating_sub_unsigned(ns / TRIM_STEPS) >= at_ns => {
+                self.trimmed = (now_ns, file_bytes);
+                self.drop_before(now_ns.saturating_sub_unsigned(ns))
+            }
+            Some(KeptPart::Bytes(bytes)) if file_bytes >= at_bytes + bytes / TRIM_STEPS => {
+                self.trimmed = (now_ns, file_bytes);
+                (0..CUTS_MAX).try_for_each(|_| match self.store.cut_for(bytes) {
+                    Some(to_ns) => self.drop_before(to_ns),
+                    None => Ok(()),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn drop_before(&mut self, to_ns: i64) -> io::Result<()> {
+        let Self { store, registry, summary, dropped, .. } = self;
+        store.drop_before(to_ns, &mut |gone| {
+            if registry.tables().tracks[gone.track.index()].key.kind.is_derived() {
+                return;
+            }
+            *dropped += gone.rows;
+            let count = match gone.kind {
+                LaneKind::Spans => &mut summary.spans,
+                LaneKind::Instants => &mut summary.instants,
+                LaneKind::Counter => &mut summary.counters,
+                LaneKind::Samples => &mut summary.samples,
+                LaneKind::Flows => &mut summary.flows,
+            };
+            *count = count.saturating_sub(gone.rows);
+        })?;
+        if let Some(first_ns) = store.first_start_ns() {
+            summary.start_ns = first_ns;
+        }
+        Ok(())
     }
 
     fn losses(&self, session: &LiveSession) -> Losses {

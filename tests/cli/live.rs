@@ -459,3 +459,88 @@ fn all_that_a_command_has_started_ends_with_the_recording() {
         until(|| !runs());
     }
 }
+
+/// The most that the files of a child take on the disk, also those without a name.
+fn disk_bytes(child: &Child) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let files = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+    let files = files.filter_map(|file| fs::metadata(file.path()).ok()).filter(fs::Metadata::is_file);
+    files.map(|file| file.blocks() * 512).sum()
+}
+
+#[test]
+fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
+    const SPANS: u64 = 150_000;
+    let folder = folder();
+    let out = folder.path().join("out.longspan");
+    // A span each millisecond: 150 s.
+    let by_bytes = (2 << 20).to_string();
+    for keep in ["40s", &by_bytes] {
+        let words = ["record", "-", "-o", text(&out), "--keep", keep, "--memory", "8MiB", "--progress", "always"];
+        let mut child = command(&words).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        let writer = std::thread::spawn(move || {
+            input.write_all(b"[\n").expect("written");
+            for span in 0..SPANS {
+                let noise = span.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let args = format!(r#""args":{{"n":"{noise:016x}{:016x}"}}"#, noise.wrapping_mul(noise));
+                let line =
+                    format!(r#"{{"ph":"X","name":"s","pid":1,"tid":{},"ts":{}000,"dur":900,{args}}},"#, span % 4, span);
+                writeln!(input, "{line}").expect("written");
+            }
+        });
+        let mut most_bytes = 0;
+        while !writer.is_finished() {
+            most_bytes = most_bytes.max(disk_bytes(&child));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        writer.join().expect("written");
+        let mut said = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+        assert_eq!(wait(&mut child, &words), Some(0), "{said}");
+        let gone = said.lines().find_map(|line| line.strip_suffix(" rows went, the oldest first, as --keep asks"));
+        let gone: u64 = gone.and_then(|line| line.strip_prefix("longspan: ")?.parse().ok()).expect("said");
+        let kept = slices(&longspan(&["dump", text(&out), "--no-cache"]).done());
+        assert_eq!(kept.len() as u64 + gone, SPANS, "{said}");
+        // The last ones of each thread, without a gap.
+        for thread in 0..4 {
+            let of_thread = kept.iter().map(|(start_ns, ..)| start_ns / 1_000_000).filter(|span| span % 4 == thread);
+            let of_thread: Vec<i64> = of_thread.collect();
+            assert!(of_thread.windows(2).all(|pair| pair[1] - pair[0] == 4), "thread {thread}");
+            assert!(of_thread.last().is_some_and(|last| *last >= SPANS.cast_signed() - 4), "thread {thread}");
+        }
+        if keep == "40s" {
+            // Up to an extent of each thread more, and a 32nd.
+            assert!((40_000..40_000 + 4 * 4096 + 2000).contains(&kept.len()), "{}", kept.len());
+        } else {
+            assert!(gone > SPANS / 4 && most_bytes < (2 << 20) + (6 << 20), "{gone} gone, {most_bytes} bytes");
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1, "nothing beside it");
+    for wrong in ["0s", "-5s", "0", "soon"] {
+        let keep = format!("--keep={wrong}");
+        let refused = longspan(&["record", "-", "-o", text(&out), &keep]).failed(2);
+        assert!(refused.contains("expected a time such as 30min, or bytes such as 20GB"), "{refused}");
+    }
+}
+
+#[test]
+fn what_a_killed_window_has_followed_is_listed_and_goes_only_when_it_is_named() {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let left = cache.join("followed/follow-1-1");
+    fs::create_dir_all(&left).expect("made");
+    let spool = left.join("received.spool");
+    fs::write(&spool, chrome(10)).expect("written");
+    File::create(left.join("lock")).expect("made");
+    let all = |words: &[&str]| longspan(&[words, &["--cache", text(&cache)]].concat());
+    let listed = all(&["cache", "list"]).done();
+    assert!(listed.contains(text(&spool)) && listed.contains("was followed and not sorted"), "{listed}");
+    let cleared = all(&["cache", "clear"]);
+    assert!(cleared.stderr.contains("stay, as nothing else has them: --followed"), "{}", cleared.stderr);
+    assert!(cleared.done().starts_with("0 bytes freed") && spool.exists());
+    assert_eq!(spans_of(&spool).lines().count(), 21, "it can be opened");
+    let size = fs::metadata(&spool).expect("there").len();
+    assert!(all(&["cache", "clear", "--followed"]).done().starts_with(&format!("{size} bytes freed")));
+    assert!(!left.exists());
+}

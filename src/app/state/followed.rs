@@ -161,12 +161,19 @@ impl App {
         let Some(follow) = &mut tab.follow else { return };
         let name = follow.sources.title();
         let unshown = follow.pause(false);
+        // Of sources that are over.
+        tab.note.clear();
         match end {
             Ok(end) => {
-                let FollowEnd { sources, spool, errors, unsorted } = *end;
+                let FollowEnd { sources, spool, errors, unsorted, is_picture_alone } = *end;
                 if !errors.is_empty() {
                     let text = format!("{}. What came before is shown.", errors.join(". "));
                     tab.message = Some(TabMessage::of_tab("Not everything could be followed", text));
+                }
+                if is_picture_alone {
+                    tab.add_note("The last picture is all that was kept: export it to keep it for longer");
+                    self.keep_last_picture(at, unshown);
+                    return;
                 }
                 if sources.files().is_empty() {
                     tab.follow = None;

@@ -1,6 +1,7 @@
 //! Files that grow and programs, followed to their ends, beside the traces that are opened when they are finished.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Mutex;
 
 use super::*;
@@ -44,6 +45,7 @@ fn options(folder: &Path, inputs: Vec<LiveInput>) -> FollowOptions {
         stop: Cancel::default(),
         folder: folder.join("cache"),
         disk_cap: u64::MAX,
+        kept: None,
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct LiveStatus {
     pub(crate) most_late_ns: u64,
     /// Spans that are shown below the others.
     pub(crate) apart: u64,
+    /// Rows that went, the oldest first.
+    pub(crate) dropped: u64,
     pub(crate) disk_bytes: u64,
     pub(crate) free_bytes: Option<u64>,
     pub(crate) is_paused: bool,
@@ -42,6 +44,11 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     if status.late + status.apart > 0 {
         let color = theme.warning;
         ui.label(RichText::new(late_text(status)).small().color(color)).on_hover_text(late_hint(status));
+    }
+    if status.dropped > 0 {
+        let text = format!("{} oldest gone", grouped_digits(status.dropped));
+        ui.label(RichText::new(text).small().color(theme.weak_text))
+            .on_hover_text("Only the last part is kept, as --keep says: older spans go");
     }
     let is_little = status.free_bytes.is_some_and(|free| free < FREE_BYTES_FEW);
     let color = if is_little { theme.warning } else { theme.weak_text };

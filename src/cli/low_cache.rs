@@ -1,0 +1,37 @@
+//! The words of `longspan cache`, as clap parses them: see [`super::low_args`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(super) struct LowCache {
+    #[command(subcommand)]
+    pub(crate) action: LowCacheAction,
+}
+
+/// The commands of the cache.
+#[derive(Debug, Subcommand)]
+pub(super) enum LowCacheAction {
+    /// Print each kept trace with its size
+    List(LowCacheFolder),
+    /// Delete every kept trace
+    Clear(LowCacheClear),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LowCacheClear {
+    /// Delete what came of traces that a killed window followed, too: it is nowhere else
+    #[arg(long)]
+    pub(crate) followed: bool,
+    #[command(flatten)]
+    pub(crate) which: LowCacheFolder,
+}
+
+/// The folder of the cache.
+#[derive(Debug, Args)]
+pub(super) struct LowCacheFolder {
+    /// The folder [default: longspan in the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+}

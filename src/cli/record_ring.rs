@@ -1,0 +1,94 @@
+//! `longspan record --keep`: the last part of what running sources send. The rows are kept as those of the window are,
+//! where the oldest can go, and written as one trace in the end. Nothing is kept of a recording that is killed.
+
+use std::time::{Duration, Instant};
+
+use super::args::{Load, Record};
+use super::error::CliError;
+use super::messages::say;
+use super::progress_line::ProgressLine;
+use super::record::{NATIVE, RecordLine};
+use super::tail::say_live;
+use crate::base::budget::Memory;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::base::{files, signals};
+use crate::export::{self, ExportOptions};
+use crate::live::follow::{FollowCounts, FollowOptions, Followed, Viewer, follow};
+use crate::live::orderer::LateEvents;
+use crate::live::picture::KeptPart;
+use crate::live::session::SessionCounts;
+use crate::model::Sources;
+use crate::query::Snapshot;
+
+/// How often the oldest rows go.
+const PICTURE_EVERY: Duration = Duration::from_secs(1);
+
+/// Keeps the last picture, and shows the counts.
+struct LastPicture {
+    snapshot: Option<Snapshot>,
+    counts: FollowCounts,
+    taken: Instant,
+    line: RecordLine,
+}
+
+impl LastPicture {
+    fn session_counts(&self) -> SessionCounts {
+        let FollowCounts { rows, late, most_late_ns, disk_bytes, .. } = self.counts;
+        SessionCounts { bytes: disk_bytes, rows, late: LateEvents { count: late, most_ns: most_late_ns } }
+    }
+}
+
+impl Viewer for LastPicture {
+    fn is_ready(&self) -> bool {
+        self.taken.elapsed() >= PICTURE_EVERY
+    }
+
+    fn show(&mut self, followed: Followed) {
+        match followed {
+            Followed::Picture(snapshot, _, counts) => {
+                (self.snapshot, self.counts, self.taken) = (Some(snapshot), counts, Instant::now());
+            }
+            Followed::Counts(counts) => self.counts = counts,
+            Followed::Said(text) => say(text),
+        }
+        let counts = self.session_counts();
+        self.line.update(&counts);
+    }
+}
+
+/// Records until all sources have ended, a signal asks to stop or a row says so, and writes what is kept then.
+pub(super) fn write(record: &Record, kept: KeptPart, how: &Load) -> Result<(), CliError> {
+    let stop = Cancel::default();
+    signals::stop_first(stop.clone());
+    let options = FollowOptions {
+        inputs: record.inputs.clone(),
+        memory: how.memory_bytes.map_or_else(Memory::default, Memory::new),
+        delay: record.delay,
+        until: record.until.clone(),
+        stop,
+        folder: files::folder_of(&record.output).to_owned(),
+        disk_cap: record.disk_cap,
+        kept: Some(kept),
+    };
+    let line = RecordLine::new(how.progress);
+    let mut last = LastPicture { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };
+    let end = follow(&options, &say_live(), &mut last).map_err(CliError::Follow)?;
+    last.line.end(&last.session_counts());
+    end.errors.iter().for_each(say);
+    let dropped = last.counts.dropped;
+    if dropped > 0 {
+        say(format_args!("{dropped} rows went, the oldest first, as --keep asks"));
+    }
+    let snapshot = last.snapshot.ok_or(CliError::NothingCame)?;
+    let options = ExportOptions::whole(NATIVE);
+    let progress = Progress::default();
+    let line = ProgressLine::start(&progress, how.progress);
+    let sources = Sources::default();
+    let written = export::export(&snapshot, &sources, &record.output, &options, &Cancel::default(), &progress);
+    drop(line);
+    let written = written?;
+    let (path, spans, bytes) = (record.output.display(), written.spans, written.bytes);
+    say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", NATIVE.label()));
+    if end.errors.is_empty() { Ok(()) } else { Err(CliError::CutRecording) }
+}
