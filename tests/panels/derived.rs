@@ -108,3 +108,16 @@ fn a_span_derives_tracks_of_its_name() {
     session.click("Concurrency");
     session.until("the track", |session| session.says("Derived track Concurrency: name:\"write\", 0 to 1"));
 }
+
+#[test]
+fn what_is_searched_for_becomes_a_track() {
+    let mut session = opened();
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.run_steps(2);
+    session.type_text("write");
+    session.until("the hits", |session| session.says("50 hits"));
+    session.click("Derive track");
+    session.harness.run_steps(2);
+    session.click("Concurrency");
+    session.until("the track", |session| session.says("Derived track Concurrency: write, 0 to 1"));
+}

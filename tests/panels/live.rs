@@ -117,3 +117,15 @@ fn statistics_and_a_search_are_about_what_is_there() {
     written.add(90);
     session.until("the hits among more spans", |session| session.says("100 hits"));
 }
+
+#[test]
+fn a_derived_track_waits_for_the_end_and_is_of_all_that_came() {
+    let (mut written, mut session) = Written::followed();
+    session.give("Derive concurrency of the scope");
+    session.until("it says so", |session| session.says("Concurrency: all, waits until the trace ends"));
+    written.add(30);
+    session.until("more spans", |session| session.says("40 spans"));
+    assert!(session.says("Concurrency: all, waits until the trace ends"));
+    session.give("Stop following");
+    session.until("the track", |session| session.says("Derived track Concurrency: all, 0 to 1"));
+}

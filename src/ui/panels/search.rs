@@ -13,7 +13,7 @@ use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
-use crate::ui::command::{Command, PanelCommand};
+use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
@@ -154,7 +154,7 @@ impl SearchPanel {
     ) -> Vec<Command> {
         const FIELD_POINTS: f32 = 380.0;
         /// The room of the buttons and the number of hits.
-        const REST_POINTS: f32 = 370.0;
+        const REST_POINTS: f32 = 470.0;
         let mut commands = Vec::new();
         ui.horizontal_centered(|ui| {
             let hint = "Search: a part of a name, or dur>1ms";
@@ -196,9 +196,29 @@ impl SearchPanel {
                 if ui.button("Close").on_hover_text("Esc").clicked() {
                     commands.push(Command::Panel(PanelCommand::CloseSearch));
                 }
+                commands.extend(self.show_derive(ui));
             });
         });
         commands
+    }
+
+    /// The menu that makes a track of what is searched for.
+    fn show_derive(&self, ui: &mut Ui) -> Option<Command> {
+        let mut chosen = None;
+        let can_derive = self.error.is_none() && !self.text.trim().is_empty();
+        ui.add_enabled_ui(can_derive, |ui| {
+            ui.menu_button("Derive track", |ui| {
+                for (text, kind) in DERIVE_CHOICES {
+                    if ui.button(text).clicked() {
+                        let filter = format!("{} {}", self.scope.filter, self.text.trim());
+                        let scope = SelectedScope { filter: filter.trim().into(), ..self.scope.clone() };
+                        chosen = Some(DerivedCommand::Add(kind, scope));
+                        ui.close();
+                    }
+                }
+            });
+        });
+        chosen.map(|command| Command::Timeline(TimelineCommand::Derived(command)))
     }
 
     fn show_state(&self, ui: &mut Ui, progress: Option<&Progress>, theme: &Theme) {
