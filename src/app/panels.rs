@@ -331,6 +331,11 @@ impl Panels {
         }
     }
 
+    /// Sets the folders of the preferences that sources may be opened below.
+    pub(super) fn set_source_folders(&mut self, folders: &[String]) {
+        self.set.code.set_preferred(folders);
+    }
+
     /// Looks names up again, in a folder first.
     fn locate(&mut self, folder: PathBuf, snapshot: &Snapshot, wake: &TabWake) {
         let Some(mut query) = self.name_query.clone() else { return };

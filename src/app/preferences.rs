@@ -20,6 +20,7 @@ use crate::scene::palette::Colors;
 use crate::scene::rows::TrackDensity;
 use crate::store::cache::CacheKey;
 use crate::ui::panels::dock::Dock;
+use crate::ui::panels::preferences::SOURCE_FOLDERS_MAX;
 use crate::ui::settings::{Navigation, SecondStart, TableLayout};
 use crate::ui::timeline::saved::SavedTimeline;
 
@@ -72,6 +73,8 @@ pub struct Preferences {
     pub cache_bytes: u64,
     /// Whether comma-separated text marks what a spreadsheet would take for a formula.
     pub csv_safe: bool,
+    /// Folders that sources may be opened below, as `FOLDER` or `FROM=FOLDER`.
+    pub source_folders: Vec<String>,
     /// Captures that were opened last.
     pub recent: RecentTraces,
     /// The place of the window.
@@ -94,6 +97,7 @@ impl Default for Preferences {
             memory_bytes: Memory::DEFAULT_BYTES,
             cache_bytes: LoadOptions::CACHE_BYTES_MAX,
             csv_safe: false,
+            source_folders: Vec::new(),
             recent: RecentTraces::default(),
             window: None,
             dock_points: Dock::POINTS,
@@ -118,6 +122,7 @@ impl Folders {
         // A text of 0 percent could not be put right, because it could not be read.
         preferences.text_percent = preferences.text_percent.clamp(60, 200);
         preferences.memory_bytes = preferences.memory_bytes.max(MEMORY_BYTES_MIN);
+        preferences.source_folders.truncate(SOURCE_FOLDERS_MAX);
         (preferences, note)
     }
 

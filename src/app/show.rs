@@ -91,6 +91,7 @@ impl App {
         if let Some(capture) = &mut tab.capture {
             capture.look_up_selected(&tab.wake);
             capture.make_derived(&self.options.load, &tab.wake);
+            tab.panels.set_source_folders(&self.preferences.source_folders);
             let (tables, dock_points) = (&self.preferences.tables, self.preferences.dock_points);
             let context = PanelContext { theme, cells, tables, dock_points };
             let shown = (&capture.timeline, capture.details.as_ref());
@@ -197,7 +198,7 @@ impl App {
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
         let chosen = (self.preferences.second_start, self.preferences.csv_safe);
         in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
-            commands.extend(preferences::show(ui, state, sizes, chosen, theme));
+            commands.extend(preferences::show(ui, state, sizes, chosen, &self.preferences.source_folders, theme));
         });
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
             keys::show(ui, theme);

@@ -404,6 +404,7 @@ impl App {
             }
             AppCommand::SetSecondStart(second_start) => self.preferences.second_start = second_start,
             AppCommand::SetCsvSafe(csv_safe) => self.preferences.csv_safe = csv_safe,
+            AppCommand::SetSourceFolders(folders) => self.preferences.source_folders = folders,
             AppCommand::SetSizes(sizes) => {
                 self.preferences.memory_bytes = sizes.memory_bytes;
                 self.preferences.cache_bytes = sizes.cache_bytes;

@@ -81,6 +81,8 @@ pub(crate) enum AppCommand {
     /// Whether CSV marks text that a spreadsheet would take for a formula.
     SetCsvSafe(bool),
     SetSizes(Sizes),
+    /// The folders that sources may be opened below, in all tabs, as `FOLDER` or `FROM=FOLDER`.
+    SetSourceFolders(Vec<String>),
     /// The track height, in all tabs.
     SetDensity(TrackDensity),
     ShowCommands,

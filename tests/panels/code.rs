@@ -70,3 +70,31 @@ fn sources_are_read_below_folders_that_are_named() {
     session.press(egui::Modifiers::NONE, egui::Key::Enter);
     session.until("the text", |session| session.says("3: __attribute__((noinline)) int outer"));
 }
+
+#[test]
+fn folders_of_the_preferences_have_sources_until_they_are_removed() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = with_code(&mut session);
+    session.until("the lines", |session| session.says("self 0, total 2"));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    std::fs::rename(folder.join("work.c"), elsewhere.path().join("work.c")).expect("moved");
+    let map = format!("{}={}", folder.display(), elsewhere.path().display());
+    session.give("Preferences");
+    session.until("the preferences", |session| session.says("Source folders"));
+    session.harness.run_steps(2);
+    for _ in 0..2 {
+        // The same folder once.
+        session.click("Source folder");
+        session.press(egui::Modifiers::COMMAND, egui::Key::A);
+        session.type_text(&map);
+        session.press(egui::Modifiers::NONE, egui::Key::Enter);
+        session.until("the folder", |session| session.says(&format!("Remove {map}")));
+    }
+    let text = "3: __attribute__((noinline)) int outer";
+    session.until("the text", |session| session.says(text));
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.contains("__attribute__((noinline)) int outer"), "{printed}");
+    session.click(&format!("Remove {map}"));
+    session.until("no text", |session| session.says("work.c (no such file)") && !session.says(text));
+}

@@ -25,7 +25,7 @@ const PANELS: [(&str, &str); 9] = [
 
 /// The last columns of the tables of statistics and of samples, and the last lines of the preferences: they scroll
 /// where there is no room for all of them.
-const SCROLLED: [&str; 15] = [
+const SCROLLED: [&str; 16] = [
     "Samples",
     "p99",
     "Min",
@@ -41,6 +41,7 @@ const SCROLLED: [&str; 15] = [
     "In a window of its own",
     "Kept as it is",
     "Marked",
+    "Add",
 ];
 
 /// Requires a name for every control, and a place on the screen for every button, where a pointer can reach it.

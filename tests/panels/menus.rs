@@ -144,6 +144,8 @@ fn the_preferences_hold_what_the_menus_choose_and_change_it() {
     assert_eq!(theme(&session), longspan::facade::scene::color::Shade::Light);
     session.click("Larger text");
     session.until("larger text", |session| session.says("110 %"));
+    // The window takes its new size.
+    session.harness.run_steps(3);
     session.click("Tall");
     let tall = |session: &mut Session| {
         session.harness.step();

@@ -44,6 +44,8 @@ pub(crate) struct CodePanel {
     /// A folder of sources, as the user types it.
     folder: String,
     source_maps: Vec<(String, SourceMap)>,
+    /// Those of the preferences, after them.
+    preferred: Vec<(String, SourceMap)>,
     error: Option<String>,
 }
 
@@ -58,6 +60,7 @@ impl Default for CodePanel {
             tables: TABLES.map(|name| TableView::new(name, ROW_POINTS, None)),
             folder: String::new(),
             source_maps: Vec::new(),
+            preferred: Vec::new(),
             error: None,
         }
     }
@@ -67,6 +70,19 @@ impl CodePanel {
     /// Looks at a function. The panel asks when it is shown.
     pub(crate) fn show_function(&mut self, function: SampledFunction) {
         self.function = Some(function);
+    }
+
+    /// Takes the folders of the preferences. With others, the panel asks again when it is shown.
+    pub(crate) fn set_preferred(&mut self, folders: &[String]) {
+        if !self.preferred.iter().map(|(text, _)| text).eq(folders) {
+            let known = folders.iter().filter_map(|text| Some((text.clone(), SourceMap::parse(text)?)));
+            self.preferred = known.collect();
+        }
+    }
+
+    /// The folders of sources, those that were named here first.
+    fn all_maps(&self) -> impl Iterator<Item = &(String, SourceMap)> {
+        self.source_maps.iter().chain(&self.preferred)
     }
 
     /// Takes the listing of the function, or why there is none.
@@ -90,7 +106,7 @@ impl CodePanel {
 
     fn ask(&mut self, view: &PanelView<'_>) -> Option<Command> {
         let function = self.function.clone()?;
-        let source_maps = self.source_maps.iter().map(|(_, map)| map.clone()).collect();
+        let source_maps = self.all_maps().map(|(_, map)| map.clone()).collect();
         let request = CodeRequest { function, scope: view.scope().clone(), source_maps };
         if self.asked.as_ref() == Some(&request) {
             return None;
@@ -216,7 +232,7 @@ impl DockPanel for CodePanel {
             option("--module", &code.module);
             option("--event", &code.event.title());
         }
-        self.source_maps.iter().for_each(|(text, _)| option("--source-map", text));
+        self.all_maps().for_each(|(text, _)| option("--source-map", text));
         let query = Some(function.key.name.to_string());
         Some(PanelCommandLine { options, query, ..PanelCommandLine::new("annotate") })
     }

@@ -4,14 +4,20 @@
 use egui::{Button, DragValue, Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use crate::scene::color::Shade;
+use crate::scene::labels::shown;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
+use crate::symbols::sources::SourceMap;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN, UiState};
 use crate::ui::settings::{Navigation, SecondStart, Sizes, Wheel};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::filter_field::density_title;
-use crate::ui::widgets::spoken;
+use crate::ui::widgets::reading_order::on_screen;
+use crate::ui::widgets::{field, spoken};
+
+/// Folders of sources that are kept.
+pub(crate) const SOURCE_FOLDERS_MAX: usize = 32;
 
 /// Shows all of it; returns what was chosen.
 pub(crate) fn show(
@@ -19,6 +25,7 @@ pub(crate) fn show(
     state: &UiState,
     sizes: Sizes,
     (second_start, csv_safe): (SecondStart, bool),
+    source_folders: &[String],
     theme: &Theme,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
@@ -34,6 +41,7 @@ pub(crate) fn show(
             show_movement(lines, state.navigation);
             lines.begin("Traces");
             show_captures(lines, sizes, second_start);
+            show_sources(lines, source_folders);
             lines.begin("Tables");
             show_tables(lines, csv_safe);
         });
@@ -162,6 +170,37 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
         let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB")?;
         Some(Command::App(AppCommand::SetSizes(Sizes { cache_bytes, ..sizes })))
     });
+}
+
+/// The folders that sources may be opened below: a line for each, and one to add another.
+fn show_sources(lines: &mut Lines, folders: &[String]) {
+    let theme = lines.theme;
+    let with = |folders: Vec<String>| Some(Command::App(AppCommand::SetSourceFolders(folders)));
+    let why = "The Code panel reads below these; FROM=FOLDER: paths below FROM";
+    lines.add("Source folders", why, |ui| {
+        let id = ui.scope_id().with("source folder");
+        let mut text: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+        let response = field::add(ui, &mut text, |field| {
+            field.hint_text("Folder, or FROM=FOLDER").desired_width(200.0).background_color(theme.canvas)
+        });
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Source folder"));
+        let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let is_clicked = ui.button("Add").on_hover_text("Adds the folder").clicked();
+        let new = text.trim().to_owned();
+        let is_new = !folders.contains(&new) && folders.len() < SOURCE_FOLDERS_MAX && SourceMap::parse(&new).is_some();
+        let is_added = (is_entered || is_clicked) && is_new;
+        ui.data_mut(|data| data.insert_temp(id, if is_added { String::new() } else { text }));
+        if is_added { with(folders.iter().cloned().chain([new]).collect()) } else { None }
+    });
+    for (row, folder) in folders.iter().enumerate() {
+        lines.add("", "", |ui| {
+            let remove = ui.button("Remove");
+            remove.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Remove {}", shown(folder))));
+            ui.label(on_screen(&shown(folder)));
+            let others = folders.iter().enumerate().filter(|(other, _)| *other != row);
+            if remove.clicked() { with(others.map(|(_, folder)| folder.clone()).collect()) } else { None }
+        });
+    }
 }
 
 fn show_tables(lines: &mut Lines, csv_safe: bool) {
