@@ -220,6 +220,12 @@ impl Timeline {
         self.view.now()
     }
 
+    /// The width of the names beside the canvas.
+    #[must_use]
+    pub(crate) fn gutter_points(&self) -> f32 {
+        self.gutter_points
+    }
+
     #[must_use]
     pub(crate) fn selected(&self) -> Option<RowIdx> {
         self.selection.span()

@@ -81,8 +81,9 @@ impl CellHand {
         let HandContext { picture, layout, map, axis, theme, .. } = *context;
         let response = ui.interact(layout.plot, ui.scope_id().with("cells"), Sense::click_and_drag());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, context.label()));
-        let at = |pos: Option<egui::Pos2>| pos.and_then(|at| picture.cell_at(layout, map, axis, at));
-        let pointed = at(response.hover_pos());
+        let cell_at = |at: egui::Pos2, is_clamped: bool| picture.cell_at(layout, map, axis, (at, is_clamped));
+        let at = |pos: Option<egui::Pos2>| pos.and_then(|at| cell_at(at, true));
+        let pointed = response.hover_pos().and_then(|at| cell_at(at, false));
         self.cursor =
             self.cursor.filter(|cell| cell.column < picture.cells.columns() && cell.row < picture.cells.rows());
         let mut chosen = None;
@@ -110,7 +111,7 @@ impl CellHand {
         chosen = chosen.or(self.take_keys(ui, &response, context));
         if response.clicked_by(PointerButton::Primary) && chosen.is_none() {
             response.request_focus();
-            self.cursor = at(response.interact_pointer_pos());
+            self.cursor = response.interact_pointer_pos().and_then(|at| cell_at(at, false));
             chosen = self.cursor.map(|cell| ChosenCells::between(cell, cell, CellAction::Select));
         }
         if let Some(cell) = self.cursor.filter(|_| response.has_focus()) {
@@ -166,7 +167,7 @@ impl HandContext<'_> {
         let spans = if self.map.spans == 1 { "span" } else { "spans" };
         let count = grouped_digits(self.map.spans);
         let (least, most) = (cells.durations(0).0, cells.durations(cells.rows().saturating_sub(1)).1);
-        let [from, to] = [self.axis.from_ns(), self.axis.to_ns()].map(|ts_ns| self.timeline.time_text(ts_ns));
+        let [from, to] = [self.map.axis.from_ns(), self.map.axis.to_ns()].map(|ts_ns| self.timeline.time_text(ts_ns));
         let (least, most) = (duration_text(least), duration_text(most));
         format!(
             "Heat map of {count} {spans}{of} that take {least} to {most}, from {from} to {to}. \

@@ -214,14 +214,20 @@ impl HeatMapPanel {
     fn show_map(&mut self, ui: &mut Ui, view: &PanelView<'_>, scope: &SelectedScope) -> Vec<Command> {
         let (timeline, theme) = (view.timeline, view.context.theme);
         let room = ui.available_rect_before_wrap();
-        let layout = HeatLayout::new(room);
+        let window = ui.ctx().content_rect();
+        let canvas = window.left() + timeline.gutter_points()..=window.right();
+        let layout = HeatLayout::new(room, *canvas.start());
         let columns = (layout.plot.width() / COLUMN_POINTS).clamp(1.0, COLUMNS_MAX) as usize;
-        let axis = axis_in_view(timeline, scope, columns);
+        let in_view = times_over(timeline, &layout, &canvas);
+        let axis = axis_in_view(timeline, scope, in_view, columns);
+        // Cells stand below their time on the canvas, unless the scope is a part of what is in view.
+        let is_part = scope.range.is_some_and(|(from_ns, to_ns)| from_ns > in_view.0 || to_ns < in_view.1);
+        let screen = if is_part { axis } else { HeatMapAxis::new(in_view.0, in_view.1, columns) };
         let filter = self.name.as_ref().map_or_else(Arc::default, |name| Arc::clone(&name.filter));
         let question = HeatMapQuestion { scope: scope.clone(), filter, axis };
         let mut commands = self.ask(ui, question, view);
         let painter = ui.painter_at(room);
-        picture::paint_times(&painter, &layout, &time_ticks(ui, timeline, &axis, &layout), theme);
+        picture::paint_times(&painter, &layout, &time_ticks(ui, timeline, &screen, &layout), theme);
         if let Some(absence) = self.absence(view.snapshot()) {
             let font = egui::FontId::proportional(12.0);
             painter.text(layout.plot.center(), egui::Align2::CENTER_CENTER, absence, font, theme.weak_text);
@@ -231,10 +237,10 @@ impl HeatMapPanel {
         }
         let Some(map) = self.map.clone() else { return commands };
         self.picture.update(ui, &map, &layout, theme);
-        self.picture.paint(&painter, &layout, &map, &axis, theme);
+        self.picture.paint(&painter, &layout, &map, &screen, theme);
         self.picture.paint_key(&painter, &layout, theme);
         let stroke = egui::Stroke::new(2.0, theme.accent);
-        let selected = self.selected.as_ref().and_then(|it| self.picture.bounds_rect(&layout, &axis, &it.bounds));
+        let selected = self.selected.as_ref().and_then(|it| self.picture.bounds_rect(&layout, &screen, &it.bounds));
         if let Some(rect) = selected {
             let clipped = painter.with_clip_rect(layout.plot.expand(2.0));
             clipped.rect_stroke(rect, 1.0, stroke, egui::StrokeKind::Outside);
@@ -245,7 +251,7 @@ impl HeatMapPanel {
                 picture: &self.picture,
                 layout: &layout,
                 map: &map,
-                axis: &axis,
+                axis: &screen,
                 name: self.name.as_ref().map_or("", |name| &name.text),
                 timeline,
                 theme,
@@ -302,11 +308,18 @@ fn times_of(scope: &SelectedScope, timeline: &Timeline) -> (i64, i64) {
     scope.range.unwrap_or((snapshot.start_ns(), snapshot.end_ns().saturating_add(1)))
 }
 
-/// The part of a scope that is in view, in parts of time; all of it where nothing of it is.
-fn axis_in_view(timeline: &Timeline, scope: &SelectedScope, columns: usize) -> HeatMapAxis {
-    let (first_ns, end_ns) = times_of(scope, timeline);
+/// The first time above the cells, and the first after those.
+fn times_over(timeline: &Timeline, layout: &HeatLayout, canvas: &std::ops::RangeInclusive<f32>) -> (i64, i64) {
     let view = timeline.view();
-    let (from_ns, to_ns) = (view.start_ns().max(first_ns), view.end_ns().min(end_ns));
+    let px = view.width_px() / f64::from(canvas.end() - canvas.start()).max(1.0);
+    let time_at = |x: f32| view.time_from_x(f64::from(x - canvas.start()) * px);
+    (time_at(layout.plot.left()), time_at(layout.plot.right()).saturating_add(1))
+}
+
+/// The part of a scope that is in view, in parts of time; all of it where nothing of it is.
+fn axis_in_view(timeline: &Timeline, scope: &SelectedScope, in_view: (i64, i64), columns: usize) -> HeatMapAxis {
+    let (first_ns, end_ns) = times_of(scope, timeline);
+    let (from_ns, to_ns) = (in_view.0.max(first_ns), in_view.1.min(end_ns));
     if from_ns < to_ns {
         HeatMapAxis::new(from_ns, to_ns, columns)
     } else {

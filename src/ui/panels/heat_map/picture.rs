@@ -14,14 +14,12 @@ use crate::ui::theme::{Theme, color32};
 
 /// The room of the labels of durations on the left, in points.
 const LEFT_POINTS: f32 = 66.0;
-/// The room of the key of colours on the right.
+/// The room of the key of colours on the left of them.
 const KEY_POINTS: f32 = 74.0;
 /// The room of the labels of times below.
 const BELOW_POINTS: f32 = 18.0;
 /// The gap above the row of spans without a length.
 const GAP_POINTS: f32 = 4.0;
-/// A picture without room for a key is narrower.
-const NARROW_POINTS: f32 = 420.0;
 /// The size of labels.
 const FONT_POINTS: f32 = 10.5;
 
@@ -56,13 +54,14 @@ pub(super) struct HeatLayout {
 }
 
 impl HeatLayout {
-    pub(super) fn new(room: Rect) -> Self {
-        let has_key = room.width() >= NARROW_POINTS;
-        let right = if has_key { KEY_POINTS } else { 4.0 };
-        let plot = Rect::from_min_max(room.min + vec2(LEFT_POINTS, 4.0), room.max - vec2(right, BELOW_POINTS));
+    /// The parts of a room below a canvas that begins at `canvas_left`, as the cells do where there is room for labels.
+    pub(super) fn new(room: Rect, canvas_left: f32) -> Self {
+        let left = canvas_left.max(room.left() + LEFT_POINTS);
+        let has_key = left - room.left() >= LEFT_POINTS + KEY_POINTS;
+        let plot = Rect::from_min_max(pos2(left, room.top() + 4.0), room.max - vec2(0.0, BELOW_POINTS));
         let plot = Rect::from_min_size(plot.min, plot.size().max(vec2(1.0, 1.0)));
         let key =
-            Rect::from_min_max(pos2(plot.right() + 12.0, plot.top() + 12.0), pos2(plot.right() + 22.0, plot.bottom()));
+            Rect::from_min_max(pos2(room.left() + 2.0, plot.top() + 14.0), pos2(room.left() + 12.0, plot.bottom()));
         Self { plot, key: has_key.then_some(key) }
     }
 
@@ -132,12 +131,14 @@ impl HeatPicture {
     }
 
     /// The cell of a map at a point; points beyond the plot take the cell next to them.
+    ///
+    /// `None` before and after the time of the map, unless `is_clamped`.
     pub(super) fn cell_at(
         &self,
         layout: &HeatLayout,
         map: &HeatMap,
         axis: &HeatMapAxis,
-        at: egui::Pos2,
+        (at, is_clamped): (egui::Pos2, bool),
     ) -> Option<HeatCell> {
         if self.cells.rows() == 0 {
             return None;
@@ -147,7 +148,11 @@ impl HeatPicture {
         let since_ns = (part * axis.width_ns() as f64) as i128;
         let ts_ns = i128::from(axis.from_ns()) + since_ns.min(axis.width_ns() - 1);
         let ts_ns = i64::try_from(ts_ns).unwrap_or(i64::MAX);
-        let column = map.axis.column_of(ts_ns)?;
+        let column = match map.axis.column_of(ts_ns) {
+            None if is_clamped && ts_ns < map.axis.from_ns() => 0,
+            None if is_clamped => map.axis.columns() - 1,
+            column => column?,
+        };
         let first = usize::from(self.cells.has_zero);
         let (scale, zero) = self.parts(layout.plot);
         let row = match zero {
@@ -263,7 +268,7 @@ pub(super) fn paint_times(painter: &Painter, layout: &HeatLayout, ticks: &[(f32,
         painter.vline(*x, plot.y_range(), egui::Stroke::new(1.0, theme.grid));
         let galley = painter.layout_no_wrap(label.clone(), font.clone(), theme.weak_text);
         let at = pos2(x + 3.0, plot.bottom() + 3.0);
-        if at.x >= free && at.x + galley.size().x <= plot.right() + KEY_POINTS {
+        if at.x >= free && at.x + galley.size().x <= plot.right() {
             free = at.x + galley.size().x + 8.0;
             painter.galley(at, galley, theme.weak_text);
         }
