@@ -226,6 +226,22 @@ fn profiles_come_back_from_a_native_trace_and_samples_of_perf_become_one() {
 }
 
 #[test]
+fn collapsed_stacks_come_back_as_they_were_read_in_the_unit_of_samples() {
+    let path = data("pyspy_collapsed.txt");
+    let written = fs::read_to_string(&path).expect("the test data");
+    let mut expected: Vec<&str> = written.lines().collect();
+    expected.sort_unstable();
+    let printed = longspan(&["flame", "--no-cache", text(&path)]).done();
+    let mut printed: Vec<&str> = printed.lines().collect();
+    printed.sort_unstable();
+    assert_eq!(printed, expected);
+    let picture = longspan(&["flame", "--no-cache", "--format", "svg", text(&path)]).done();
+    let weight = |line: &&str| line.rsplit(' ').next().expect("a weight").parse::<u64>().expect("a number");
+    let whole: u64 = expected.iter().map(weight).sum();
+    assert!(picture.contains(&format!("{whole} samples of stacks")), "{whole} in {}", &picture[..2000]);
+}
+
+#[test]
 fn a_flame_graph_as_a_profile_has_the_weights_of_its_paths() {
     let folder = folder();
     let file = folder.path().join("flame.pprof");

@@ -118,7 +118,9 @@ fn color(name: &str, node: FlameNodeIdx) -> String {
 fn title(graph: &FlameGraph<'_>) -> String {
     let FlameGraph { event, things, is_inverted, .. } = *graph;
     let root = &graph.nodes()[0];
-    let count = crate::base::time::grouped_digits(root.total.samples);
+    // A line of collapsed stacks counts as the samples that it stands for.
+    let count = if graph.unit == things { graph.weights(root).0 } else { root.total.samples };
+    let count = crate::base::time::grouped_digits(count);
     let event = if event.is_empty() { String::new() } else { format!(" of {event}") };
     let total =
         if graph.unit == things { String::new() } else { format!(", {}", graph.weight_text(graph.weights(root).0)) };
