@@ -1,7 +1,8 @@
 //! The callers in the recorded bytes of a stack, by the tables that compilers write for exceptions and debuggers. Finds
 //! the files of modules as names are found: below the folders that are searched, and of the recorded build alone.
 //!
-//! Refuses to guess: a stack ends, with a reason, where a table, a file or a byte is missing. Work is bounded: tables
+//! A stack ends, with a reason, where a file, a table or a byte is missing. Code that no table describes is left by its
+//! frame pointer, if that leads up the stack and to code. Work is bounded: tables
 //! in bytes, the reading of each and of all rules in steps, and a stack in frames, each further up than the one before.
 //!
 //! `tables` has the rules of one file, `rule` applies one to the registers of a frame.
@@ -168,6 +169,10 @@ impl Unwinder for StackUnwinder {
             let Some((row, offset)) = place else { return StackEnd::Damaged };
             let rule = match self.rule(code, row, offset) {
                 Ok(rule) => rule,
+                Err(StackEnd::NoRules) if memory.step_by_frame_pointer(|caller| code.place(caller).is_some()) => {
+                    is_interrupted = false;
+                    continue;
+                }
                 Err(end) => return end,
             };
             is_interrupted = rule.is_signal;

@@ -10,6 +10,9 @@ use crate::model::unwind::{INSTRUCTION, REGISTERS, STACK_POINTER, StackBytes, St
 /// Operations of one expression; those of signal frames have three, those of lazy linking ten.
 const OPERATIONS_MAX: u32 = 256;
 
+/// The number of the register that points to the frame, where code keeps it.
+const FRAME_POINTER: usize = 6;
+
 /// How the registers of the caller follow from those of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FrameRule {
@@ -106,6 +109,24 @@ impl<'a> FrameMemory<'a> {
         }
         self.registers = caller;
         Ok(())
+    }
+
+    /// Goes to the caller of code without a rule, such as that of an interpreter or made at run time, if it keeps the
+    /// frame pointer: it leads up the stack, and the address after it to code.
+    pub(super) fn step_by_frame_pointer(&mut self, is_code: impl FnOnce(u64) -> bool) -> bool {
+        let (Some(pointer), Some(stack)) = (self.registers[FRAME_POINTER], self.registers[STACK_POINTER]) else {
+            return false;
+        };
+        let words = self.word(pointer).zip(pointer.checked_add(8).and_then(|address| self.word(address)));
+        let Some((above, caller)) = words.filter(|_| pointer >= stack) else { return false };
+        if above != 0 && above <= pointer || !is_code(caller.wrapping_sub(1)) {
+            return false;
+        }
+        self.registers = [None; REGISTERS];
+        self.registers[FRAME_POINTER] = Some(above);
+        self.registers[STACK_POINTER] = Some(pointer.wrapping_add(16));
+        self.registers[INSTRUCTION] = Some(caller);
+        true
     }
 
     fn value(&self, place: &RegisterPlace, frame: u64) -> Option<u64> {

@@ -79,6 +79,27 @@ fn a_step_that_cannot_be_made_says_why() {
     assert!(FrameMemory::new(&memory).is_none());
 }
 
+#[test]
+fn frame_pointers_are_followed_up_the_stack_and_to_code_alone() {
+    let stepped = |pointer: u64, stack: &[u64]| {
+        let bytes = words(stack);
+        let mut registers = [Some(1); REGISTERS];
+        (registers[STACK_POINTER], registers[6]) = (Some(1000), Some(pointer));
+        let mut memory = FrameMemory::new(&StackBytes { registers, bytes: &bytes }).unwrap();
+        let is_done = memory.step_by_frame_pointer(|caller| caller == 0x4fff);
+        is_done.then_some((memory.registers[6], memory.registers[7], memory.registers[16], memory.registers[3]))
+    };
+    assert_eq!(stepped(1008, &[9, 2000, 0x5000]), Some((Some(2000), Some(1024), Some(0x5000), None)));
+    assert_eq!(stepped(1000, &[0, 0x5000]), Some((Some(0), Some(1016), Some(0x5000), None)));
+    // Down the stack, to itself, beyond the bytes, and to what is no code.
+    assert_eq!(stepped(1008, &[9, 1000, 0x5000]), None);
+    assert_eq!(stepped(1008, &[9, 1008, 0x5000]), None);
+    assert_eq!(stepped(1008, &[9, 2000]), None);
+    assert_eq!(stepped(992, &[9, 2000, 0x5000]), None);
+    assert_eq!(stepped(u64::MAX - 7, &[9, 2000, 0x5000]), None);
+    assert_eq!(stepped(1008, &[9, 2000, 0x6000]), None);
+}
+
 /// Two functions of one size of frame, one calling the other.
 fn program(folder: &Path) -> Vec<u8> {
     let command = ["gcc", "-O1", "-nostdlib", "-ffreestanding", "-fasynchronous-unwind-tables", "-Wl,-e,main"];
