@@ -235,23 +235,7 @@ impl CliCommand {
             }
             Some(LowCommand::Symbols(low)) => symbols(low)?,
             Some(LowCommand::Annotate(low)) => annotate(low)?,
-            Some(LowCommand::Export(low)) => {
-                let format = export_format(&low)?;
-                let LowExport {
-                    capture: files, output, scope, symbolized: is_symbolized, derive: derived, common, ..
-                } = low;
-                if !derived.is_empty() && !format.has_counters() {
-                    let message = format!("--derive makes counters, and {} holds none", format.label());
-                    return Err(CliError::Usage(message));
-                }
-                let scope = scope_args(scope)?;
-                let (sources, output) = (capture(files)?, to_write(output));
-                if !matches!(format, ExportFormat::Csv { .. }) {
-                    refuse_terminal(&output)?;
-                }
-                let export = Export { sources, output, format, scope, is_symbolized, derived };
-                Self::Export { export, load: load(common)? }
-            }
+            Some(LowCommand::Export(low)) => export(low)?,
             Some(LowCommand::Render(low)) => {
                 let LowRender { capture: files, output, size, scale, theme, color, palette, scope, common } = low;
                 let (colors, scope) = (colors(color, palette), scope_args(scope)?);
@@ -530,6 +514,20 @@ fn filter(option: &str, text: &str) -> Result<Filter, CliError> {
 fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliError> {
     let compile = |text: String| Regex::new(&text).map_err(|error| CliError::Usage(format!("{option}: {error}")));
     text.map(compile).transpose()
+}
+
+fn export(low: LowExport) -> Result<CliCommand, CliError> {
+    let format = export_format(&low)?;
+    let LowExport { capture: files, output, scope, symbolized: is_symbolized, derive: derived, common, .. } = low;
+    if !derived.is_empty() && !format.has_counters() {
+        return Err(CliError::Usage(format!("--derive makes counters, and {} holds none", format.label())));
+    }
+    let (scope, sources, output) = (scope_args(scope)?, capture(files)?, to_write(output));
+    if !matches!(format, ExportFormat::Csv { .. }) {
+        refuse_terminal(&output)?;
+    }
+    let export = Export { sources, output, format, scope, is_symbolized, derived };
+    Ok(CliCommand::Export { export, load: load(common)? })
 }
 
 /// The format of an export: the one of the option, else the one that the name of the output asks

@@ -150,7 +150,7 @@ mod tests {
             buckets: Buckets::covering(0, 1_000_000, width_ns),
             series: vec![Arc::clone(&series)],
         };
-        let soon = || Instant::now() + Duration::from_secs(60);
+        let soon = || Instant::now() + Duration::from_mins(1);
         for width_ns in [1, 1000, 100_000] {
             assert!(!threaded.prepare(&query(width_ns), soon()));
             // Without a thread, no deadline counts.

@@ -31,7 +31,7 @@ impl Timeline {
             DerivedCommand::AddOfScope(kind) => self.derived.add(kind, self.selection.scope().clone(), ""),
             DerivedCommand::Rename(id, name) => {
                 if let Some(row) = self.derived.row_mut(id) {
-                    row.name = name.trim_start().to_owned();
+                    name.trim_start().clone_into(&mut row.name);
                 }
             }
             DerivedCommand::Remove(id) => self.derived.remove(id),
@@ -97,7 +97,7 @@ impl Timeline {
             let state = self.state_text(row, theme).map_or(range.clone(), |(text, _)| text);
             let label = format!("Derived track {title}, {state}");
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-            self.paint_name(ui, strip, (&title, &range), response.contains_pointer(), theme);
+            paint_name(ui, strip, (&title, &range), response.contains_pointer(), theme);
             if matches!(row.state, DerivedState::Making(_)) {
                 // Ten times a second: how far it is.
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
@@ -112,28 +112,6 @@ impl Timeline {
         commands
     }
 
-    fn paint_name(&self, ui: &Ui, strip: Rect, (title, range): (&str, &str), is_hovered: bool, theme: &Theme) {
-        const LEFT: f32 = 12.0;
-        let painter = ui.painter_at(strip);
-        if is_hovered {
-            painter.rect_filled(strip, 0.0, theme.raised);
-        }
-        painter.hline(strip.x_range(), strip.bottom(), Stroke::new(1.0, theme.grid));
-        let font = FontId::proportional(LABEL_POINTS);
-        let room = strip.width() - 2.0 * LEFT;
-        let title = shown(title);
-        let cut = ui.fonts_mut(|fonts| {
-            let short = shorten_middle(&title, room, |letter| fonts.glyph_width(&font, letter));
-            short.map(std::borrow::Cow::into_owned).unwrap_or_default()
-        });
-        let middle = if strip.height() > 30.0 { strip.center().y - 7.0 } else { strip.center().y };
-        painter.text(pos2(strip.left() + LEFT, middle), Align2::LEFT_CENTER, on_screen(&cut), font, theme.text);
-        if strip.height() > 30.0 {
-            let at = pos2(strip.left() + LEFT, middle + 15.0);
-            painter.text(at, Align2::LEFT_CENTER, range, FontId::proportional(11.0), theme.weak_text);
-        }
-    }
-
     /// The value of the column of a derived track under a point of the window.
     pub(super) fn derived_text(&self, layout: &TimelineLayout, at: Pos2) -> Option<[String; 2]> {
         let is_on = |number: &usize| layout.derived.contains(at) && self.strip(layout.derived, *number).contains(at);
@@ -142,6 +120,29 @@ impl Timeline {
         let from_ns = start_ns.saturating_sub(self.snapshot.start_ns());
         let title = on_screen(&shown(&row.title())).into_owned();
         Some([title, format!("{value}  ·  from {} s", seconds_text(from_ns))])
+    }
+}
+
+/// Paints the name of a strip with its range.
+fn paint_name(ui: &Ui, strip: Rect, (title, range): (&str, &str), is_hovered: bool, theme: &Theme) {
+    const LEFT: f32 = 12.0;
+    let painter = ui.painter_at(strip);
+    if is_hovered {
+        painter.rect_filled(strip, 0.0, theme.raised);
+    }
+    painter.hline(strip.x_range(), strip.bottom(), Stroke::new(1.0, theme.grid));
+    let font = FontId::proportional(LABEL_POINTS);
+    let room = strip.width() - 2.0 * LEFT;
+    let title = shown(title);
+    let cut = ui.fonts_mut(|fonts| {
+        let short = shorten_middle(&title, room, |letter| fonts.glyph_width(&font, letter));
+        short.map(std::borrow::Cow::into_owned).unwrap_or_default()
+    });
+    let middle = if strip.height() > 30.0 { strip.center().y - 7.0 } else { strip.center().y };
+    painter.text(pos2(strip.left() + LEFT, middle), Align2::LEFT_CENTER, on_screen(&cut), font, theme.text);
+    if strip.height() > 30.0 {
+        let at = pos2(strip.left() + LEFT, middle + 15.0);
+        painter.text(at, Align2::LEFT_CENTER, range, FontId::proportional(11.0), theme.weak_text);
     }
 }
 
