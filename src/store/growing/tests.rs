@@ -132,6 +132,7 @@ fn pictures_are_of_one_generation_until_a_lane_comes_or_moves() {
 }
 
 /// Bytes that a file takes on its disk.
+#[cfg(target_os = "linux")]
 fn disk_bytes(file: &File) -> u64 {
     use std::os::unix::fs::MetadataExt;
     file.metadata().unwrap().blocks() * 512
