@@ -458,6 +458,7 @@ pub(super) struct LowRecord {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "the help shows no marks")]
 pub(super) struct LowListen {
     /// The socket: each connection sends a trace in any format that is followed; its folder must be this user's alone
     /// [default: longspan/listen.sock in XDG_RUNTIME_DIR]

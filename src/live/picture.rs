@@ -72,6 +72,9 @@ pub(crate) enum KeptPart {
 /// The oldest rows go whenever so large a part of what is kept has come.
 const TRIM_STEPS: u64 = 32;
 
+/// Cuts of one trim: rows and their details are not cut in the same proportion.
+const CUTS_MAX: usize = 3;
+
 /// A trace that still runs, as far as it has come.
 pub(crate) struct LivePicture {
     limits: PictureLimits,
@@ -354,8 +357,6 @@ impl LivePicture {
     /// store by now, so that it knows which details they have.
     fn trim(&mut self, now_ns: i64) -> io::Result<()> {
         let (at_ns, at_bytes) = self.trimmed;
-        /// Rows and their details are not cut in the same proportion.
-        const CUTS_MAX: usize = 3;
         let file_bytes = self.store.file_bytes();
         match self.kept {
             Some(KeptPart::Time(ns)) if now_ns.saturating_sub_unsigned(ns / TRIM_STEPS) >= at_ns => {

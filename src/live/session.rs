@@ -3,7 +3,7 @@
 //! read until there is room.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -208,7 +208,7 @@ impl LiveSession {
                 (self.say)(format!("{}: was refused, since there were {SOURCES_MAX} sources already", name.display()));
                 continue;
             }
-            let name = self.distinct(name);
+            let name = self.distinct(&name);
             match self.part() {
                 Ok(part) => {
                     let arrivals = arrivals::start_connection(name.clone(), &self.stop, &self.say, part, read);
@@ -221,9 +221,9 @@ impl LiveSession {
     }
 
     /// A name that no source has, as [`Sources::names`](crate::model::Sources::names) makes them.
-    fn distinct(&self, name: PathBuf) -> PathBuf {
+    fn distinct(&self, name: &Path) -> PathBuf {
         let is_taken = |name: &PathBuf| self.sources.iter().any(|source| source.path == *name);
-        let mut distinct = name.clone();
+        let mut distinct = name.to_owned();
         let mut number = 1;
         while is_taken(&distinct) {
             number += 1;

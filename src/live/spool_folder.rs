@@ -89,10 +89,9 @@ impl LeftFolder {
             return None;
         }
         match File::open(path.join(LOCK)).map(|lock| lock.try_lock()) {
-            Ok(Err(TryLockError::WouldBlock)) => return None,
-            Ok(_) => {}
             // One that is being made has none yet.
-            Err(_) => return None,
+            Ok(Err(TryLockError::WouldBlock)) | Err(_) => return None,
+            Ok(_) => {}
         }
         let files = fs::read_dir(&path).ok()?.flatten().map(|entry| entry.path());
         let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "spool")).collect();

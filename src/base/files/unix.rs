@@ -137,8 +137,10 @@ pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
 
 /// The same for a folder into which no other user can even look. Fails for an existing one that others can enter, too.
 pub(crate) fn make_secret_folder(path: &Path) -> io::Result<()> {
+    /// The permission bits of others.
+    const OF_OTHERS: u32 = 0o077;
     make_private_folder(path)?;
-    if fs::symlink_metadata(path)?.mode() & 0o077 == 0 {
+    if fs::symlink_metadata(path)?.mode() & OF_OTHERS == 0 {
         return Ok(());
     }
     let why = format!("{} can be entered by others: `chmod 700` makes it this user's", path.display());

@@ -65,6 +65,7 @@ impl From<io::Error> for NoRequest {
 
 /// The parts of a head that anybody asks for.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a header line")]
 pub(super) struct RequestHead {
     pub(super) method: String,
     pub(super) path: String,
@@ -138,7 +139,7 @@ impl Body {
     fn unpacked(&self) -> Result<Self, NoRequest> {
         let mut unpacked = self.memory.body();
         let mut decoder = GzDecoder::new(&self.bytes[..]);
-        let mut step = [0; STEP_BYTES];
+        let mut step = vec![0; STEP_BYTES];
         loop {
             let len =
                 decoder.read(&mut step).map_err(|_| NoRequest::Refused(400, "the body is not whole gzip data"))?;
@@ -256,7 +257,7 @@ impl HttpConnection {
 
     /// Reads at least one more byte.
     fn more(&mut self, until: Instant) -> Result<(), NoRequest> {
-        let mut step = [0; STEP_BYTES];
+        let mut step = vec![0; STEP_BYTES];
         let len = self.read(&mut step, until)?;
         self.ahead.extend_from_slice(&step[..len]);
         Ok(())
@@ -368,7 +369,7 @@ fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
         } else if is("origin") || is("sec-fetch-site") {
             head.is_of_browser = true;
         } else if is("content-type") {
-            head.content_type = lower.split(';').next().unwrap_or_default().trim().to_owned();
+            lower.split(';').next().unwrap_or_default().trim().clone_into(&mut head.content_type);
         } else if is("content-encoding") {
             match &*lower {
                 "gzip" => head.is_gzip = true,

@@ -32,10 +32,13 @@ pub(super) struct Ring {
     /// Ranges of the file by their starts, with their ends and the bytes that no hole covers yet.
     freed: BTreeMap<u64, (u64, u64)>,
     /// Ranges that pictures which were made before may still read.
-    pending: VecDeque<(Vec<Weak<Mapped>>, Vec<Range<u64>>)>,
+    pending: VecDeque<PendingRanges>,
     /// Maps of pictures.
     maps: Vec<Weak<Mapped>>,
 }
+
+/// Ranges of the file, with the maps of all pictures that may read them.
+type PendingRanges = (Vec<Weak<Mapped>>, Vec<Range<u64>>);
 
 /// An extent that is kept, as the ring knows it.
 #[derive(Debug, Clone, Copy)]
