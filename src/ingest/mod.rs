@@ -34,9 +34,7 @@ mod text_stack;
 pub(crate) mod ties;
 
 pub(crate) use load::{CachePolicy, LoadError, LoadOptions, Loaded};
-#[cfg_attr(not(any(test, feature = "window")), expect(unused_imports, reason = "only windows follow"))]
-pub(crate) use pipeline::open_spooled;
-pub(crate) use pipeline::{open, open_with_previews};
+pub(crate) use pipeline::{open, open_spooled, open_with_previews};
 
 #[cfg(test)]
 mod merge_tests;

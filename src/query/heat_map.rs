@@ -2,7 +2,7 @@
 //! logarithmic scale, spans without a length by themselves.
 //!
 //! A span counts once, where it starts, with its whole duration; one without an end up to the last event of its track.
-//! The slow answer is a loop over all spans in scope that match. [`heat_map`] reads the rows that may match; [`sketched`]
+//! The slow answer is a loop over all spans in scope that match. [`heat_map`] reads the rows that may match; [`sketched()`]
 //! reads the sketches of a ledger instead. Those are exact in durations and know times to within a slice of the
 //! ledger. They refuse what names alone do not decide, and single tracks.
 

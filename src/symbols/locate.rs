@@ -203,13 +203,10 @@ pub(crate) fn folder_problem(path: &Path) -> Option<String> {
         return Some(format!("{shown}: no such folder"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let (name, is_archive) = match name.find(".tar") {
-        Some(end) => (&name[..end], true),
-        None => (name.trim_end_matches(".tgz"), name.ends_with(".tgz")),
-    };
-    if !is_archive {
+    let before_tar = name.find(".tar").map(|end| &name[..end]);
+    let Some(name) = before_tar.or_else(|| name.strip_suffix(".tgz")) else {
         return Some(format!("{shown}: not a folder"));
-    }
+    };
     let (file, folder) =
         (shell::quoted_path(path), shell::quoted_path(&path.with_file_name(format!("{name}-symbols"))));
     Some(format!("{shown}: an archive; unpack it and name the folder: mkdir -p {folder} && tar -xf {file} -C {folder}"))

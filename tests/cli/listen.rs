@@ -1,6 +1,7 @@
 //! Sources that come by themselves, from the outside: connections to a socket, and requests over HTTP as exporters send
 //! them and as nobody should.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -288,7 +289,8 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     let mut chunked =
         format!("POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n");
     for piece in body.as_bytes().chunks(100) {
-        chunked += &format!("{:x};x=y\r\n{}\r\n", piece.len(), str::from_utf8(piece).expect("text"));
+        let piece = str::from_utf8(piece).expect("text");
+        write!(chunked, "{:x};x=y\r\n{piece}\r\n", piece.len()).expect("room");
     }
     chunked += "0\r\nTrailer: x\r\n\r\n";
     let mut slow = to(port);

@@ -442,15 +442,15 @@ fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
 /// A shell ignores Ctrl+C for what it starts in the background, and so one of the two does.
 #[test]
 fn all_that_a_command_has_started_ends_with_the_recording() {
+    const SPAN: &str = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},"#;
     let folder = folder();
     let (out, pids) = (folder.path().join("out.longspan"), folder.path().join("pids"));
-    const SPAN: &str = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},"#;
     let script = r#"sleep 600 & echo $! > "$1"
         sh -c 'echo $$ >> "$1"; echo "$2"; sleep 601; true' sh "$1" "$2"; true"#;
     let words = ["record", "-o", text(&out), "--until", "name:a", "--", "sh", "-c", script, "sh", text(&pids), SPAN];
     let began = Instant::now();
     let answer = longspan(&words);
-    assert!(began.elapsed() < Duration::from_secs(60), "the recording waits for nobody");
+    assert!(began.elapsed() < Duration::from_mins(1), "the recording waits for nobody");
     answer.done();
     let started = fs::read_to_string(&pids).expect("written");
     assert_eq!(started.lines().count(), 2, "{started}");

@@ -128,7 +128,7 @@ fn mappings_and_stacks_of_damage_end_in_an_answer() {
     let mut all = Vec::new();
     for _ in 0..60 {
         let mut damaged = recording.clone();
-        for _ in 0..1 + random() % 40 {
+        for _ in 0..=random() % 40 {
             let at = random() as usize % damaged.stack.len();
             damaged.stack[at] = random() as u8;
         }

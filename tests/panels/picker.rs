@@ -32,7 +32,7 @@ fn files(session: &Session) -> Vec<String> {
     texts
         .iter()
         .filter_map(|text| text.strip_prefix("Button: "))
-        .filter(|name| name.ends_with(".json"))
+        .filter(|name| name.contains(".json"))
         .map(str::to_owned)
         .collect()
 }
@@ -48,7 +48,7 @@ fn arrows_go_through_the_list_and_enter_goes_into_a_folder_and_opens_a_file() {
     session.press(Modifiers::NONE, Key::ArrowDown);
     while field(&session) != "deep" {
         session.press(Modifiers::NONE, Key::ArrowDown);
-        assert!(!field(&session).ends_with(".json"), "folders come first");
+        assert!(!field(&session).contains(".json"), "folders come first");
     }
     session.until("the spoken row", |session| session.says("deep, folder"));
     session.press(Modifiers::NONE, Key::Enter);

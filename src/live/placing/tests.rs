@@ -71,7 +71,7 @@ proptest! {
     ) {
         let mut rows: Vec<WindowRow> =
             (0u32..).zip(&spans).map(|(name, &(start_ns, dur_ns))| span(start_ns, start_ns + dur_ns, name)).collect();
-        rows.sort_by_key(|row| row.end_ns());
+        rows.sort_by_key(WindowRow::end_ns);
         let mut shown = Shown::default();
         for (count, row) in rows.iter().enumerate() {
             shown.window.add(*row).unwrap();

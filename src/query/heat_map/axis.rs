@@ -25,13 +25,13 @@ impl HeatMapAxis {
     }
 
     #[must_use]
-    pub(crate) fn from_ns(&self) -> i64 {
+    pub(crate) fn start_ns(&self) -> i64 {
         self.from_ns
     }
 
     /// The first nanosecond after it, or the largest time, which is in it.
     #[must_use]
-    pub(crate) fn to_ns(&self) -> i64 {
+    pub(crate) fn end_ns(&self) -> i64 {
         self.to_ns
     }
 
@@ -118,7 +118,7 @@ mod tests {
                 prop_assert!(axis.columns() as i128 <= axis.width_ns());
                 prop_assert_eq!(axis.start_of(0), from_ns);
                 prop_assert_eq!(axis.column_of(from_ns), Some(0));
-                let last_ns = if axis.to_ns() == i64::MAX { i64::MAX } else { axis.to_ns() - 1 };
+                let last_ns = if axis.end_ns() == i64::MAX { i64::MAX } else { axis.end_ns() - 1 };
                 prop_assert_eq!(axis.column_of(last_ns), Some(axis.columns() - 1));
                 prop_assert_eq!(axis.column_of(last_ns.saturating_add(1)).is_none(), last_ns < i64::MAX);
                 prop_assert_eq!(from_ns.checked_sub(1).and_then(|before| axis.column_of(before)), None);

@@ -101,7 +101,7 @@ struct Parts {
 
 impl Parts {
     fn of(axis: HeatMapAxis, time_ns: &std::ops::Range<i64>) -> Self {
-        let first = axis.column_of(time_ns.start.max(axis.from_ns())).unwrap_or(0);
+        let first = axis.column_of(time_ns.start.max(axis.start_ns())).unwrap_or(0);
         let last_ns = time_ns.end.saturating_sub(1).max(time_ns.start);
         let last = axis.column_of(last_ns).unwrap_or(axis.columns() - 1).max(first);
         let since_start = |ts_ns: i64| u128::from(ts_ns.clamp(time_ns.start, time_ns.end).abs_diff(time_ns.start));

@@ -53,7 +53,7 @@ fn row_of(dur_ns: u64, per_octave: u64) -> (u64, u64) {
 
 fn oracle(spans: &[TraceSpan], axis: HeatMapAxis, per_octave: u64, passes: impl Fn(&TraceSpan) -> bool) -> Bounds {
     let mut cells = Bounds::new();
-    let (from, to, columns) = (i128::from(axis.from_ns()), i128::from(axis.to_ns()), axis.columns() as i128);
+    let (from, to, columns) = (i128::from(axis.start_ns()), i128::from(axis.end_ns()), axis.columns() as i128);
     for span in spans.iter().filter(|span| passes(span)) {
         let start = i128::from(span.start_ns);
         // The part whose end is the first after the start, one by one.

@@ -64,8 +64,9 @@ fn by_go(program: &Path, addresses: &[u64]) -> Vec<(String, String)> {
         go.args(tool).arg(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("go, of .ci/setup");
     let (mut input, asked) = (child.stdin.take().unwrap(), addresses.to_vec());
     let writer = std::thread::spawn(move || {
-        let text: String = asked.iter().map(|address| format!("{address:#x}\n")).collect();
-        input.write_all(text.as_bytes()).unwrap();
+        for address in asked {
+            writeln!(input, "{address:#x}").unwrap();
+        }
     });
     let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     writer.join().unwrap();

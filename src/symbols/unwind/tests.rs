@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::rule::{FrameMemory, FrameRule, FrameStart, RegisterPlace};
 use crate::model::unwind::{INSTRUCTION, REGISTERS, STACK_POINTER, StackBytes, StackEnd};
-use crate::symbols::below::{STACK_AT, unwound_below};
+use crate::symbols::below::unwound_below;
 use crate::symbols::tests::compile;
 
 const SP: u8 = STACK_POINTER as u8;
@@ -132,6 +132,5 @@ fn damaged_tables_end_stacks_and_nothing_else() {
             survives(&bytes);
         }
     }
-    assert!(started.elapsed() < std::time::Duration::from_secs(60), "{:?}", started.elapsed());
-    assert!(STACK_AT > 0x2000);
+    assert!(started.elapsed() < std::time::Duration::from_mins(1), "{:?}", started.elapsed());
 }

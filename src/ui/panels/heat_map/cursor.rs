@@ -167,7 +167,7 @@ impl HandContext<'_> {
         let spans = if self.map.spans == 1 { "span" } else { "spans" };
         let count = grouped_digits(self.map.spans);
         let (least, most) = (cells.durations(0).0, cells.durations(cells.rows().saturating_sub(1)).1);
-        let [from, to] = [self.map.axis.from_ns(), self.map.axis.to_ns()].map(|ts_ns| self.timeline.time_text(ts_ns));
+        let [from, to] = [self.map.axis.start_ns(), self.map.axis.end_ns()].map(|ts_ns| self.timeline.time_text(ts_ns));
         let (least, most) = (duration_text(least), duration_text(most));
         format!(
             "Heat map of {count} {spans}{of} that take {least} to {most}, from {from} to {to}. \

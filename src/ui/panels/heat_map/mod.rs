@@ -99,8 +99,8 @@ impl HeatMapPanel {
     pub(crate) fn set_sketch(&mut self, map: Arc<HeatMap>) {
         let has_better = self.map.as_ref().is_some_and(|known| {
             known.blur_ns <= map.blur_ns
-                && known.axis.from_ns() <= map.axis.from_ns()
-                && known.axis.to_ns() >= map.axis.to_ns()
+                && known.axis.start_ns() <= map.axis.start_ns()
+                && known.axis.end_ns() >= map.axis.end_ns()
         });
         if !has_better {
             self.map = Some(map);
@@ -330,14 +330,14 @@ fn axis_in_view(timeline: &Timeline, scope: &SelectedScope, in_view: (i64, i64),
 /// Whether an axis has all the time of a scope.
 fn is_all_of(axis: &HeatMapAxis, scope: &SelectedScope, timeline: &Timeline) -> bool {
     let (first_ns, end_ns) = times_of(scope, timeline);
-    axis.from_ns() <= first_ns && axis.to_ns() >= end_ns
+    axis.start_ns() <= first_ns && axis.end_ns() >= end_ns
 }
 
 /// The ticks of the ruler for an axis: the x of each, and its label.
 fn time_ticks(ui: &Ui, timeline: &Timeline, axis: &HeatMapAxis, layout: &HeatLayout) -> Vec<(f32, String)> {
     let digit = ui.fonts_mut(|fonts| fonts.glyph_width(&egui::FontId::proportional(11.0), '0'));
-    let mut view = Viewport::covering(axis.from_ns(), axis.to_ns(), f64::from(layout.plot.width()), 100.0);
-    view.show_exactly(axis.from_ns(), axis.to_ns());
+    let mut view = Viewport::covering(axis.start_ns(), axis.end_ns(), f64::from(layout.plot.width()), 100.0);
+    view.show_exactly(axis.start_ns(), axis.end_ns());
     let ruler = match timeline.ruler_utc_offset_ns() {
         Some(offset_ns) => clock_ruler(&view, offset_ns, digit.into()),
         None => ruler(&view, timeline.origin_ns(), digit.into()),
@@ -374,7 +374,7 @@ impl DockPanel for HeatMapPanel {
         let (map, asked) = (self.map.as_ref()?, self.asked.as_ref()?);
         let rows = 1 << self.picture.cells.octave_log2();
         let filter = format!("{} {}", asked.scope.filter, asked.filter).trim().into();
-        let range = Some((map.axis.from_ns(), map.axis.to_ns()));
+        let range = Some((map.axis.start_ns(), map.axis.end_ns()));
         let scope = Some(SelectedScope { range, filter, tracks: asked.scope.tracks.clone() });
         let options = vec![format!("--heat-map={}x{rows}", map.axis.columns())];
         Some(PanelCommandLine { options, scope, ..PanelCommandLine::new("stats") })

@@ -67,7 +67,7 @@ impl HeatLayout {
 
     /// The x of a time on an axis.
     pub(super) fn x_of(&self, axis: &HeatMapAxis, ts_ns: i64) -> f32 {
-        let since_ns = i128::from(ts_ns) - i128::from(axis.from_ns());
+        let since_ns = i128::from(ts_ns) - i128::from(axis.start_ns());
         let part = since_ns as f64 / axis.width_ns() as f64;
         self.plot.left() + (part * f64::from(self.plot.width())) as f32
     }
@@ -146,10 +146,10 @@ impl HeatPicture {
         let at = layout.plot.clamp(at);
         let part = f64::from((at.x - layout.plot.left()) / layout.plot.width());
         let since_ns = (part * axis.width_ns() as f64) as i128;
-        let ts_ns = i128::from(axis.from_ns()) + since_ns.min(axis.width_ns() - 1);
+        let ts_ns = i128::from(axis.start_ns()) + since_ns.min(axis.width_ns() - 1);
         let ts_ns = i64::try_from(ts_ns).unwrap_or(i64::MAX);
         let column = match map.axis.column_of(ts_ns) {
-            None if is_clamped && ts_ns < map.axis.from_ns() => 0,
+            None if is_clamped && ts_ns < map.axis.start_ns() => 0,
             None if is_clamped => map.axis.columns() - 1,
             column => column?,
         };
@@ -167,7 +167,7 @@ impl HeatPicture {
 
     /// The rectangle of bounds that were selected.
     pub(super) fn bounds_rect(&self, layout: &HeatLayout, axis: &HeatMapAxis, bounds: &CellBounds) -> Option<Rect> {
-        let (from_ns, to_ns) = bounds.times_ns.unwrap_or((axis.from_ns(), axis.to_ns()));
+        let (from_ns, to_ns) = bounds.times_ns.unwrap_or((axis.start_ns(), axis.end_ns()));
         let x = layout.x_of(axis, from_ns)..=layout.x_of(axis, to_ns);
         let Some((least, most)) = bounds.durations_ns else {
             return Some(Rect::from_x_y_ranges(x, layout.plot.y_range()));
@@ -220,7 +220,7 @@ impl HeatPicture {
             unknown(map.counted.end, map.axis.columns());
         }
         let Some(texture) = &self.texture else { return };
-        let (left, right) = (layout.x_of(axis, map.axis.from_ns()), layout.x_of(axis, map.axis.start_of(usize::MAX)));
+        let (left, right) = (layout.x_of(axis, map.axis.start_ns()), layout.x_of(axis, map.axis.start_of(usize::MAX)));
         let image = |rows: Rect, top: f32, bottom: f32| {
             let place = Rect::from_x_y_ranges(left..=right, rows.y_range());
             let uv = Rect::from_min_max(pos2(0.0, top), pos2(1.0, bottom));

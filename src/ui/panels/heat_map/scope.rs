@@ -21,23 +21,28 @@ impl CellBounds {
     pub(super) fn scope(&self, of: &SelectedScope, more: &str, axis: &HeatMapAxis) -> SelectedScope {
         let (mut filter, mut durations, mut starts) = taken_apart(&of.filter);
         if !more.is_empty() {
-            filter = format!("{filter} {more}").trim_start().to_owned();
+            filter = joined(&filter, more);
         }
         if let Some((least, most)) = self.durations_ns {
             durations = least.max(*durations.start())..=most.min(*durations.end());
         }
-        let times_ns = self.times_ns.or(of.range.map(|_| (axis.from_ns(), axis.to_ns())));
+        let times_ns = self.times_ns.or(of.range.map(|_| (axis.start_ns(), axis.end_ns())));
         if let Some((from_ns, to_ns)) = times_ns {
             // The largest time is in the last part.
             let last_ns = if to_ns == i64::MAX { to_ns } else { to_ns - 1 };
             starts = from_ns.max(*starts.start())..=last_ns.min(*starts.end());
         }
         for word in duration_words(&durations).into_iter().chain(start_words(&starts)) {
-            filter = format!("{filter} {word}").trim_start().to_owned();
+            filter = joined(&filter, &word);
         }
         let range = times_ns.filter(|&(_, to_ns)| to_ns < i64::MAX);
         SelectedScope { range: range.or(of.range), tracks: of.tracks.clone(), filter: filter.into() }
     }
+}
+
+/// A filter with one more part.
+fn joined(filter: &str, more: &str) -> String {
+    if filter.is_empty() { more.to_owned() } else { format!("{filter} {more}") }
 }
 
 /// A filter without the bounds at its end that the words of such scopes set, and these bounds.
@@ -133,7 +138,7 @@ mod tests {
         let made = all.scope(&of("", Some((5, 9))), "", &HeatMapAxis::new(5, 9, 4));
         assert_eq!((&*made.filter, made.range), ("start>=5ns start<9ns", Some((5, 9))));
         for filter in ["dur=0ns start>=0ns", "dur>9223372036854775807ns start<0ns"] {
-            assert_eq!(Filter::parse(filter).map(|filter| filter.terms.len()).unwrap_or(0), 2, "{filter}");
+            assert_eq!(Filter::parse(filter).map_or(0, |filter| filter.terms.len()), 2, "{filter}");
         }
     }
 }
