@@ -26,7 +26,7 @@ const MILLIONTHS: u128 = 1_000_000;
 pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
     sniff: looks_like_collapsed,
-    shows: &[Shown::Samples],
+    shows: &[Shown::Samples, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 

@@ -115,7 +115,7 @@ proptest! {
 }
 
 /// Formats that lay their spans out part by part, so that rows depend on what was at hand; the spans do not.
-const LAID_OUT: [&str; 2] = ["Ninja log", "OpenTelemetry JSON"];
+const LAID_OUT: [&str; 3] = ["Ninja log", "OpenTelemetry JSON", "OpenTelemetry protobuf"];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
