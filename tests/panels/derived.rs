@@ -42,6 +42,22 @@ fn on_strip(session: &Session, track: &str, part: f32) -> Pos2 {
 }
 
 #[test]
+fn the_field_has_the_keys_each_time_that_the_list_is_opened() {
+    let mut session = opened();
+    for (text, label) in [("count name:read", "Count: name:read"), ("count name:write", "Count: name:write")] {
+        session.give("Derived tracks");
+        session.harness.run_steps(2);
+        // A letter that went elsewhere would be a shortcut: m sets a marker.
+        session.type_text(text);
+        session.press(Modifiers::NONE, Key::Enter);
+        session.until(label, |session| session.says(&format!("Derived track {label}")));
+        assert!(!session.says("Marker 1"));
+        session.press(Modifiers::NONE, Key::Escape);
+        session.until("the list is closed", |session| !session.says("Kind and filter of a derived track"));
+    }
+}
+
+#[test]
 fn a_track_of_any_text_is_made_with_its_range_its_values_and_its_name() {
     let mut session = opened();
     session.give("Derived tracks");

@@ -26,6 +26,8 @@ const EXAMPLES: [(&str, &str); 5] = [
 pub(crate) struct DerivedPanel {
     text: String,
     error: Option<String>,
+    /// The pass of egui in which the field was shown last: after a gap it is shown anew, and takes the keys.
+    last_pass: u64,
 }
 
 impl DerivedPanel {
@@ -61,6 +63,10 @@ impl DerivedPanel {
                 field.hint_text("rate name:read").background_color(theme.canvas)
             });
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Kind and filter of a derived track"));
+            let pass = ui.ctx().cumulative_pass_nr();
+            if std::mem::replace(&mut self.last_pass, pass) + 1 < pass {
+                response.request_focus();
+            }
             if response.changed() {
                 self.error = None;
             }
