@@ -13,19 +13,17 @@ mod sketched;
 
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use self::axis::ColumnCursor;
 pub(crate) use self::axis::HeatMapAxis;
 pub(crate) use self::cells::{HeatCell, HeatCells};
 pub(crate) use self::grid::HeatMapGrid;
 pub(crate) use self::sketched::sketched;
-use super::scan::LaneScan;
+use super::scan::{LaneScan, judge_extents};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_of};
-use crate::base::progress::{Progress, Stage};
+use crate::base::progress::Progress;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
@@ -102,22 +100,14 @@ pub(crate) fn heat_map(
             scans.push(scan);
         }
     }
-    progress.begin(Stage::Counting, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
     // No more maps than threads: each has the counts of many parts of the trace.
     let maps: Mutex<Vec<HeatMap>> = Mutex::default();
-    scans.par_iter().try_for_each(|scan| {
-        let extents: Vec<usize> = scan.extents().collect();
-        let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
-        extents.par_chunks(EXTENTS_AT_ONCE).try_for_each(|extents| {
-            cancel.check()?;
-            let taken = maps.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut map = taken.unwrap_or_else(|| HeatMap::empty(axis));
-            count_into(&mut map, scan, extents);
-            maps.lock().unwrap_or_else(PoisonError::into_inner).push(map);
-            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
-            Ok(())
-        })
+    judge_extents(&scans, EXTENTS_AT_ONCE, (cancel, progress), |scan, extents| {
+        let taken = maps.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut map = taken.unwrap_or_else(|| HeatMap::empty(axis));
+        count_into(&mut map, scan, extents);
+        maps.lock().unwrap_or_else(PoisonError::into_inner).push(map);
+        Ok::<(), Cancelled>(())
     })?;
     let maps = maps.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(maps.into_iter().fold(HeatMap::empty(axis), |mut all, map| {

@@ -3,10 +3,14 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::cursor::LaneCursor;
 use super::matcher::Matcher;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
 use crate::store::extent::Extent;
@@ -32,6 +36,31 @@ pub(crate) struct BlockHits<'a> {
     pub(crate) first_row: u64,
     /// One bit for each of its rows, the first lowest.
     pub(crate) mask: u64,
+}
+
+/// Hands the extents that may hold matching rows to `judge`, `at_once` of them at a time, on all threads. Rows of all
+/// other extents count as done at once.
+///
+/// # Errors
+/// If it was asked to stop, or as `judge` fails.
+pub(crate) fn judge_extents<'a, E: From<Cancelled> + Send>(
+    scans: &[LaneScan<'a>],
+    at_once: usize,
+    (cancel, progress): (&Cancel, &Progress),
+    judge: impl Fn(&LaneScan<'a>, &[usize]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    progress.begin(Stage::Counting, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
+    scans.par_iter().try_for_each(|scan| {
+        let extents: Vec<usize> = scan.extents().collect();
+        let rows_in = |extents: &[usize]| extents.iter().map(|&extent| scan.rows_in(extent)).sum::<u64>();
+        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(rows_in(&extents)));
+        extents.par_chunks(at_once).try_for_each(|extents| {
+            cancel.check()?;
+            judge(scan, extents)?;
+            progress.advance(rows_in(extents));
+            Ok(())
+        })
+    })
 }
 
 impl BlockHits<'_> {

@@ -10,9 +10,9 @@ use super::entries::{EntrySorter, TimedValue};
 use super::points::{DerivedSeries, PointMeaning, PointWriter};
 use super::room::{DerivedError, DerivedRoom};
 use crate::base::cancel::Cancel;
-use crate::base::progress::{Progress, Stage};
+use crate::base::progress::Progress;
 use crate::model::args::Detail;
-use crate::query::scan::{BlockHits, LaneScan};
+use crate::query::scan::{BlockHits, LaneScan, judge_extents};
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
 use crate::store::block::BLOCK_ROWS;
@@ -88,29 +88,20 @@ fn gather(
     let scan_of = if with_open { LaneScan::new } else { LaneScan::from_starts };
     let scans = lanes.par_iter().map(|&lane| scan_of(snapshot, &scope.matcher, scope, lane));
     let scans: Vec<LaneScan<'_>> = scans.filter(|scan| !scan.rows.is_empty()).collect();
-    progress.begin(Stage::Counting, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
     let sorter = Mutex::new((EntrySorter::new(room.folder.clone(), room.held_bytes), 0));
-    scans.par_iter().try_for_each(|scan| {
-        let extents: Vec<usize> = scan.extents().collect();
-        let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        // Rows that are skipped count as done.
-        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
-        extents.par_chunks(EXTENTS_AT_ONCE).try_for_each(|extents| {
-            cancel.check()?;
-            let mut entries = LaneEntries { entries: Vec::new(), rows: 0, reader: DetailReader::default() };
-            let mut reader = DetailReader::default();
-            for &extent in extents {
-                for (_, hits) in scan.blocks(extent, 0, &mut reader) {
-                    entries.push(snapshot, scope, number, (scan.kind(), &hits));
-                }
+    judge_extents(&scans, EXTENTS_AT_ONCE, (cancel, progress), |scan, extents| {
+        let mut entries = LaneEntries { entries: Vec::new(), rows: 0, reader: DetailReader::default() };
+        let mut reader = DetailReader::default();
+        for &extent in extents {
+            for (_, hits) in scan.blocks(extent, 0, &mut reader) {
+                entries.push(snapshot, scope, number, (scan.kind(), &hits));
             }
-            let (sorter, rows) = &mut *sorter.lock().unwrap_or_else(PoisonError::into_inner);
-            sorter.extend(&entries.entries)?;
-            *rows += entries.rows;
-            progress.add_events(entries.rows);
-            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
-            Ok::<(), DerivedError>(())
-        })
+        }
+        let (sorter, rows) = &mut *sorter.lock().unwrap_or_else(PoisonError::into_inner);
+        sorter.extend(&entries.entries)?;
+        *rows += entries.rows;
+        progress.add_events(entries.rows);
+        Ok::<(), DerivedError>(())
     })?;
     Ok(sorter.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

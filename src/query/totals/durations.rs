@@ -5,11 +5,11 @@ use rustc_hash::FxHashMap;
 
 use super::table::GrowingTotals;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::base::progress::{Progress, Stage};
+use crate::base::progress::Progress;
 use crate::base::sketch::Sketch;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::groups::{Grouping, SpanGroup};
-use crate::query::scan::LaneScan;
+use crate::query::scan::{LaneScan, judge_extents};
 use crate::query::scope::Scope;
 use crate::query::slices::{RowsPart, cover_starts, starts_in};
 use crate::query::snapshot::Snapshot;
@@ -62,17 +62,9 @@ pub(super) fn count_durations(
             })
         })
         .collect();
-    progress.begin(Stage::Counting, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
-    scans.par_iter().try_for_each(|scan| {
-        let extents: Vec<usize> = scan.extents().collect();
-        let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
-        extents.par_chunks(EXTENTS_AT_ONCE).try_for_each(|extents| {
-            cancel.check()?;
-            add(sketches_of(scan, extents, grouping));
-            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
-            Ok(())
-        })
+    judge_extents(&scans, EXTENTS_AT_ONCE, (cancel, progress), |scan, extents| {
+        add(sketches_of(scan, extents, grouping));
+        Ok(())
     })
 }
 
