@@ -1,10 +1,13 @@
 //! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are
 //! made from it, so that none of them can say something else.
 
+mod entry;
 mod menus;
 
-use egui::{Key, KeyboardShortcut, Modifiers, Response};
+use egui::{Key, KeyboardShortcut};
 
+pub(crate) use entry::{CommandEntry, UiState};
+use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};
 
 use crate::export::ExportFormat;
@@ -26,183 +29,8 @@ pub(crate) const TEXT_PERCENT_MIN: u16 = 60;
 /// The largest text size, in percent of the normal one.
 pub(crate) const TEXT_PERCENT_MAX: u16 = 200;
 
-/// The state of the window that commands depend on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
-pub(crate) struct UiState {
-    /// How many tabs there are.
-    pub(crate) tabs: usize,
-    /// How many files the capture that is open has.
-    pub(crate) files: usize,
-    /// Whether a capture is open.
-    pub(crate) has_capture: bool,
-    /// Whether it can be written: it is sorted to its end or still runs, and nothing else is written.
-    pub(crate) can_export: bool,
-    /// Whether a load or an export runs.
-    pub(crate) is_busy: bool,
-    /// Whether the trace still runs.
-    pub(crate) is_live: bool,
-    /// Whether its picture stands still.
-    pub(crate) is_paused: bool,
-    /// Whether a span is selected.
-    pub(crate) has_span: bool,
-    /// Whether the table of statistics is shown.
-    pub(crate) has_table: bool,
-    /// Whether a slice of time is selected.
-    pub(crate) has_scope: bool,
-    /// Whether the scope is of some tracks and not of all.
-    pub(crate) has_scope_tracks: bool,
-    pub(crate) is_searching: bool,
-    pub(crate) has_hidden: bool,
-    /// Dark or light; `None`: as the desktop.
-    pub(crate) shade: Option<Shade>,
-    pub(crate) colors: Colors,
-    /// The size of text, in percent of the normal one.
-    pub(crate) text_percent: u16,
-    /// How the user wants to move.
-    pub(crate) navigation: Navigation,
-    pub(crate) order: TrackOrder,
-    pub(crate) density: TrackDensity,
-    /// How many moments are marked.
-    pub(crate) marks: usize,
-    /// The time that the ruler counts from.
-    pub(crate) ruler_origin: RulerOrigin,
-    /// Whether the capture tells what time of day it was.
-    pub(crate) has_utc: bool,
-}
-
-/// When a command can be given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
-    Always,
-    Closable,
-    Tabs,
-    Capture,
-    Files,
-    Span,
-    Table,
-    Selection,
-    Clearable,
-    Hidden,
-    Marks(usize),
-    Utc,
-    Export,
-    ExportScope,
-    ScopeTracks,
-    Live,
-    /// A span is selected, and the trace does not run any more.
-    StillSpan,
-}
-
-/// A command in the table.
-pub(crate) struct CommandEntry {
-    pub(crate) menu: Menu,
-    /// Whether the menu draws a line above the command.
-    pub(crate) begins_section: bool,
-    pub(crate) title: &'static str,
-    /// Its keys; the first is the one that is shown in menus.
-    pub(crate) keys: &'static [KeyboardShortcut],
-    /// An addition to the title; empty where the title says all.
-    hint: &'static str,
-    when: When,
-    command: fn(&UiState) -> Command,
-    checked: Option<fn(&UiState) -> bool>,
-    /// A list that comes right after it in its menu.
-    pub(crate) followed_by: Option<MenuList>,
-}
-
-impl CommandEntry {
-    /// Whether it can be given now.
-    #[must_use]
-    pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
-        match self.when {
-            When::Always => true,
-            When::Closable => state.has_capture || state.is_busy || state.is_live || state.tabs > 1,
-            When::Tabs => state.tabs > 1,
-            When::Capture => state.has_capture,
-            When::Files => state.files > 1,
-            When::Span => state.has_span,
-            When::Table => state.has_table,
-            When::Selection => state.has_span || state.has_scope,
-            When::Clearable => state.has_span || state.has_scope || state.is_searching,
-            When::Hidden => state.has_hidden,
-            When::Marks(least) => state.marks >= least,
-            When::Utc => state.has_utc,
-            When::Export => state.can_export,
-            When::ExportScope => state.can_export && state.has_scope,
-            When::ScopeTracks => state.has_scope_tracks,
-            When::Live => state.is_live,
-            When::StillSpan => state.has_span && !state.is_live,
-        }
-    }
-
-    /// Whether it is ticked; `None` for what has no state.
-    #[must_use]
-    pub(crate) fn is_checked(&self, state: &UiState) -> Option<bool> {
-        self.checked.map(|checked| checked(state))
-    }
-
-    /// The command in the present state.
-    #[must_use]
-    pub(crate) fn command(&self, state: &UiState) -> Command {
-        (self.command)(state)
-    }
-
-    /// Says what its name leaves open, to the pointer and to screen readers.
-    #[must_use]
-    pub(crate) fn hinted(&self, response: Response) -> Response {
-        if self.hint.is_empty() { response } else { response.on_hover_text(self.hint) }
-    }
-
-    const fn hint(self, hint: &'static str) -> Self {
-        Self { hint, ..self }
-    }
-
-    const fn section(self) -> Self {
-        Self { begins_section: true, ..self }
-    }
-
-    const fn followed_by(self, list: MenuList) -> Self {
-        Self { followed_by: Some(list), ..self }
-    }
-
-    const fn checked(self, checked: fn(&UiState) -> bool) -> Self {
-        Self { checked: Some(checked), ..self }
-    }
-}
-
-const fn entry(
-    menu: Menu,
-    title: &'static str,
-    keys: &'static [KeyboardShortcut],
-    when: When,
-    command: fn(&UiState) -> Command,
-) -> CommandEntry {
-    CommandEntry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None, followed_by: None }
-}
-
 fn derive(kind: DerivedKind) -> Command {
     Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddOfScope(kind)))
-}
-
-const fn plain(key: Key) -> KeyboardShortcut {
-    KeyboardShortcut::new(Modifiers::NONE, key)
-}
-
-const fn ctrl(key: Key) -> KeyboardShortcut {
-    KeyboardShortcut::new(Modifiers::COMMAND, key)
-}
-
-const fn shift(key: Key) -> KeyboardShortcut {
-    KeyboardShortcut::new(Modifiers::SHIFT, key)
-}
-
-const fn alt(key: Key) -> KeyboardShortcut {
-    KeyboardShortcut::new(Modifiers::ALT, key)
-}
-
-const fn ctrl_shift(key: Key) -> KeyboardShortcut {
-    KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key)
 }
 
 /// The keys of the clipboard.
@@ -222,40 +50,79 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE)))
     })
-    .section()
-    .hint("With its index: opens in half the time, takes two to ten times the room"),
+    .hint("With its index: opens in half the time, takes two to ten times the room")
+    .within("Export")
+    .section(),
     entry(Menu::File, "Export sorted trace, compact...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Native { compact: true })))
     })
-    .hint("Without its index, which whoever opens it makes again: mostly less than half the bytes"),
+    .hint("Without its index, which whoever opens it makes again: mostly less than half the bytes")
+    .within("Export"),
     entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::ChromeJson { gzip: false })))
-    }),
+    })
+    .within("Export"),
     entry(Menu::File, "Export as Perfetto trace...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Perfetto)))
-    }),
+    })
+    .within("Export"),
     entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::CSV)))
-    }),
+    })
+    .within("Export"),
     entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false })))
-    }),
+    })
+    .within("Export"),
     entry(Menu::File, "Export selection...", &[], When::ExportScope, |_| {
         Command::App(AppCommand::Choose(Purpose::ExportSelected))
-    }),
+    })
+    .within("Export"),
     entry(Menu::File, "Export image...", &[ctrl_shift(Key::S)], When::Capture, |_| {
         Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::AsShown)))
     })
-    .section(),
+    .within("Export image"),
     entry(Menu::File, "Export image @2x...", &[], When::Capture, |_| {
         Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::Doubled)))
-    }),
+    })
+    .within("Export image"),
     entry(Menu::File, "Export image of the window...", &[], When::Always, |_| {
         Command::App(AppCommand::Choose(Purpose::WindowPicture))
-    }),
-    entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
-    entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
+    })
+    .within("Export image"),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
+    entry(Menu::Edit, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)),
+    entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
+    entry(Menu::Edit, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
+        Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
+    }),
+    entry(Menu::Edit, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
+    entry(Menu::Edit, "Next hit", &[plain(Key::F3)], When::Capture, |_| {
+        Command::Panel(PanelCommand::GoToHit { forward: true })
+    }),
+    entry(Menu::Edit, "Previous hit", &[shift(Key::F3)], When::Capture, |_| {
+        Command::Panel(PanelCommand::GoToHit { forward: false })
+    }),
+    entry(Menu::Edit, "Add marker", &[plain(Key::M)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
+    })
+    .section(),
+    entry(Menu::Edit, "Next marker", &[plain(Key::N)], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
+    }),
+    entry(Menu::Edit, "Previous marker", &[shift(Key::N)], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
+    }),
+    entry(Menu::Edit, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
+    }),
+    entry(Menu::Edit, "Markers", &[ctrl(Key::M)], When::Capture, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Bookmarks))
+    }),
+    entry(Menu::Edit, "Preferences...", &[ctrl(Key::Comma)], When::Always, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Preferences))
+    })
+    .section(),
     entry(Menu::View, "Whole trace", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Whole))
     }),
@@ -268,71 +135,123 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomOut))
     }),
-    entry(Menu::View, "Import issues", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses)))
-        .section(),
-    entry(Menu::View, "Files and their clocks", &[], When::Files, |_| {
-        Command::App(AppCommand::Toggle(ToolWindow::Sources))
-    }),
-    entry(Menu::View, "Details", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Details))),
-    entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {
-        Command::Panel(PanelCommand::Toggle(Panel::Statistics))
-    }),
-    entry(Menu::View, "Spans", &[ctrl(Key::L)], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Spans))),
-    entry(Menu::View, "Counters", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
-    entry(Menu::View, "Scheduling", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Scheduling)))
-        .hint("Time of threads, processes and CPUs: running, ready and waiting"),
-    entry(Menu::View, "Heat map", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::HeatMap)))
-        .hint("How long spans take, by when they start: latency over time"),
-    entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
-        Command::Panel(PanelCommand::Toggle(Panel::Flame))
-    }),
-    entry(Menu::View, "Samples", &[ctrl(Key::E)], When::Capture, |_| {
-        Command::Panel(PanelCommand::Toggle(Panel::Samples))
-    })
-    .hint("Samples by function, module, thread or event"),
-    entry(Menu::View, "Code", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Code)))
-        .hint("Source lines and instructions of a function with its samples"),
-    entry(Menu::View, "Symbols", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Symbols))),
     entry(Menu::View, "Next panel", &[plain(Key::F6)], When::Capture, |_| {
         Command::Panel(PanelCommand::NextPanel { forward: true })
-    }),
+    })
+    .within("Panels")
+    .section(),
     entry(Menu::View, "Previous panel", &[shift(Key::F6)], When::Capture, |_| {
         Command::Panel(PanelCommand::NextPanel { forward: false })
-    }),
+    })
+    .within("Panels"),
     entry(Menu::View, "Panel in full height", &[], When::Capture, |_| Command::Panel(PanelCommand::ToggleFull))
-        .hint("All of the room for the panel; Esc gives it back"),
+        .hint("All of the room for the panel; Esc gives it back")
+        .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
         Command::App(AppCommand::SetColors(Colors { by: ColorBy::Name, ..state.colors }))
     })
-    .section()
-    .checked(|state| state.colors.by == ColorBy::Name),
+    .checked(|state| state.colors.by == ColorBy::Name)
+    .within("Colours")
+    .section(),
     entry(Menu::View, "Colour by category", &[], When::Always, |state| {
         Command::App(AppCommand::SetColors(Colors { by: ColorBy::Category, ..state.colors }))
     })
-    .checked(|state| state.colors.by == ColorBy::Category),
+    .checked(|state| state.colors.by == ColorBy::Category)
+    .within("Colours"),
     entry(Menu::View, "Colour by thread", &[], When::Always, |state| {
         Command::App(AppCommand::SetColors(Colors { by: ColorBy::Track, ..state.colors }))
     })
-    .checked(|state| state.colors.by == ColorBy::Track),
+    .checked(|state| state.colors.by == ColorBy::Track)
+    .within("Colours"),
     entry(Menu::View, "Colour by duration", &[], When::Always, |state| {
         Command::App(AppCommand::SetColors(Colors { by: ColorBy::Duration, ..state.colors }))
     })
-    .checked(|state| state.colors.by == ColorBy::Duration),
+    .checked(|state| state.colors.by == ColorBy::Duration)
+    .within("Colours"),
     entry(Menu::View, "Colour-blind-safe palette", &[], When::Always, |state| {
         let hues = if state.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
         Command::App(AppCommand::SetColors(Colors { hues, ..state.colors }))
     })
-    .checked(|state| state.colors.hues == Hues::ColorBlind),
+    .checked(|state| state.colors.hues == Hues::ColorBlind)
+    .within("Colours"),
+    entry(Menu::View, "Dark theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Dark))))
+        .checked(|state| state.shade == Some(Shade::Dark))
+        .within("Theme"),
+    entry(Menu::View, "Light theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Light))))
+        .checked(|state| state.shade == Some(Shade::Light))
+        .within("Theme"),
+    entry(Menu::View, "Theme of the desktop", &[], When::Always, |_| Command::App(AppCommand::SetShade(None)))
+        .checked(|state| state.shade.is_none())
+        .within("Theme"),
+    entry(Menu::View, "Ruler from the start of the trace", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Start)
+    .within("Ruler"),
+    entry(Menu::View, "Ruler from the chosen marker", &[], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Mark)
+    .within("Ruler"),
+    entry(Menu::View, "Ruler by the trace's clock", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Clock)
+    .within("Ruler"),
+    entry(Menu::View, "Ruler by the time of day (UTC)", &[], When::Utc, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Utc)))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Utc)
+    .within("Ruler"),
+    entry(Menu::View, "Compact tracks", &[], When::Always, |_| {
+        Command::App(AppCommand::SetDensity(TrackDensity::Compact))
+    })
+    .checked(|state| state.density == TrackDensity::Compact)
+    .within("Track height"),
+    entry(Menu::View, "Normal tracks", &[], When::Always, |_| {
+        Command::App(AppCommand::SetDensity(TrackDensity::Normal))
+    })
+    .checked(|state| state.density == TrackDensity::Normal)
+    .within("Track height"),
+    entry(Menu::View, "Tall tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(TrackDensity::Tall)))
+        .checked(|state| state.density == TrackDensity::Tall)
+        .within("Track height"),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
         Command::App(AppCommand::SetTextPercent((state.text_percent + 10).min(TEXT_PERCENT_MAX)))
     })
-    .section(),
+    .within("Text size"),
     entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
         Command::App(AppCommand::SetTextPercent((state.text_percent - 10).max(TEXT_PERCENT_MIN)))
-    }),
+    })
+    .within("Text size"),
     entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| {
         Command::App(AppCommand::SetTextPercent(100))
-    }),
+    })
+    .within("Text size"),
+    entry(Menu::View, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation }))
+    })
+    .checked(|state| state.navigation.wheel == Wheel::Scrolls)
+    .within("Navigation")
+    .section(),
+    entry(Menu::View, "Wheel zooms, Ctrl + wheel scrolls", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
+    })
+    .checked(|state| state.navigation.wheel == Wheel::Zooms)
+    .within("Navigation"),
+    entry(Menu::View, "Kinetic panning", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation }))
+    })
+    .checked(|state| state.navigation.inertia)
+    .within("Navigation"),
+    entry(Menu::View, "Animate zoom", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation {
+            animation: !state.navigation.animation,
+            ..state.navigation
+        }))
+    })
+    .checked(|state| state.navigation.animation)
+    .within("Navigation"),
     entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Back))
     }),
@@ -352,45 +271,43 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
-    entry(Menu::Go, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
-        Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
-    }),
-    entry(Menu::Go, "Follow, or pause", &[plain(Key::Space)], When::Live, |_| {
-        Command::App(AppCommand::Live(LiveCommand::FollowOrPause))
-    })
-    .section()
-    .hint("Of a trace that still runs: what comes is at the right edge, or the picture stands still"),
-    entry(Menu::Go, "Pause the picture", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
-        .checked(|state| state.is_paused)
-        .hint("What comes is kept all the same"),
-    entry(Menu::Go, "Stop following", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::Stop)))
-        .hint("Ends the sources, and sorts everything that came"),
-    entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
-    entry(Menu::Go, "Next hit", &[plain(Key::F3)], When::Capture, |_| {
-        Command::Panel(PanelCommand::GoToHit { forward: true })
-    }),
-    entry(Menu::Go, "Previous hit", &[shift(Key::F3)], When::Capture, |_| {
-        Command::Panel(PanelCommand::GoToHit { forward: false })
-    }),
     entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Left))
     })
+    .within("Move")
     .section(),
     entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Right))
-    }),
+    })
+    .within("Move"),
     entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Up))
-    }),
+    })
+    .within("Move"),
     entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Down))
-    }),
+    })
+    .within("Move"),
     entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::PageUp))
-    }),
+    })
+    .within("Move"),
     entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::PageDown))
-    }),
+    })
+    .within("Move"),
+    entry(Menu::Go, "Follow, or pause", &[plain(Key::Space)], When::Live, |_| {
+        Command::App(AppCommand::Live(LiveCommand::FollowOrPause))
+    })
+    .hint("Of a trace that still runs: what comes is at the right edge, or the picture stands still")
+    .within("Live"),
+    entry(Menu::Go, "Pause the picture", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
+        .checked(|state| state.is_paused)
+        .hint("What comes is kept all the same")
+        .within("Live"),
+    entry(Menu::Go, "Stop following", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::Stop)))
+        .hint("Ends the sources, and sorts everything that came")
+        .within("Live"),
     entry(Menu::Go, "Next tab", &[ctrl(Key::Tab), ctrl(Key::PageDown)], When::Tabs, |_| Command::Tab(TabCommand::Next))
         .section(),
     entry(Menu::Go, "Previous tab", &[ctrl_shift(Key::Tab), ctrl(Key::PageUp)], When::Tabs, |_| {
@@ -419,109 +336,71 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Show hidden tracks", &[], When::Hidden, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
     }),
-    entry(Menu::Rows, "Derive rate of the scope", &[], When::Capture, |_| derive(DerivedKind::Rate))
-        .section()
-        .hint("A track of how many rows of the scope start a second"),
-    entry(Menu::Rows, "Derive concurrency of the scope", &[], When::Capture, |_| derive(DerivedKind::Concurrency))
-        .hint("A track of how many spans of the scope are open at one time"),
-    entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Capture, |_| derive(DerivedKind::MaxDuration)),
-    entry(Menu::Rows, "Derived tracks", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Derived)))
-        .hint("Tracks of any filter: rate, count, concurrency, longest duration, sum of an argument"),
     entry(Menu::Rows, "Trace order", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Captured)))
     })
-    .section()
-    .checked(|state| state.order == TrackOrder::Captured),
+    .checked(|state| state.order == TrackOrder::Captured)
+    .within("Order")
+    .section(),
     entry(Menu::Rows, "Order by name", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Name)))
     })
-    .checked(|state| state.order == TrackOrder::Name),
+    .checked(|state| state.order == TrackOrder::Name)
+    .within("Order"),
     entry(Menu::Rows, "Order by first event", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::FirstEvent)))
     })
-    .checked(|state| state.order == TrackOrder::FirstEvent),
+    .checked(|state| state.order == TrackOrder::FirstEvent)
+    .within("Order"),
     entry(Menu::Rows, "Order by number of events", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Activity)))
     })
-    .checked(|state| state.order == TrackOrder::Activity),
+    .checked(|state| state.order == TrackOrder::Activity)
+    .within("Order"),
     entry(Menu::Rows, "Order by longest span", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Longest)))
     })
-    .checked(|state| state.order == TrackOrder::Longest),
-    entry(Menu::Rows, "Compact tracks", &[], When::Always, |_| {
-        Command::App(AppCommand::SetDensity(TrackDensity::Compact))
-    })
-    .section()
-    .checked(|state| state.density == TrackDensity::Compact),
-    entry(Menu::Rows, "Normal tracks", &[], When::Always, |_| {
-        Command::App(AppCommand::SetDensity(TrackDensity::Normal))
-    })
-    .checked(|state| state.density == TrackDensity::Normal),
-    entry(Menu::Rows, "Tall tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(TrackDensity::Tall)))
-        .checked(|state| state.density == TrackDensity::Tall),
-    entry(Menu::Marks, "Add marker", &[plain(Key::M)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
+    .checked(|state| state.order == TrackOrder::Longest)
+    .within("Order"),
+    entry(Menu::Rows, "Derive rate of the scope", &[], When::Capture, |_| derive(DerivedKind::Rate))
+        .hint("A track of how many rows of the scope start a second")
+        .within("Derive"),
+    entry(Menu::Rows, "Derive concurrency of the scope", &[], When::Capture, |_| derive(DerivedKind::Concurrency))
+        .hint("A track of how many spans of the scope are open at one time")
+        .within("Derive"),
+    entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Capture, |_| derive(DerivedKind::MaxDuration))
+        .within("Derive"),
+    entry(Menu::Rows, "Derived tracks", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Derived)))
+        .hint("Tracks of any filter: rate, count, concurrency, longest duration, sum of an argument")
+        .within("Derive"),
+    entry(Menu::Analyze, "Details", &[], When::Span, |_| Command::Panel(PanelCommand::Toggle(Panel::Details))),
+    entry(Menu::Analyze, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Statistics))
     }),
-    entry(Menu::Marks, "Next marker", &[plain(Key::N)], When::Marks(1), |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
+    entry(Menu::Analyze, "Spans", &[ctrl(Key::L)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Spans))
     }),
-    entry(Menu::Marks, "Previous marker", &[shift(Key::N)], When::Marks(1), |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
-    }),
-    entry(Menu::Marks, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
-    }),
-    entry(Menu::Marks, "Markers", &[ctrl(Key::M)], When::Capture, |_| {
-        Command::App(AppCommand::Toggle(ToolWindow::Bookmarks))
-    }),
-    entry(Menu::Marks, "Ruler from the start of the trace", &[], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
-    })
-    .section()
-    .checked(|state| state.ruler_origin == RulerOrigin::Start),
-    entry(Menu::Marks, "Ruler from the chosen marker", &[], When::Marks(1), |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
-    })
-    .checked(|state| state.ruler_origin == RulerOrigin::Mark),
-    entry(Menu::Marks, "Ruler by the trace's clock", &[], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
-    })
-    .checked(|state| state.ruler_origin == RulerOrigin::Clock),
-    entry(Menu::Marks, "Ruler by the time of day (UTC)", &[], When::Utc, |_| {
-        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Utc)))
-    })
-    .checked(|state| state.ruler_origin == RulerOrigin::Utc),
-    entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Dark))))
-        .checked(|state| state.shade == Some(Shade::Dark)),
-    entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Light))))
-        .checked(|state| state.shade == Some(Shade::Light)),
-    entry(Menu::Settings, "Theme of the desktop", &[], When::Always, |_| Command::App(AppCommand::SetShade(None)))
-        .checked(|state| state.shade.is_none()),
-    entry(Menu::Settings, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation }))
-    })
-    .section()
-    .checked(|state| state.navigation.wheel == Wheel::Scrolls),
-    entry(Menu::Settings, "Wheel zooms, Ctrl + wheel scrolls", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
-    })
-    .checked(|state| state.navigation.wheel == Wheel::Zooms),
-    entry(Menu::Settings, "Kinetic panning", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation }))
-    })
-    .section()
-    .checked(|state| state.navigation.inertia),
-    entry(Menu::Settings, "Animate zoom", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation {
-            animation: !state.navigation.animation,
-            ..state.navigation
-        }))
-    })
-    .checked(|state| state.navigation.animation),
-    entry(Menu::Settings, "Preferences...", &[ctrl(Key::Comma)], When::Always, |_| {
-        Command::App(AppCommand::Toggle(ToolWindow::Preferences))
+    entry(Menu::Analyze, "Counters", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
+    entry(Menu::Analyze, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Flame))
     })
     .section(),
+    entry(Menu::Analyze, "Samples", &[ctrl(Key::E)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Samples))
+    })
+    .hint("Samples by function, module, thread or event"),
+    entry(Menu::Analyze, "Heat map", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::HeatMap)))
+        .hint("How long spans take, by when they start: latency over time"),
+    entry(Menu::Analyze, "Scheduling", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Scheduling)))
+        .hint("Time of threads, processes and CPUs: running, ready and waiting"),
+    entry(Menu::Analyze, "Code", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Code)))
+        .hint("Source lines and instructions of a function with its samples")
+        .section(),
+    entry(Menu::Analyze, "Symbols", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Symbols))),
+    entry(Menu::Analyze, "Import issues", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses))),
+    entry(Menu::Analyze, "Files and their clocks", &[], When::Files, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Sources))
+    }),
     entry(Menu::Help, "Commands...", &[ctrl_shift(Key::P)], When::Always, |_| Command::App(AppCommand::ShowCommands)),
     entry(Menu::Help, "Keys", &[plain(Key::Questionmark), plain(Key::F1)], When::Always, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Keys))
@@ -537,7 +416,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag on the ruler, middle drag", "Select time on all tracks; a drag on an edge moves it"),
     ("Ctrl + click on a name", "Take the tracks into the scope, or out of it"),
     ("Ctrl + drag", "Move the tracks of a file in time, where several are open"),
-    ("Wheel", "Scroll the tracks, or zoom: see Settings"),
+    ("Wheel", "Scroll the tracks, or zoom: see View > Navigation"),
     ("Ctrl + wheel, pinch", "Zoom at the pointer"),
     ("Shift + wheel", "Move in time"),
     ("Click, double click", "Select a span, fill the view with it"),

@@ -197,7 +197,7 @@ fn the_menu_of_files_has_the_recent_traces_second_and_the_way_out_last() {
     let texts = session.node_texts();
     let at = |entry: &str| texts.iter().position(|text| text.starts_with(&format!("Button: {entry}"))).expect(entry);
     assert_eq!(at("Open recent"), at("Open...") + 1, "{texts:?}");
-    assert!(at("Quit") > at("Copy the statistics as CSV") && at("Open by path...") > at("Open recent"));
+    assert!(at("Quit") > at("Close the tab") && at("Open by path...") > at("Open recent"));
 }
 
 #[test]
@@ -257,4 +257,17 @@ fn the_process_of_the_tracks_in_view_stays_at_the_top_until_the_next_one_pushes_
     let at = header(&session, 2).center();
     press_button(&mut session, at, PointerButton::Primary);
     session.until("the fold", |session| session.says("Process 2, folded"));
+}
+
+#[test]
+fn a_choice_in_a_submenu_is_given_with_two_clicks() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.click("View");
+    session.harness.run_steps(2);
+    session.click("Theme");
+    session.until("the submenu", |session| session.says("Light theme"));
+    session.click("Light theme");
+    session.harness.run_steps(2);
+    assert_eq!(session.harness.state().theme().shade, longspan::facade::scene::color::Shade::Light);
+    assert!(!session.says("Dark theme"), "both menus are closed");
 }

@@ -70,7 +70,9 @@ fn choices_say_what_they_are_for_and_entries_of_menus_whether_they_are_checked()
     let tall = session.harness.get_by_label("Tall");
     assert_eq!(tall.accesskit_node().description().as_deref(), Some("Track height"));
     session.press(Modifiers::NONE, Key::Escape);
-    session.click("Settings");
+    session.click("View");
+    session.harness.run_steps(3);
+    session.click("Theme");
     session.harness.run_steps(3);
     let nodes = session.harness.root().children_recursive();
     let entries = nodes.filter(|node| node.accesskit_node().role() == Role::MenuItemCheckBox);

@@ -34,7 +34,11 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     let sum = |number: fn(&ModuleReport) -> u64| named.modules.iter().map(number).sum::<u64>();
     let (found, all) = (sum(|module| module.named), sum(|module| module.frames));
     if found < all {
-        tab.note = format!("{found} of {all} functions have names: View, Symbols says which files lack them");
+        tab.note = format!(
+            "{} of {} functions have names: Analyze > Symbols says which files lack them",
+            grouped_digits(found),
+            grouped_digits(all)
+        );
     }
     capture.has_other_stacks = named.has_other_stacks;
     tab.capture = Some(capture);

@@ -13,21 +13,35 @@ pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList
         for menu in Menu::ALL {
             ui.menu_button(menu.title(), |ui| {
                 scrolled(ui, |ui| {
-                    for entry in TABLE.iter().filter(|entry| entry.menu == menu) {
-                        if entry.begins_section {
+                    let entries: Vec<&CommandEntry> = TABLE.iter().filter(|entry| entry.menu == menu).collect();
+                    for entries in entries.chunk_by(|a, b| a.submenu.is_some() && a.submenu == b.submenu) {
+                        if entries[0].begins_section {
                             ui.separator();
                         }
-                        if show_entry(ui, entry, state) {
-                            commands.push(entry.command(state));
-                            ui.close();
+                        match entries[0].submenu {
+                            Some(title) => commands.extend(show_submenu(ui, title, entries, state)),
+                            None => commands.extend(show_entry(ui, entries[0], state)),
                         }
-                        commands.extend(entry.followed_by.and_then(|which| list(ui, which)));
+                        let followed_by = entries.iter().find_map(|entry| entry.followed_by);
+                        commands.extend(followed_by.and_then(|which| list(ui, which)));
                     }
                 });
             });
         }
     });
     commands
+}
+
+/// Shows entries in a menu of their own, which opens where one of them can be given.
+fn show_submenu(ui: &mut Ui, title: &str, entries: &[&CommandEntry], state: &UiState) -> Option<Command> {
+    let is_enabled = entries.iter().any(|entry| entry.is_enabled(state));
+    let shown = ui.add_enabled_ui(is_enabled, |ui| {
+        ui.menu_button(title, |ui| {
+            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
+            entries.iter().filter_map(|entry| show_entry(ui, entry, state)).last()
+        })
+    });
+    shown.inner.inner.flatten()
 }
 
 /// Shows the entries of a menu, which scroll where the window is too low for all of them.
@@ -39,7 +53,8 @@ pub(crate) fn scrolled(ui: &mut Ui, entries: impl FnOnce(&mut Ui)) {
     ScrollArea::vertical().max_height(most).min_scrolled_height(most).show(ui, entries);
 }
 
-fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> bool {
+/// Shows an entry; returns its command if it is clicked.
+fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> Option<Command> {
     let mut button = match entry.is_checked(state) {
         Some(is_checked) => Button::new((tick(is_checked), entry.title)),
         None => Button::new(entry.title),
@@ -51,7 +66,11 @@ fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> bool {
     if let Some(is_checked) = entry.is_checked(state) {
         spoken::set_checked(&response, is_checked);
     }
-    entry.hinted(response).clicked()
+    let is_clicked = entry.hinted(response).clicked();
+    if is_clicked {
+        ui.close();
+    }
+    is_clicked.then(|| entry.command(state))
 }
 
 /// The room of a tick, with the tick where there is one.

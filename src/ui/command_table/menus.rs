@@ -4,29 +4,29 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Menu {
     File,
+    Edit,
     View,
     Go,
     Rows,
-    Marks,
-    Settings,
+    Analyze,
     Help,
 }
 
 impl Menu {
     /// The menus from left to right.
     pub(crate) const ALL: [Self; 7] =
-        [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
+        [Self::File, Self::Edit, Self::View, Self::Go, Self::Rows, Self::Analyze, Self::Help];
 
     /// The title in the menu bar.
     #[must_use]
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::File => "File",
+            Self::Edit => "Edit",
             Self::View => "View",
             Self::Go => "Go",
             Self::Rows => "Tracks",
-            Self::Marks => "Markers",
-            Self::Settings => "Settings",
+            Self::Analyze => "Analyze",
             Self::Help => "Help",
         }
     }

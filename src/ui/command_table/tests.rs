@@ -56,3 +56,21 @@ fn the_commands_of_a_menu_stand_together_and_begin_without_a_line() {
         assert!(!first.begins_section, "{}", first.title);
     }
 }
+
+#[test]
+fn a_menu_has_twelve_entries_at_most_and_those_of_a_submenu_stand_together() {
+    for menu in Menu::ALL {
+        let entries: Vec<_> = TABLE.iter().filter(|entry| entry.menu == menu).collect();
+        let shown: Vec<_> = entries.chunk_by(|a, b| a.submenu.is_some() && a.submenu == b.submenu).collect();
+        assert!(shown.len() <= 12, "{} has {}", menu.title(), shown.len());
+        let mut submenus: Vec<_> = shown.iter().filter_map(|entries| entries[0].submenu).collect();
+        let count = submenus.len();
+        submenus.sort_unstable();
+        submenus.dedup();
+        assert_eq!(submenus.len(), count, "{}: {submenus:?}", menu.title());
+        for entries in shown {
+            assert!(entries.len() <= 12, "{:?}", entries[0].submenu);
+            assert!(entries[0].submenu.is_none() || entries.len() > 1, "a list of one: {}", entries[0].title);
+        }
+    }
+}

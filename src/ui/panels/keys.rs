@@ -27,7 +27,7 @@ pub(crate) fn show(ui: &mut Ui, theme: &Theme) {
                 show_menus(ui, theme, &[Menu::File, Menu::View, Menu::Help]);
             });
             ui.add_space(24.0);
-            ui.vertical(|ui| show_menus(ui, theme, &[Menu::Go, Menu::Rows, Menu::Marks, Menu::Settings]));
+            ui.vertical(|ui| show_menus(ui, theme, &[Menu::Edit, Menu::Go, Menu::Rows, Menu::Analyze]));
         });
     });
 }

@@ -1,0 +1,203 @@
+//! A command of the table: its place in the menus, its keys, and the state of the window in which it can be given.
+
+use egui::{Key, KeyboardShortcut, Modifiers, Response};
+
+use super::menus::{Menu, MenuList};
+use crate::scene::arrange::TrackOrder;
+use crate::scene::color::Shade;
+use crate::scene::palette::Colors;
+use crate::scene::rows::TrackDensity;
+use crate::ui::command::Command;
+use crate::ui::settings::{Navigation, RulerOrigin};
+
+/// The state of the window that commands depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
+pub(crate) struct UiState {
+    /// How many tabs there are.
+    pub(crate) tabs: usize,
+    /// How many files the capture that is open has.
+    pub(crate) files: usize,
+    /// Whether a capture is open.
+    pub(crate) has_capture: bool,
+    /// Whether it can be written: it is sorted to its end or still runs, and nothing else is written.
+    pub(crate) can_export: bool,
+    /// Whether a load or an export runs.
+    pub(crate) is_busy: bool,
+    /// Whether the trace still runs.
+    pub(crate) is_live: bool,
+    /// Whether its picture stands still.
+    pub(crate) is_paused: bool,
+    /// Whether a span is selected.
+    pub(crate) has_span: bool,
+    /// Whether the table of statistics is shown.
+    pub(crate) has_table: bool,
+    /// Whether a slice of time is selected.
+    pub(crate) has_scope: bool,
+    /// Whether the scope is of some tracks and not of all.
+    pub(crate) has_scope_tracks: bool,
+    pub(crate) is_searching: bool,
+    pub(crate) has_hidden: bool,
+    /// Dark or light; `None`: as the desktop.
+    pub(crate) shade: Option<Shade>,
+    pub(crate) colors: Colors,
+    /// The size of text, in percent of the normal one.
+    pub(crate) text_percent: u16,
+    /// How the user wants to move.
+    pub(crate) navigation: Navigation,
+    pub(crate) order: TrackOrder,
+    pub(crate) density: TrackDensity,
+    /// How many moments are marked.
+    pub(crate) marks: usize,
+    /// The time that the ruler counts from.
+    pub(crate) ruler_origin: RulerOrigin,
+    /// Whether the capture tells what time of day it was.
+    pub(crate) has_utc: bool,
+}
+
+/// When a command can be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    Always,
+    Closable,
+    Tabs,
+    Capture,
+    Files,
+    Span,
+    Table,
+    Selection,
+    Clearable,
+    Hidden,
+    Marks(usize),
+    Utc,
+    Export,
+    ExportScope,
+    ScopeTracks,
+    Live,
+    /// A span is selected, and the trace does not run any more.
+    StillSpan,
+}
+
+/// A command in the table.
+pub(crate) struct CommandEntry {
+    pub(crate) menu: Menu,
+    /// The submenu that it stands in; those of one submenu stand together.
+    pub(crate) submenu: Option<&'static str>,
+    /// Whether the menu draws a line above the command, or above its submenu.
+    pub(crate) begins_section: bool,
+    pub(crate) title: &'static str,
+    /// Its keys; the first is the one that is shown in menus.
+    pub(crate) keys: &'static [KeyboardShortcut],
+    /// An addition to the title; empty where the title says all.
+    pub(super) hint: &'static str,
+    pub(super) when: When,
+    pub(super) command: fn(&UiState) -> Command,
+    pub(super) checked: Option<fn(&UiState) -> bool>,
+    /// A list that comes right after it in its menu.
+    pub(crate) followed_by: Option<MenuList>,
+}
+
+impl CommandEntry {
+    /// Whether it can be given now.
+    #[must_use]
+    pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Closable => state.has_capture || state.is_busy || state.is_live || state.tabs > 1,
+            When::Tabs => state.tabs > 1,
+            When::Capture => state.has_capture,
+            When::Files => state.files > 1,
+            When::Span => state.has_span,
+            When::Table => state.has_table,
+            When::Selection => state.has_span || state.has_scope,
+            When::Clearable => state.has_span || state.has_scope || state.is_searching,
+            When::Hidden => state.has_hidden,
+            When::Marks(least) => state.marks >= least,
+            When::Utc => state.has_utc,
+            When::Export => state.can_export,
+            When::ExportScope => state.can_export && state.has_scope,
+            When::ScopeTracks => state.has_scope_tracks,
+            When::Live => state.is_live,
+            When::StillSpan => state.has_span && !state.is_live,
+        }
+    }
+
+    /// Whether it is ticked; `None` for what has no state.
+    #[must_use]
+    pub(crate) fn is_checked(&self, state: &UiState) -> Option<bool> {
+        self.checked.map(|checked| checked(state))
+    }
+
+    /// The command in the present state.
+    #[must_use]
+    pub(crate) fn command(&self, state: &UiState) -> Command {
+        (self.command)(state)
+    }
+
+    /// Says what its name leaves open, to the pointer and to screen readers.
+    #[must_use]
+    pub(crate) fn hinted(&self, response: Response) -> Response {
+        if self.hint.is_empty() { response } else { response.on_hover_text(self.hint) }
+    }
+
+    pub(super) const fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    pub(super) const fn within(self, submenu: &'static str) -> Self {
+        Self { submenu: Some(submenu), ..self }
+    }
+
+    pub(super) const fn section(self) -> Self {
+        Self { begins_section: true, ..self }
+    }
+
+    pub(super) const fn followed_by(self, list: MenuList) -> Self {
+        Self { followed_by: Some(list), ..self }
+    }
+
+    pub(super) const fn checked(self, checked: fn(&UiState) -> bool) -> Self {
+        Self { checked: Some(checked), ..self }
+    }
+}
+
+pub(super) const fn entry(
+    menu: Menu,
+    title: &'static str,
+    keys: &'static [KeyboardShortcut],
+    when: When,
+    command: fn(&UiState) -> Command,
+) -> CommandEntry {
+    CommandEntry {
+        menu,
+        submenu: None,
+        begins_section: false,
+        title,
+        keys,
+        hint: "",
+        when,
+        command,
+        checked: None,
+        followed_by: None,
+    }
+}
+
+pub(super) const fn plain(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::NONE, key)
+}
+
+pub(super) const fn ctrl(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::COMMAND, key)
+}
+
+pub(super) const fn shift(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::SHIFT, key)
+}
+
+pub(super) const fn alt(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::ALT, key)
+}
+
+pub(super) const fn ctrl_shift(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key)
+}
