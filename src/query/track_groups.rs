@@ -20,13 +20,17 @@ pub struct TrackGroup {
     pub tracks: u32,
     /// The kind of all of them.
     pub kind: TrackKind,
+    /// Whether the trace has nothing but groups like it.
+    pub(crate) is_all: bool,
 }
 
 impl TrackGroup {
-    /// Whether the group is folded until the user unfolds it. Processors never are: they are few, and looked for.
+    /// Whether the group is folded until the user unfolds it. Processors never are: they are few, and looked for. Nor
+    /// are counters of a trace that has nothing else: folded, they would leave the window blank.
     #[must_use]
     pub(crate) fn starts_folded(&self) -> bool {
-        self.tracks > UNFOLDED_TRACKS_MAX && self.kind != TrackKind::Cpu
+        let is_looked_for = self.kind == TrackKind::Cpu || (self.kind == TrackKind::Counter && self.is_all);
+        self.tracks > UNFOLDED_TRACKS_MAX && !is_looked_for
     }
 }
 
@@ -46,6 +50,7 @@ impl TrackGroups {
     pub(crate) fn new(tables: &TrackTables, order: &[TrackIdx]) -> Self {
         let mut found = Self::default();
         let track = |index: TrackIdx| &tables.tracks[index.index()];
+        let is_all = order.windows(2).all(|pair| track(pair[0]).key.kind == track(pair[1]).key.kind);
         for run in order.chunk_by(|&one, &next| are_together(track(one), track(next))) {
             let kind = track(run[0]).key.kind;
             if run.len() <= ALONE_MAX {
@@ -56,7 +61,7 @@ impl TrackGroups {
                 found.of_track = vec![ALONE; tables.tracks.len()];
             }
             run.iter().for_each(|member| found.of_track[member.index()] = found.groups.len() as u32);
-            found.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind });
+            found.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind, is_all });
         }
         found
     }
@@ -147,11 +152,19 @@ mod tests {
         let counters = tables(&[(TrackKind::Counter, 0, "n"); 4]);
         let order: Vec<_> = (0..4).map(TrackIdx).collect();
         let groups = TrackGroups::new(&counters, &order);
-        assert_eq!(groups.all(), [TrackGroup { lead: TrackIdx(0), tracks: 4, kind: TrackKind::Counter }]);
+        assert_eq!(groups.all(), [TrackGroup { lead: TrackIdx(0), tracks: 4, kind: TrackKind::Counter, is_all: true }]);
         assert!(!groups.all()[0].starts_folded());
         let many = tables(&[(TrackKind::Async, 0, "n"); 9]);
         let order: Vec<_> = (0..9).map(TrackIdx).collect();
         assert!(TrackGroups::new(&many, &order).all()[0].starts_folded());
+        // Counters alone would leave the window blank; beside a thread they are folded.
+        let mut kinds = vec![(TrackKind::Counter, 0, "n"); 9];
+        let alone = tables(&kinds);
+        assert!(!TrackGroups::new(&alone, &order).all()[0].starts_folded());
+        kinds.push((TrackKind::Thread, 0, "t"));
+        let beside = tables(&kinds);
+        let all: Vec<_> = (0..10).map(TrackIdx).collect();
+        assert!(TrackGroups::new(&beside, &all).all()[0].starts_folded());
         let none = TrackGroups::new(&many, &[]);
         assert!(none.all().is_empty() && none.of(TrackIdx(3)).is_none());
     }

@@ -9,6 +9,15 @@ pub(crate) use crate::base::escape::escaped as shown;
 
 const ELLIPSIS: char = '…';
 
+/// Shown in place of a name that has no letters: a blank would pose as a row without content.
+pub(crate) const NO_NAME: &str = "(no name)";
+
+/// The name of something in the trace as it is safe to show on one line; never blank.
+#[must_use]
+pub(crate) fn shown_name(name: &str) -> Cow<'_, str> {
+    if name.trim().is_empty() { Cow::Borrowed(NO_NAME) } else { shown(name) }
+}
+
 /// The part of a stretch with room for text: in view, and off its edges.
 #[must_use]
 pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Option<(f64, f64)> {
@@ -100,6 +109,12 @@ mod tests {
 
     fn shortened(text: &str, letters: f32) -> Option<String> {
         shorten_middle(text, letters, |_| 1.0).map(Cow::into_owned)
+    }
+
+    #[test]
+    fn a_name_without_letters_says_so() {
+        assert_eq!(["", " ", "\u{2003}\t"].map(shown_name), [NO_NAME; 3]);
+        assert_eq!(shown_name(" a\n"), " a\\n");
     }
 
     #[test]

@@ -25,7 +25,11 @@ const PANELS: [(&str, &str); 9] = [
 
 /// The last columns of the tables of statistics and of samples, and the last lines of the preferences: they scroll
 /// where there is no room for all of them.
-const SCROLLED: [&str; 16] = [
+const SCROLLED: [&str; 20] = [
+    "Usual",
+    "Colour-blind-safe",
+    "Scrolls the tracks",
+    "Zooms",
     "Samples",
     "p99",
     "Min",

@@ -1,6 +1,7 @@
 //! The panels through their accessibility tree, used without a mouse where a user could: no window, no graphics card.
 //! Tests find a control by its label, never by its place.
 
+mod absent;
 #[cfg(target_os = "linux")] // ELF files
 mod code;
 mod controls;

@@ -24,7 +24,7 @@ fn group_of(track: u32) -> Option<TrackGroup> {
         _ => return None,
     };
     let tracks = if process % 2 == 0 { 9 } else { 2 };
-    Some(TrackGroup { lead: TrackIdx(process * 4 + first), tracks, kind: TrackKind::Async })
+    Some(TrackGroup { lead: TrackIdx(process * 4 + first), tracks, kind: TrackKind::Async, is_all: false })
 }
 
 /// Tracks of these lanes, four to a process.
@@ -217,7 +217,7 @@ fn a_folded_track_keeps_its_outermost_lane_and_says_how_many_are_gone() {
 
 #[test]
 fn a_group_of_many_tracks_begins_folded_and_one_of_which_all_are_hidden_has_no_head() {
-    let group = TrackGroup { lead: TrackIdx(0), tracks: 9, kind: TrackKind::Async };
+    let group = TrackGroup { lead: TrackIdx(0), tracks: 9, kind: TrackKind::Async, is_all: false };
     let tracks = (0..9).map(|track| {
         let (track, lanes) = (TrackIdx(track), track * 2..track * 2 + 2);
         TrackRows { track, process: ProcessIdx(0), lanes, group: Some(group), starts_folded: false }
@@ -287,6 +287,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
                 lead: TrackIdx(track / 16 * 16 + 8),
                 tracks: 8,
                 kind: TrackKind::Async,
+                is_all: false,
             }),
             starts_folded: false,
         });

@@ -13,7 +13,7 @@ use crate::query::flow_chain::FlowChain;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
-use crate::scene::labels::shown;
+use crate::scene::labels::{shown, shown_name};
 use crate::scene::titles::track_title;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, NavigationStep, TimelineCommand};
@@ -454,7 +454,7 @@ fn heading(ui: &mut Ui, theme: &Theme, text: &str) {
 }
 
 fn named(text: &str) -> String {
-    if text.is_empty() { "(no name)".to_owned() } else { on_screen(&shown(text)).into_owned() }
+    on_screen(&shown_name(text)).into_owned()
 }
 
 fn joined(name: &str, id: &str) -> String {

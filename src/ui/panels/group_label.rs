@@ -5,6 +5,7 @@ use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
 use crate::query::totals::{GroupValue, Totals};
+use crate::scene::labels::NO_NAME;
 use crate::scene::titles::{process_title, track_title};
 
 /// The words for the groups of some keys.
@@ -64,6 +65,9 @@ pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot
     };
     let row = snapshot.names().get(group.name);
     let name = name.map(|name| match name {
+        NameKey::Name if row.text.trim().is_empty() => {
+            (NO_NAME.to_owned(), row.category.unwrap_or_default().to_owned())
+        }
         NameKey::Name => (row.text.to_owned(), row.category.unwrap_or_default().to_owned()),
         NameKey::Category => match row.category {
             None | Some("") => ("(no category)".to_owned(), String::new()),

@@ -13,7 +13,7 @@ use crate::base::time::{duration_text, seconds_text};
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
 use crate::query::search::Hit;
-use crate::scene::labels::shown;
+use crate::scene::labels::shown_name;
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
@@ -176,7 +176,7 @@ struct HitRows<'a> {
 
 impl HitRows<'_> {
     fn name(&self, hit: &Hit) -> Cow<'_, str> {
-        shown(self.snapshot.names().get(hit.name).text)
+        shown_name(self.snapshot.names().get(hit.name).text)
     }
 
     fn track(&self, hit: &Hit) -> String {

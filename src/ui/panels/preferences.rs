@@ -16,6 +16,9 @@ use crate::ui::timeline::filter_field::density_title;
 use crate::ui::widgets::reading_order::on_screen;
 use crate::ui::widgets::{field, spoken};
 
+/// Below this width of the window, choices stand below their titles.
+const TWO_COLUMNS_POINTS: f32 = 720.0;
+
 /// Folders of sources that are kept.
 pub(crate) const SOURCE_FOLDERS_MAX: usize = 32;
 
@@ -32,9 +35,10 @@ pub(crate) fn show(
     // A sentence is a line, and the window as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
     ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 120.0).show(ui, |ui| {
-        // One grid, so that all choices align in one column.
-        Grid::new("preferences").num_columns(2).spacing([20.0, 8.0]).show(ui, |ui| {
-            let lines = &mut Lines { ui, theme, commands: &mut commands };
+        // One grid, so that all choices align in one column; below their titles where both have no room.
+        let is_narrow = ui.ctx().content_rect().width() < TWO_COLUMNS_POINTS;
+        Grid::new("preferences").num_columns(if is_narrow { 1 } else { 2 }).spacing([20.0, 8.0]).show(ui, |ui| {
+            let lines = &mut Lines { ui, theme, commands: &mut commands, is_narrow };
             lines.begin("Look");
             show_look(lines, state);
             lines.begin("Movement");
@@ -54,6 +58,7 @@ struct Lines<'a> {
     ui: &'a mut Ui,
     theme: &'a Theme,
     commands: &'a mut Vec<Command>,
+    is_narrow: bool,
 }
 
 impl Lines<'_> {
@@ -72,6 +77,9 @@ impl Lines<'_> {
                 ui.label(title);
                 ui.label(RichText::new(why).small().color(self.theme.weak_text));
             });
+        }
+        if self.is_narrow {
+            self.ui.end_row();
         }
         self.commands.extend(self.ui.horizontal(choices).inner);
         self.ui.end_row();

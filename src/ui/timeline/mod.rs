@@ -1,5 +1,6 @@
 //! The timeline: the canvas with its ruler, its gutter, its minimap and the marks on them.
 
+mod absence;
 mod arrange;
 pub(crate) mod bookmarks;
 mod canvas_menu;
@@ -93,6 +94,7 @@ impl Timeline {
         scroll_bar::show(self, ui, &layout, theme);
         filter_field::show(self, ui, layout.tools, theme, &mut commands);
         commands.extend(corner::show(self, ui, layout.corner));
+        commands.extend(absence::show(self, ui, &layout, theme));
         canvas_menu::show(self, &layout, &response, theme, &mut commands);
         self.show_hover(&response, &layout, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));

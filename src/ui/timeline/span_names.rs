@@ -5,7 +5,7 @@ use egui::{Color32, FontId, Ui};
 use crate::base::time::duration_text;
 use crate::frame::TimelineFrame;
 use crate::query::Snapshot;
-use crate::scene::labels::{shorten_label, shown};
+use crate::scene::labels::{shorten_label, shown_name};
 use crate::ui::theme::{LABEL_POINTS, color32};
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -37,7 +37,7 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
         let mut texts = Vec::new();
         for label in frame.labels.iter().take(LABELS_MAX) {
             let room = (label.x1 - label.x0) / scale;
-            let name = shown(snapshot.names().get(label.name).text);
+            let name = shown_name(snapshot.names().get(label.name).text);
             let Some(cut) = shorten_label(&name, room, &mut advance) else { continue };
             let used: f32 = cut.chars().map(&mut advance).sum();
             let dur = format!("  {}", duration_text(label.dur_ns));

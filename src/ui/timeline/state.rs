@@ -28,7 +28,7 @@ use crate::scene::arrange::Arrangement;
 use crate::scene::color::Shade;
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counters::value_text;
-use crate::scene::labels::shown;
+use crate::scene::labels::shown_name;
 use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::TrackDensity;
@@ -325,7 +325,7 @@ impl Timeline {
     pub(super) fn selected_text(&self) -> String {
         let Some(row) = self.selection.span() else { return "Nothing selected.".to_owned() };
         let span = self.snapshot.row(row);
-        let name = shown(self.snapshot.names().get(span.name).text).into_owned();
+        let name = shown_name(self.snapshot.names().get(span.name).text).into_owned();
         let at = seconds_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
         format!("Selected: {name}, {}, at {at} s.", duration_text(span.dur_ns))
     }

@@ -7,7 +7,7 @@ use super::state::Timeline;
 use crate::base::time::{duration_text, seconds_text};
 use crate::query::counters::value_at;
 use crate::scene::counters::{exact_value_text, unit_of};
-use crate::scene::labels::shown;
+use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
@@ -35,8 +35,7 @@ impl Timeline {
 
     fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {
         let name = self.snapshot.names().get(span.name);
-        let title =
-            if name.text.is_empty() { "(no name)".to_owned() } else { on_screen(&shown(name.text)).into_owned() };
+        let title = on_screen(&shown_name(name.text)).into_owned();
         let dur = match self.snapshot.lane(row.lane).kind {
             LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", duration_text(span.dur_ns)),
             LaneKind::Spans => duration_text(span.dur_ns),

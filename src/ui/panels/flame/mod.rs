@@ -138,7 +138,9 @@ impl FlamePanel {
             let filter = if scope.filter.is_empty() || self.samples { "" } else { ", its filter aside" };
             ui.label(RichText::new(scope.title() + filter).color(theme.weak_text));
         }
-        if has_samples {
+        if has_samples && snapshot.summary().spans == 0 && self.samples {
+            self.show_events(ui);
+        } else if has_samples {
             ui.selectable_value(&mut self.samples, false, "Spans");
             ui.selectable_value(&mut self.samples, true, "Samples");
             self.show_events(ui);

@@ -10,7 +10,7 @@ use crate::query::Snapshot;
 use crate::query::flame::{FlameNodeIdx, FlamePicture, FoundFunctions, FunctionIdx, Measure};
 use crate::scene::color::Rgba;
 use crate::scene::flame::{BarContent, BarOrder, FlameBar, FlameLayout, NamesOf};
-use crate::scene::labels::{shorten_label, shown};
+use crate::scene::labels::{shorten_label, shown_name};
 use crate::scene::palette::Palette;
 use crate::ui::theme::{LABEL_POINTS, Theme, color32};
 use crate::ui::widgets::reading_order::on_screen;
@@ -160,8 +160,7 @@ impl FlameCanvas<'_> {
             (BarContent::Node(node), Some(tree)) => {
                 let function = tree.node(node).function;
                 let color = self.color(function, self.measure.of(tree.node(node).total));
-                let name = shown(self.picture.functions.text(self.snapshot, function));
-                let name = if name.is_empty() { "[no name]".to_owned() } else { name.into_owned() };
+                let name = shown_name(self.picture.functions.text(self.snapshot, function)).into_owned();
                 let is_dim = self.found.is_some_and(|found| !found.has(function));
                 let (fill, ink) = (color32(color), color32(color.text_on()));
                 if is_dim {

@@ -1,0 +1,39 @@
+//! The words of a canvas without rows: why there is nothing to see, and the one thing to do about it.
+
+use egui::{Align, Layout, Rect, RichText, Ui, UiBuilder, vec2};
+
+use super::layout::TimelineLayout;
+use super::state::Timeline;
+use crate::ui::command::{AppCommand, Command, RowCommand, TimelineCommand, ToolWindow};
+use crate::ui::theme::Theme;
+
+/// Says why there are no rows; nothing where there are some, or where they are still sorted.
+pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
+    const HEIGHT: f32 = 48.0;
+    let has_rows = timeline.rows.layout.height_px() > 0 || timeline.pinned.layout.height_px() > 0;
+    let snapshot = &timeline.snapshot;
+    if has_rows || snapshot.summary().sorted_to_ns.is_some() || layout.canvas.height() < HEIGHT {
+        return None;
+    }
+    let rows = |command| Command::Timeline(TimelineCommand::Rows(command));
+    let arrangement = timeline.tracks.arrangement();
+    let (text, remedy) = if snapshot.display_order().is_empty() {
+        let issues = || ("Import issues say why", Command::App(AppCommand::Toggle(ToolWindow::Losses)));
+        let text = if timeline.is_live() { "No events so far." } else { "This trace has no events." };
+        (text, (!snapshot.losses().is_empty()).then(issues))
+    } else if !arrangement.filter.trim().is_empty() {
+        let clear = ("Clear the filter", rows(RowCommand::Filter(String::new())));
+        ("No track has these words in its name.", Some(clear))
+    } else if !arrangement.folded.hidden.is_empty() {
+        ("All tracks are hidden.", Some(("Show them", rows(RowCommand::ShowHidden))))
+    } else {
+        return None;
+    };
+    let place = Rect::from_center_size(layout.canvas.center(), vec2(layout.canvas.width() - 20.0, HEIGHT));
+    let builder = UiBuilder::new().max_rect(place).layout(Layout::top_down(Align::Center));
+    let shown = ui.scope_builder(builder, |ui| {
+        ui.label(RichText::new(text).color(theme.weak_text));
+        remedy.and_then(|(title, command)| ui.link(title).clicked().then_some(command))
+    });
+    shown.inner
+}

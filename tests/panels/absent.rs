@@ -1,0 +1,94 @@
+//! Views that have nothing to show: each says why, and the one thing to do about it.
+
+use egui::accesskit::Toggled;
+use egui::{Key, Modifiers, Vec2, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::session::Session;
+
+const SCREEN: Vec2 = vec2(1200.0, 800.0);
+
+#[test]
+fn a_filter_that_no_track_passes_is_said_and_cleared_with_a_click() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::F);
+    session.harness.step();
+    session.type_text("no such track");
+    session.until("the reason", |session| session.says("No track has these words in its name."));
+    session.click("Clear the filter");
+    session.until("the tracks", |session| session.says("Button: main 1, unfolded"));
+    assert!(!session.says("No track has these words"));
+}
+
+#[test]
+fn tracks_that_are_all_hidden_come_back_with_a_click() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    let process = session.harness.get_by_label("server 1, unfolded").rect().left_center() + vec2(60.0, 0.0);
+    session.right_click(process);
+    session.click("Hide the process");
+    session.until("the reason", |session| session.says("All tracks are hidden."));
+    session.click("Show them");
+    session.until("the tracks", |session| session.says("Button: main 1, unfolded"));
+}
+
+#[test]
+fn a_trace_without_events_says_so_and_leads_to_its_import_issues() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("none.json", r#"{"traceEvents":[]}"#);
+    session.until("the reason", |session| session.says("This trace has no events."));
+    session.click("Import issues say why");
+    session.until("the issues", |session| session.says("no event"));
+}
+
+#[test]
+fn counters_that_are_all_there_is_are_shown_unfolded() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let counter = |number: u32| format!(r#"{{"ph":"C","name":"n{number}","pid":1,"ts":{number},"args":{{"v":1}}}}"#);
+    let events: Vec<_> = (0..12).map(counter).collect();
+    session.open_text("counters.json", &format!("[{}]", events.join(",")));
+    session.harness.run_steps(3);
+    assert!(session.says("Counters 12 tracks, unfolded"), "{}", session.node_texts().join("\n"));
+}
+
+#[test]
+fn a_span_without_a_name_is_no_blank_in_any_table() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text(
+        "blank.json",
+        r#"[{"ph":"X","name":"","pid":1,"tid":1,"ts":0,"dur":5},{"ph":"X","name":" ","pid":1,"tid":1,"ts":9,"dur":5}]"#,
+    );
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| session.says("ListItem: (no name)"));
+    session.press(Modifiers::COMMAND, Key::L);
+    session.until("the spans", |session| session.says("ListItem: (no name), Thread 1"));
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.harness.run_steps(3);
+    assert!(session.summary().contains("Selected: (no name)"), "{}", session.summary());
+}
+
+#[test]
+fn the_preferences_are_all_within_the_smallest_window() {
+    let size = vec2(640.0, 400.0);
+    let mut session = Session::with_capture(size, 1.0);
+    session.give("Preferences");
+    session.until("the preferences", |session| session.says("Font size"));
+    session.harness.run_steps(4);
+    for text in ["Theme", "Track height", "Colour of spans", "Colours"] {
+        let place = session.harness.get_by_label(text).rect();
+        assert!(place.left() >= 0.0 && place.right() <= size.x, "{text} at {place}");
+    }
+    let usual = session.harness.get_by_label("Usual");
+    assert!(usual.rect().right() <= size.x, "{}", usual.rect());
+    assert_eq!(usual.accesskit_node().toggled(), Some(Toggled::True));
+}
+
+#[test]
+fn a_trace_of_samples_offers_no_flame_graph_of_spans() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let samples = r#"{"stackFrames":{"1":{"name":"main"}},"samples":[{"cpu":0,"tid":1,"ts":1,"name":"cycles","sf":1,"weight":1}]}"#;
+    session.open_text("samples.json", samples);
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the graph", |session| session.says("Image: Flame graph of"));
+    let buttons = session.node_texts();
+    assert!(!buttons.iter().any(|text| text == "Button: Spans"), "{}", buttons.join("\n"));
+}
