@@ -135,6 +135,41 @@ impl<'a> LaneScan<'a> {
         self.lane
     }
 
+    /// The same lane with other rows of those in scope.
+    #[must_use]
+    pub(crate) fn with_rows(&self, rows: Range<u64>) -> Self {
+        Self { rows, ..self.clone() }
+    }
+
+    /// The first of the rows in scope that starts at a time or after it; the end of them where none does. Unpacks one
+    /// block.
+    #[must_use]
+    pub(crate) fn first_from(&self, ts_ns: i64) -> u64 {
+        let records = self.lane.extents();
+        let after = records.partition_point(|extent| extent.first_start_ns < ts_ns);
+        let Some(extent) = after.checked_sub(1) else { return self.rows.start };
+        let mut row = records[extent].first_row;
+        match self.lane.extent(extent) {
+            // Nothing of it can be read: it is as well before that time as after it.
+            None => row += u64::from(records[extent].rows),
+            Some(found) => {
+                let directory = found.directory();
+                let block = directory.partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
+                let (packed, mut starts) = (found.block(block), [0; BLOCK_ROWS]);
+                packed.starts(&mut starts);
+                let slot = starts[..packed.rows()].partition_point(|&start_ns| start_ns < ts_ns);
+                row += u64::from(directory[block].first_row) + slot as u64;
+            }
+        }
+        row.clamp(self.rows.start, self.rows.end)
+    }
+
+    /// The start of a row; `None` if it is damaged.
+    #[must_use]
+    pub(crate) fn start_ns(&self, row: u64) -> Option<i64> {
+        LaneCursor::new(self.snapshot.store(), self.index).row(row).map(|row| row.start_ns)
+    }
+
     /// The extents in which something may be, in order. Touches no row.
     pub(crate) fn extents(&self) -> impl Iterator<Item = usize> + use<'_, 'a> {
         let longest = self.lane.forest::<LongestNs>();
@@ -157,8 +192,12 @@ impl<'a> LaneScan<'a> {
         reader: &'r mut DetailReader,
     ) -> impl Iterator<Item = (usize, BlockHits<'a>)> + use<'r, 'a> {
         let found = self.lane.extent(extent);
-        let blocks = found.map_or(0, |found| found.blocks());
-        (from..blocks).filter_map(move |block| Some((block, self.block(extent, found?, block, reader)?)))
+        let directory = found.map_or(&[][..], |found| found.directory());
+        let first_row = self.lane.extents().get(extent).map_or(0, |extent| extent.first_row);
+        let blocks_from = |row: u64| directory.partition_point(|entry| first_row + u64::from(entry.first_row) < row);
+        let (first, end) =
+            (blocks_from(self.rows.start.saturating_add(1)).saturating_sub(1), blocks_from(self.rows.end));
+        (from.max(first)..end).filter_map(move |block| Some((block, self.block(extent, found?, block, reader)?)))
     }
 
     /// The rows that match of one block of an extent; `None` if there are none.

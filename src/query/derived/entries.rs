@@ -1,118 +1,99 @@
-//! Entries in order of time, whatever their number: sorted in memory as far as that has room, beyond it written as
-//! sorted runs and merged. Knows nothing of what they are.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-use std::io::{self, Write as _};
-use std::ops::Range;
-use std::path::PathBuf;
+//! Values at times, and how they are put in order: by the digits of their times, which costs the same however many
+//! lanes they come from. Knows nothing of what they are.
 
 use bytemuck::{Pod, Zeroable};
-use rayon::prelude::*;
 
-use crate::base::cancel::{Cancel, Cancelled};
-use crate::base::mapped::Mapped;
-use crate::base::temporary::Scratch;
-
-/// Entries between two looks at the request to stop.
-const ENTRIES_BETWEEN_CHECKS: u64 = 64 * 1024;
-
-/// A value at a time. Entries of one time are in order of their values, so that sums are the same in every run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+/// A value at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct TimedValue {
     pub(super) ts_ns: i64,
     pub(super) value: u64,
 }
 
-/// Takes entries in any order, and gives them back in order.
-pub(super) struct EntrySorter {
-    folder: PathBuf,
-    held: Vec<TimedValue>,
-    held_max: usize,
-    /// Sorted runs in a file, by the indices of their entries.
-    runs: Option<(Scratch, Vec<Range<usize>>)>,
+/// Entries that have a time.
+pub(super) trait Timed: Copy {
+    fn ts_ns(self) -> i64;
 }
 
-impl EntrySorter {
-    /// Holds at most `held_bytes` in memory, and writes the rest to a file in `folder`.
-    pub(super) fn new(folder: PathBuf, held_bytes: u64) -> Self {
-        let held_max = (held_bytes as usize / size_of::<TimedValue>()).max(1);
-        Self { folder, held: Vec::new(), held_max, runs: None }
+impl Timed for TimedValue {
+    fn ts_ns(self) -> i64 {
+        self.ts_ns
     }
+}
 
-    /// Takes entries; fails where a run cannot be written.
-    pub(super) fn extend(&mut self, mut entries: &[TimedValue]) -> io::Result<()> {
-        while !entries.is_empty() {
-            let room = self.held_max - self.held.len();
-            let (fits, rest) = entries.split_at(room.min(entries.len()));
-            self.held.extend_from_slice(fits);
-            entries = rest;
-            if self.held.len() == self.held_max {
-                self.write_run()?;
+impl Timed for i64 {
+    fn ts_ns(self) -> i64 {
+        self
+    }
+}
+
+/// Fewer entries are compared: the counts of a digit would cost more than they save.
+const COMPARED_MAX: usize = 1024;
+
+/// The bits of a digit, whose counts fit the first cache.
+const DIGIT_BITS: u32 = 11;
+
+/// Puts entries in order of time; those of one time stay as they are. Leaves anything in `scratch`.
+///
+/// The slow answer: `entries.sort_by_key(Timed::ts_ns)`, whose comparisons grow with the number of lanes.
+pub(super) fn sort_by_time<T: Timed>(entries: &mut Vec<T>, scratch: &mut Vec<T>) {
+    if entries.is_sorted_by_key(|entry| entry.ts_ns()) {
+        return;
+    }
+    if entries.len() <= COMPARED_MAX {
+        entries.sort_by_key(|entry| entry.ts_ns());
+        return;
+    }
+    let times = || entries.iter().map(|entry| entry.ts_ns());
+    let (Some(first_ns), Some(last_ns)) = (times().min(), times().max()) else { return };
+    let bits = u64::BITS - last_ns.abs_diff(first_ns).leading_zeros();
+    scratch.clear();
+    scratch.extend_from_slice(entries);
+    for shift in (0..bits).step_by(DIGIT_BITS as usize) {
+        let digit = |entry: T| (entry.ts_ns().abs_diff(first_ns) >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+        let mut places = [0usize; 1 << DIGIT_BITS];
+        for &entry in entries.iter() {
+            places[digit(entry)] += 1;
+        }
+        let mut next = 0;
+        for place in &mut places {
+            next += std::mem::replace(place, next);
+        }
+        for &entry in entries.iter() {
+            let place = &mut places[digit(entry)];
+            scratch[*place] = entry;
+            *place += 1;
+        }
+        std::mem::swap(entries, scratch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::ledger_traces::RandomSequence;
+
+    #[test]
+    fn the_order_is_that_of_a_stable_sort_for_any_width_of_times() {
+        let mut random = RandomSequence(5);
+        for (count, bits) in [(0, 1), (1, 5), (900, 62), (1025, 0), (3000, 3), (5000, 11), (4000, 12), (5000, 40)] {
+            for first_ns in [0, i64::MIN, -77, i64::MAX - (1 << bits)] {
+                let times =
+                    (0..count).map(|_| first_ns + random.below(1 << bits.min(30)) as i64 * (1 << (bits.max(30) - 30)));
+                let entries = times.zip(0..).map(|(ts_ns, value)| TimedValue { ts_ns, value });
+                let mut entries: Vec<TimedValue> = entries.collect();
+                if count > 2 && bits == 40 {
+                    (entries[0].ts_ns, entries[1].ts_ns) = (i64::MAX, i64::MIN);
+                }
+                let mut expected = entries.clone();
+                expected.sort_by_key(|entry| entry.ts_ns);
+                let mut times: Vec<i64> = entries.iter().map(|entry| entry.ts_ns).collect();
+                sort_by_time(&mut entries, &mut Vec::new());
+                assert_eq!(entries, expected, "{count} {bits} {first_ns}");
+                sort_by_time(&mut times, &mut vec![7; 3]);
+                assert!(times.iter().eq(expected.iter().map(|entry| &entry.ts_ns)));
             }
         }
-        Ok(())
-    }
-
-    fn write_run(&mut self) -> io::Result<()> {
-        self.held.par_sort_unstable();
-        let (mut scratch, mut runs) = match self.runs.take() {
-            Some(runs) => runs,
-            None => (Scratch::new(&self.folder)?, Vec::new()),
-        };
-        scratch.file().write_all(bytemuck::cast_slice(&self.held))?;
-        let start = runs.last().map_or(0, |run: &Range<usize>| run.end);
-        runs.push(start..start + self.held.len());
-        self.runs = Some((scratch, runs));
-        self.held.clear();
-        Ok(())
-    }
-
-    /// Calls `take` for each entry in order, until it fails or the work is to stop.
-    pub(super) fn merge<E: From<io::Error> + From<Cancelled>>(
-        mut self,
-        cancel: &Cancel,
-        mut take: impl FnMut(TimedValue) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut count = 0u64;
-        let mut take = |entry| {
-            if count.is_multiple_of(ENTRIES_BETWEEN_CHECKS) {
-                cancel.check()?;
-            }
-            count += 1;
-            take(entry)
-        };
-        if self.runs.is_none() {
-            self.held.par_sort_unstable();
-            return self.held.iter().try_for_each(|&entry| take(entry));
-        }
-        if !self.held.is_empty() {
-            self.write_run()?;
-        }
-        drop(std::mem::take(&mut self.held));
-        let Some((mut scratch, mut runs)) = self.runs.take() else { return Ok(()) };
-        let path = scratch.path().to_owned();
-        let map = Mapped::from_store(scratch.file(), &path)?;
-        let entries: &[TimedValue] =
-            bytemuck::try_cast_slice(&map).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        let mut heads = BinaryHeap::with_capacity(runs.len());
-        for (number, run) in runs.iter_mut().enumerate() {
-            heads.extend(entries.get(run.start).map(|&entry| Reverse((entry, number))));
-            run.start += 1;
-        }
-        while let Some(mut head) = heads.peek_mut() {
-            let Reverse((entry, number)) = *head;
-            take(entry)?;
-            let run = &mut runs[number];
-            if run.start < run.end {
-                *head = Reverse((entries[run.start], number));
-                run.start += 1;
-            } else {
-                PeekMut::pop(head);
-            }
-        }
-        Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
 
 use super::entries::TimedValue;
 use super::room::{DerivedError, DerivedRoom};
@@ -16,8 +17,8 @@ use crate::base::temporary::Scratch;
 /// Points under a node of the first level, and nodes under each node above.
 pub(super) const FAN_OUT: usize = 16;
 
-/// Points between two looks at the request to stop.
-const POINTS_BETWEEN_CHECKS: usize = 64 * 1024;
+/// Nodes that are made between two looks at the request to stop.
+const NODES_AT_ONCE: usize = 64 * 1024;
 
 /// The meaning of the values of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,15 @@ pub(super) enum PointMeaning {
     Longest,
     /// The bits of the sum of the values then.
     Sum,
+}
+
+/// The points of a part of the time, and how many rows they are of. Running values begin at zero in each part.
+#[derive(Debug, Default)]
+pub(super) struct PartPoints {
+    pub(super) points: Vec<TimedValue>,
+    pub(super) rows: u64,
+    /// The rows that were judged.
+    pub(super) judged: u64,
 }
 
 /// The summary of some points.
@@ -60,6 +70,21 @@ impl PointMeaning {
             Self::Sum => f64::from_bits(point.value),
             Self::RowsSoFar | Self::Open | Self::Longest => point.value as f64,
         })
+    }
+
+    /// The value of two rows of one time.
+    pub(super) fn together(self, one: u64, other: u64) -> u64 {
+        match self {
+            Self::Sum => (f64::from_bits(one) + f64::from_bits(other)).to_bits(),
+            Self::Longest => one.max(other),
+            // An end is the same as one less.
+            Self::RowsSoFar | Self::Open => one.wrapping_add(other),
+        }
+    }
+
+    /// Whether the value of a point holds those of all before it.
+    fn is_running(self) -> bool {
+        matches!(self, Self::RowsSoFar | Self::Open)
     }
 
     pub(super) fn combine(self, one: PointSummary, other: PointSummary) -> PointSummary {
@@ -119,6 +144,23 @@ impl DerivedSeries {
         self.map.as_ref().map_or(0, |map| map.len() as u64)
     }
 
+    /// The nodes above some of the last level, or of the points.
+    fn nodes_above(&self, range: Range<usize>) -> Vec<PointSummary> {
+        let combine = |one, other| self.meaning.combine(one, other);
+        let or_nothing = |node: Option<PointSummary>| node.unwrap_or(self.meaning.nothing());
+        match self.levels.len().checked_sub(1) {
+            None => {
+                let points = self.points().get(range).unwrap_or(&[]).par_chunks(FAN_OUT);
+                let summary = |&point: &TimedValue| self.meaning.summary(point);
+                points.map(|points| or_nothing(points.iter().map(summary).reduce(combine))).collect()
+            }
+            Some(level) => {
+                let nodes = self.level(level).get(range).unwrap_or(&[]).par_chunks(FAN_OUT);
+                nodes.map(|nodes| or_nothing(nodes.iter().copied().reduce(combine))).collect()
+            }
+        }
+    }
+
     /// The summary of the points of a range. `nodes` counts the points and nodes that were looked at.
     ///
     /// The slow answer: all points of the range, combined one by one.
@@ -158,48 +200,44 @@ pub(super) struct PointWriter {
     out: BufWriter<File>,
     meaning: PointMeaning,
     points: usize,
+    rows: u64,
     largest: f64,
-    last: Option<TimedValue>,
+    /// The value after the points so far, where they are running ones.
+    running: u64,
 }
 
 impl PointWriter {
     pub(super) fn new(meaning: PointMeaning, room: &DerivedRoom) -> io::Result<Self> {
         let mut scratch = Scratch::new(&room.folder)?;
-        let out = BufWriter::with_capacity(1 << 18, scratch.file().try_clone()?);
-        Ok(Self { scratch, out, meaning, points: 0, largest: 0.0, last: None })
+        let out = BufWriter::with_capacity(1 << 16, scratch.file().try_clone()?);
+        Ok(Self { scratch, out, meaning, points: 0, rows: 0, largest: 0.0, running: 0 })
     }
 
-    /// Takes a point that is not before the last; one of the same time takes its place.
-    pub(super) fn push(&mut self, point: TimedValue) -> io::Result<()> {
-        if let Some(last) = self.last.replace(point).filter(|last| last.ts_ns != point.ts_ns) {
-            self.write(last)?;
+    /// Takes the points of parts that follow those before; running values begin at zero in each.
+    pub(super) fn push_parts(&mut self, parts: Vec<PartPoints>) -> io::Result<()> {
+        for PartPoints { mut points, rows, .. } in parts {
+            if self.meaning.is_running() {
+                points.iter_mut().for_each(|point| point.value = point.value.wrapping_add(self.running));
+                self.running = points.last().map_or(self.running, |last| last.value);
+            }
+            let most = points.iter().map(|&point| self.meaning.summary(point).most);
+            self.largest = most.fold(self.largest, f64::max);
+            self.points += points.len();
+            self.rows += rows;
+            self.out.write_all(bytemuck::cast_slice(&points))?;
         }
         Ok(())
-    }
-
-    /// The last point that was taken.
-    pub(super) fn last(&self) -> Option<TimedValue> {
-        self.last
-    }
-
-    fn write(&mut self, point: TimedValue) -> io::Result<()> {
-        self.largest = self.largest.max(self.meaning.summary(point).most);
-        self.points += 1;
-        self.out.write_all(bytemuck::bytes_of(&point))
     }
 
     /// Writes the pyramid and maps the file.
     pub(super) fn finish(
         mut self,
-        (is_rate, rows): (bool, u64),
+        is_rate: bool,
         bounds_ns: (i64, i64),
         cancel: &Cancel,
     ) -> Result<DerivedSeries, DerivedError> {
-        if let Some(last) = self.last.take() {
-            self.write(last)?;
-        }
         self.out.flush()?;
-        let Self { mut scratch, mut out, meaning, points, largest, .. } = self;
+        let Self { mut scratch, mut out, meaning, points, rows, largest, .. } = self;
         let mut series =
             DerivedSeries { meaning, is_rate, bounds_ns, largest, rows, map: None, points, levels: Vec::new() };
         if points == 0 {
@@ -213,19 +251,11 @@ impl PointWriter {
             if below <= FAN_OUT || meaning == PointMeaning::RowsSoFar {
                 return Ok(series);
             }
-            let level = series.levels.len();
             let start = series.map.as_ref().map_or(0, |map| map.len());
-            for first in (0..below).step_by(FAN_OUT) {
-                if first.is_multiple_of(POINTS_BETWEEN_CHECKS) {
-                    cancel.check()?;
-                }
-                let end = (first + FAN_OUT).min(below);
-                let combine = |one, other| meaning.combine(one, other);
-                let node = match level.checked_sub(1) {
-                    None => series.points()[first..end].iter().map(|&point| meaning.summary(point)).reduce(combine),
-                    Some(level) => series.level(level)[first..end].iter().copied().reduce(combine),
-                };
-                out.write_all(bytemuck::bytes_of(&node.unwrap_or(meaning.nothing())))?;
+            for first in (0..below).step_by(NODES_AT_ONCE * FAN_OUT) {
+                cancel.check()?;
+                let end = (first + NODES_AT_ONCE * FAN_OUT).min(below);
+                out.write_all(bytemuck::cast_slice(&series.nodes_above(first..end)))?;
             }
             out.flush()?;
             let end = start + below.div_ceil(FAN_OUT) * size_of::<PointSummary>();

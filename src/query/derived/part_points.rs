@@ -1,0 +1,207 @@
+//! The points of one part of the time of a derived track: the rows of all lanes that start in it, in order of time.
+//! Values that add up begin at zero in each part. Reads each row once, and one more of a lane where spans may be open.
+
+use serde_json::Value;
+
+use super::entries::{Timed, TimedValue, sort_by_time};
+use super::points::{PartPoints, PointMeaning};
+use super::time_parts::TimePart;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::args::Detail;
+use crate::query::scan::{BlockHits, LaneScan};
+use crate::query::scope::Scope;
+use crate::query::snapshot::Snapshot;
+use crate::store::DetailRef;
+use crate::store::block::BLOCK_ROWS;
+use crate::store::details::DetailReader;
+
+/// The number that a row adds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RowNumber<'a> {
+    /// One at its start.
+    One,
+    /// One at its start, and one less at its end.
+    OpenAndClose,
+    Duration,
+    Argument(&'a [String]),
+}
+
+/// A lane with the extents in which rows may match.
+pub(super) struct LaneRows<'a> {
+    pub(super) scan: LaneScan<'a>,
+    extents: Vec<u32>,
+}
+
+impl<'a> LaneRows<'a> {
+    pub(super) fn new(scan: LaneScan<'a>) -> Self {
+        // A lane has fewer extents than 2^32 rows have.
+        let extents = scan.extents().map(|extent| extent as u32).collect();
+        Self { scan, extents }
+    }
+
+    /// Hands over the blocks with rows that match, of some rows of the lane.
+    fn blocks(
+        &self,
+        rows: std::ops::Range<u64>,
+        reader: &mut DetailReader,
+        cancel: &Cancel,
+        mut take: impl FnMut(&BlockHits<'_>),
+    ) -> Result<(), Cancelled> {
+        let records = self.scan.lane().extents();
+        let before = |row: u64| move |&extent: &u32| records[extent as usize].first_row < row;
+        let first = self.extents.partition_point(before(rows.start.saturating_add(1))).saturating_sub(1);
+        let end = self.extents.partition_point(before(rows.end));
+        let scan = self.scan.with_rows(rows);
+        for &extent in self.extents.get(first..end).unwrap_or(&[]) {
+            cancel.check()?;
+            scan.blocks(extent as usize, 0, reader).for_each(|(_, hits)| take(&hits));
+        }
+        Ok(())
+    }
+}
+
+/// The points of the rows of a part.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn part_points(
+    (snapshot, scope): (&Snapshot, &Scope),
+    lanes: &[LaneRows<'_>],
+    part: TimePart,
+    number: RowNumber<'_>,
+    cancel: &Cancel,
+) -> Result<PartPoints, Cancelled> {
+    match number {
+        RowNumber::One => starts(lanes, part, cancel),
+        RowNumber::OpenAndClose => open_spans(scope, lanes, part, cancel),
+        RowNumber::Duration => valued(lanes, part, PointMeaning::Longest, cancel, |hits, slots, entries, _| {
+            let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+            hits.block.starts(&mut starts);
+            hits.block.values(&mut values);
+            entries.extend(slots.map(|slot| TimedValue { ts_ns: starts[slot], value: values[slot] }));
+        }),
+        RowNumber::Argument(path) => valued(lanes, part, PointMeaning::Sum, cancel, |hits, slots, entries, reader| {
+            let mut starts = [0; BLOCK_ROWS];
+            hits.block.starts(&mut starts);
+            for slot in slots {
+                let blob = snapshot.store().detail(DetailRef(hits.block.detail(slot)), reader);
+                let value = argument(Detail::decode(blob).args_json, path);
+                entries.extend(value.map(|value| TimedValue { ts_ns: starts[slot], value: value.to_bits() }));
+            }
+        }),
+    }
+}
+
+/// How many rows have started up to each start.
+fn starts(lanes: &[LaneRows<'_>], part: TimePart, cancel: &Cancel) -> Result<PartPoints, Cancelled> {
+    let (mut times, mut reader, mut judged) = (Vec::new(), DetailReader::default(), 0);
+    for lane in lanes {
+        let rows = part.rows_of(&lane.scan);
+        judged += rows.end - rows.start;
+        lane.blocks(rows, &mut reader, cancel, |hits| {
+            let mut starts = [0; BLOCK_ROWS];
+            hits.block.starts(&mut starts);
+            if hits.mask == u64::MAX {
+                times.extend_from_slice(&starts);
+            } else {
+                times.extend(hits.slots().map(|slot| starts[slot]));
+            }
+        })?;
+    }
+    sort_by_time(&mut times, &mut Vec::new());
+    let mut points: Vec<TimedValue> = Vec::with_capacity(times.len());
+    for (&ts_ns, value) in times.iter().zip(1u64..) {
+        match points.last_mut().filter(|last| last.ts_ns == ts_ns) {
+            Some(last) => last.value = value,
+            None => points.push(TimedValue { ts_ns, value }),
+        }
+    }
+    Ok(PartPoints { rows: times.len() as u64, points, judged })
+}
+
+/// How many more spans are open from each time on than at the start of the part; fewer are numbers that wrap around.
+fn open_spans(scope: &Scope, lanes: &[LaneRows<'_>], part: TimePart, cancel: &Cancel) -> Result<PartPoints, Cancelled> {
+    let (mut begins, mut ends, mut reader) = (Vec::new(), Vec::new(), DetailReader::default());
+    let mut judged = 0;
+    for lane in lanes {
+        let rows = part.rows_of(&lane.scan);
+        judged += rows.end - rows.start;
+        // Spans of a lane do not overlap: of those that start earlier, only the last may still be open.
+        let first = rows.start.saturating_sub(1).max(lane.scan.rows.start);
+        lane.blocks(first..rows.end, &mut reader, cancel, |hits| {
+            let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+            hits.block.starts(&mut starts);
+            hits.block.values(&mut values);
+            for slot in hits.slots() {
+                let from_ns = scope.from_ns.map_or(starts[slot], |from_ns| starts[slot].max(from_ns));
+                let end_ns = starts[slot].saturating_add_unsigned(values[slot]);
+                let to_ns = scope.to_ns.map_or(end_ns, |to_ns| end_ns.min(to_ns));
+                if from_ns >= to_ns {
+                    continue;
+                }
+                if hits.first_row + slot as u64 >= rows.start {
+                    begins.push(from_ns);
+                }
+                if part.contains(to_ns) {
+                    ends.push(to_ns);
+                }
+            }
+        })?;
+    }
+    let rows = begins.len() as u64;
+    let mut scratch = Vec::new();
+    sort_by_time(&mut begins, &mut scratch);
+    sort_by_time(&mut ends, &mut scratch);
+    Ok(PartPoints { points: merged(&begins, &ends), rows, judged })
+}
+
+/// One more at each begin, one less at each end.
+fn merged(mut begins: &[i64], mut ends: &[i64]) -> Vec<TimedValue> {
+    let mut points = Vec::with_capacity(begins.len() + ends.len());
+    let mut open = 0u64;
+    while let Some(ts_ns) = [begins.first(), ends.first()].into_iter().flatten().copied().min() {
+        while let Some((_, rest)) = begins.split_first().filter(|(first, _)| **first == ts_ns) {
+            (begins, open) = (rest, open.wrapping_add(1));
+        }
+        while let Some((_, rest)) = ends.split_first().filter(|(first, _)| **first == ts_ns) {
+            (ends, open) = (rest, open.wrapping_sub(1));
+        }
+        points.push(TimedValue { ts_ns, value: open });
+    }
+    points
+}
+
+/// The values of rows, those of one time put together.
+fn valued(
+    lanes: &[LaneRows<'_>],
+    part: TimePart,
+    meaning: PointMeaning,
+    cancel: &Cancel,
+    mut take: impl FnMut(&BlockHits<'_>, &mut dyn Iterator<Item = usize>, &mut Vec<TimedValue>, &mut DetailReader),
+) -> Result<PartPoints, Cancelled> {
+    let mut entries: Vec<TimedValue> = Vec::new();
+    let (mut reader, mut details, mut judged) = (DetailReader::default(), DetailReader::default(), 0);
+    for lane in lanes {
+        let rows = part.rows_of(&lane.scan);
+        judged += rows.end - rows.start;
+        lane.blocks(rows, &mut reader, cancel, |hits| take(hits, &mut hits.slots(), &mut entries, &mut details))?;
+    }
+    let rows = entries.len() as u64;
+    // Stable: values of one time are put together in the order of the lanes, in every run.
+    sort_by_time(&mut entries, &mut Vec::new());
+    entries.dedup_by(|entry, kept| {
+        let is_same = entry.ts_ns() == kept.ts_ns();
+        if is_same {
+            kept.value = meaning.together(kept.value, entry.value);
+        }
+        is_same
+    });
+    Ok(PartPoints { points: entries, rows, judged })
+}
+
+/// The number at a path of members; `None` where there is none.
+fn argument(args_json: &str, path: &[String]) -> Option<f64> {
+    let found: Value = serde_json::from_str(args_json).ok()?;
+    let value = path.iter().try_fold(&found, |value, member| value.get(member))?;
+    value.as_f64().filter(|number| number.is_finite())
+}
