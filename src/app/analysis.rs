@@ -15,7 +15,7 @@ use crate::model::unwind::UnwindFiles as _;
 use crate::query::Snapshot;
 use crate::query::counters::counters;
 use crate::query::flame::{FlamePicture, FlameView};
-use crate::query::heat_map::{heat_map, sketched};
+use crate::query::heat_map::{coarse_heat_map, heat_map};
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
@@ -258,7 +258,8 @@ fn answer(
         Question::HeatMapSketch(question) => {
             let HeatMapQuestion { scope, filter, axis } = *question;
             let scope = scope.with_filter(snapshot, &filter);
-            sketched(snapshot, &scope, axis, cancel)?.map(|(map, _)| Answer::HeatMapSketch(Arc::new(map)))
+            let map = coarse_heat_map(snapshot, &scope, axis, cancel)?;
+            map.map(|map| Answer::HeatMapSketch(Arc::new(map)))
         }
         Question::NumberOf(row) => hits.map(|hits| {
             let start_ns = snapshot.row(row).start_ns;

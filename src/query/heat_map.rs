@@ -4,11 +4,12 @@
 //! A span counts once, where it starts, with its whole duration; one without an end up to the last event of its track.
 //! The slow answer is a loop over all spans in scope that match. [`heat_map`] reads the rows that may match; [`sketched()`]
 //! reads the sketches of a ledger instead. Those are exact in durations and know times to within a slice of the
-//! ledger. They refuse what names alone do not decide, and single tracks.
+//! ledger. They refuse what names alone do not decide, and single tracks. [`sampled()`] reads a part of the rows.
 
 mod axis;
 mod cells;
 mod grid;
+mod sampled;
 mod sketched;
 
 use std::sync::{Mutex, PoisonError};
@@ -17,8 +18,9 @@ use self::axis::ColumnCursor;
 pub(crate) use self::axis::HeatMapAxis;
 pub(crate) use self::cells::{HeatCell, HeatCells};
 pub(crate) use self::grid::HeatMapGrid;
-pub(crate) use self::sketched::sketched;
-use super::scan::{LaneScan, judge_extents};
+use self::sampled::sampled;
+use self::sketched::sketched;
+use super::scan::{BlockHits, LaneScan, judge_extents};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -42,6 +44,8 @@ pub struct HeatMap {
     pub(crate) unfinished: u64,
     /// How far a start may be from its part of time, at most; 0: all are where they belong.
     pub(crate) blur_ns: u64,
+    /// How many spans each that was counted stands for: above 1, counts are estimates.
+    pub(crate) estimated_by: u64,
     /// The parts of time that are counted: some at either end may not be.
     pub(crate) counted: std::ops::Range<usize>,
 }
@@ -49,7 +53,7 @@ pub struct HeatMap {
 impl HeatMap {
     fn empty(axis: HeatMapAxis) -> Self {
         let counted = 0..axis.columns();
-        Self { axis, buckets: Vec::new(), spans: 0, unfinished: 0, blur_ns: 0, counted }
+        Self { axis, buckets: Vec::new(), spans: 0, unfinished: 0, blur_ns: 0, estimated_by: 1, counted }
     }
 
     fn add(&mut self, column: usize, bucket: usize, count: u64) {
@@ -59,6 +63,18 @@ impl HeatMap {
         }
         self.buckets[bucket].get_or_insert_with(|| vec![0; columns].into())[column] += count;
         self.spans += count;
+    }
+
+    /// Whether every span of the scope is counted where it belongs.
+    #[must_use]
+    pub(crate) fn is_exact(&self) -> bool {
+        self.blur_ns == 0 && self.estimated_by == 1
+    }
+
+    /// Lets each span stand for several.
+    fn multiply(&mut self, times: u64) {
+        self.buckets.iter_mut().flatten().flat_map(|counts| counts.iter_mut()).for_each(|count| *count *= times);
+        (self.spans, self.unfinished) = (self.spans * times, self.unfinished * times);
     }
 
     fn merge(&mut self, other: Self) {
@@ -77,6 +93,29 @@ impl HeatMap {
     }
 }
 
+/// A view is better served by some of its rows than by sketches whose slices are longer than one part of so many.
+const SLICES_MIN: i128 = 32;
+
+/// A first answer within some milliseconds: from sketches where these know the scope sharply enough, and else from a part
+/// of the rows. `None` where reading all rows takes no longer.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(crate) fn coarse_heat_map(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    axis: HeatMapAxis,
+    cancel: &Cancel,
+) -> Result<Option<HeatMap>, Cancelled> {
+    let sketch = sketched(snapshot, scope, axis, cancel)?.map(|(map, _)| map);
+    let is_sharp =
+        |map: &HeatMap| i128::from(map.blur_ns) * SLICES_MIN <= axis.width_ns() && map.counted == (0..axis.columns());
+    if let Some(map) = sketch.filter(is_sharp) {
+        return Ok(Some(map));
+    }
+    sampled(snapshot, scope, axis, cancel)
+}
+
 /// The spans of a scope that match and start in the range of an axis. `progress` counts rows.
 ///
 /// # Errors
@@ -89,17 +128,7 @@ pub(crate) fn heat_map(
     progress: &Progress,
 ) -> Result<HeatMap, Cancelled> {
     let scope = axis.narrow(scope);
-    let matcher = &scope.matcher;
-    let mut scans = Vec::new();
-    for (number, lane) in scope.lanes(snapshot, matcher).enumerate() {
-        if number.is_multiple_of(1024) {
-            cancel.check()?;
-        }
-        let scan = LaneScan::from_starts(snapshot, matcher, &scope, lane);
-        if !scan.rows.is_empty() {
-            scans.push(scan);
-        }
-    }
+    let scans = scans(snapshot, &scope, cancel)?;
     // No more maps than threads: each has the counts of many parts of the trace.
     let maps: Mutex<Vec<HeatMap>> = Mutex::default();
     judge_extents(&scans, EXTENTS_AT_ONCE, (cancel, progress), |scan, extents| {
@@ -116,25 +145,43 @@ pub(crate) fn heat_map(
     }))
 }
 
+/// The lanes with spans that start in the range of a scope.
+fn scans<'a>(snapshot: &'a Snapshot, scope: &'a Scope, cancel: &Cancel) -> Result<Vec<LaneScan<'a>>, Cancelled> {
+    let mut scans = Vec::new();
+    for (number, lane) in scope.lanes(snapshot, &scope.matcher).enumerate() {
+        if number.is_multiple_of(1024) {
+            cancel.check()?;
+        }
+        let scan = LaneScan::from_starts(snapshot, &scope.matcher, scope, lane);
+        if !scan.rows.is_empty() {
+            scans.push(scan);
+        }
+    }
+    Ok(scans)
+}
+
 fn count_into(map: &mut HeatMap, scan: &LaneScan<'_>, extents: &[usize]) {
     let mut reader = DetailReader::default();
     let mut cursor = ColumnCursor::new(map.axis);
-    let last_row = scan.lane().rows().saturating_sub(1);
     for &extent in extents {
-        for (_, hits) in scan.blocks(extent, 0, &mut reader) {
-            let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-            hits.block.starts(&mut starts);
-            hits.block.values(&mut durs);
-            for slot in hits.slots() {
-                let Some(column) = cursor.column_of(starts[slot]) else { continue };
-                map.add(column, bucket_of(durs[slot], FINEST_LOG2), 1);
-                if hits.first_row + slot as u64 == last_row && scan.lane().is_unfinished(last_row) {
-                    map.unfinished += 1;
-                }
-            }
-        }
+        scan.blocks(extent, 0, &mut reader).for_each(|(_, hits)| add_block(map, scan, &hits, &mut cursor));
     }
     debug_assert!(map.buckets.len() <= FINEST_BUCKETS);
+}
+
+/// Counts the rows of a block that match.
+fn add_block(map: &mut HeatMap, scan: &LaneScan<'_>, hits: &BlockHits<'_>, cursor: &mut ColumnCursor) {
+    let last_row = scan.lane().rows().saturating_sub(1);
+    let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+    hits.block.starts(&mut starts);
+    hits.block.values(&mut durs);
+    for slot in hits.slots() {
+        let Some(column) = cursor.column_of(starts[slot]) else { continue };
+        map.add(column, bucket_of(durs[slot], FINEST_LOG2), 1);
+        if hits.first_row + slot as u64 == last_row && scan.lane().is_unfinished(last_row) {
+            map.unfinished += 1;
+        }
+    }
 }
 
 #[cfg(test)]

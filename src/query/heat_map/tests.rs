@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt as _;
 
 use super::cells::HeatCells;
 use super::sketched::SketchedWork;
-use super::{HeatCell, HeatMap, HeatMapAxis, heat_map, sketched};
+use super::{HeatCell, HeatMap, HeatMapAxis, coarse_heat_map, heat_map, sketched};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
@@ -211,4 +211,41 @@ fn a_damaged_node_is_never_believed_and_rows_are_asked_for_again_after_a_stop() 
     assert!(heat_map(&snapshot, &Scope::default(), whole, &cancel, &Progress::default()).is_err());
     let named = Scope::from_matcher(Matcher::default().and_name(NameIdx(1)));
     assert!(sketched(&snapshot, &named, whole, &cancel).is_err());
+}
+
+#[test]
+fn a_part_of_the_rows_gives_a_map_where_sketches_cannot() {
+    let list = spans(2, 2, 280_000, 5, -5_000);
+    let (_, snapshot) = store(&list, Some(SMALL), 1 << 24);
+    let first_ns = snapshot.start_ns().min(-5_000);
+    let whole = HeatMapAxis::new(first_ns, snapshot.end_ns() + 1, 100);
+    let part = HeatMapAxis::new(first_ns / 2, snapshot.end_ns() / 100 * 97, 60);
+    for (scope, filter) in [
+        (Scope::default().with_tracks(&[TrackIdx(0)]), ""),
+        (Scope::default().with_tracks(&[TrackIdx(0)]), "/^name [13]$/"),
+        (Scope::default(), "dur>20ns"),
+        (Scope::default(), "thread:0"),
+    ] {
+        for axis in [whole, part] {
+            let scope = scope.clone().matching(Matcher::new(&snapshot, &Filter::parse(filter).unwrap()));
+            let found = coarse_heat_map(&snapshot, &scope, axis, &Cancel::default()).unwrap().expect("a coarse map");
+            let exact = map(&snapshot, filter, scope, axis);
+            assert!(found.estimated_by > 1 && !found.is_exact() && exact.is_exact());
+            // Each cell has spans, and as many of all as the rows that were left out allow.
+            let (cells, all) = (found.cells(5), exact.cells(5));
+            let all = bounds(&exact, &all);
+            for cell in bounds(&found, &cells).keys() {
+                assert!(all.contains_key(cell), "{cell:?} of {filter:?}");
+            }
+            let off = found.spans.abs_diff(exact.spans);
+            assert!(off <= exact.spans / 50, "{} of {}, {filter:?}", found.spans, exact.spans);
+        }
+    }
+    // Few rows are read at once.
+    let short = HeatMapAxis::new(100, 5_000, 100);
+    let on_track = Scope::default().with_tracks(&[TrackIdx(1)]);
+    assert_eq!(coarse_heat_map(&snapshot, &on_track, short, &Cancel::default()).unwrap(), None);
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert!(coarse_heat_map(&snapshot, &on_track, whole, &cancel).is_err());
 }

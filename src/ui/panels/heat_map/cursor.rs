@@ -187,7 +187,7 @@ impl HandContext<'_> {
         };
         let count = cells.count(cell);
         let spans = if count == 1 { "span" } else { "spans" };
-        let about = if map.blur_ns > 0 { "about " } else { "" };
+        let about = if map.is_exact() { "" } else { "about " };
         let share = 100.0 * count as f64 / map.spans.max(1) as f64;
         let share = if count > 0 && share < 0.05 { "below 0.1".to_owned() } else { format!("{share:.1}") };
         let count = grouped_digits(count);

@@ -95,10 +95,11 @@ impl HeatMapPanel {
         self.map = Some(map);
     }
 
-    /// Takes what sketches say, unless more is known: a map of a wider view is sharper in its part.
+    /// Takes a coarse map, unless more is known: a map of a wider view is sharper in its part.
     pub(crate) fn set_sketch(&mut self, map: Arc<HeatMap>) {
         let has_better = self.map.as_ref().is_some_and(|known| {
             known.blur_ns <= map.blur_ns
+                && known.estimated_by <= map.estimated_by
                 && known.axis.start_ns() <= map.axis.start_ns()
                 && known.axis.end_ns() >= map.axis.end_ns()
         });
@@ -148,9 +149,8 @@ impl HeatMapPanel {
         }
         (self.asked, self.is_stopped, self.error) = (Some(question.clone()), false, None);
         let ask = |question| Command::Panel(PanelCommand::Ask(question));
-        let has_sketches = view.snapshot().store().ledger().is_some();
-        let sketch = has_sketches.then(|| ask(Question::HeatMapSketch(Box::new(question.clone()))));
-        sketch.into_iter().chain([ask(Question::HeatMap(Box::new(question)))]).collect()
+        let coarse = ask(Question::HeatMapSketch(Box::new(question.clone())));
+        vec![coarse, ask(Question::HeatMap(Box::new(question)))]
     }
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, scope: &SelectedScope, commands: &mut Vec<Command>) {
@@ -188,6 +188,11 @@ impl HeatMapPanel {
                     let hint = "From sketches of slices of time: counts and durations are those of the cells, starts \
                                 are anywhere in their slice. Every span is being counted.";
                     ui.add(Label::new(RichText::new(text).color(theme.warning)).truncate()).on_hover_text(hint);
+                } else if map.estimated_by > 1 {
+                    let text = format!("estimated from 1 of {} spans", grouped_digits(map.estimated_by));
+                    let hint = "From rows at equal distances: their times and durations are exact, counts are those of \
+                                the rows times their distance. Every span is being counted.";
+                    ui.add(Label::new(RichText::new(text).color(theme.warning)).truncate()).on_hover_text(hint);
                 } else if progress.is_none() && !self.is_stopped {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
@@ -202,7 +207,7 @@ impl HeatMapPanel {
 
     /// Why there is no cell, once all is counted.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
-        let map = self.map.as_ref().filter(|map| map.spans == 0 && map.blur_ns == 0)?;
+        let map = self.map.as_ref().filter(|map| map.spans == 0 && map.is_exact())?;
         Some(match (&self.name, snapshot.summary().spans) {
             (_, 0) => "This trace has no spans.",
             _ if map.counted.len() < map.axis.columns() => return None,
@@ -297,7 +302,7 @@ impl HeatMapPanel {
 /// The count of a map in words.
 fn counted_text(map: &HeatMap) -> String {
     let spans = if map.spans == 1 { "span" } else { "spans" };
-    let about = if map.blur_ns > 0 { "about " } else { "" };
+    let about = if map.is_exact() { "" } else { "about " };
     let text = format!("{about}{} {spans}", grouped_digits(map.spans));
     if map.unfinished == 0 { text } else { format!("{text}, {} without an end", grouped_digits(map.unfinished)) }
 }
@@ -357,7 +362,7 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        let has_cells = self.map.as_ref().is_some_and(|map| map.blur_ns == 0);
+        let has_cells = self.map.as_ref().is_some_and(|map| map.is_exact());
         PanelTools { copies: has_cells, exports: has_cells, has_command: has_cells }
     }
 
@@ -395,7 +400,7 @@ impl DockPanel for HeatMapPanel {
 
 impl HeatMapPanel {
     fn table(&self) -> Option<HeatMapTable> {
-        let map = self.map.clone().filter(|map| map.blur_ns == 0)?;
+        let map = self.map.clone().filter(|map| map.is_exact())?;
         Some(HeatMapTable { map, cells: Arc::clone(&self.picture.cells) })
     }
 }
