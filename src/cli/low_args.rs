@@ -372,8 +372,9 @@ pub(super) struct LowExport {
     /// Write the names of functions that are found instead of their addresses
     #[arg(long, conflicts_with = "no_symbols")]
     pub(crate) symbolized: bool,
-    /// Add a counter made of the rows of the scope: count, rate, concurrency, max-duration or sum:arg.KEY, then
-    /// every:TIME for the width of its steps, then a filter as for `search`; may be given several times
+    /// Add a counter made of the rows of the scope: count, rate, concurrency, busy, max-duration, p1 to p99,
+    /// sum:arg.KEY or sum:counter.NAME, then every:TIME for the width of its steps, then a filter as for `search`;
+    /// may be given several times
     #[arg(long, value_name = "TRACK", value_parser = DerivedTrack::parse)]
     pub(crate) derive: Vec<DerivedTrack>,
     /// Of Parquet: files of its own for each process

@@ -24,6 +24,13 @@ impl Scale {
         if top - bottom > 0.0 { Self { bottom, top } } else { Self { bottom, top: bottom + 1.0 } }
     }
 
+    /// The scale on the way to another: 0 is this one, 1 that.
+    #[must_use]
+    pub(crate) fn towards(self, other: Self, part: f64) -> Self {
+        let between = |from: f64, to: f64| from * (1.0 - part) + to * part;
+        Self { bottom: between(self.bottom, other.bottom), top: between(self.top, other.top) }
+    }
+
     /// The height of a value as a part of the row: 0 at the bottom, 1 at the top.
     fn part(&self, value: f64) -> f64 {
         // Halved first, so that a range beyond the largest float does not overflow.

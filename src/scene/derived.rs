@@ -14,22 +14,22 @@ pub(crate) fn kind_title(kind: &DerivedKind) -> String {
         DerivedKind::Count => "Count".to_owned(),
         DerivedKind::Rate => "Rate".to_owned(),
         DerivedKind::Concurrency => "Concurrency".to_owned(),
+        DerivedKind::Busy => "Busy".to_owned(),
         DerivedKind::MaxDuration => "Longest".to_owned(),
+        DerivedKind::Quantile(percent) => format!("p{percent} of durations"),
         DerivedKind::Sum(path) => format!("Sum of {}", path.join(".")),
+        DerivedKind::CounterSum(name) => format!("Sum of counters {name}"),
     }
 }
 
-/// The scale of the columns in view. That of levels and durations is the same for every view, since theirs is a number
-/// whatever the width of a column.
+/// The scale for the smallest and the largest value of columns. Ends are round where they change with the zoom.
 #[must_use]
-pub(crate) fn scale(kind: &DerivedKind, largest: f64, cells: &[CounterCell]) -> Scale {
+pub(crate) fn scale(kind: &DerivedKind, (least, most): (f64, f64)) -> Scale {
     match kind {
-        DerivedKind::Concurrency | DerivedKind::MaxDuration => Scale::for_values(0.0, largest),
-        DerivedKind::Count | DerivedKind::Rate | DerivedKind::Sum(_) => {
-            let finite = || cells.iter().filter(|cell| cell.min.is_finite() && cell.max.is_finite());
-            let least = finite().map(|cell| cell.min).fold(0.0, f64::min);
-            let most = finite().map(|cell| cell.max).fold(0.0, f64::max);
-            // Round numbers stay while the view moves a little.
+        DerivedKind::Concurrency | DerivedKind::Busy | DerivedKind::MaxDuration | DerivedKind::CounterSum(_) => {
+            Scale::for_values(least, most)
+        }
+        DerivedKind::Count | DerivedKind::Rate | DerivedKind::Quantile(_) | DerivedKind::Sum(_) => {
             Scale::for_values(0.0 - rounded_up(-least), rounded_up(most))
         }
     }
@@ -37,7 +37,7 @@ pub(crate) fn scale(kind: &DerivedKind, largest: f64, cells: &[CounterCell]) -> 
 
 /// Columns as they are drawn: levels as a curve, and numbers of a column as bars from 0, since theirs hold no longer.
 pub(crate) fn drawn_cells<'a>(kind: &DerivedKind, cells: &'a [CounterCell]) -> Cow<'a, [CounterCell]> {
-    if *kind == DerivedKind::Concurrency {
+    if matches!(kind, DerivedKind::Concurrency | DerivedKind::CounterSum(_)) {
         return Cow::Borrowed(cells);
     }
     cells.iter().map(|cell| CounterCell { min: cell.min.min(0.0), max: cell.max.max(0.0), ..*cell }).collect()
@@ -58,16 +58,19 @@ fn rounded_up(value: f64) -> f64 {
 pub(crate) fn range_text(kind: &DerivedKind, scale: Scale, width_ns: u64) -> String {
     let Scale { bottom, top } = scale;
     match kind {
-        DerivedKind::MaxDuration => format!("0 to {}", duration_text(top as u64)),
+        DerivedKind::MaxDuration | DerivedKind::Quantile(_) => format!("0 to {}", duration_text(top as u64)),
+        DerivedKind::Busy => format!("{} to {} %", value_text(bottom), value_text(top)),
         DerivedKind::Rate => format!("{} to {}/s", value_text(bottom), value_text(top)),
-        DerivedKind::Concurrency => format!("{} to {}", value_text(bottom), value_text(top)),
+        DerivedKind::Concurrency | DerivedKind::CounterSum(_) => {
+            format!("{} to {}", value_text(bottom), value_text(top))
+        }
         DerivedKind::Count | DerivedKind::Sum(_) => {
             format!("{} to {} in {}", value_text(bottom), value_text(top), duration_text(width_ns))
         }
     }
 }
 
-/// The value of a column of a width; `None`: it has none.
+/// The value of a column of a width in words; `None`: it has none.
 #[must_use]
 pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_ns: u64) -> String {
     let width = duration_text(width_ns);
@@ -77,6 +80,14 @@ pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_
     let value = exact_value_text(cell.max);
     match kind {
         DerivedKind::MaxDuration => format!("the longest of these {width} takes {}", duration_text(cell.max as u64)),
+        DerivedKind::Quantile(percent) if cell.min < cell.max => {
+            let [least, most] = [cell.min, cell.max].map(|bound| duration_text(bound as u64));
+            format!("p{percent} of these {width} is about {most}: from a sketch, {least} to {most}")
+        }
+        DerivedKind::Quantile(percent) => format!("p{percent} of these {width} is {}", duration_text(cell.max as u64)),
+        DerivedKind::Busy => format!("busy for {:.1} % of these {width}", cell.max),
+        DerivedKind::CounterSum(_) if cell.min == cell.max => value,
+        DerivedKind::CounterSum(_) => format!("{} to {value} in these {width}", exact_value_text(cell.min)),
         DerivedKind::Rate => format!("{value}/s in these {width}"),
         DerivedKind::Concurrency if cell.min == cell.max => format!("{value} open"),
         DerivedKind::Concurrency => format!("{} to {value} open in these {width}", exact_value_text(cell.min)),
@@ -96,10 +107,10 @@ mod tests {
 
     #[test]
     fn a_scale_of_columns_has_round_ends_and_one_of_levels_its_own() {
-        let columns = [cell(3.0, 3.0), cell(-0.3, 41.0), cell(f64::NAN, f64::INFINITY)];
-        assert_eq!(scale(&DerivedKind::Count, 7.0, &columns), Scale { bottom: -0.5, top: 50.0 });
-        assert_eq!(scale(&DerivedKind::Concurrency, 7.0, &columns), Scale { bottom: 0.0, top: 7.0 });
-        assert_eq!(scale(&DerivedKind::Rate, 0.0, &[]), Scale { bottom: 0.0, top: 1.0 });
+        assert_eq!(scale(&DerivedKind::Count, (-0.3, 41.0)), Scale { bottom: -0.5, top: 50.0 });
+        assert_eq!(scale(&DerivedKind::Concurrency, (0.0, 7.0)), Scale { bottom: 0.0, top: 7.0 });
+        assert_eq!(scale(&DerivedKind::CounterSum(String::new()), (-3.0, 7.0)), Scale { bottom: -3.0, top: 7.0 });
+        assert_eq!(scale(&DerivedKind::Rate, (0.0, 0.0)), Scale { bottom: 0.0, top: 1.0 });
         assert_eq!([0.0, 1.0, 1.1, 5.0, 5.1, 9e5, f64::NAN].map(rounded_up), [0.0, 1.0, 2.0, 5.0, 10.0, 1e6, 0.0]);
     }
 
@@ -117,6 +128,8 @@ mod tests {
             (DerivedKind::Count, "2 start in these 1.024 µs"),
             (DerivedKind::Rate, "2/s in these 1.024 µs"),
             (DerivedKind::Concurrency, "1 to 2 open in these 1.024 µs"),
+            (DerivedKind::Busy, "busy for 2.0 % of these 1.024 µs"),
+            (DerivedKind::Quantile(99), "p99 of these 1.024 µs is about 2 ns: from a sketch, 1 ns to 2 ns"),
             (DerivedKind::MaxDuration, "the longest of these 1.024 µs takes 2 ns"),
         ];
         for (kind, text) in texts {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use rustc_hash::FxHashMap;
 
 use crate::query::derived::DerivedSeries;
 use crate::query::{Buckets, CounterCell};
@@ -22,7 +23,20 @@ pub(crate) struct ColumnQuery {
 pub(crate) struct ColumnAnswer {
     query: ColumnQuery,
     cells: Vec<Vec<CounterCell>>,
+    ranges: Vec<(f64, f64)>,
 }
+
+/// The smallest and the largest values of blocks of columns: a scale that covers some views to either side stays while
+/// the view moves.
+#[derive(Debug, Default)]
+struct RangeCache {
+    series: Vec<Arc<DerivedSeries>>,
+    /// By the place of the series, the width of the columns, and the number of the block.
+    known: FxHashMap<(usize, u32, i64), (f64, f64)>,
+}
+
+/// The most blocks that are kept.
+const BLOCKS_MAX: usize = 4096;
 
 /// Answers queries in the background, and keeps the last answer.
 #[derive(Default)]
@@ -31,6 +45,8 @@ pub(crate) struct ColumnLoader {
     thread: Option<(Sender<ColumnQuery>, Receiver<ColumnAnswer>)>,
     asked: Option<ColumnQuery>,
     answer: Option<ColumnAnswer>,
+    /// Of frames that wait.
+    ranges: RangeCache,
 }
 
 impl PartialEq for ColumnQuery {
@@ -42,14 +58,59 @@ impl PartialEq for ColumnQuery {
     }
 }
 
+impl RangeCache {
+    /// The values around a view of each series: 0, and those of the blocks that the view is in.
+    fn ranges(&mut self, query: &ColumnQuery) -> Vec<(f64, f64)> {
+        let are_same = self.series.len() == query.series.len()
+            && self.series.iter().zip(&query.series).all(|(one, other)| Arc::ptr_eq(one, other));
+        if !are_same || self.known.len() > BLOCKS_MAX {
+            self.known.clear();
+            self.series.clone_from(&query.series);
+        }
+        (0..query.series.len()).map(|place| self.range(place, query.buckets)).collect()
+    }
+
+    fn range(&mut self, place: usize, buckets: Buckets) -> (f64, f64) {
+        let series = &self.series[place];
+        if let Some(range) = series.steady_range() {
+            return range;
+        }
+        // Columns of a block: some screens of them, within a millisecond; quantiles take more.
+        let log2 = if series.is_of_quantiles() { 11 } else { 14 };
+        let (first, last) = (buckets.first >> log2, buckets.end().saturating_sub(1).max(buckets.first) >> log2);
+        let block = |number: i64| {
+            let known = self.known.entry((place, buckets.width_log2, number));
+            *known.or_insert_with(|| block_range(series, buckets.width_log2, number << log2, 1 << log2))
+        };
+        (first..=last)
+            .map(block)
+            .fold((0.0, 0.0), |(least, most): (f64, f64), (low, high)| (least.min(low), most.max(high)))
+    }
+}
+
+/// The smallest and the largest value of a block of columns, as far as the series has any, and 0.
+fn block_range(series: &DerivedSeries, width_log2: u32, first: i64, count: i64) -> (f64, f64) {
+    let (start_ns, last_ns) = series.bounds_ns();
+    let (from, end) = (first.max(start_ns >> width_log2), (first + count).min((last_ns >> width_log2) + 1));
+    let count = u32::try_from(end.saturating_sub(from)).unwrap_or(0);
+    if count == 0 {
+        return (0.0, 0.0);
+    }
+    let mut cells = Vec::new();
+    series.columns(Buckets { first: from, count, width_log2 }, &mut cells);
+    let finite = cells.iter().filter(|cell| cell.min.is_finite() && cell.max.is_finite());
+    finite.fold((0.0, 0.0), |(least, most), cell| (least.min(cell.min), most.max(cell.max)))
+}
+
 impl ColumnAnswer {
-    fn new(query: ColumnQuery) -> Self {
+    fn new(query: ColumnQuery, ranges: &mut RangeCache) -> Self {
         let columns = |series: &Arc<DerivedSeries>| {
             let mut cells = Vec::new();
             series.columns(query.buckets, &mut cells);
             cells
         };
-        Self { cells: query.series.iter().map(columns).collect(), query }
+        let ranges = ranges.ranges(&query);
+        Self { cells: query.series.iter().map(columns).collect(), query, ranges }
     }
 
     /// The columns that were answered.
@@ -59,8 +120,16 @@ impl ColumnAnswer {
 
     /// The columns of a curve, if it was in the query.
     pub(crate) fn cells(&self, series: &Arc<DerivedSeries>) -> Option<&[CounterCell]> {
-        let at = self.query.series.iter().position(|known| Arc::ptr_eq(known, series))?;
-        self.cells.get(at).map(Vec::as_slice)
+        self.cells.get(self.place_of(series)?).map(Vec::as_slice)
+    }
+
+    /// The smallest and the largest value of a curve in the view and for some views around it, or 0.
+    pub(crate) fn range(&self, series: &Arc<DerivedSeries>) -> Option<(f64, f64)> {
+        self.ranges.get(self.place_of(series)?).copied()
+    }
+
+    fn place_of(&self, series: &Arc<DerivedSeries>) -> Option<usize> {
+        self.query.series.iter().position(|known| Arc::ptr_eq(known, series))
     }
 }
 
@@ -73,10 +142,11 @@ impl ColumnLoader {
         let (queries, asked) = unbounded::<ColumnQuery>();
         let (answers, answered) = unbounded();
         let work = move || {
+            let mut ranges = RangeCache::default();
             while let Ok(query) = asked.recv() {
                 // Only the last view is wanted.
                 let query = asked.try_iter().last().unwrap_or(query);
-                if answers.send(ColumnAnswer::new(query)).is_err() {
+                if answers.send(ColumnAnswer::new(query, &mut ranges)).is_err() {
                     return;
                 }
             }
@@ -93,7 +163,7 @@ impl ColumnLoader {
             return false;
         }
         let Some((queries, answers)) = &self.thread else {
-            self.answer = Some(ColumnAnswer::new(query.clone()));
+            self.answer = Some(ColumnAnswer::new(query.clone(), &mut self.ranges));
             return false;
         };
         if self.asked.as_ref() != Some(query) {
@@ -139,6 +209,28 @@ mod tests {
 
     fn shown(loader: &ColumnLoader, series: &Arc<DerivedSeries>) -> Vec<CounterCell> {
         loader.answer().and_then(|answer| answer.cells(series)).map(<[_]>::to_vec).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_range_has_the_columns_in_view_and_stays_while_the_view_moves() {
+        let series = series();
+        let mut ranges = RangeCache::default();
+        let mut range = |from_ns: i64, width_ns: u64| {
+            let buckets = Buckets::covering(from_ns, from_ns + 200 * width_ns as i64, width_ns);
+            let answer = ColumnAnswer::new(ColumnQuery { buckets, series: vec![Arc::clone(&series)] }, &mut ranges);
+            let most = answer.cells(&series).unwrap().iter().map(|cell| cell.max).fold(0.0, f64::max);
+            let (least, largest) = answer.range(&series).unwrap();
+            assert!(least == 0.0 && largest >= most, "{largest} {most}");
+            largest
+        };
+        // A span starts every 10 us.
+        for (width_ns, most) in [(1 << 10, 1.0), (1 << 16, 7.0), (1 << 20, 100.0), (1 << 40, 100.0)] {
+            for from_ns in [0, 3000, 500_000, 990_000] {
+                assert_eq!(range(from_ns, width_ns), most, "{width_ns} {from_ns}");
+            }
+        }
+        assert_eq!(range(i64::MAX - (1 << 20), 1 << 10), 0.0);
+        assert_eq!(range(i64::MIN, 1 << 10), 0.0);
     }
 
     #[test]

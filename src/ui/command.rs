@@ -221,11 +221,14 @@ pub(crate) enum ScopeCommand {
 pub(crate) struct DerivedId(pub(crate) u64);
 
 /// The kinds of derived tracks that menus offer.
-pub(crate) const DERIVE_CHOICES: [(&str, DerivedKind); 4] = [
+pub(crate) const DERIVE_CHOICES: [(&str, DerivedKind); 7] = [
     ("Rate", DerivedKind::Rate),
     ("Count", DerivedKind::Count),
     ("Concurrency", DerivedKind::Concurrency),
+    ("Share of time", DerivedKind::Busy),
     ("Longest duration", DerivedKind::MaxDuration),
+    ("p50 of durations", DerivedKind::Quantile(50)),
+    ("p99 of durations", DerivedKind::Quantile(99)),
 ];
 
 /// Tracks that are made of the rows of a scope.

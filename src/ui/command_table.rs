@@ -371,7 +371,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Capture, |_| derive(DerivedKind::MaxDuration))
         .within("Derive"),
     entry(Menu::Rows, "Derived tracks", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Derived)))
-        .hint("Tracks of any filter: rate, count, concurrency, longest duration, sum of an argument")
+        .hint("Tracks of any filter: rate, count, concurrency, share of time, durations, sums")
         .within("Derive"),
     entry(Menu::Analyze, "Details", &[], When::Span, |_| Command::Panel(PanelCommand::Toggle(Panel::Details))),
     entry(Menu::Analyze, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {

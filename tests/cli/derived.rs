@@ -90,6 +90,8 @@ fn every_format_that_has_counters_has_those_that_are_derived() {
         "concurrency \"call 3\"",
         "max-duration every:70us",
         "sum:arg.io.bytes every:90us name:call",
+        "busy every:80us \"call 2\"",
+        "p90 every:300us",
     ];
     let is_named = |name: i64| move |call: &&Call| call.name == name;
     let all = calls();
@@ -101,7 +103,7 @@ fn every_format_that_has_counters_has_those_that_are_derived() {
     changes.sort_unstable();
     let mut concurrency: Vec<(i64, f64)> = changes.into_iter().map(|ts| (ts, open(ts) as f64)).collect();
     concurrency.dedup_by_key(|change| change.1);
-    let expected = BTreeMap::from([
+    let mut expected = BTreeMap::from([
         (tracks[0].to_owned(), vec![(100_000, 0.0)]),
         (
             format!("{} (/s)", tracks[1]),
@@ -117,6 +119,18 @@ fn every_format_that_has_counters_has_those_that_are_derived() {
             steps(90_000, |calls, _| calls.iter().filter_map(|call| call.bytes).sum::<i64>() as f64),
         ),
     ]);
+    let busy = |start: i64| {
+        let (end, calls) = (start + 80_000, all.iter().filter(|call| is_named(2)(call)));
+        let open_ns: i64 = calls.map(|call| (end.min(call.start + call.dur) - start.max(call.start)).max(0)).sum();
+        open_ns as f64 * 100.0 / 80_000.0
+    };
+    expected.insert(format!("{} (%)", tracks[5]), steps(80_000, |_, start| busy(start)));
+    let p90 = |calls: &[Call]| {
+        let mut durations: Vec<i64> = calls.iter().map(|call| call.dur).collect();
+        durations.sort_unstable();
+        durations.get((durations.len() * 9).div_ceil(10).saturating_sub(1)).map_or(0.0, |&dur| dur as f64)
+    };
+    expected.insert(format!("{} (ns)", tracks[6]), steps(300_000, |calls, _| p90(calls)));
     for name in ["out.longspan", "out.json", "out.json.gz", "out.pftrace"] {
         let output = folder.path().join(name);
         let said = export(&file, &output, &tracks, &[]);
@@ -133,7 +147,7 @@ fn every_format_that_has_counters_has_those_that_are_derived() {
     let again = folder.path().join("again.longspan");
     export(&folder.path().join("out.longspan"), &again, &tracks[..1], &[]);
     let found = counters(&again);
-    assert_eq!(found.len(), 6);
+    assert_eq!(found.len(), 8);
     assert_eq!(found[&format!("{} #2", tracks[0])], [(100_000, 0.0)]);
 }
 
@@ -165,7 +179,7 @@ fn what_cannot_be_derived_is_refused_before_the_trace_is_read() {
     for (track, output, part) in [
         ("rate", "out.csv", "comma-separated text holds none"),
         ("rate", "out.pprof", "holds none"),
-        ("median", "out.json", "expected count, rate, concurrency, max-duration or sum:arg.KEY"),
+        ("median", "out.json", "expected count, rate, concurrency, busy, max-duration, p50"),
         ("sum:arg.", "out.json", "such as sum:arg.bytes"),
         ("rate every:0", "out.json", "a time above 0"),
         ("rate dur>soon", "out.json", "dur>soon"),

@@ -1,7 +1,8 @@
 //! The columns of a view of a derived track. Each costs two searches that begin where the one before ended, and some
 //! nodes of each level; a stretch without points is one column.
 
-use super::points::{DerivedSeries, PointMeaning, PointSummary};
+use super::points::{DerivedSeries, PointSummary, ShownValue};
+use super::running::PointMeaning;
 use crate::query::buckets::{Buckets, CounterCell};
 
 /// Work that columns took: repeats exactly for the same questions.
@@ -43,8 +44,8 @@ impl PointCursor {
 }
 
 impl DerivedSeries {
-    /// Replaces `out` by the columns of a view, neighbours of one value as one; of the longest duration, only columns in
-    /// which a span starts. Of counts and sums, the least and the largest value are the one of the column.
+    /// Replaces `out` by the columns of a view, neighbours of one value as one; of durations, only columns in which
+    /// a span starts. Of counts and sums, the least and the largest value are the one of the column.
     ///
     /// The slow answer: [`Self::value`] of each column.
     pub(crate) fn columns(&self, buckets: Buckets, out: &mut Vec<CounterCell>) -> ColumnWork {
@@ -80,8 +81,8 @@ impl DerivedSeries {
         work
     }
 
-    /// The least and the largest value from one time to another, both included; `None`: no span starts then, of which
-    /// the longest is asked.
+    /// The least and the largest value from one time to another, both included; `None`: no span starts then, whose
+    /// duration is asked for.
     #[must_use]
     pub(crate) fn value(&self, (start_ns, last_ns): (i64, i64), work: &mut ColumnWork) -> Option<(f64, f64)> {
         let mut cursor = PointCursor::default();
@@ -105,24 +106,47 @@ impl DerivedSeries {
         work: &mut ColumnWork,
     ) -> Option<PointSummary> {
         let so_far = |index: usize| index.checked_sub(1).map_or(0, |index| self.points()[index].value);
+        // A width of 64 bits, and one more.
+        let width_ns = || (i128::from(last_ns) - i128::from(start_ns) + 1) as f64;
         match self.meaning {
             PointMeaning::RowsSoFar => {
                 let rows = (so_far(end) - so_far(first)) as f64;
-                // A width of 64 bits, and one more.
-                let width_ns = (i128::from(last_ns) - i128::from(start_ns) + 1) as f64;
-                Some(PointSummary::from_value(if self.is_rate { rows * 1e9 / width_ns } else { rows }))
+                let is_rate = self.shown == ShownValue::PerSecond;
+                Some(PointSummary::from_value(if is_rate { rows * 1e9 / width_ns() } else { rows }))
             }
-            PointMeaning::Open => {
+            PointMeaning::Open | PointMeaning::Level => {
                 let summary = self.summary(first..end, &mut work.nodes);
                 let starts_then = self.points().get(first).is_some_and(|point| first < end && point.ts_ns == start_ns);
-                let held = PointSummary::from_value(so_far(first) as f64);
+                let held = match self.meaning {
+                    PointMeaning::Level => f64::from_bits(so_far(first)),
+                    _ => so_far(first) as f64,
+                };
+                let held = PointSummary::from_value(held);
                 Some(if starts_then { summary } else { self.meaning.combine(held, summary) })
+            }
+            PointMeaning::OpenTime => {
+                let open_ns = self.open_until(end, last_ns, 1).wrapping_sub(self.open_until(first, start_ns, 0));
+                Some(PointSummary::from_value(open_ns as f64 * 100.0 / width_ns()))
             }
             PointMeaning::Longest => (first < end).then(|| {
                 let longest = self.summary(first..end, &mut work.nodes).most;
                 PointSummary::from_value(longest)
             }),
+            PointMeaning::Durations => match self.shown {
+                ShownValue::Quantile(percent) => self.quantile(first..end, percent, &mut work.nodes),
+                ShownValue::Plain | ShownValue::PerSecond => None,
+            },
             PointMeaning::Sum => Some(self.summary(first..end, &mut work.nodes)),
         }
+    }
+
+    /// How long spans were open in all up to some time after a number of points: `more_ns` after `ts_ns`.
+    fn open_until(&self, points: usize, ts_ns: i64, more_ns: u64) -> u64 {
+        let Some(index) = points.checked_sub(1) else { return 0 };
+        let point = self.points()[index];
+        // After the last point no span is open.
+        let Some(next) = self.points().get(points) else { return point.value };
+        let open = next.value.wrapping_sub(point.value) / next.ts_ns.abs_diff(point.ts_ns).max(1);
+        point.value.wrapping_add(open.wrapping_mul(ts_ns.abs_diff(point.ts_ns).wrapping_add(more_ns)))
     }
 }

@@ -5,8 +5,11 @@
 //! | `count` | how many rows start in it |
 //! | `rate` | how many rows start in it, for each second of it |
 //! | `concurrency` | the least and the largest number of spans that are open at one time |
+//! | `busy` | the time that spans are open in it, as a share of it: 100 % for each that is open all the time |
 //! | `max-duration` | the longest of the spans that start in it, in nanoseconds |
+//! | `p50`, `p99` and the like | the duration that this share of the spans that start in it do not exceed |
 //! | `sum:arg.bytes` | the sum of the argument `bytes` of the rows that start in it; `arg.a.b` is a member of an object |
+//! | `sum:counter.rss` | the least and the largest sum of the values that the counters of the name `rss` have at one time |
 //!
 //! After that word may come `every:1ms`, the width of the steps that exports write, and then a filter as for a search.
 //! Knows no store.
@@ -28,10 +31,16 @@ pub(crate) enum DerivedKind {
     Rate,
     /// Spans that are open at one time.
     Concurrency,
+    /// The time that spans are open, as a share of the column.
+    Busy,
     /// The longest of the spans that start.
     MaxDuration,
+    /// The duration that so many of a hundred spans that start do not exceed: from 1 to 99.
+    Quantile(u8),
     /// The sum of an argument of the rows that start: the members on the way to it, outermost first.
     Sum(Vec<String>),
+    /// The sum of the counters of a name, each of which holds a value until its next.
+    CounterSum(String),
 }
 
 /// A derived track: a number, the width of the steps that exports write, and a filter. The text of it is read back.
@@ -47,14 +56,14 @@ pub(crate) struct DerivedTrack {
 impl DerivedKind {
     /// The kinds that need no more words.
     #[cfg(test)]
-    pub(crate) const PLAIN: [Self; 4] = [Self::Count, Self::Rate, Self::Concurrency, Self::MaxDuration];
+    pub(crate) const PLAIN: [Self; 5] = [Self::Count, Self::Rate, Self::Concurrency, Self::Busy, Self::MaxDuration];
 
     /// Whether instants and samples have no part in it.
     #[must_use]
     pub(crate) fn is_of_spans(&self) -> bool {
         match self {
-            Self::Concurrency | Self::MaxDuration => true,
-            Self::Count | Self::Rate | Self::Sum(_) => false,
+            Self::Concurrency | Self::Busy | Self::MaxDuration | Self::Quantile(_) => true,
+            Self::Count | Self::Rate | Self::Sum(_) | Self::CounterSum(_) => false,
         }
     }
 
@@ -63,8 +72,9 @@ impl DerivedKind {
     pub(crate) fn unit(&self) -> &'static str {
         match self {
             Self::Rate => "/s",
-            Self::MaxDuration => "ns",
-            Self::Count | Self::Concurrency | Self::Sum(_) => "",
+            Self::Busy => "%",
+            Self::MaxDuration | Self::Quantile(_) => "ns",
+            Self::Count | Self::Concurrency | Self::Sum(_) | Self::CounterSum(_) => "",
         }
     }
 
@@ -73,15 +83,32 @@ impl DerivedKind {
             "count" => Self::Count,
             "rate" => Self::Rate,
             "concurrency" => Self::Concurrency,
+            "busy" => Self::Busy,
             "max-duration" => Self::MaxDuration,
-            _ => {
-                let key = word.strip_prefix("sum:").and_then(|key| key.strip_prefix("arg."));
-                let key = key.filter(|key| !key.is_empty()).ok_or_else(|| {
-                    format!("`{word}`: expected count, rate, concurrency, max-duration or sum:arg.KEY, such as sum:arg.bytes")
-                })?;
-                Self::Sum(key.split('.').map(str::to_owned).collect())
-            }
+            _ => Self::of_share(word).or_else(|| Self::sum(word)).ok_or_else(|| {
+                format!(
+                    "`{word}`: expected count, rate, concurrency, busy, max-duration, p50 (p1 to p99), \
+                     sum:arg.KEY, such as sum:arg.bytes, or sum:counter.NAME"
+                )
+            })?,
         })
+    }
+
+    /// A word such as `p99`.
+    fn of_share(word: &str) -> Option<Self> {
+        let percent = word.strip_prefix('p')?;
+        let percent = percent.parse().ok().filter(|number: &u8| number.to_string() == percent);
+        percent.filter(|percent| (1..100).contains(percent)).map(Self::Quantile)
+    }
+
+    /// A word such as `sum:arg.bytes`.
+    fn sum(word: &str) -> Option<Self> {
+        let (of, name) = word.strip_prefix("sum:")?.split_once('.').filter(|(_, name)| !name.is_empty())?;
+        match of {
+            "arg" => Some(Self::Sum(name.split('.').map(str::to_owned).collect())),
+            "counter" => Some(Self::CounterSum(name.to_owned())),
+            _ => None,
+        }
     }
 }
 
@@ -147,18 +174,18 @@ impl fmt::Display for DerivedKind {
             Self::Count => f.write_str("count"),
             Self::Rate => f.write_str("rate"),
             Self::Concurrency => f.write_str("concurrency"),
+            Self::Busy => f.write_str("busy"),
             Self::MaxDuration => f.write_str("max-duration"),
-            Self::Sum(path) => {
-                let key = path.join(".");
-                let is_plain = !key.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\\'));
-                if is_plain {
-                    write!(f, "sum:arg.{key}")
-                } else {
-                    write!(f, "sum:{}", super::super::filter::quoted(&format!("arg.{key}")))
-                }
-            }
+            Self::Quantile(percent) => write!(f, "p{percent}"),
+            Self::Sum(path) => write_sum(f, &format!("arg.{}", path.join("."))),
+            Self::CounterSum(name) => write_sum(f, &format!("counter.{name}")),
         }
     }
+}
+
+fn write_sum(f: &mut fmt::Formatter<'_>, of: &str) -> fmt::Result {
+    let is_plain = !of.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\\'));
+    if is_plain { write!(f, "sum:{of}") } else { write!(f, "sum:{}", super::super::filter::quoted(of)) }
 }
 
 impl fmt::Display for DerivedTrack {
@@ -195,6 +222,9 @@ mod tests {
             ("max-duration every:2s \"a b\"", DerivedKind::MaxDuration, Some(2_000_000_000), "\"a b\""),
             ("sum:arg.data.bytes cat:io", sum(&["data", "bytes"]), None, "cat:io"),
             ("sum:\"arg.bytes read\" every", sum(&["bytes read"]), None, "every"),
+            ("busy cat:Running", DerivedKind::Busy, None, "cat:Running"),
+            ("p99 every:1s name:p50", DerivedKind::Quantile(99), Some(1_000_000_000), "name:p50"),
+            ("sum:counter.a.b process:7", DerivedKind::CounterSum("a.b".to_owned()), None, "process:7"),
         ] {
             assert_eq!(parsed(text), DerivedTrack { kind, every_ns, filter: filter.to_owned() }, "{text}");
         }
@@ -205,6 +235,11 @@ mod tests {
         for (text, part) in [
             ("", "expected count, rate"),
             ("median name:x", "`median`"),
+            ("p0", "p1 to p99"),
+            ("p100", "`p100`"),
+            ("p+9", "`p+9`"),
+            ("p099", "`p099`"),
+            ("sum:counter.", "sum:counter.NAME"),
             ("sum:", "sum:arg.KEY"),
             ("sum:arg.", "sum:arg.KEY"),
             ("sum:\"arg.x", "closing"),
@@ -225,6 +260,8 @@ mod tests {
             kind in prop_oneof![
                 prop::sample::select(DerivedKind::PLAIN.to_vec()),
                 prop::collection::vec("[a-z \"\\\\:é]{1,6}", 1..4).prop_map(DerivedKind::Sum),
+                "[a-z \"\\\\:.é]{1,9}".prop_map(DerivedKind::CounterSum),
+                (1u8..100).prop_map(DerivedKind::Quantile),
             ],
             every_ns in prop::option::of(1u64..1 << 62),
             filter in prop::sample::select(vec!["", "name:read", "\"a  b\" -dur>1ms"]),

@@ -3,10 +3,13 @@
 
 use rayon::prelude::*;
 
+use super::counter_changes::counter_lanes;
 use super::definition::DerivedKind;
-use super::part_points::{LaneRows, RowNumber, part_points};
-use super::points::{DerivedSeries, PartPoints, PointMeaning, PointWriter};
+use super::lane_rows::LaneRows;
+use super::part_points::{RowNumber, part_points};
+use super::points::{DerivedSeries, PartPoints, PointWriter, ShownValue};
 use super::room::{DerivedError, DerivedRoom};
+use super::running::PointMeaning;
 use super::time_parts::{TimePart, time_parts};
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
@@ -24,7 +27,7 @@ const ROW_BYTES: u64 = 64;
 /// Makes the curve of the rows of `scope`. `progress` counts rows.
 ///
 /// Of a range of time, rows count at their starts in it; for concurrency, spans count as far as they lie in it. A span
-/// without duration is open at no time.
+/// without duration is open at no time. Counters have the value that they hold where the range begins.
 ///
 /// # Errors
 /// If it was asked to stop, or a temporary file cannot be written.
@@ -37,17 +40,23 @@ pub(crate) fn derive(
     progress: &Progress,
 ) -> Result<DerivedSeries, DerivedError> {
     let scope = Scope { spans_only: scope.spans_only || kind.is_of_spans(), ..scope.clone() };
-    let (number, meaning) = match kind {
-        DerivedKind::Count | DerivedKind::Rate => (RowNumber::One, PointMeaning::RowsSoFar),
-        DerivedKind::Concurrency => (RowNumber::OpenAndClose, PointMeaning::Open),
-        DerivedKind::MaxDuration => (RowNumber::Duration, PointMeaning::Longest),
-        DerivedKind::Sum(path) => (RowNumber::Argument(path), PointMeaning::Sum),
+    let (number, meaning, shown) = match kind {
+        DerivedKind::Count => (RowNumber::One, PointMeaning::RowsSoFar, ShownValue::Plain),
+        DerivedKind::Rate => (RowNumber::One, PointMeaning::RowsSoFar, ShownValue::PerSecond),
+        DerivedKind::Concurrency => (RowNumber::OpenAndClose, PointMeaning::Open, ShownValue::Plain),
+        DerivedKind::Busy => (RowNumber::OpenAndClose, PointMeaning::OpenTime, ShownValue::Plain),
+        DerivedKind::MaxDuration => (RowNumber::Longest, PointMeaning::Longest, ShownValue::Plain),
+        DerivedKind::Quantile(percent) => {
+            (RowNumber::Duration, PointMeaning::Durations, ShownValue::Quantile(*percent))
+        }
+        DerivedKind::Sum(path) => (RowNumber::Argument(path), PointMeaning::Sum, ShownValue::Plain),
+        DerivedKind::CounterSum(_) => (RowNumber::Change, PointMeaning::Level, ShownValue::Plain),
     };
-    let lanes: Vec<LaneIdx> = scope.lanes(snapshot, &scope.matcher).collect();
-    let with_open = matches!(number, RowNumber::OpenAndClose);
-    let scan_of = if with_open { LaneScan::new } else { LaneScan::from_starts };
-    let scans = lanes.par_iter().map(|&lane| scan_of(snapshot, &scope.matcher, &scope, lane));
-    let lanes: Vec<LaneRows<'_>> = scans.filter(|scan| !scan.rows.is_empty()).map(LaneRows::new).collect();
+    let every_row = Scope::from_range(scope.from_ns, scope.to_ns);
+    let lanes = match kind {
+        DerivedKind::CounterSum(name) => counter_lanes(snapshot, (&scope, &every_row), name),
+        _ => lanes_of(snapshot, &scope, matches!(number, RowNumber::OpenAndClose)),
+    };
     let rows_of = |scan: &LaneScan<'_>| scan.rows.end - scan.rows.start;
     progress.begin(Stage::Counting, lanes.iter().map(|lane| rows_of(&lane.scan)).sum());
 
@@ -74,5 +83,13 @@ pub(crate) fn derive(
     writer.push_parts(made)?;
     let from_ns = scope.from_ns.unwrap_or(i64::MIN).max(snapshot.start_ns());
     let last_ns = scope.to_ns.map_or(i64::MAX, |to_ns| to_ns.saturating_sub(1)).min(snapshot.end_ns());
-    writer.finish(*kind == DerivedKind::Rate, (from_ns, last_ns.max(from_ns)), cancel)
+    writer.finish(shown, (from_ns, last_ns.max(from_ns)), cancel)
+}
+
+/// The lanes with rows in scope; with those that reach in from before, where spans are open then.
+fn lanes_of<'a>(snapshot: &'a Snapshot, scope: &'a Scope, with_open: bool) -> Vec<LaneRows<'a>> {
+    let lanes: Vec<LaneIdx> = scope.lanes(snapshot, &scope.matcher).collect();
+    let scan_of = if with_open { LaneScan::new } else { LaneScan::from_starts };
+    let scans = lanes.par_iter().map(|&lane| scan_of(snapshot, &scope.matcher, scope, lane));
+    scans.filter(|scan| !scan.rows.is_empty()).map(LaneRows::new).collect()
 }

@@ -3,12 +3,14 @@
 
 use serde_json::Value;
 
-use super::entries::{Timed, TimedValue, sort_by_time};
-use super::points::{PartPoints, PointMeaning};
+use super::counter_changes::counter_changes;
+use super::entries::{TimedValue, sort_by_time};
+use super::lane_rows::LaneRows;
+use super::points::PartPoints;
 use super::time_parts::TimePart;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::args::Detail;
-use crate::query::scan::{BlockHits, LaneScan};
+use crate::query::scan::BlockHits;
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
 use crate::store::DetailRef;
@@ -22,42 +24,13 @@ pub(super) enum RowNumber<'a> {
     One,
     /// One at its start, and one less at its end.
     OpenAndClose,
+    /// The longest duration at each start.
+    Longest,
+    /// Its duration.
     Duration,
     Argument(&'a [String]),
-}
-
-/// A lane with the extents in which rows may match.
-pub(super) struct LaneRows<'a> {
-    pub(super) scan: LaneScan<'a>,
-    extents: Vec<u32>,
-}
-
-impl<'a> LaneRows<'a> {
-    pub(super) fn new(scan: LaneScan<'a>) -> Self {
-        // A lane has fewer extents than 2^32 rows have.
-        let extents = scan.extents().map(|extent| extent as u32).collect();
-        Self { scan, extents }
-    }
-
-    /// Hands over the blocks with rows that match, of some rows of the lane.
-    fn blocks(
-        &self,
-        rows: std::ops::Range<u64>,
-        reader: &mut DetailReader,
-        cancel: &Cancel,
-        mut take: impl FnMut(&BlockHits<'_>),
-    ) -> Result<(), Cancelled> {
-        let records = self.scan.lane().extents();
-        let before = |row: u64| move |&extent: &u32| records[extent as usize].first_row < row;
-        let first = self.extents.partition_point(before(rows.start.saturating_add(1))).saturating_sub(1);
-        let end = self.extents.partition_point(before(rows.end));
-        let scan = self.scan.with_rows(rows);
-        for &extent in self.extents.get(first..end).unwrap_or(&[]) {
-            cancel.check()?;
-            scan.blocks(extent as usize, 0, reader).for_each(|(_, hits)| take(&hits));
-        }
-        Ok(())
-    }
+    /// The change from the value before.
+    Change,
 }
 
 /// The points of the rows of a part.
@@ -74,22 +47,44 @@ pub(super) fn part_points(
     match number {
         RowNumber::One => starts(lanes, part, cancel),
         RowNumber::OpenAndClose => open_spans(scope, lanes, part, cancel),
-        RowNumber::Duration => valued(lanes, part, PointMeaning::Longest, cancel, |hits, slots, entries, _| {
-            let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-            hits.block.starts(&mut starts);
-            hits.block.values(&mut values);
-            entries.extend(slots.map(|slot| TimedValue { ts_ns: starts[slot], value: values[slot] }));
-        }),
-        RowNumber::Argument(path) => valued(lanes, part, PointMeaning::Sum, cancel, |hits, slots, entries, reader| {
-            let mut starts = [0; BLOCK_ROWS];
-            hits.block.starts(&mut starts);
-            for slot in slots {
-                let blob = snapshot.store().detail(DetailRef(hits.block.detail(slot)), reader);
-                let value = argument(Detail::decode(blob).args_json, path);
-                entries.extend(value.map(|value| TimedValue { ts_ns: starts[slot], value: value.to_bits() }));
-            }
-        }),
+        RowNumber::Longest => {
+            let mut made = valued(lanes, part, cancel, durations)?;
+            made.points.dedup_by(|entry, kept| {
+                kept.value = if entry.ts_ns == kept.ts_ns { kept.value.max(entry.value) } else { kept.value };
+                entry.ts_ns == kept.ts_ns
+            });
+            Ok(made)
+        }
+        RowNumber::Duration => valued(lanes, part, cancel, durations),
+        RowNumber::Change => counter_changes(scope, lanes, part, cancel),
+        RowNumber::Argument(path) => {
+            let mut reader = DetailReader::default();
+            let mut made = valued(lanes, part, cancel, |hits, entries| {
+                let mut starts = [0; BLOCK_ROWS];
+                hits.block.starts(&mut starts);
+                for slot in hits.slots() {
+                    let blob = snapshot.store().detail(DetailRef(hits.block.detail(slot)), &mut reader);
+                    let value = argument(Detail::decode(blob).args_json, path);
+                    entries.extend(value.map(|value| TimedValue { ts_ns: starts[slot], value: value.to_bits() }));
+                }
+            })?;
+            made.points.dedup_by(|entry, kept| {
+                let is_same = entry.ts_ns == kept.ts_ns;
+                if is_same {
+                    kept.value = (f64::from_bits(kept.value) + f64::from_bits(entry.value)).to_bits();
+                }
+                is_same
+            });
+            Ok(made)
+        }
     }
+}
+
+fn durations(hits: &BlockHits<'_>, entries: &mut Vec<TimedValue>) {
+    let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+    hits.block.starts(&mut starts);
+    hits.block.values(&mut values);
+    entries.extend(hits.slots().map(|slot| TimedValue { ts_ns: starts[slot], value: values[slot] }));
 }
 
 /// How many rows have started up to each start.
@@ -171,31 +166,22 @@ fn merged(mut begins: &[i64], mut ends: &[i64]) -> Vec<TimedValue> {
     points
 }
 
-/// The values of rows, those of one time put together.
+/// The values of rows.
 fn valued(
     lanes: &[LaneRows<'_>],
     part: TimePart,
-    meaning: PointMeaning,
     cancel: &Cancel,
-    mut take: impl FnMut(&BlockHits<'_>, &mut dyn Iterator<Item = usize>, &mut Vec<TimedValue>, &mut DetailReader),
+    mut take: impl FnMut(&BlockHits<'_>, &mut Vec<TimedValue>),
 ) -> Result<PartPoints, Cancelled> {
-    let mut entries: Vec<TimedValue> = Vec::new();
-    let (mut reader, mut details, mut judged) = (DetailReader::default(), DetailReader::default(), 0);
+    let (mut entries, mut reader, mut judged) = (Vec::new(), DetailReader::default(), 0);
     for lane in lanes {
         let rows = part.rows_of(&lane.scan);
         judged += rows.end - rows.start;
-        lane.blocks(rows, &mut reader, cancel, |hits| take(hits, &mut hits.slots(), &mut entries, &mut details))?;
+        lane.blocks(rows, &mut reader, cancel, |hits| take(hits, &mut entries))?;
     }
     let rows = entries.len() as u64;
     // Stable: values of one time are put together in the order of the lanes, in every run.
     sort_by_time(&mut entries, &mut Vec::new());
-    entries.dedup_by(|entry, kept| {
-        let is_same = entry.ts_ns() == kept.ts_ns();
-        if is_same {
-            kept.value = meaning.together(kept.value, entry.value);
-        }
-        is_same
-    });
     Ok(PartPoints { points: entries, rows, judged })
 }
 

@@ -9,7 +9,9 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::entries::TimedValue;
+use super::histograms::write_histograms;
 use super::room::{DerivedError, DerivedRoom};
+use super::running::{PointMeaning, RunningValue};
 use crate::base::cancel::Cancel;
 use crate::base::mapped::Mapped;
 use crate::base::temporary::Scratch;
@@ -19,19 +21,6 @@ pub(super) const FAN_OUT: usize = 16;
 
 /// Nodes that are made between two looks at the request to stop.
 const NODES_AT_ONCE: usize = 64 * 1024;
-
-/// The meaning of the values of points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PointMeaning {
-    /// How many rows start at that time or before.
-    RowsSoFar,
-    /// How many spans are open from that time on.
-    Open,
-    /// The longest duration of the spans that start then.
-    Longest,
-    /// The bits of the sum of the values then.
-    Sum,
-}
 
 /// The points of a part of the time, and how many rows they are of. Running values begin at zero in each part.
 #[derive(Debug, Default)]
@@ -67,24 +56,18 @@ impl PointMeaning {
     /// The summary of a point by itself.
     pub(super) fn summary(self, point: TimedValue) -> PointSummary {
         PointSummary::from_value(match self {
-            Self::Sum => f64::from_bits(point.value),
-            Self::RowsSoFar | Self::Open | Self::Longest => point.value as f64,
+            Self::Sum | Self::Level => f64::from_bits(point.value),
+            Self::RowsSoFar | Self::Open | Self::OpenTime | Self::Longest | Self::Durations => point.value as f64,
         })
     }
 
-    /// The value of two rows of one time.
-    pub(super) fn together(self, one: u64, other: u64) -> u64 {
+    /// Whether a range of points is answered by nodes above them.
+    fn has_pyramid(self) -> bool {
         match self {
-            Self::Sum => (f64::from_bits(one) + f64::from_bits(other)).to_bits(),
-            Self::Longest => one.max(other),
-            // An end is the same as one less.
-            Self::RowsSoFar | Self::Open => one.wrapping_add(other),
+            Self::Open | Self::Longest | Self::Sum | Self::Level => true,
+            // Those are differences of two points, and of two sums of histograms.
+            Self::RowsSoFar | Self::OpenTime | Self::Durations => false,
         }
-    }
-
-    /// Whether the value of a point holds those of all before it.
-    fn is_running(self) -> bool {
-        matches!(self, Self::RowsSoFar | Self::Open)
     }
 
     pub(super) fn combine(self, one: PointSummary, other: PointSummary) -> PointSummary {
@@ -95,16 +78,28 @@ impl PointMeaning {
     }
 }
 
-/// The curve of a derived track: points in order of time, no two of one time. Any thread can ask it.
+/// The part of its points that the columns of a series show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShownValue {
+    /// The values.
+    Plain,
+    /// Counts for each second.
+    PerSecond,
+    /// The duration that so many of a hundred do not exceed.
+    Quantile(u8),
+}
+
+/// The curve of a derived track: points in order of time, no two of one time but of durations. Any
+/// thread can ask it.
 #[derive(Debug)]
 pub(crate) struct DerivedSeries {
     pub(super) meaning: PointMeaning,
-    /// Whether its counts are shown for each second.
-    pub(super) is_rate: bool,
+    /// The part of its points that columns show.
+    pub(super) shown: ShownValue,
     /// The time that it is about: its first nanosecond, and its last.
     pub(super) bounds_ns: (i64, i64),
-    /// The largest value that it ever has at one point.
-    largest: f64,
+    /// The smallest value that it ever has at one point, or 0, and the largest.
+    extremes: (f64, f64),
     /// How many rows took part.
     pub(super) rows: u64,
     /// `None`: there are no points.
@@ -125,10 +120,28 @@ impl DerivedSeries {
         bytemuck::try_cast_slice(bytes).unwrap_or_default()
     }
 
-    /// The largest value at one point; 0 where there is none above.
+    /// Bounds of the columns of every width, where there are any: of what has a value at a time, of the time that spans
+    /// are open, and of the longest durations. Counts and sums grow with the width.
     #[must_use]
-    pub(crate) fn largest(&self) -> f64 {
-        self.largest
+    pub(crate) fn steady_range(&self) -> Option<(f64, f64)> {
+        match self.meaning {
+            PointMeaning::Open | PointMeaning::Longest | PointMeaning::Level => Some(self.extremes),
+            // In percent, where all that are ever open at once are open all the time.
+            PointMeaning::OpenTime => Some((0.0, self.extremes.1 * 100.0)),
+            PointMeaning::RowsSoFar | PointMeaning::Sum | PointMeaning::Durations => None,
+        }
+    }
+
+    /// The first time of the series, and the last.
+    #[must_use]
+    pub(crate) fn bounds_ns(&self) -> (i64, i64) {
+        self.bounds_ns
+    }
+
+    /// Whether columns of many spans come from histograms.
+    #[must_use]
+    pub(crate) fn is_of_quantiles(&self) -> bool {
+        self.meaning == PointMeaning::Durations
     }
 
     /// How many rows took part in it.
@@ -142,6 +155,12 @@ impl DerivedSeries {
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.map.as_ref().map_or(0, |map| map.len() as u64)
+    }
+
+    /// The sums of histograms over durations.
+    pub(super) fn histograms(&self) -> &[u64] {
+        let bytes = self.map.as_ref().zip(self.levels.first()).map_or(&[][..], |(map, range)| &map[range.clone()]);
+        bytemuck::try_cast_slice(bytes).unwrap_or_default()
     }
 
     /// The nodes above some of the last level, or of the points.
@@ -198,30 +217,24 @@ impl DerivedSeries {
 pub(super) struct PointWriter {
     scratch: Scratch,
     out: BufWriter<File>,
-    meaning: PointMeaning,
+    running: RunningValue,
     points: usize,
     rows: u64,
-    largest: f64,
-    /// The value after the points so far, where they are running ones.
-    running: u64,
+    extremes: (f64, f64),
 }
 
 impl PointWriter {
     pub(super) fn new(meaning: PointMeaning, room: &DerivedRoom) -> io::Result<Self> {
         let mut scratch = Scratch::new(&room.folder)?;
         let out = BufWriter::with_capacity(1 << 16, scratch.file().try_clone()?);
-        Ok(Self { scratch, out, meaning, points: 0, rows: 0, largest: 0.0, running: 0 })
+        Ok(Self { scratch, out, running: RunningValue::new(meaning), points: 0, rows: 0, extremes: (0.0, 0.0) })
     }
 
     /// Takes the points of parts that follow those before; running values begin at zero in each.
     pub(super) fn push_parts(&mut self, parts: Vec<PartPoints>) -> io::Result<()> {
         for PartPoints { mut points, rows, .. } in parts {
-            if self.meaning.is_running() {
-                points.iter_mut().for_each(|point| point.value = point.value.wrapping_add(self.running));
-                self.running = points.last().map_or(self.running, |last| last.value);
-            }
-            let most = points.iter().map(|&point| self.meaning.summary(point).most);
-            self.largest = most.fold(self.largest, f64::max);
+            let (least, most) = self.running.carry_on(&mut points);
+            self.extremes = (self.extremes.0.min(least), self.extremes.1.max(most));
             self.points += points.len();
             self.rows += rows;
             self.out.write_all(bytemuck::cast_slice(&points))?;
@@ -229,27 +242,33 @@ impl PointWriter {
         Ok(())
     }
 
-    /// Writes the pyramid and maps the file.
+    /// Writes what is above the points, and maps the file.
     pub(super) fn finish(
         mut self,
-        is_rate: bool,
+        shown: ShownValue,
         bounds_ns: (i64, i64),
         cancel: &Cancel,
     ) -> Result<DerivedSeries, DerivedError> {
         self.out.flush()?;
-        let Self { mut scratch, mut out, meaning, points, rows, largest, .. } = self;
+        let Self { mut scratch, mut out, running, points, rows, extremes } = self;
+        let meaning = running.meaning();
         let mut series =
-            DerivedSeries { meaning, is_rate, bounds_ns, largest, rows, map: None, points, levels: Vec::new() };
+            DerivedSeries { meaning, shown, bounds_ns, extremes, rows, map: None, points, levels: Vec::new() };
         if points == 0 {
             return Ok(series);
         }
         let path = scratch.path().to_owned();
-        loop {
+        series.map = Some(Mapped::from_store(scratch.file(), &path)?);
+        if meaning == PointMeaning::Durations {
+            let start = points * size_of::<TimedValue>();
+            let bytes = write_histograms(series.points(), &mut out, cancel)?;
+            series.levels.push(start..start + bytes);
             series.map = Some(Mapped::from_store(scratch.file(), &path)?);
+        }
+        while meaning.has_pyramid() {
             let below = series.levels.last().map_or(points, |bytes| bytes.len() / size_of::<PointSummary>());
-            // Sums of counts are differences of two points.
-            if below <= FAN_OUT || meaning == PointMeaning::RowsSoFar {
-                return Ok(series);
+            if below <= FAN_OUT {
+                break;
             }
             let start = series.map.as_ref().map_or(0, |map| map.len());
             for first in (0..below).step_by(NODES_AT_ONCE * FAN_OUT) {
@@ -260,6 +279,8 @@ impl PointWriter {
             out.flush()?;
             let end = start + below.div_ceil(FAN_OUT) * size_of::<PointSummary>();
             series.levels.push(start..end);
+            series.map = Some(Mapped::from_store(scratch.file(), &path)?);
         }
+        Ok(series)
     }
 }

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::columns::ColumnWork;
-use super::points::{DerivedSeries, PointMeaning};
+use super::points::DerivedSeries;
+use super::running::PointMeaning;
 
 /// Steps that a whole trace has about, where no width is asked for.
 const STEPS: u64 = 1000;
@@ -33,8 +34,8 @@ pub(crate) struct CounterSteps {
 }
 
 impl CounterSteps {
-    /// The changes in a range of time by steps of a width; without one, of concurrency every change, and else steps
-    /// of the default.
+    /// The changes in a range of time by steps of a width; without one, of concurrency and of counters every change, and
+    /// else steps of the default.
     #[must_use]
     pub(crate) fn new(
         series: Arc<DerivedSeries>,
@@ -44,7 +45,8 @@ impl CounterSteps {
         let first_ns = from_ns.unwrap_or(i64::MIN).max(series.bounds_ns.0);
         let last_ns = to_ns.map_or(i64::MAX, |to_ns| to_ns.saturating_sub(1)).min(series.bounds_ns.1);
         let default_ns = default_step_ns(last_ns.abs_diff(first_ns));
-        let every_ns = every_ns.or((series.meaning != PointMeaning::Open).then_some(default_ns));
+        let is_level = matches!(series.meaning, PointMeaning::Open | PointMeaning::Level);
+        let every_ns = every_ns.or((!is_level).then_some(default_ns));
         let next_ns = Some(first_ns).filter(|&first_ns| first_ns <= last_ns);
         Self { series, every_ns, last_ns, next_ns, last: None }
     }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::columns::ColumnWork;
 use super::definition::{DerivedKind, DerivedTrack};
+use super::histograms::STRIDE;
 use super::make::derive;
 use super::points::{DerivedSeries, FAN_OUT};
+use super::quantiles::EXACT_MAX;
 use super::room::{DerivedError, DerivedRoom};
 use super::steps::{CounterSteps, default_step_ns};
 use crate::base::cancel::Cancel;
@@ -34,7 +36,7 @@ fn made(snapshot: &Snapshot, scope: &Scope, kind: &DerivedKind, held_bytes: u64)
 
 fn kinds() -> Vec<DerivedKind> {
     let sum = DerivedKind::Sum(vec!["of".to_owned(), "five".to_owned()]);
-    DerivedKind::PLAIN.into_iter().chain([sum]).collect()
+    DerivedKind::PLAIN.into_iter().chain([DerivedKind::Quantile(50), DerivedKind::Quantile(99), sum]).collect()
 }
 
 /// The least and the largest value from one time to another, both included, by a loop over all spans.
@@ -56,6 +58,22 @@ fn expected(
             let width_ns = i128::from(last_ns) - i128::from(start_ns) + 1;
             both(starting.len() as f64 * 1e9 / width_ns as f64)
         }
+        DerivedKind::Quantile(percent) => {
+            let mut durations: Vec<u64> = starting.iter().map(|span| span.dur_ns).collect();
+            durations.sort_unstable();
+            let is_enough = |&place: &usize| (place + 1) * 100 >= durations.len() * usize::from(*percent);
+            both(durations[(0..durations.len()).find(is_enough)?] as f64)
+        }
+        DerivedKind::Busy => {
+            let open_ns = |span: &TraceSpan| {
+                let from_ns = span.start_ns.max(start_ns).max(from_ns.unwrap_or(i64::MIN));
+                let to_ns = i128::from(span.end_ns().min(to_ns.unwrap_or(i64::MAX))).min(i128::from(last_ns) + 1);
+                (to_ns - i128::from(from_ns)).max(0)
+            };
+            let width_ns = i128::from(last_ns) - i128::from(start_ns) + 1;
+            both(spans.iter().map(open_ns).sum::<i128>() as f64 * 100.0 / width_ns as f64)
+        }
+        DerivedKind::CounterSum(_) => None,
         DerivedKind::MaxDuration => both(starting.iter().map(|span| span.dur_ns).max()? as f64),
         DerivedKind::Sum(_) => both(starting.iter().filter_map(|span| argument(span)).sum::<u64>() as f64),
         DerivedKind::Concurrency => {
@@ -204,7 +222,7 @@ fn work_for_a_column_grows_with_the_logarithm_of_the_points() {
         let all = series.columns(view, &mut cells);
         (work, all, u64::from(view.count))
     };
-    for kind in kinds() {
+    for kind in kinds().into_iter().filter(|kind| !matches!(kind, DerivedKind::Quantile(_))) {
         let ((few, ..), (many, all, columns)) = (work(100, &kind), work(20_000, &kind));
         // Two hundred times the points are eight more doublings, and two levels at both ends.
         assert!(many.probes <= few.probes + 4 * 8, "{kind}: {many:?} after {few:?}");
@@ -235,4 +253,77 @@ fn tracks_of_a_scope_take_part_alone_and_rows_are_counted() {
     let series = made(&snapshot, &scope, &DerivedTrack::parse("count").unwrap().kind, 1 << 20);
     assert_eq!(series.rows(), spans.iter().filter(|span| span.track == 1).count() as u64);
     assert!(series.bytes() >= 16 && series.bytes() <= 16 * series.rows());
+}
+
+#[test]
+fn quantiles_of_many_spans_are_within_a_bucket_and_their_work_is_bounded() {
+    let rows = 3 * STRIDE as u64 + 500;
+    let spans = spans(1, 1, rows, 9, -77);
+    let (_file, snapshot) = store(&spans, None, 0);
+    for percent in [1, 50, 99] {
+        let kind = DerivedKind::Quantile(percent);
+        let series = made(&snapshot, &Scope::default(), &kind, 1 << 22);
+        let start = |row: usize| spans[row].start_ns;
+        let last = spans.len() - 1;
+        for (first, end) in [(0, last), (5, EXACT_MAX + 10), (100, STRIDE), (100, 2 * STRIDE + 7), (STRIDE - 3, last)] {
+            let column = (start(first), start(end) - 1);
+            let (exact, _) = expected(&spans, &kind, (None, None), column).unwrap();
+            let mut work = ColumnWork::default();
+            let (least, most) = series.value(column, &mut work).unwrap();
+            assert!(least <= exact && exact <= most && most <= least * 33.0 / 32.0, "{exact} in {least}..{most}");
+            assert!(work.nodes <= 2 * STRIDE as u64 + 2, "{work:?}");
+            let is_exact =
+                spans.iter().filter(|span| (column.0..=column.1).contains(&span.start_ns)).count() <= EXACT_MAX;
+            assert!(!is_exact || least == most);
+        }
+    }
+}
+
+#[test]
+fn counters_of_a_name_are_summed_while_they_hold_their_values() {
+    let mut random = RandomSequence(8);
+    let samples: Vec<(u64, i64, i64)> =
+        (0..300).map(|number| (number % 3, 40 + (number / 4) as i64 * 5, random.below(90) as i64 - 30)).collect();
+    let line = |&(pid, ts, value): &(u64, i64, i64)| {
+        let name = if pid == 2 { "other" } else { "rss" };
+        format!(r#"{{"ph":"C","name":"{name}","pid":{pid},"ts":{ts},"args":{{"value":{value}}}}}"#)
+    };
+    let span = r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":900}"#.to_owned();
+    let lines: Vec<String> = samples.iter().map(line).chain([span]).collect();
+    let snapshot = crate::scene::tests::snapshot(&format!("[{}]", lines.join(",")));
+    let names = snapshot.tracks().tracks.iter().map(|track| track.name.to_string());
+    let kind = DerivedKind::CounterSum(names.into_iter().find(|name| name.starts_with("rss")).unwrap());
+    for (from_ns, to_ns) in
+        [(None, None), (Some(61_000), None), (Some(120_001), Some(300_000)), (Some(0), Some(40_000))]
+    {
+        let is_in_range =
+            |ts_ns: i64| from_ns.is_none_or(|from_ns| ts_ns >= from_ns) && to_ns.is_none_or(|to_ns| ts_ns < to_ns);
+        let level = |ts_ns: i64| {
+            let held = |of: u64| {
+                let until = samples.iter().filter(|&&(pid, ts, _)| pid == of && ts * 1000 <= ts_ns);
+                until.last().map_or(0, |&(_, _, value)| value)
+            };
+            if is_in_range(ts_ns) { (held(0) + held(1)) as f64 } else { 0.0 }
+        };
+        for held_bytes in [FEW_BYTES, 1 << 20] {
+            let series = made(&snapshot, &Scope::from_range(from_ns, to_ns), &kind, held_bytes);
+            for _ in 0..300 {
+                let start_ns = random.below(500_000) as i64 - 20_000;
+                let width_log2 = random.below(18);
+                let last_ns = start_ns + random.below(1 << width_log2) as i64;
+                let edges = [from_ns, to_ns].into_iter().flatten();
+                let times = samples.iter().map(|sample| sample.1 * 1000).chain(edges);
+                let inside = times.filter(|ts_ns| (start_ns..=last_ns).contains(ts_ns)).chain([start_ns]);
+                let levels: Vec<f64> = inside.map(level).collect();
+                let bounds = levels
+                    .iter()
+                    .fold((f64::MAX, f64::MIN), |(least, most), level| (level.min(least), level.max(most)));
+                let found = series.value((start_ns, last_ns), &mut ColumnWork::default());
+                assert_eq!(found, Some(bounds), "{from_ns:?}..{to_ns:?} {start_ns}..={last_ns}");
+            }
+        }
+    }
+    let of_one = Scope::from_matcher(Matcher::new(&snapshot, &Filter::parse("process:1").unwrap()));
+    let series = made(&snapshot, &of_one, &kind, 1 << 20);
+    assert_eq!(series.rows(), 100);
 }

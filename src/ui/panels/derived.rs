@@ -13,12 +13,15 @@ use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// A word of each kind, and its meaning.
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 8] = [
     ("rate name:read", "rows of a name or any filter that start, for each second"),
     ("count dur>1ms", "rows that start in each column"),
     ("concurrency cat:io", "spans that are open at one time"),
+    ("busy cat:Running", "the share of time that spans are open; 100 % for each"),
     ("max-duration", "the longest of the spans that start"),
+    ("p99 name:read", "the duration that 99 of 100 do not exceed; of many, from a sketch"),
     ("sum:arg.bytes name:read", "the sum of an argument; arg.a.b is a member of an object"),
+    ("sum:counter.rss", "the sum of the counters of a name; a filter takes processes"),
 ];
 
 /// The text of the track that is typed.

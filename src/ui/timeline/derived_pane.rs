@@ -1,5 +1,5 @@
 //! The curves of derived tracks as they are drawn. Work in a frame is bounded by its pixels; curves that are late are
-//! drawn as they were.
+//! drawn as they were. A scale covers the values around the view too, and moves to another: none jumps.
 
 use std::time::Instant;
 
@@ -12,17 +12,36 @@ use crate::render::Rects;
 use crate::render::rects::Layer;
 use crate::scene::counters::{self, CounterBand, Scale};
 use crate::scene::derived::{column_text, drawn_cells, range_text, scale};
+use crate::scene::motion::FLIGHT_SECONDS;
 use crate::scene::palette::Palette;
 use crate::scene::viewport::Viewport;
 use crate::tiles::derived::{ColumnLoader, ColumnQuery};
+use crate::ui::command::DerivedId;
 
 /// The strips as they are drawn.
 #[derive(Default)]
 pub(super) struct DerivedPane {
     loader: ColumnLoader,
     drawn: Option<DrawnStrips>,
+    moving: Vec<MovingScale>,
     /// Whether frames wait for all columns, as pictures do.
     waits: bool,
+}
+
+/// The scale of a row on its way to another.
+struct MovingScale {
+    row: DerivedId,
+    from: Scale,
+    to: Scale,
+    began_s: f64,
+}
+
+impl MovingScale {
+    /// The scale at a time, and whether it goes on after that. Fast at first, as flights are.
+    fn at(&self, now_s: f64) -> (Scale, bool) {
+        let part = ((now_s - self.began_s) / FLIGHT_SECONDS).clamp(0.0, 1.0);
+        if part >= 1.0 { (self.to, false) } else { (self.from.towards(self.to, 1.0 - (1.0 - part).powi(3)), true) }
+    }
 }
 
 /// The last frame of the strips.
@@ -34,7 +53,8 @@ struct DrawnStrips {
     rects: Rects,
     /// By row: its scale, once it is drawn.
     scales: Vec<Option<Scale>>,
-    is_late: bool,
+    /// Whether the next frame differs: columns are late, or a scale moves.
+    is_unfinished: bool,
 }
 
 /// The columns of a view: as wide as one pixel to two, so that each is seen.
@@ -58,17 +78,33 @@ impl DerivedPane {
         self.waits = true;
     }
 
-    /// Draws the curves again unless nothing has changed. Returns whether some are late.
+    /// The scale of a row on its way to `to`; there at once where nothing moves: without a time, and at first.
+    fn moved(&mut self, row: DerivedId, to: Scale, now_s: Option<f64>) -> (Scale, bool) {
+        let at = self.moving.iter().position(|moving| moving.row == row);
+        let (Some(at), Some(now_s)) = (at, now_s) else {
+            self.moving.retain(|moving| moving.row != row);
+            self.moving.push(MovingScale { row, from: to, to, began_s: f64::NEG_INFINITY });
+            return (to, false);
+        };
+        let moving = &mut self.moving[at];
+        if moving.to != to {
+            *moving = MovingScale { from: moving.at(now_s).0, to, began_s: now_s, ..*moving };
+        }
+        moving.at(now_s)
+    }
+
+    /// Draws the curves again unless nothing has changed. Scales move with the time `now_s`. Returns whether another
+    /// frame differs.
     pub(super) fn draw(
         &mut self,
         rows: &[DerivedRow],
         view: &Viewport,
         (height_points, scale): (f32, f32),
         palette: &Palette,
-        deadline: Instant,
+        (deadline, now_s): (Instant, Option<f64>),
     ) -> bool {
         let height_px = (height_points * scale).round();
-        let is_same = |drawn: &DrawnStrips| drawn.view == *view && drawn.height_px == height_px && !drawn.is_late;
+        let is_same = |drawn: &DrawnStrips| drawn.view == *view && drawn.height_px == height_px && !drawn.is_unfinished;
         if rows.is_empty() || self.drawn.as_ref().is_some_and(is_same) {
             return false;
         }
@@ -78,13 +114,20 @@ impl DerivedPane {
         }
         let is_late = self.loader.prepare(&ColumnQuery { buckets: columns_of(view), series }, deadline);
         let (mut rects, mut scales) = (Vec::new(), Vec::new());
+        let scale_of = |row: &DerivedRow| {
+            let range = self.loader.answer()?.range(row.series()?)?;
+            Some(self::scale(&row.kind, range))
+        };
+        let wanted: Vec<Option<Scale>> = rows.iter().map(scale_of).collect();
+        let ways = rows.iter().zip(&wanted).map(|(row, to)| to.map(|to| self.moved(row.id, to, now_s)));
+        let ways: Vec<Option<(Scale, bool)>> = ways.collect();
+        let is_unfinished = is_late || ways.iter().flatten().any(|(_, goes_on)| *goes_on);
         let Some(answer) = self.loader.answer() else { return is_late };
         let line_px = scale.round().max(1.0);
         let row_px = height_px / rows.len() as f32;
         for (number, row) in rows.iter().enumerate() {
-            let cells = row.series().and_then(|series| Some((series, answer.cells(series)?)));
-            let row_scale = cells.map(|(series, cells)| (self::scale(&row.kind, series.largest(), cells), cells));
-            if let Some((scale, cells)) = row_scale {
+            let cells = row.series().and_then(|series| answer.cells(series));
+            if let Some(((scale, _), cells)) = ways[number].zip(cells) {
                 let top_px = row_px * number as f32;
                 let band = CounterBand {
                     y0: (top_px + 3.0 * line_px).round(),
@@ -94,13 +137,13 @@ impl DerivedPane {
                 };
                 counters::rects(view, answer.buckets(), &drawn_cells(&row.kind, cells), scale, &band, &mut rects);
             }
-            scales.push(row_scale.map(|(scale, _)| scale));
+            scales.push(wanted[number]);
         }
         let size_px = [as_f32(view.width_px()), height_px];
         let buckets = answer.buckets();
         let rects = Rects::new(&rects, size_px, scale, Layer::Derived);
-        self.drawn = Some(DrawnStrips { view: *view, buckets, height_px, rects, scales, is_late });
-        is_late
+        self.drawn = Some(DrawnStrips { view: *view, buckets, height_px, rects, scales, is_unfinished });
+        is_unfinished
     }
 
     /// The curves of the last frame, for a place on the window.

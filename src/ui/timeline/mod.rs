@@ -118,7 +118,9 @@ impl Timeline {
             is_late |= self.pinned.draw(ui, &self.snapshot, &view, options, deadline);
         }
         let strips = (layout.derived.height(), self.scale());
-        is_late |= self.derived_pane.draw(self.derived.all(), self.view.now(), strips, &self.palette, deadline);
+        let now_s = self.view.navigation().animation.then(|| ui.input(|input| input.time));
+        let when = (deadline, now_s);
+        is_late |= self.derived_pane.draw(self.derived.all(), self.view.now(), strips, &self.palette, when);
         is_late |= self.rows.draw(ui, &self.snapshot, self.view.now(), options, deadline);
         if is_late {
             ui.ctx().request_repaint();

@@ -1,0 +1,79 @@
+//! The changes of counters in a part of time: less the value before, and more the new one. A value that is no finite
+//! number counts as zero until the next. Where the time of a scope begins, each counter has the value that it holds.
+
+use super::entries::{TimedValue, sort_by_time};
+use super::lane_rows::LaneRows;
+use super::points::PartPoints;
+use super::time_parts::TimePart;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::query::scan::LaneScan;
+use crate::query::scope::Scope;
+use crate::query::snapshot::Snapshot;
+use crate::store::block::BLOCK_ROWS;
+use crate::store::details::DetailReader;
+use crate::store::{LaneIdx, LaneKind};
+
+/// The lanes of the counters of a name, or of a name before its unit, with the rows of the scope and the one before.
+/// `every_row` is a scope whose filter takes every row: filters of rows do not concern counters.
+pub(super) fn counter_lanes<'a>(
+    snapshot: &'a Snapshot,
+    (scope, every_row): (&Scope, &'a Scope),
+    name: &str,
+) -> Vec<LaneRows<'a>> {
+    let lanes = (0..snapshot.store().lane_count()).map(LaneIdx).filter(|&lane| {
+        let info = snapshot.lane(lane);
+        let track = snapshot.track(info.track);
+        let is_named = |full: &str| {
+            full.strip_prefix(name).is_some_and(|unit| unit.is_empty() || unit.starts_with(" (") && unit.ends_with(')'))
+        };
+        info.kind == LaneKind::Counter
+            && scope.has_track(info.track)
+            && (is_named(&track.name) || is_named(&track.key.name))
+    });
+    let scans = lanes.map(|lane| LaneScan::from_starts(snapshot, &every_row.matcher, every_row, lane));
+    let with_held = scans.map(|scan| scan.with_rows(scan.rows.start.saturating_sub(1)..scan.rows.end));
+    with_held.filter(|scan| !scan.rows.is_empty()).map(LaneRows::new).collect()
+}
+
+/// The changes of a part, those of one time in the order of the counters. Every value is a row.
+///
+/// # Errors
+/// If it was asked to stop.
+pub(super) fn counter_changes(
+    scope: &Scope,
+    lanes: &[LaneRows<'_>],
+    part: TimePart,
+    cancel: &Cancel,
+) -> Result<PartPoints, Cancelled> {
+    let (mut changes, mut reader) = (Vec::new(), DetailReader::default());
+    let (mut rows_in_all, mut judged) = (0, 0);
+    for lane in lanes {
+        let rows = part.rows_of(&lane.scan);
+        judged += rows.end - rows.start;
+        let first = rows.start.saturating_sub(1).max(lane.scan.rows.start);
+        let mut held = 0.0;
+        let mut change = |ts_ns: i64, from: f64, to: f64| {
+            let changes_of = [-from, to].into_iter().filter(|&change| change != 0.0);
+            changes.extend(changes_of.map(|change| TimedValue { ts_ns, value: change.to_bits() }));
+        };
+        lane.blocks(first..rows.end, &mut reader, cancel, |hits| {
+            let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+            hits.block.starts(&mut starts);
+            hits.block.values(&mut values);
+            for slot in hits.slots() {
+                let value = f64::from_bits(values[slot]);
+                let value = if value.is_finite() { value } else { 0.0 };
+                if hits.first_row + slot as u64 >= rows.start {
+                    change(scope.from_ns.map_or(starts[slot], |from_ns| starts[slot].max(from_ns)), held, value);
+                    rows_in_all += 1;
+                }
+                held = value;
+            }
+        })?;
+        if let Some(to_ns) = scope.to_ns.filter(|_| part.to_ns.is_none()) {
+            change(to_ns, held, 0.0);
+        }
+    }
+    sort_by_time(&mut changes, &mut Vec::new());
+    Ok(PartPoints { points: changes, rows: rows_in_all, judged })
+}

@@ -1,0 +1,39 @@
+//! The rows of a lane that may take part, and the blocks of some of them. Reads only extents that may have any.
+
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::query::scan::{BlockHits, LaneScan};
+use crate::store::details::DetailReader;
+
+/// A lane with the extents in which rows may match.
+pub(super) struct LaneRows<'a> {
+    pub(super) scan: LaneScan<'a>,
+    extents: Vec<u32>,
+}
+
+impl<'a> LaneRows<'a> {
+    pub(super) fn new(scan: LaneScan<'a>) -> Self {
+        // A lane has fewer extents than 2^32 rows have.
+        let extents = scan.extents().map(|extent| extent as u32).collect();
+        Self { scan, extents }
+    }
+
+    /// Hands over the blocks with rows that match, of some rows of the lane. Fails if it was asked to stop.
+    pub(super) fn blocks(
+        &self,
+        rows: std::ops::Range<u64>,
+        reader: &mut DetailReader,
+        cancel: &Cancel,
+        mut take: impl FnMut(&BlockHits<'_>),
+    ) -> Result<(), Cancelled> {
+        let records = self.scan.lane().extents();
+        let before = |row: u64| move |&extent: &u32| records[extent as usize].first_row < row;
+        let first = self.extents.partition_point(before(rows.start.saturating_add(1))).saturating_sub(1);
+        let end = self.extents.partition_point(before(rows.end));
+        let scan = self.scan.with_rows(rows);
+        for &extent in self.extents.get(first..end).unwrap_or(&[]) {
+            cancel.check()?;
+            scan.blocks(extent as usize, 0, reader).for_each(|(_, hits)| take(&hits));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! The meaning of the values of points, and how those of a part carry on where the part before ended.
+
+use super::entries::TimedValue;
+
+/// The meaning of the values of points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PointMeaning {
+    /// How many rows start at that time or before.
+    RowsSoFar,
+    /// How many spans are open from that time on.
+    Open,
+    /// How long spans were open up to that time, in all; it wraps around.
+    OpenTime,
+    /// The longest duration of the spans that start then.
+    Longest,
+    /// The duration of one span that starts then; each span is a point.
+    Durations,
+    /// The bits of the sum of the values then.
+    Sum,
+    /// The bits of the sum of the values that hold from that time on.
+    Level,
+}
+
+/// Values that add up from point to point.
+#[derive(Debug)]
+pub(super) enum RunningValue {
+    /// Each point is by itself.
+    Single(PointMeaning),
+    /// Numbers so far; fewer than in the part before wrap around.
+    Number { meaning: PointMeaning, so_far: u64 },
+    /// Spans that are open, and how long spans were open up to a time.
+    OpenTime { open: u64, time_ns: u64, until_ns: i64 },
+    /// The sum of changes.
+    Level(ExactSum),
+}
+
+impl RunningValue {
+    pub(super) fn new(meaning: PointMeaning) -> Self {
+        match meaning {
+            PointMeaning::RowsSoFar | PointMeaning::Open => Self::Number { meaning, so_far: 0 },
+            PointMeaning::OpenTime => Self::OpenTime { open: 0, time_ns: 0, until_ns: i64::MIN },
+            PointMeaning::Level => Self::Level(ExactSum::default()),
+            PointMeaning::Longest | PointMeaning::Durations | PointMeaning::Sum => Self::Single(meaning),
+        }
+    }
+
+    pub(super) fn meaning(&self) -> PointMeaning {
+        match self {
+            Self::Single(meaning) | Self::Number { meaning, .. } => *meaning,
+            Self::OpenTime { .. } => PointMeaning::OpenTime,
+            Self::Level(_) => PointMeaning::Level,
+        }
+    }
+
+    /// Turns the values of a part, which begin at zero, into those of the whole. Returns the smallest and the largest.
+    pub(super) fn carry_on(&mut self, points: &mut Vec<TimedValue>) -> (f64, f64) {
+        let extremes = |values: &mut dyn Iterator<Item = f64>| {
+            values.fold((0.0, 0.0), |(least, most): (f64, f64), value| (least.min(value), most.max(value)))
+        };
+        match self {
+            Self::Single(PointMeaning::Sum) => extremes(&mut points.iter().map(|point| f64::from_bits(point.value))),
+            Self::Single(_) => (0.0, points.iter().map(|point| point.value).max().unwrap_or(0) as f64),
+            Self::Number { so_far, .. } => {
+                points.iter_mut().for_each(|point| point.value = point.value.wrapping_add(*so_far));
+                *so_far = points.last().map_or(*so_far, |last| last.value);
+                (0.0, points.iter().map(|point| point.value).max().unwrap_or(0) as f64)
+            }
+            Self::OpenTime { open, time_ns, until_ns } => {
+                let (before, mut most) = (*open, 0);
+                for point in points {
+                    let past_ns = point.ts_ns.abs_diff(*until_ns);
+                    (*time_ns, *until_ns) = (time_ns.wrapping_add(open.wrapping_mul(past_ns)), point.ts_ns);
+                    *open = before.wrapping_add(point.value);
+                    most = most.max(*open);
+                    point.value = *time_ns;
+                }
+                (0.0, most as f64)
+            }
+            Self::Level(sum) => {
+                for point in points.iter_mut() {
+                    sum.add(f64::from_bits(point.value));
+                    point.value = sum.value().to_bits();
+                }
+                // Of the changes of one time the last leaves the value.
+                points.reverse();
+                points.dedup_by_key(|point| point.ts_ns);
+                points.reverse();
+                extremes(&mut points.iter().map(|point| f64::from_bits(point.value)))
+            }
+        }
+    }
+}
+
+/// A sum with what rounding took from it, so that changes there and back leave nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ExactSum {
+    sum: f64,
+    lost: f64,
+}
+
+impl ExactSum {
+    fn add(&mut self, value: f64) {
+        let sum = self.sum + value;
+        let (large, small) = if self.sum.abs() >= value.abs() { (self.sum, value) } else { (value, self.sum) };
+        self.lost += (large - sum) + small;
+        self.sum = sum;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_there_and_back_leave_nothing_and_those_of_a_time_are_one_point() {
+        let mut sum = RunningValue::new(PointMeaning::Level);
+        let change = |ts_ns, value: f64| TimedValue { ts_ns, value: value.to_bits() };
+        let mut first = vec![change(1, 1e16), change(1, 0.25), change(2, 3.0)];
+        assert_eq!(sum.carry_on(&mut first), (0.0, 1e16 + 4.0));
+        assert_eq!(first.iter().map(|point| point.ts_ns).collect::<Vec<_>>(), [1, 2]);
+        let mut rest = vec![change(5, -1e16), change(6, -3.25), change(7, -1.0)];
+        assert_eq!(sum.carry_on(&mut rest), (-1.0, 3.25));
+        let values: Vec<f64> = rest.iter().map(|point| f64::from_bits(point.value)).collect();
+        assert_eq!(values, [3.25, 0.0, -1.0]);
+    }
+
+    #[test]
+    fn open_time_carries_on_from_part_to_part() {
+        let mut time = RunningValue::new(PointMeaning::OpenTime);
+        let point = |ts_ns, value: u64| TimedValue { ts_ns, value };
+        let mut first = vec![point(-5, 1), point(0, 2)];
+        assert_eq!(time.carry_on(&mut first), (0.0, 2.0));
+        // One span ends before this part, one in it.
+        let mut second = vec![point(10, 1u64.wrapping_neg()), point(30, 2u64.wrapping_neg())];
+        assert_eq!(time.carry_on(&mut second), (0.0, 1.0));
+        assert_eq!((first[1].value, second[0].value, second[1].value), (5, 25, 45));
+    }
+}
