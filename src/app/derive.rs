@@ -86,3 +86,43 @@ pub(super) fn state_of(made: DerivedMade) -> DerivedState {
         Err(TaskError::Damaged(message) | TaskError::Failed(message)) => DerivedState::Failed(message),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::app::tests::{NESTED, Session, file};
+    use crate::export::ExportFormat;
+    use crate::query::derived::DerivedKind;
+    use crate::ui::command::{AppCommand, Command, DerivedCommand, TimelineCommand};
+    use crate::ui::purpose::Purpose;
+
+    #[test]
+    fn an_export_has_the_derived_tracks_that_are_made_unless_they_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let capture = file(folder.path(), "a.json", NESTED);
+        let mut session = Session::new();
+        session.app.open_files(&[capture]);
+        session.finish_tasks();
+        let derived = |command| Command::Timeline(TimelineCommand::Derived(command));
+        session.app.act(derived(DerivedCommand::AddOfScope(DerivedKind::Concurrency)));
+        while session.app.timeline_mut().unwrap().derived_to_export().1 > 0 {
+            session.frame(Vec::new());
+            while let Ok(event) = session.events.recv_timeout(Duration::from_millis(50)) {
+                session.app.handle(event);
+            }
+        }
+        for (name, is_wanted, count) in [("with.json", true, 4), ("without.json", false, 0), ("none.csv", true, 0)] {
+            session.app.act(derived(DerivedCommand::Export(is_wanted)));
+            let out = folder.path().join(name);
+            let format =
+                if name.ends_with("csv") { ExportFormat::CSV } else { ExportFormat::ChromeJson { gzip: false } };
+            session.app.act(Command::App(AppCommand::Write(Purpose::Export(format), out.clone())));
+            session.finish_tasks();
+            // One span, two, one and two again are open.
+            let written = std::fs::read_to_string(&out).unwrap();
+            let values = written.lines().filter(|line| line.contains(r#""ph":"C""#) && line.contains("concurrency"));
+            assert!(values.count() >= count && (count > 0 || !written.contains("concurrency")), "{name}: {written}");
+        }
+    }
+}

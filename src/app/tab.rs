@@ -12,6 +12,7 @@ use super::tasks::FileTask;
 use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
+use crate::export::derived::DerivedCounter;
 use crate::model::Sources;
 use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::panels::derived::DerivedPanel;
@@ -26,6 +27,8 @@ pub(super) struct RunningExport {
     pub(crate) format: ExportFormat,
     /// The part of the trace; all of it unless given.
     pub(crate) scope: SelectedScope,
+    /// Derived tracks that are written as counters.
+    pub(crate) derived: Vec<DerivedCounter>,
     pub(crate) path: PathBuf,
 }
 

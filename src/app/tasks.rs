@@ -15,6 +15,7 @@ use crate::app::pasted::Pasted;
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::base::progress::Progress;
+use crate::export::derived::DerivedCounter;
 use crate::export::values::{TableSource, ValueFormat};
 use crate::export::{self, ExportError, ExportFormat, ExportOptions};
 use crate::ingest::{LoadError, LoadOptions, open_spooled, open_with_previews};
@@ -121,10 +122,8 @@ pub(crate) fn load_spooled(id: TaskId, sources: Sources, options: LoadOptions, w
 #[must_use]
 pub(crate) fn export(
     id: TaskId,
-    snapshot: Snapshot,
-    sources: Sources,
-    format: ExportFormat,
-    scope: SelectedScope,
+    (snapshot, sources): (Snapshot, Sources),
+    (format, scope, derived): (ExportFormat, SelectedScope, Vec<DerivedCounter>),
     path: PathBuf,
     wake: &TabWake,
 ) -> FileTask {
@@ -134,7 +133,7 @@ pub(crate) fn export(
             // As the trace was recorded: a reader looks names up by itself.
             let snapshot = snapshot.with_overlay(None);
             let scope = scope.with_filter(&snapshot, "");
-            let options = ExportOptions { scope, ..ExportOptions::whole(format) };
+            let options = ExportOptions { format, scope, derived };
             export::export(&snapshot, &sources, path, &options, cancel, progress)
         }
     };

@@ -53,7 +53,7 @@ pub(super) fn snapshot(json: &str) -> Snapshot {
 pub(super) struct Session {
     pub(super) app: App,
     context: egui::Context,
-    events: Receiver<TaskEvent>,
+    pub(super) events: Receiver<TaskEvent>,
     seconds: f64,
     /// The texts of the last frame.
     texts: Vec<String>,
@@ -207,7 +207,7 @@ fn collect_texts(shape: &egui::Shape, texts: &mut Vec<(String, egui::Pos2)>) {
 }
 
 /// Two threads: "work" with "read" in it twice, and "idle".
-const NESTED: &str = r#"[
+pub(super) const NESTED: &str = r#"[
     {"ph":"X","name":"work","pid":1,"tid":1,"ts":0,"dur":1000},{"ph":"X","name":"read","pid":1,"tid":1,"ts":100,"dur":200},
     {"ph":"X","name":"read","pid":1,"tid":1,"ts":500,"dur":100},{"ph":"X","name":"idle","pid":1,"tid":2,"ts":0,"dur":500}]"#;
 

@@ -243,6 +243,8 @@ pub(crate) enum DerivedCommand {
     Stop(DerivedId),
     /// Makes it again.
     Make(DerivedId),
+    /// Whether exports write the tracks as counters.
+    Export(bool),
 }
 
 /// Folding, pinning, hiding, ordering and filtering of tracks.

@@ -9,6 +9,7 @@ use crate::app::tab::{RunningExport, TabMessage};
 use crate::app::tasks::{self, file_name};
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
+use crate::export::derived::DerivedCounter;
 use crate::export::format::with_ending;
 use crate::export::values::ValueFormat;
 use crate::model::Sources;
@@ -17,6 +18,7 @@ use crate::render::readback::Pixels;
 use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::questions::SelectedScope;
+use crate::ui::timeline::derived::DerivedRow;
 
 impl App {
     /// Writes what a file was chosen for. An ending of its name decides the format; a name without one gets one.
@@ -90,8 +92,24 @@ impl App {
         }
         check_free(path, &named)?;
         let format = format.with_cells(self.cells());
-        self.export_in(self.shown_tab, RunningExport { format, scope, path: named });
+        let derived = self.derived_to_export(format);
+        self.export_in(self.shown_tab, RunningExport { format, scope, derived, path: named });
         Ok(())
+    }
+
+    /// The derived tracks of the shown tab that an export writes; says where some are not made yet.
+    fn derived_to_export(&mut self, format: ExportFormat) -> Vec<DerivedCounter> {
+        let Some(capture) = self.tab().capture.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
+        let (rows, missing) = capture.timeline.derived_to_export();
+        let counter =
+            |row: &DerivedRow| Some(DerivedCounter { track: row.definition(), series: row.series()?.clone() });
+        let derived = rows.into_iter().filter_map(counter).collect();
+        match missing {
+            0 => {}
+            1 => self.set_note("1 derived track is not made, and left out of the export.".to_owned()),
+            count => self.set_note(format!("{count} derived tracks are not made, and left out of the export.")),
+        }
+        derived
     }
 
     /// Starts to export the capture of a tab.
@@ -99,14 +117,14 @@ impl App {
         let id = self.next_task();
         let tab = &mut self.tabs[at];
         tab.export = Some(export.clone());
-        let RunningExport { mut format, scope, path } = export;
+        let RunningExport { mut format, scope, derived, path } = export;
         if tab.follow.is_some() && matches!(format, ExportFormat::Native { .. }) {
             // A trace that still runs has no index.
             format = ExportFormat::Native { compact: true };
         }
         if let Some(capture) = &tab.capture {
             let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
-            tab.running = Some(tasks::export(id, snapshot, sources, format, scope, path, &tab.wake));
+            tab.running = Some(tasks::export(id, (snapshot, sources), (format, scope, derived), path, &tab.wake));
         }
     }
 

@@ -44,6 +44,13 @@ impl DerivedPanel {
                 ui.end_row();
             }
         });
+        if !timeline.derived().is_empty() {
+            let mut exports = timeline.exports_derived();
+            let hint = "Formats with counters: Longspan, Chrome JSON, Perfetto, Parquet";
+            if ui.checkbox(&mut exports, "Export with the trace, as counters").on_hover_text(hint).changed() {
+                ask(DerivedCommand::Export(exports));
+            }
+        }
         if timeline.derived().len() >= DERIVED_MAX {
             ui.label(
                 RichText::new(format!("At most {DERIVED_MAX}: remove one to add another.")).color(theme.weak_text),

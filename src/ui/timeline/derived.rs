@@ -55,6 +55,8 @@ pub(crate) enum DerivedState {
 pub(super) struct DerivedRows {
     rows: Vec<DerivedRow>,
     last: u64,
+    /// Whether exports leave them out.
+    is_left_out: bool,
 }
 
 impl DerivedRow {
@@ -95,6 +97,15 @@ impl DerivedRow {
 impl DerivedRows {
     pub(super) fn all(&self) -> &[DerivedRow] {
         &self.rows
+    }
+
+    /// Whether exports write them as counters, where the format has any.
+    pub(super) fn is_exported(&self) -> bool {
+        !self.is_left_out
+    }
+
+    pub(super) fn export(&mut self, is_wanted: bool) {
+        self.is_left_out = !is_wanted;
     }
 
     pub(super) fn add(&mut self, kind: DerivedKind, scope: SelectedScope, name: &str) {
@@ -143,6 +154,7 @@ impl DerivedRows {
     pub(super) fn for_other(&self, other: &Snapshot) -> Self {
         let mut rows = Self::default();
         rows.restore(&self.to_keep(), other);
+        rows.is_left_out = self.is_left_out;
         rows
     }
 
@@ -155,7 +167,7 @@ impl DerivedRows {
             scope: row.scope.clone(),
             state: row.state.clone(),
         };
-        Self { rows: self.rows.iter().map(still).collect(), last: self.last }
+        Self { rows: self.rows.iter().map(still).collect(), last: self.last, is_left_out: self.is_left_out }
     }
 }
 

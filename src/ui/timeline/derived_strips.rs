@@ -24,6 +24,21 @@ impl Timeline {
         self.derived.all()
     }
 
+    /// The derived tracks that exports write, and how many more are not made.
+    #[must_use]
+    pub(crate) fn derived_to_export(&self) -> (Vec<&DerivedRow>, usize) {
+        let rows = if self.derived.is_exported() { self.derived() } else { &[] };
+        let made: Vec<&DerivedRow> = rows.iter().filter(|row| row.series().is_some()).collect();
+        let missing = rows.len() - made.len();
+        (made, missing)
+    }
+
+    /// Whether exports write the derived tracks.
+    #[must_use]
+    pub(crate) fn exports_derived(&self) -> bool {
+        self.derived.is_exported()
+    }
+
     /// Runs a command of derived tracks.
     pub(super) fn change_derived(&mut self, command: DerivedCommand) {
         match command {
@@ -37,6 +52,7 @@ impl Timeline {
             DerivedCommand::Remove(id) => self.derived.remove(id),
             DerivedCommand::Stop(id) => self.set_derived(id, DerivedState::Stopped),
             DerivedCommand::Make(id) => self.set_derived(id, DerivedState::Waiting),
+            DerivedCommand::Export(is_wanted) => self.derived.export(is_wanted),
         }
         self.derived_pane.redraw();
     }
