@@ -21,6 +21,7 @@ struct SnapshotParts {
     store: Arc<Store>,
     display_order: Arc<Vec<TrackIdx>>,
     groups: Arc<TrackGroups>,
+    has_states: bool,
     /// Names that were looked up, instead of those of the store.
     overlay: Option<Arc<NameOverlay>>,
 }
@@ -31,7 +32,9 @@ impl Snapshot {
     pub fn new(store: Arc<Store>) -> Self {
         let display_order = Arc::new(display_order(&store));
         let groups = Arc::new(TrackGroups::new(&store.meta().tracks, &display_order));
-        Self(Arc::new(SnapshotParts { store, display_order, groups, overlay: None }))
+        let tracks = &store.meta().tracks.tracks;
+        let has_states = tracks.iter().any(|track| track.key.kind == TrackKind::State);
+        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, overlay: None }))
     }
 
     /// The same with names that were looked up, or with none.
@@ -39,7 +42,14 @@ impl Snapshot {
     pub(crate) fn with_overlay(&self, overlay: Option<Arc<NameOverlay>>) -> Self {
         let (store, display_order) = (Arc::clone(&self.0.store), Arc::clone(&self.0.display_order));
         let groups = Arc::clone(&self.0.groups);
-        Self(Arc::new(SnapshotParts { store, display_order, groups, overlay }))
+        let has_states = self.has_states();
+        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, overlay }))
+    }
+
+    /// Whether the trace has states of threads.
+    #[must_use]
+    pub(crate) fn has_states(&self) -> bool {
+        self.0.has_states
     }
 
     /// Names that were looked up, if any were.

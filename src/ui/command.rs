@@ -237,6 +237,8 @@ pub(crate) enum DerivedCommand {
     Add(DerivedKind, SelectedScope),
     /// Adds one of the rows of the scope.
     AddOfScope(DerivedKind),
+    /// Adds the shares of time that a process, a thread or CPUs spend in the states of the scheduler.
+    AddScheduling(GroupKind),
     Rename(DerivedId, String),
     Remove(DerivedId),
     /// Gives up making it.

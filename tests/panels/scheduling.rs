@@ -77,6 +77,26 @@ fn threads_processes_and_cpus_have_their_times_and_are_sorted_by_a_click() {
 }
 
 #[test]
+fn shares_of_time_of_a_thread_a_cpu_and_a_process_become_tracks() {
+    let mut session = opened(TRACE);
+    session.give("Scheduling");
+    let derive = |session: &mut Session, head: &str| {
+        let head = session.harness.query_all_by_label_contains(head).next().expect("a head").rect();
+        session.right_click(head.left_center() + vec2(40.0, 0.0));
+        session.until("the menu", |session| session.says("Derive tracks of its scheduling"));
+        session.click("Derive tracks of its scheduling");
+    };
+    derive(&mut session, "CPU 0,");
+    session.until("the CPU", |session| session.says("Derived track CPU 0: busy, 0 to 100 %"));
+    derive(&mut session, "calm 8,");
+    for state in ["on CPU, 0 to 100 %", "runnable, 0 to 100 %", "uninterruptible, I/O, 0 to 100 %"] {
+        let label = format!("Derived track calm 8: {state}");
+        session.until(&label, |session| session.says(&label));
+    }
+    session.until("no state of sleep", |session| session.says("Derived track calm 8: sleeping, no rows"));
+}
+
+#[test]
 fn a_trace_without_scheduling_says_so() {
     let mut session = opened(r#"[{"ph":"X","name":"all","pid":1,"tid":1,"ts":0,"dur":1000}]"#);
     session.until("the reason", |session| session.says("This trace holds no scheduling"));

@@ -44,6 +44,7 @@ impl Timeline {
         match command {
             DerivedCommand::Add(kind, scope) => self.derived.add(kind, scope, ""),
             DerivedCommand::AddOfScope(kind) => self.derived.add(kind, self.selection.scope().clone(), ""),
+            DerivedCommand::AddScheduling(kind) => self.derive_scheduling(kind),
             DerivedCommand::Rename(id, name) => {
                 if let Some(row) = self.derived.row_mut(id) {
                     name.trim_start().clone_into(&mut row.name);

@@ -10,7 +10,9 @@ use crate::scene::counter_form::CounterForm;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
 use crate::scene::titles::command_line;
-use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, ScopeCommand, TimelineCommand};
+use crate::ui::command::{
+    AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
+};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::{LABEL_POINTS, Theme};
@@ -188,12 +190,15 @@ pub(super) fn questions(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static s
         GroupKind::Track(_) => ["Statistics of the track", "Search in the track", "Export the track..."],
     };
     let only = || scope(ScopeCommand::Only(kind));
-    vec![
+    let derive = Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddScheduling(kind)));
+    let scheduling = timeline.has_scheduling(kind).then(|| ("Derive tracks of its scheduling", vec![derive]));
+    let choices = [
         (statistics, vec![only(), Command::Panel(PanelCommand::Show(Panel::Statistics))]),
         (search, vec![only(), Command::Panel(PanelCommand::Search)]),
         (export, vec![only(), Command::App(AppCommand::Choose(Purpose::ExportSelected))]),
         ("Copy the name", vec![Command::App(AppCommand::CopyText(title_of(timeline, kind).0))]),
-    ]
+    ];
+    choices.into_iter().chain(scheduling).collect()
 }
 
 fn rows(command: RowCommand) -> Command {

@@ -7,6 +7,7 @@ mod canvas_menu;
 mod corner;
 pub(crate) mod derived;
 mod derived_pane;
+mod derived_scheduling;
 mod derived_strips;
 mod file_offset_drag;
 pub(crate) mod filter_field;

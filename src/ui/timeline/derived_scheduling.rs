@@ -1,0 +1,83 @@
+//! Derived tracks of how a process, a thread or a CPU spends its time: shares of time of the scheduler's states. A
+//! process has the sum of its threads, so 200 % on CPU are two CPUs. Offered where the trace has such states.
+
+use super::state::Timeline;
+use crate::model::{TrackIdx, TrackKind, TrackSet};
+use crate::query::derived::DerivedKind;
+use crate::scene::rows::GroupKind;
+use crate::ui::questions::SelectedScope;
+
+/// The states of threads that have a track each, with the filter of their rows: by the letters of Linux.
+const STATES: [(&str, &str); 4] = [
+    ("on CPU", "cat:/^Running$/"),
+    ("runnable", "cat:/^R/ -cat:/^Running$/"),
+    ("sleeping", "cat:/^(S|I$)/"),
+    ("uninterruptible, I/O", "cat:/^D/"),
+];
+
+/// The tracks of what is asked for.
+enum Scheduled {
+    Cpus(TrackSet),
+    States(TrackSet),
+}
+
+impl Timeline {
+    /// Whether tracks of scheduling are offered for a process, a group or a track.
+    pub(super) fn has_scheduling(&self, kind: GroupKind) -> bool {
+        match kind {
+            GroupKind::Process(_) => self.snapshot.has_states(),
+            GroupKind::Tracks(track) | GroupKind::Track(track) => match self.snapshot.track(track).key.kind {
+                TrackKind::Cpu | TrackKind::State => true,
+                TrackKind::Thread => matches!(kind, GroupKind::Track(_)) && self.snapshot.has_states(),
+                TrackKind::Global | TrackKind::Process | TrackKind::Async | TrackKind::Counter | TrackKind::Samples => {
+                    false
+                }
+            },
+        }
+    }
+
+    /// Adds the tracks of scheduling of a process, a thread, or of CPUs.
+    pub(super) fn derive_scheduling(&mut self, kind: GroupKind) {
+        let title = match kind {
+            GroupKind::Process(process) => self.process_text(process),
+            GroupKind::Tracks(lead) => self.group_text(lead).0,
+            GroupKind::Track(track) => self.track_text(track).0,
+        };
+        let mut add = |tracks: TrackSet, filter: &str, state: &str| {
+            if tracks.iter().next().is_some() {
+                let scope = SelectedScope { range: None, tracks, filter: filter.into() };
+                self.derived.add(DerivedKind::Busy, scope, &format!("{title}: {state}"));
+            }
+        };
+        match scheduled(&self.snapshot, kind) {
+            Scheduled::Cpus(tracks) => add(tracks, "", "busy"),
+            Scheduled::States(tracks) => STATES.iter().for_each(|(state, filter)| add(tracks.clone(), filter, state)),
+        }
+    }
+}
+
+fn scheduled(snapshot: &crate::query::Snapshot, kind: GroupKind) -> Scheduled {
+    let of = |is_meant: &dyn Fn(TrackIdx) -> bool| TrackSet::from_fn(snapshot.tracks().tracks.len(), is_meant);
+    let is_state = |track: TrackIdx| snapshot.track(track).key.kind == TrackKind::State;
+    match kind {
+        GroupKind::Process(process) => {
+            Scheduled::States(of(&|track| is_state(track) && snapshot.track(track).process == process))
+        }
+        GroupKind::Tracks(lead) => {
+            let group = snapshot.group_of(lead);
+            let is_member = |track| track == lead || group.is_some() && snapshot.group_of(track) == group;
+            Scheduled::Cpus(of(&|track| snapshot.track(track).key.kind == TrackKind::Cpu && is_member(track)))
+        }
+        GroupKind::Track(track) if snapshot.track(track).key.kind == TrackKind::Cpu => {
+            Scheduled::Cpus(of(&|other| other == track))
+        }
+        GroupKind::Track(track) => {
+            let own = &snapshot.track(track).key;
+            let is_own = |other: TrackIdx| {
+                let key = &snapshot.track(other).key;
+                (&key.pid, &key.tid) == (&own.pid, &own.tid)
+            };
+            Scheduled::States(of(&|other| is_state(other) && is_own(other)))
+        }
+    }
+}
