@@ -37,7 +37,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let paths = if is_of_samples {
         paths_of_samples(flame, &snapshot, &scope, &progress)
     } else {
-        paths_of_spans(&snapshot, &scope, &progress)
+        Ok(paths_of_spans(&snapshot, &scope, &progress))
     };
     drop(line);
     check(snapshot.store())?;
@@ -72,14 +72,9 @@ struct Paths {
     things: &'static str,
 }
 
-fn paths_of_spans(snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Result<Paths, CliError> {
-    if !scope.matcher.is_every_row_of_lane() {
-        let message = "--filter: the flame graph of spans has all spans of its time and tracks, \
-                       since a path without those around it is another; `thread:` and `process:` are taken";
-        return Err(CliError::Usage(message.to_owned()));
-    }
+fn paths_of_spans(snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Paths {
     let paths = from_spans(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // nobody stops it
-    Ok(Paths { tree: paths.tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans" })
+    Paths { tree: paths.tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans" }
 }
 
 /// The paths of the event that is asked for, else of the default one. Two events are never added up.

@@ -203,7 +203,7 @@ impl<'a> TotalsQuestion<'a> {
     }
 
     fn matching_rows(&self) -> MatchingRows<'_> {
-        MatchingRows { matcher: &self.scope.matcher, snapshot: self.snapshot, reader: DetailReader::default() }
+        MatchingRows::new(self.snapshot, &self.scope.matcher)
     }
 
     fn sweep_into(&self, sweep: &Sweep, rows: impl BlockFilter, table: &mut TaskTable) {
@@ -232,10 +232,16 @@ fn spans_of(scope: &Scope) -> Scope {
 }
 
 /// The rows that match a filter.
-struct MatchingRows<'a> {
+pub(super) struct MatchingRows<'a> {
     matcher: &'a Matcher,
     snapshot: &'a Snapshot,
     reader: DetailReader,
+}
+
+impl<'a> MatchingRows<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, matcher: &'a Matcher) -> Self {
+        Self { matcher, snapshot, reader: DetailReader::default() }
+    }
 }
 
 impl BlockFilter for MatchingRows<'_> {

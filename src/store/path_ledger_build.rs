@@ -20,7 +20,7 @@ use super::paths::{PathIdx, PathRow, PathSumTable, PathSums, PathTable};
 use super::read::Store;
 use super::slice_bounds::slice_bounds;
 use super::sums::Additive as _;
-use super::sweep::PathSweep;
+use super::sweep::{EveryRow, PathSweep};
 use crate::base::progress::Stage;
 use crate::model::TrackIdx;
 
@@ -204,7 +204,7 @@ impl TrackPaths {
             return None;
         }
         let mut sums = PathSumTable::new(paths_max);
-        let mut sweep = PathSweep::new(store, self.lanes.clone(), bounds_ns[first], &mut sums);
+        let mut sweep = PathSweep::new(store, self.lanes.clone(), bounds_ns[first], EveryRow, &mut sums);
         let (mut slices, mut too_many_in) = (Vec::new(), None);
         for &slice in band {
             // The last slice has what starts at the very end.

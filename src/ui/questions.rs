@@ -109,7 +109,7 @@ pub(crate) enum Question {
     Samples(Box<SampleQuestion>),
     /// The callers and callees of a function, for another panel than the flame graph.
     Sandwich(Box<PathsQuestion>),
-    /// A view of the call tree of a scope, whatever the filter asks of single spans.
+    /// A view of the call tree of a scope.
     Paths(Box<PathsQuestion>),
     /// A function with its samples, where names were looked up.
     Code(Box<CodeQuestion>),

@@ -15,16 +15,18 @@ use crate::query::plan::{Plan, PlanSource, Sweep};
 use crate::query::samples::CountWork;
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
+use crate::query::totals::MatchingRows;
 use crate::store::ledger::LedgerNode;
 use crate::store::path_ledger::PathLedger;
 use crate::store::paths::{PathIdx, PathRow, PathSumTable, PathSums};
 use crate::store::sums::Additive as _;
-use crate::store::sweep::PathSweep;
+use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 
 /// Paths of a task before they go to those of all: some 16 MiB.
 const TASK_PATHS_MAX: usize = 1 << 17;
 
-/// The call paths of the spans in `scope`, whose filter asks for tracks only. `progress` counts ranges that are swept.
+/// The call paths of the spans in `scope`. Of spans that its filter leaves out, those around others are on their paths
+/// without time of their own. `progress` counts ranges that are swept.
 ///
 /// # Errors
 /// If it was asked to stop.
@@ -34,7 +36,7 @@ pub fn from_spans(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
-    let ledger = snapshot.store().path_ledger();
+    let ledger = snapshot.store().path_ledger().filter(|_| scope.matcher.is_every_row_of_lane());
     let source = PlanSource {
         ledger: ledger.map(PathLedger::trees),
         by_track: false,
@@ -65,13 +67,15 @@ fn add_up(
 ) -> Result<CallPaths, Cancelled> {
     // The largest time stands for no end: a sweep has no time after it.
     let scope = Scope { to_ns: scope.to_ns.filter(|&to_ns| to_ns < i64::MAX), ..scope.clone() };
-    let mut plan = Plan::new(snapshot, &scope, source);
+    // Ledgers have all spans.
+    let is_filtered = !scope.matcher.is_every_row_of_lane();
+    let mut plan = if is_filtered { Plan::of_rows(snapshot, &scope) } else { Plan::new(snapshot, &scope, source) };
     let mut whole = PathSumTable::new(NODES_MAX);
     let damaged = add_nodes(snapshot, &plan, &mut whole);
     let mut work =
         CountWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, ..CountWork::default() };
     plan.sweep_damaged(snapshot, source, &damaged);
-    work.rows = sweep(snapshot, &plan.sweeps, &mut whole, cancel, progress)?;
+    work.rows = sweep(snapshot, &scope, &plan.sweeps, &mut whole, cancel, progress)?;
     Ok(CallPaths { tree: CallTree::from_sums(&whole), work, ..CallPaths::default() })
 }
 
@@ -95,6 +99,7 @@ fn add_nodes(snapshot: &Snapshot, plan: &Plan, whole: &mut PathSumTable) -> Vec<
 /// how many rows they have.
 fn sweep(
     snapshot: &Snapshot,
+    scope: &Scope,
     sweeps: &[Sweep],
     whole: &mut PathSumTable,
     cancel: &Cancel,
@@ -114,15 +119,12 @@ fn sweep(
         let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
         let mut sums = spare.unwrap_or_else(|| PathSumTable::new(NODES_MAX));
         for sweep in sweeps {
-            let mut swept = PathSweep::new(snapshot.store(), sweep.lanes.clone(), sweep.from_ns, &mut sums);
-            if sweep.counts_open {
-                swept.count_open(sweep.to_ns, &mut sums);
-            }
-            // The largest time stands for no end: a span may start right there.
-            if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
-                swept.sum_to(sweep.to_ns, &mut sums);
-            }
-            rows.fetch_add(swept.rows(), Ordering::Relaxed);
+            let swept = if scope.matcher.is_every_row_of_lane() {
+                sweep_into(snapshot, sweep, EveryRow, &mut sums)
+            } else {
+                sweep_into(snapshot, sweep, MatchingRows::new(snapshot, &scope.matcher), &mut sums)
+            };
+            rows.fetch_add(swept, Ordering::Relaxed);
         }
         if sums.paths().len() > TASK_PATHS_MAX {
             add_to_whole(&sums);
@@ -134,6 +136,19 @@ fn sweep(
     })?;
     tables.into_inner().unwrap_or_default().iter().for_each(add_to_whole);
     Ok(rows.into_inner())
+}
+
+/// Adds the spans of a range that pass to their sums. Returns how many rows were read.
+fn sweep_into(snapshot: &Snapshot, sweep: &Sweep, rows: impl BlockFilter, sums: &mut PathSumTable) -> u64 {
+    let mut swept = PathSweep::new(snapshot.store(), sweep.lanes.clone(), sweep.from_ns, rows, sums);
+    if sweep.counts_open {
+        swept.count_open(sweep.to_ns, sums);
+    }
+    // The largest time stands for no end: a span may start right there.
+    if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
+        swept.sum_to(sweep.to_ns, sums);
+    }
+    swept.rows()
 }
 
 impl CallTree {

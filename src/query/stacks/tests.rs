@@ -6,8 +6,10 @@ use std::os::unix::fs::FileExt;
 use super::*;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::TrackIdx;
+use crate::model::{NameIdx, TrackIdx};
+use crate::query::filter::Filter;
 use crate::query::ledger_traces::{RandomSequence, TraceSpan, ranges, spans, store_of_paths};
+use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::store::Store;
 use crate::store::path_ledger::PathShape;
@@ -52,8 +54,13 @@ fn naive(spans: &[TraceSpan], paths: &[Vec<u32>], scope: &Scope) -> Paths {
     let mut sums = Paths::new();
     for (span, path) in spans.iter().zip(paths).filter(|(span, _)| scope.tracks.contains(TrackIdx(span.track))) {
         let is_before_end = span.start_ns < to_ns || scope.to_ns.is_none();
-        if is_before_end && (span.start_ns >= from_ns || span.end_ns() > from_ns) {
+        let passes = scope.matcher.has_name(NameIdx(span.name)) && scope.matcher.has_duration(span.dur_ns);
+        if passes && is_before_end && (span.start_ns >= from_ns || span.end_ns() > from_ns) {
             let (start_ns, end_ns) = (span.start_ns.max(from_ns), span.end_ns().min(to_ns));
+            // Spans around it may not pass.
+            for len in 1..path.len() {
+                sums.entry(path[..len].to_vec()).or_default();
+            }
             let sum = sums.entry(path.clone()).or_default();
             sum[0] += 1;
             sum[2] += if end_ns > start_ns { u128::from(end_ns.abs_diff(start_ns)) } else { 0 };
@@ -114,6 +121,30 @@ fn assert_scopes(snapshot: &Snapshot, spans: &[TraceSpan], random: &mut RandomSe
         }
     }
     nodes
+}
+
+#[test]
+fn a_filter_of_rows_leaves_those_around_on_the_paths_without_time_of_their_own() {
+    for (seed, first_ns) in [(1, 0), (2, -3000), (3, i64::MIN), (4, i64::MAX - 20_000), (6, 0)] {
+        let mut random = RandomSequence(seed + 40);
+        let spans = spans(3, 1 + seed as u16, 120, seed, first_ns);
+        let paths = naive_paths(&spans);
+        let (_file, snapshot) = store_of_paths(&spans, Some(SMALL), 1 << 24);
+        for (from_ns, to_ns) in ranges(&snapshot, &mut random, 12) {
+            let name = random.below(6) as u32;
+            let named = Matcher::default().and_names(snapshot.names().len(), |other| other.0 % 6 == name);
+            let long = Matcher::new(&snapshot, &Filter::parse(["dur>20ns", "-dur>40ns"][seed as usize % 2]).unwrap());
+            let none = Matcher::default().and_names(snapshot.names().len(), |_| false);
+            for matcher in [named, long, none] {
+                let scope = Scope::from_range(from_ns, to_ns).matching(matcher);
+                for scope in [scope.clone().with_tracks(&[TrackIdx(1)]), scope] {
+                    let found = counted(&snapshot, &scope);
+                    assert_eq!(of_tree(&found.tree), naive(&spans, &paths, &scope), "{seed}: {from_ns:?}..{to_ns:?}");
+                    assert_eq!(found.work.nodes, 0, "a ledger has all spans");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -9,15 +9,16 @@
 
 use std::ops::Range;
 
-use super::{EveryRow, LaneSweep, StartQueue};
+use super::{BlockFilter, LaneSweep, StartQueue, SweptRow};
 use crate::base::ends::DepthEnds;
-use crate::model::NameIdx;
 use crate::store::lane::LaneIdx;
 use crate::store::paths::{PathIdx, PathSumTable, PathSums};
 use crate::store::read::Store;
 
-/// A sweep over the spans of one track.
-pub(crate) struct PathSweep<'a> {
+/// A sweep over the spans of one track. Spans that do not pass the filter are on the paths of those that do, and have
+/// no time of their own.
+pub(crate) struct PathSweep<'a, F> {
+    filter: F,
     lanes: Vec<LaneSweep<'a>>,
     /// The next start of each lane that has one, by time, then by lane: parents come before their children.
     next: StartQueue,
@@ -37,10 +38,12 @@ struct OpenPath {
     path: PathIdx,
     /// The path of its parent.
     above: PathIdx,
+    passes: bool,
 }
 
 impl OpenPath {
-    const NONE: Self = Self { start_ns: i64::MAX, end_ns: i64::MIN, path: PathIdx::ROOT, above: PathIdx::ROOT };
+    const NONE: Self =
+        Self { start_ns: i64::MAX, end_ns: i64::MIN, path: PathIdx::ROOT, above: PathIdx::ROOT, passes: false };
 
     /// Whether it is open at a time that is not before its start.
     fn is_open_at(&self, ts_ns: i64) -> bool {
@@ -55,13 +58,14 @@ impl OpenPath {
     }
 }
 
-impl<'a> PathSweep<'a> {
+impl<'a, F: BlockFilter> PathSweep<'a, F> {
     /// Starts at `from_ns` with the spans of a track; `lanes` are its [`span_lanes`](super::span_lanes). The paths of
     /// all its ranges are those of `sums`.
     #[must_use]
-    pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, sums: &mut PathSumTable) -> Self {
+    pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, filter: F, sums: &mut PathSumTable) -> Self {
         let count = lanes.len();
         let mut sweep = Self {
+            filter,
             lanes: lanes.map(|lane| LaneSweep::new(store, LaneIdx(lane))).collect(),
             next: StartQueue::default(),
             open: vec![OpenPath::NONE; count],
@@ -72,15 +76,15 @@ impl<'a> PathSweep<'a> {
         // Spans that end right there hold those without length at that time.
         let mut before = Vec::new();
         for lane in 0..count {
-            let last = sweep.lanes[lane].seek(from_ns, &mut EveryRow);
+            let last = sweep.lanes[lane].seek(from_ns, &mut sweep.filter);
             before.extend(last.filter(|last| last.end_ns >= from_ns).map(|last| (last.start_ns, lane, last)));
             if let Some(start_ns) = sweep.lanes[lane].start_ns() {
                 sweep.next.push((start_ns, lane as u32));
             }
         }
         before.sort_unstable_by_key(|&(start_ns, lane, _)| (start_ns, lane));
-        for (start_ns, lane, last) in before {
-            sweep.begin(lane, (start_ns, last.end_ns), last.name, sums);
+        for (_, lane, last) in before {
+            sweep.begin(lane, &last, sums);
         }
         sweep
     }
@@ -94,7 +98,8 @@ impl<'a> PathSweep<'a> {
     /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those
     /// that start in the range.
     pub(crate) fn count_open(&self, to_ns: i64, sums: &mut PathSumTable) {
-        for open in self.open.iter().filter(|open| open.is_open_at(self.at_ns) && open.start_ns < to_ns) {
+        for open in self.open.iter().filter(|open| open.passes && open.is_open_at(self.at_ns) && open.start_ns < to_ns)
+        {
             sums.add(open.path, PathSums { starts: 1, total_ns: 0 });
         }
     }
@@ -102,7 +107,7 @@ impl<'a> PathSweep<'a> {
     /// Adds up the range from where the last one ended to `to_ns`; the largest time stands for no end.
     pub(crate) fn sum_to(&mut self, to_ns: i64, sums: &mut PathSumTable) {
         let from_ns = self.at_ns;
-        for open in self.open.iter().filter(|open| open.is_open_at(from_ns)) {
+        for open in self.open.iter().filter(|open| open.passes && open.is_open_at(from_ns)) {
             sums.add(open.path, open.time(from_ns, to_ns));
         }
         while let Some((start_ns, lane)) = self.next.first() {
@@ -111,9 +116,11 @@ impl<'a> PathSweep<'a> {
             }
             let rows = &mut self.lanes[lane as usize];
             let span = rows.open_span();
-            self.next.replace_first(rows.advance(&mut EveryRow).map(|after_ns| (after_ns, lane)));
-            let open = self.begin(lane as usize, (start_ns, span.end_ns), span.name, sums);
-            sums.add(open.path, PathSums { starts: 1, ..open.time(start_ns, to_ns) });
+            self.next.replace_first(rows.advance(&mut self.filter).map(|after_ns| (after_ns, lane)));
+            let open = self.begin(lane as usize, &span, sums);
+            if open.passes {
+                sums.add(open.path, PathSums { starts: 1, ..open.time(start_ns, to_ns) });
+            }
             self.rows += 1;
         }
         self.at_ns = to_ns;
@@ -121,16 +128,11 @@ impl<'a> PathSweep<'a> {
 
     /// Puts a span on its lane, below the one that holds it.
     #[inline]
-    fn begin(
-        &mut self,
-        lane: usize,
-        (start_ns, end_ns): (i64, i64),
-        name: NameIdx,
-        sums: &mut PathSumTable,
-    ) -> OpenPath {
+    fn begin(&mut self, lane: usize, span: &SweptRow, sums: &mut PathSumTable) -> OpenPath {
+        let SweptRow { start_ns, end_ns, name, passes, .. } = *span;
         let above = self.ends.deepest(lane, end_ns).map_or(PathIdx::ROOT, |outer| self.open[outer].path);
         let path = sums.path(above, name, self.open[lane].path);
-        let open = OpenPath { start_ns, end_ns, path, above };
+        let open = OpenPath { start_ns, end_ns, path, above, passes };
         self.open[lane] = open;
         self.ends.set(lane, end_ns);
         open

@@ -135,8 +135,7 @@ impl FlamePanel {
         let progress = (view.progress)(QuestionKind::Paths);
         ui.label(RichText::new("Flame graph").strong());
         if ui.available_width() >= NARROW_POINTS {
-            let filter = if scope.filter.is_empty() || self.samples { "" } else { ", its filter aside" };
-            ui.label(RichText::new(scope.title() + filter).color(theme.weak_text));
+            ui.label(RichText::new(scope.title()).color(theme.weak_text));
         }
         if has_samples && snapshot.summary().spans == 0 && self.samples {
             self.show_events(ui);
