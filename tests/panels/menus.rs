@@ -260,6 +260,21 @@ fn the_process_of_the_tracks_in_view_stays_at_the_top_until_the_next_one_pushes_
 }
 
 #[test]
+fn the_list_of_commands_is_as_high_as_ever_after_one_that_was_short() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.give("Whole trace");
+    session.harness.run_steps(3);
+    session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    session.harness.run_steps(4);
+    session.type_text("theme");
+    session.harness.run_steps(4);
+    // The third of the list, by the pointer: what is scrolled out of view takes no click.
+    let place = session.harness.get_by_label("Light theme").rect().center();
+    session.left_click(place);
+    assert_eq!(session.harness.state().theme().shade, longspan::facade::scene::color::Shade::Light);
+}
+
+#[test]
 fn a_choice_in_a_submenu_is_given_with_two_clicks() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.click("View");

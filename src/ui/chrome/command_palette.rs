@@ -85,7 +85,9 @@ impl CommandPalette {
     ) -> Option<&'a CommandEntry> {
         const HEIGHT: f32 = 360.0;
         let mut clicked = None;
-        ScrollArea::vertical().max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+        // The palette begins as high as it was last, and a list of one entry would make all later ones as low.
+        let most = HEIGHT.min(ui.ctx().content_rect().height() - 170.0);
+        ScrollArea::vertical().max_height(most).min_scrolled_height(most).auto_shrink([false, true]).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             for (index, entry) in entries.iter().enumerate() {
                 let is_chosen = index == self.chosen;

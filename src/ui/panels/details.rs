@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::elided::{elided, tip};
 use super::value_menu::{self, PanelValue};
-use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
+use crate::base::time::{duration_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
 use crate::model::NameIdx;
 use crate::query::filter::quoted;
 use crate::query::flame::FunctionKey;
@@ -28,7 +28,7 @@ const CHILDREN_MAX: usize = 12;
 const NAME_POINTS: f32 = 92.0;
 
 /// Below this width the panel has one column.
-const COLUMNS_POINTS: f32 = 480.0;
+const COLUMNS_POINTS: f32 = 600.0;
 
 /// The flows in each direction that are listed.
 const LINKS_MAX: usize = 50;
@@ -224,7 +224,8 @@ impl DetailsPanel {
         let of_process = filter_of("process", &description.process_name);
         fact("Process", joined(&description.process_name, &description.pid.to_string()), of_process);
         fact("Depth", description.depth.to_string(), None);
-        fact("Clock", format!("{} ns", description.start_ns), None);
+        let sign = if description.start_ns < 0 { "-" } else { "" };
+        fact("Clock", format!("{sign}{} ns", grouped_digits(description.start_ns.unsigned_abs())), None);
         fact("UTC", self.utc_text().unwrap_or_default(), None);
         for (place, line) in self.lines.iter().enumerate() {
             fact(if place == 0 { "Source" } else { "Inlined in" }, line.clone(), None);

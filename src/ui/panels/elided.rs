@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use egui::{FontId, Painter};
 
 use crate::scene::labels::{shorten_label, shown};
+use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// A tooltip of more bytes would be higher than the screen. Copies have the rest.
@@ -12,7 +13,7 @@ const TIP_BYTES_MAX: usize = 4096;
 
 /// The part of a text that fits `points`.
 pub(super) fn elided<'t>(painter: &Painter, text: &'t str, points: f32, font: &FontId) -> Cow<'t, str> {
-    painter.fonts_mut(|fonts| elide(text, points, |letter| fonts.glyph_width(font, letter)))
+    painter.fonts_mut(|fonts| elide(text, points, |letter| letter_width(fonts, font, letter)))
 }
 
 fn elide(text: &str, room: f32, advance: impl FnMut(char) -> f32) -> Cow<'_, str> {

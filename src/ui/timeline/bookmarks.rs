@@ -12,6 +12,7 @@ use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
 use crate::ui::settings::RulerOrigin;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// The size of names on flags, in points.
@@ -121,9 +122,9 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
         }
         let shown = shown(&mark.name);
         let (name, width) = ui.fonts_mut(|fonts| {
-            let name = shorten_middle(&shown, NAME_POINTS, |letter| fonts.glyph_width(&font, letter));
+            let name = shorten_middle(&shown, NAME_POINTS, |letter| letter_width(fonts, &font, letter));
             let name = name.unwrap_or_default().into_owned();
-            let width: f32 = name.chars().map(|letter| fonts.glyph_width(&font, letter)).sum();
+            let width: f32 = name.chars().map(|letter| letter_width(fonts, &font, letter)).sum();
             (name, width)
         });
         let left = layout.ruler.left() + as_f32(x_px) / timeline.scale();

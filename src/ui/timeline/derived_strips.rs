@@ -15,6 +15,7 @@ use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, DerivedCommand, DerivedId, TimelineCommand, ToolWindow};
 use crate::ui::theme::{LABEL_POINTS, Theme};
 use crate::ui::widgets::field;
+use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 impl Timeline {
@@ -152,7 +153,7 @@ fn paint_name(ui: &Ui, strip: Rect, (title, range): (&str, &str), is_hovered: bo
     let room = strip.width() - 2.0 * LEFT;
     let title = shown(title);
     let cut = ui.fonts_mut(|fonts| {
-        let short = shorten_middle(&title, room, |letter| fonts.glyph_width(&font, letter));
+        let short = shorten_middle(&title, room, |letter| letter_width(fonts, &font, letter));
         short.map(std::borrow::Cow::into_owned).unwrap_or_default()
     });
     let middle = if strip.height() > 30.0 { strip.center().y - 7.0 } else { strip.center().y };

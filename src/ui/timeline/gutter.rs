@@ -16,6 +16,7 @@ use crate::ui::command::{
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::{LABEL_POINTS, Theme};
+use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Shows the names in view, and returns the commands of their buttons.
@@ -353,7 +354,7 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     let note_width = note_galley.size().x;
     let text_room = room - note_width - 8.0;
     let (text, note_fits) = ui.fonts_mut(|fonts| {
-        let mut advance = |letter| fonts.glyph_width(&font, letter);
+        let mut advance = |letter| letter_width(fonts, &font, letter);
         let beside = shorten_middle(name.title, text_room, &mut advance);
         // A name is worth more than the number beside it.
         let whole = beside.as_ref().is_some_and(|cut| *cut == name.title);

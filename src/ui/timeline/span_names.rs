@@ -7,6 +7,7 @@ use crate::frame::TimelineFrame;
 use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown_name};
 use crate::ui::theme::{LABEL_POINTS, color32};
+use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// A name at its place.
@@ -32,7 +33,7 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
         }
         let mut advance = |letter: char| match ascii.get(letter as usize) {
             Some(&width) => width,
-            None => fonts.glyph_width(&font, letter),
+            None => letter_width(fonts, &font, letter),
         };
         let mut texts = Vec::new();
         for label in frame.labels.iter().take(LABELS_MAX) {

@@ -2,6 +2,7 @@
 
 pub(crate) mod bars;
 pub(crate) mod field;
+pub(crate) mod letters;
 pub(crate) mod marks;
 pub(crate) mod reading_order;
 pub(crate) mod spoken;

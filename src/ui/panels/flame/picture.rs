@@ -13,6 +13,7 @@ use crate::scene::flame::{BarContent, BarOrder, FlameBar, FlameLayout, NamesOf};
 use crate::scene::labels::{shorten_label, shown_name};
 use crate::scene::palette::Palette;
 use crate::ui::theme::{LABEL_POINTS, Theme, color32};
+use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// The height of a bar, in points.
@@ -179,7 +180,7 @@ impl FlameCanvas<'_> {
         let font = FontId::proportional(LABEL_POINTS);
         let room = rect.width() - 8.0;
         let cut = painter.fonts_mut(|fonts| {
-            shorten_label(&text, room, |letter| fonts.glyph_width(&font, letter)).map(std::borrow::Cow::into_owned)
+            shorten_label(&text, room, |letter| letter_width(fonts, &font, letter)).map(std::borrow::Cow::into_owned)
         });
         if let Some(text) = cut {
             painter.text(pos2(rect.left() + 4.0, rect.center().y), Align2::LEFT_CENTER, on_screen(&text), font, ink);
