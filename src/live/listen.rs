@@ -1,9 +1,10 @@
 //! Sources that come by themselves: connections to a socket, and requests of exporters. Each becomes a source of the
-//! session when it comes. Nobody from another machine is let in, and on the socket no other user of this one.
+//! session when it comes. Nobody from another machine is let in, and no other user of this one as far as the system tells.
 
 mod http;
 mod otlp;
 mod otlp_streams;
+mod peer_user;
 #[cfg(unix)]
 mod socket;
 

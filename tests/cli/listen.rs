@@ -340,6 +340,32 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     assert_eq!(found, expected, "{said:?}");
 }
 
+/// Where the tests are run by the superuser, who alone can become another user.
+#[test]
+fn an_exporter_of_another_user_is_refused_at_both_addresses() {
+    let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
+    let port = listening.port();
+    let body = request(&["x".to_owned()]);
+    let python = "import os, socket, sys\nport, user, text = int(sys.argv[1]), int(sys.argv[2]), sys.stdin.read()\n\
+        if user: os.setuid(user)\n\
+        for kind, host in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::ffff:127.0.0.1')]:\n\
+        \x20s = socket.socket(kind)\n s.connect((host, port))\n s.sendall(text.encode())\n print(s.recv(12).decode())";
+    let statuses = |user: &str| {
+        let mut child = Command::new("python3");
+        child.args(["-c", python, &port.to_string(), user]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = child.spawn().expect("python3");
+        child.stdin.take().expect("a pipe").write_all(&post(port, JSON, body.as_bytes())).expect("sent");
+        String::from_utf8(child.wait_with_output().expect("python3").stdout).expect("text")
+    };
+    assert_eq!(statuses("0"), "HTTP/1.1 200\nHTTP/1.1 200\n");
+    let id = Command::new("id").arg("-u").output().expect("id").stdout;
+    if id == b"0\n" {
+        assert_eq!(statuses("65534"), "HTTP/1.1 403\nHTTP/1.1 403\n");
+        listening.until_said("an exporter of user 65534 was refused");
+    }
+    assert_eq!(rows(&listening.end().0).len(), 2);
+}
+
 #[test]
 fn what_is_no_export_from_this_machine_is_refused_with_its_status() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl", "--memory", "8MiB"]);

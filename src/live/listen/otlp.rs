@@ -1,5 +1,6 @@
 //! Requests of OpenTelemetry's exporters over HTTP, from this machine alone: JSON and protobuf, packed or not. Whoever
-//! names another host, or is a page of a browser, is refused; so is gRPC, which the user is told once.
+//! names another host, or is a page of a browser, is refused; so is another user of this machine where the kernel tells
+//! whose program it is, and gRPC, which the user is told once.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -12,6 +13,7 @@ use crossbeam_channel::{Receiver, bounded};
 use super::super::arrivals::{ArrivalError, LOOK_EVERY, Say};
 use super::http::{BodyMemory, HttpConnection, NoRequest, RequestHead};
 use super::otlp_streams::{OtlpEncoding, OtlpStreams, Taken};
+use super::peer_user::{PeerUser, peer_user};
 use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
 
@@ -55,6 +57,7 @@ pub(super) fn listen(
         stop: stop.clone(),
         say: Arc::clone(say),
         has_said_grpc: Arc::default(),
+        has_said_user: Arc::default(),
         port,
     };
     // Where `localhost` is the other address first, and where exporters speak gRPC: both as far as they are free.
@@ -77,6 +80,7 @@ struct Server {
     stop: Cancel,
     say: Say,
     has_said_grpc: Arc<AtomicBool>,
+    has_said_user: Arc<AtomicBool>,
     port: u16,
 }
 
@@ -108,7 +112,13 @@ impl Server {
     /// Answers the requests of a connection.
     fn serve(&self, stream: TcpStream) {
         stream.set_nodelay(true).ok(); // answers are later without
+        let user = peer_user(&stream);
         let mut connection = HttpConnection::new(stream, self.stop.clone());
+        if let Some((status, text)) = self.refuse_user(user) {
+            connection.answer(status, "text/plain", text, false).ok();
+            connection.drain();
+            return;
+        }
         loop {
             let answered = connection.head().and_then(|head| {
                 let keeps_alive = head.keeps_alive;
@@ -131,6 +141,20 @@ impl Server {
             connection.answer(status, "text/plain", format!("{text}\n").as_bytes(), false).ok();
             connection.drain();
             return;
+        }
+    }
+
+    /// The status and the words for a program that is not of this user.
+    fn refuse_user(&self, user: PeerUser) -> Option<(u16, &'static [u8])> {
+        match user {
+            PeerUser::Allowed => None,
+            PeerUser::Gone => Some((503, b"the other end is closed\n")),
+            PeerUser::Other(user) => {
+                if !self.has_said_user.swap(true, Ordering::SeqCst) {
+                    (self.say)(format!("an exporter of user {user} was refused: only programs of this user may send"));
+                }
+                Some((403, b"only programs of the user who listens may send traces\n"))
+            }
         }
     }
 
