@@ -33,6 +33,9 @@ use crate::model::TrackIdx;
 /// Rows of an extent in the file.
 const EXTENT_ROWS: usize = BLOCK_ROWS * EXTENT_BLOCKS;
 
+/// Rows of an extent in memory: few, so that one more row at the end of a lane does not pack all others again.
+const PACKED_ROWS: usize = BLOCK_ROWS * 8;
+
 /// The name of the store in messages about its map.
 const PATH: &str = "the sorted part of a trace that still runs";
 
@@ -78,8 +81,11 @@ struct GrowingLane {
     moving: Vec<Row>,
     /// Whether the last of them has no end yet.
     is_unfinished: bool,
-    /// Both, packed; empty where that is to be done again.
+    /// Both, packed, with the rows that were.
     packed: Vec<PackedRows>,
+    packed_from: Vec<Row>,
+    /// Whether nothing has changed since.
+    is_packed: bool,
 }
 
 /// An extent in memory.
@@ -127,6 +133,8 @@ impl GrowingStore {
             moving: Vec::new(),
             is_unfinished: false,
             packed: Vec::new(),
+            packed_from: Vec::new(),
+            is_packed: false,
         });
         Ok(index)
     }
@@ -147,7 +155,7 @@ impl GrowingStore {
     pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let lane = &mut self.lanes[lane.index()];
         lane.settled.push(row);
-        lane.packed.clear();
+        lane.is_packed = false;
         self.settled_rows += 1;
         if lane.settled.len() >= EXTENT_ROWS {
             self.settled_rows -= lane.settled.len();
@@ -170,7 +178,7 @@ impl GrowingStore {
         if lane.moving != *rows || lane.is_unfinished != is_unfinished {
             mem::swap(&mut lane.moving, rows);
             lane.is_unfinished = is_unfinished;
-            lane.packed.clear();
+            lane.is_packed = false;
         }
         rows.clear();
     }
@@ -208,8 +216,8 @@ impl GrowingStore {
             signatures.extend(log.signatures());
             let leaves = lane.packed.iter().map(|packed| packed.extent.aggregate);
             forests.extend(log.forest_with(lane.kind == LaneKind::Counter, leaves));
-            for PackedRows { extent, bytes } in &lane.packed {
-                let first_row = lane.rows + extent.record.first_row;
+            for (position, PackedRows { extent, bytes }) in lane.packed.iter().enumerate() {
+                let first_row = lane.rows + (position * PACKED_ROWS) as u64;
                 extents.push(ExtentRecord { offset: HELD_EXTENT + held.len() as u64, first_row, ..extent.record });
                 signatures.extend_from_slice(&extent.signature);
                 held.push(Arc::clone(bytes));
@@ -281,22 +289,38 @@ impl GrowingLane {
         self.start_ns = self.start_ns.min(written.start_ns);
         self.end_ns = self.end_ns.max(written.end_ns);
         // A lane that waits for its next extent holds no room for it.
-        self.settled = Vec::new();
-        self.packed.clear();
+        let count = std::mem::take(&mut self.settled).len();
+        self.forget_packed(count);
         Ok(())
     }
 
-    /// Packs what is in memory, unless that is done; returns how many rows were packed.
+    /// Forgets what is packed of the first rows in memory, which are not there any more.
+    fn forget_packed(&mut self, count: usize) {
+        if count.is_multiple_of(PACKED_ROWS) && count <= self.packed_from.len() {
+            self.packed_from.drain(..count);
+            self.packed.drain(..count / PACKED_ROWS);
+        } else {
+            (self.packed, self.packed_from) = (Vec::new(), Vec::new());
+        }
+        self.is_packed = false;
+    }
+
+    /// Packs what is in memory, as far as that is not done; returns how many rows were packed.
     fn pack(&mut self) -> u64 {
-        if !self.packed.is_empty() {
+        if std::mem::replace(&mut self.is_packed, true) {
             return 0;
         }
-        let mut builder = LaneBuilder::new(self.track, self.kind, self.depth);
-        let mut buffer = Vec::new();
         // Each extent begins where a block does: the rows before are those of whole extents.
         let rows: Vec<Row> = self.settled.iter().chain(&self.moving).copied().collect();
-        for extent in rows.chunks(EXTENT_ROWS) {
+        let packed_from = self.packed_from.chunks(PACKED_ROWS);
+        let same = rows.chunks(PACKED_ROWS).zip(packed_from).take_while(|(now, before)| now == before).count();
+        self.packed.truncate(same);
+        let mut packed_rows = 0;
+        let mut buffer = Vec::new();
+        for extent in rows.chunks(PACKED_ROWS).skip(same) {
+            let mut builder = LaneBuilder::new(self.track, self.kind, self.depth);
             fill(&mut builder, extent);
+            packed_rows += extent.len() as u64;
             buffer.clear();
             if let Some(extent) = builder.close_extent(&mut buffer) {
                 // Words, because an extent is read in place and holds some.
@@ -305,7 +329,8 @@ impl GrowingLane {
                 self.packed.push(PackedRows { extent, bytes: words.into() });
             }
         }
-        rows.len() as u64
+        self.packed_from = rows;
+        packed_rows
     }
 
     /// The end of one of its rows.

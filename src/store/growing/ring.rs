@@ -151,7 +151,7 @@ impl GrowingLane {
         }
         self.settled.drain(..count);
         if count > 0 {
-            self.packed.clear();
+            self.forget_packed(count);
         }
         count as u64
     }
@@ -233,7 +233,7 @@ impl GrowingStore {
                 lane.start_ns = lane.kept.front().map_or(i64::MAX, |extent| extent.first_start_ns);
             }
             if rows + of_memory > 0 {
-                lane.packed.clear();
+                lane.is_packed = false;
                 self.has_moved_lanes = true;
                 each(DroppedRows { track: lane.track, kind: lane.kind, rows: rows + of_memory });
             }
