@@ -15,6 +15,8 @@ pub(crate) enum ArrivalKey {
     Start,
     /// A span is written when it ends.
     End,
+    /// A span is written when it ends, and after it what happened in it.
+    EndWithPoints,
 }
 
 #[derive(Debug)]
@@ -30,8 +32,8 @@ const LIVE: &[LiveFormat] = &[
     LiveFormat { format: super::fxt::FORMAT, key: ArrivalKey::Start },
     LiveFormat { format: super::spall::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::ninja::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::otlp::json::FORMAT, key: ArrivalKey::End },
-    LiveFormat { format: super::otlp::proto::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::otlp::json::FORMAT, key: ArrivalKey::EndWithPoints },
+    LiveFormat { format: super::otlp::proto::FORMAT, key: ArrivalKey::EndWithPoints },
     LiveFormat { format: super::linux::strace::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::ftrace::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::perf_script::FORMAT, key: ArrivalKey::End },
@@ -56,13 +58,21 @@ pub(crate) enum NotLive {
     #[error("compressed data cannot be followed: unpack them on the way, such as by `zcat -f` before the pipe")]
     Compressed,
     #[error(
-        "{format} is read as a whole and cannot be followed: write it to a file, and open that when it is finished; \
-         followed are {}",
+        "{format} is read as a whole and cannot be followed: {}; followed are {}",
+        instead_of(format),
         live_names()
     )]
     Whole { format: &'static str },
     #[error("unrecognised format: it begins with {found}. Followed are {}", live_names())]
     Unrecognised { found: String },
+}
+
+/// The advice for a format that is read as a whole.
+fn instead_of(format: &str) -> &'static str {
+    match format {
+        "perf.data" => "pipe it through `perf script -i -`, or write it to a file, and open that when it is finished",
+        _ => "write it to a file, and open that when it is finished",
+    }
 }
 
 fn live_names() -> String {
@@ -147,6 +157,12 @@ mod tests {
         assert!(matches!(name(b"plain text\n", Ended), Some(Err(NotLive::Unrecognised { .. }))));
         assert!(matches!(name(&[b'x'; HEAD_BYTES], Flowing), Some(Err(NotLive::Unrecognised { .. }))));
         assert_eq!(name(b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc", Ended), Some(Err(NotLive::Compressed)));
+        let perf = [&b"PERFILE2"[..], &[0x68], &[0; 90]].concat();
+        let said = match recognise_live(&perf, Ended) {
+            Some(Err(why)) => why.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert!(said.contains("`perf script -i -`"), "{said}");
         let profile = br#"{"nodes":[{"id":1,"callFrame":{"functionName":"a"}}]}"#;
         assert_eq!(name(profile, Ended), Some(Err(NotLive::Whole { format: "V8 CPU profile" })));
     }

@@ -17,7 +17,9 @@ use crate::formats::input::source::{HEAD_BYTES, Source};
 use crate::formats::live::{ArrivalKey, NotLive, StreamState, open_live, recognise_live};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::args::Detail;
-use crate::model::{Batch, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, StackIdx, TrackKey};
+use crate::model::{
+    Batch, Details, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, StackIdx, Stacks, TrackKey,
+};
 
 /// Events of a batch: few, since a batch is as late as its first event.
 const BATCH_EVENTS: usize = 4096;
@@ -43,12 +45,20 @@ const EVENT_BYTES: usize = 160;
 /// A name with its category.
 pub(crate) type LiveName = NameRow<Box<str>>;
 
+/// The names and tracks of events that came together. One for all of them: to count those who hold a name, for each
+/// event on two threads, takes longer than all else.
+#[derive(Debug, Default)]
+pub(crate) struct LiveTables {
+    pub(crate) names: Vec<Arc<LiveName>>,
+    pub(crate) tracks: Vec<Arc<TrackKey>>,
+}
+
 /// An event with everything that it refers to.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveEvent {
+    /// Its name and its track are rows of the tables.
     pub(crate) event: Event,
-    pub(crate) name: Arc<LiveName>,
-    pub(crate) track: Arc<TrackKey>,
+    pub(crate) tables: Arc<LiveTables>,
     /// Its arguments: one JSON object, or empty.
     pub(crate) args: Box<str>,
     /// Of a sample: its functions, innermost first.
@@ -56,6 +66,14 @@ pub(crate) struct LiveEvent {
 }
 
 impl LiveEvent {
+    pub(crate) fn name(&self) -> &Arc<LiveName> {
+        &self.tables.names[self.event.name.index()]
+    }
+
+    pub(crate) fn track(&self) -> &Arc<TrackKey> {
+        &self.tables.tracks[self.event.track.index()]
+    }
+
     /// About what it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
         EVENT_BYTES + self.args.len() + self.stack.len() * size_of::<Arc<LiveName>>()
@@ -161,7 +179,7 @@ impl Feed {
         let Some((head, live)) = self.recognise()? else { return Ok(()) };
         let rest = ArrivalReader { arrivals: Arc::clone(&self.arrivals), collected: None };
         let source = Source::live(&self.path, head, Box::new(rest), &self.context);
-        let mut sink = FeedSink { out: &self.out, key: live.key, names: Vec::new(), tracks: FxHashMap::default() };
+        let mut sink = FeedSink::new(&self.out, live.key);
         let read = open_live(live, source, &self.context)?.read(&mut sink, &self.context);
         if read.is_err() {
             // The rest of this trace belongs to nobody; another one may follow.
@@ -224,15 +242,38 @@ impl Feed {
     }
 }
 
+/// The row of the empty name in all tables.
+const NAMELESS: NameIdx = NameIdx(0);
+
 struct FeedSink<'a> {
     out: &'a Sender<Fed>,
     key: ArrivalKey,
     /// The names of the batches so far that still hold.
     names: Vec<Arc<LiveName>>,
     tracks: FxHashMap<TrackKey, Arc<TrackKey>>,
+    nameless: Arc<LiveName>,
+    /// Of each name, its row in the tables of the last batch that it was in, and the number of that batch.
+    used: Vec<(u64, u32)>,
+    batches: u64,
 }
 
-impl FeedSink<'_> {
+impl<'a> FeedSink<'a> {
+    fn new(out: &'a Sender<Fed>, key: ArrivalKey) -> Self {
+        let (names, used, tracks) = Default::default();
+        Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0 }
+    }
+
+    /// The row of a name in the tables of this batch.
+    fn row_of(&mut self, name: NameIdx, rows: &mut Vec<Arc<LiveName>>) -> NameIdx {
+        let Some(known) = self.names.get(name.index()) else { return NAMELESS };
+        let used = &mut self.used[name.index()];
+        if used.0 != self.batches {
+            *used = (self.batches, rows.len() as u32);
+            rows.push(Arc::clone(known));
+        }
+        NameIdx(used.1)
+    }
+
     fn send(&self, fed: Fed) -> Result<(), ReadError> {
         self.out.send(fed).map_err(|_| ReadError::from(Cancelled))
     }
@@ -256,6 +297,8 @@ impl BatchSink for FeedSink<'_> {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         self.names.truncate(batch.names_before as usize);
         self.names.extend(batch.names.into_iter().map(Arc::new));
+        self.used.resize(self.names.len(), (0, 0));
+        self.batches += 1;
         let mut new = Vec::new();
         let tracks: Vec<Arc<TrackKey>> = batch.tracks.into_iter().map(|key| self.track(key, &mut new)).collect();
         if !new.is_empty() {
@@ -270,40 +313,68 @@ impl BatchSink for FeedSink<'_> {
         if batch.chunk.events.is_empty() {
             return Ok(());
         }
-        let nameless = || Arc::new(LiveName::default());
-        let name_of = |name: NameIdx| self.names.get(name.index()).cloned().unwrap_or_else(nameless);
-        let mut events = Vec::with_capacity(batch.chunk.events.len());
-        for mut event in batch.chunk.events {
-            let Some(track) = tracks.get(event.track.index()).cloned() else { continue };
-            let args = Detail::decode(batch.chunk.details.blob(event.detail)).args_json.into();
-            let name = name_of(event.name);
+        let mut rows = vec![Arc::clone(&self.nameless)];
+        let mut events: Vec<Event> = batch.chunk.events;
+        events.retain(|event| event.track.index() < tracks.len());
+        events.iter_mut().for_each(|event| event.name = self.row_of(event.name, &mut rows));
+        let tables = Arc::new(LiveTables { names: rows, tracks });
+        self.send(Fed::Events(self.apart(&events, &batch.chunk.details, &batch.stacks, &tables)))
+    }
+}
+
+impl FeedSink<'_> {
+    /// Takes a batch apart into events with their times of arrival, in order of these.
+    fn apart(
+        &self,
+        batch: &[Event],
+        details: &Details,
+        stacks: &Stacks,
+        tables: &Arc<LiveTables>,
+    ) -> Vec<(i64, LiveEvent)> {
+        let name_of = |name: NameIdx| self.names.get(name.index()).unwrap_or(&self.nameless).clone();
+        let mut events = Vec::with_capacity(batch.len());
+        let mut last_end_ns = None;
+        for &event in batch {
+            let args = match event.detail {
+                0 => Box::default(),
+                detail => Detail::decode(details.blob(detail)).args_json.into(),
+            };
             let stack = match event.kind {
-                EventKind::Sample => batch.stacks.frames(StackIdx::from_value(event.value)).map(name_of).collect(),
+                EventKind::Sample => stacks.frames(StackIdx::from_value(event.value)).map(name_of).collect(),
                 _ => Box::default(),
             };
-            // An end that came with its begin is an event of its own, whatever was at hand when it came.
-            let end = (event.kind == EventKind::Begin && event.value > 0).then(|| {
-                let ended = Event { ts_ns: event.end_ns(), kind: EventKind::End, value: 0, ..event };
-                let flags = EventFlags::UNNAMED;
-                let (name, track) = (nameless(), Arc::clone(&track));
-                let stack = Box::default();
-                LiveEvent { event: Event { flags, ..ended }, name, track, args: Box::default(), stack }
-            });
-            if event.kind == EventKind::Begin {
-                event.value = 0;
+            let key_ns = self.key.of(&event, &mut last_end_ns);
+            let tables = || Arc::clone(tables);
+            if event.kind != EventKind::Begin || event.value == 0 {
+                events.push((key_ns, LiveEvent { event, tables: tables(), args, stack }));
+                continue;
             }
-            events.push((self.key.of(&event), LiveEvent { event, name, track, args, stack }));
-            events.extend(end.map(|end| (end.event.ts_ns, end)));
+            // An end that came with its begin is an event of its own, whatever was at hand when it came.
+            let (kind, name, flags) = (EventKind::End, NAMELESS, EventFlags::UNNAMED);
+            let ended = Event { ts_ns: event.end_ns(), kind, value: 0, name, flags, ..event };
+            let begun = Event { value: 0, ..event };
+            events.push((key_ns, LiveEvent { event: begun, tables: tables(), args, stack }));
+            let (args, stack) = Default::default();
+            events.push((ended.ts_ns, LiveEvent { event: ended, tables: tables(), args, stack }));
         }
-        events.sort_by_key(|(key_ns, _)| *key_ns);
-        self.send(Fed::Events(events))
+        if !events.is_sorted_by_key(|(key_ns, _)| *key_ns) {
+            events.sort_by_key(|(key_ns, _)| *key_ns);
+        }
+        events
     }
 }
 
 impl ArrivalKey {
-    /// The time that puts an event in order.
-    fn of(self, event: &Event) -> i64 {
+    /// The time that puts an event in order. `last_end_ns` is that of the span before it in its batch.
+    fn of(self, event: &Event, last_end_ns: &mut Option<i64>) -> i64 {
         let is_whole = event.kind == EventKind::Complete && !event.flags.has(EventFlags::UNFINISHED);
-        if is_whole && self == Self::End { event.end_ns() } else { event.ts_ns }
+        match self {
+            Self::Start => event.ts_ns,
+            Self::End | Self::EndWithPoints if is_whole => *last_end_ns.insert(event.end_ns()),
+            Self::EndWithPoints if event.kind != EventKind::Complete => {
+                last_end_ns.map_or(event.ts_ns, |end_ns| end_ns.max(event.ts_ns))
+            }
+            Self::End | Self::EndWithPoints => event.ts_ns,
+        }
     }
 }

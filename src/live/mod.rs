@@ -10,6 +10,7 @@
 //! [`density`] counts them for the map of the whole trace. [`follow`] shows pictures of a session until it
 //! ends; [`spool_folder`] has what comes meanwhile.
 
+mod arc_cache;
 pub(crate) mod arrivals;
 pub(crate) mod density;
 pub(crate) mod feed;

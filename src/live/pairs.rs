@@ -171,7 +171,8 @@ pub(crate) struct LivePairs {
 impl LivePairs {
     /// Takes the next event and hands the rows that it completes to `out`.
     pub(crate) fn add(&mut self, live: LiveEvent, out: &mut dyn FnMut(LiveRow)) {
-        let LiveEvent { event, name, track, args, stack } = live;
+        let (name, track) = (Arc::clone(live.name()), Arc::clone(live.track()));
+        let LiveEvent { event, args, stack, .. } = live;
         let ts_ns = event.ts_ns;
         let row = |value, args| LiveRow { ts_ns, value, name: Arc::clone(&name), track: Arc::clone(&track), args };
         match event.payload() {
@@ -179,7 +180,7 @@ impl LivePairs {
                 let dur_ns = (!is_unfinished).then_some(dur_ns);
                 let is_scheduling = matches!(track.kind, TrackKind::Cpu | TrackKind::State);
                 let value = if is_scheduling { RowValue::Scheduling { dur_ns } } else { RowValue::Span { dur_ns } };
-                out(row(value, args));
+                out(LiveRow { ts_ns, value, name, track, args });
             }
             Payload::Begin { .. } => {
                 let key = OpenKey::Track(Arc::clone(&track));

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::arc_cache::ArcCache;
 use super::density::LiveDensity;
+use super::feed::LiveName;
 use super::pairs::{LiveFlow, LiveRow, RowValue};
 use super::placing::{OpenRow, WindowRow, WindowValue};
 use super::session::{LiveSession, LiveTableRow, SourceRow};
@@ -19,7 +21,7 @@ use super::tracks::{Added, LiveChart, LiveTrack, OpenRows};
 use crate::model::args::Detail;
 use crate::model::sample_measure::sample_event;
 use crate::model::{
-    Id, Loss, Losses, Metadata, Names, Registry, SourcePos, Sources, Stacks, TrackIdx, TrackKey, TrackKind,
+    Id, Loss, Losses, Metadata, NameIdx, Names, Registry, SourcePos, Sources, Stacks, TrackIdx, TrackKey, TrackKind,
 };
 use crate::query::Snapshot;
 use crate::store::growing::GrowingStore;
@@ -43,8 +45,8 @@ pub(crate) struct PictureLimits {
 impl PictureLimits {
     /// The limits that keep a picture within about a quarter of some memory.
     pub(crate) fn within(memory_bytes: u64) -> Self {
-        /// Bytes of a row in its window, in its lane and packed, twice: in this picture and the one that is shown.
-        const ROW_BYTES: u64 = 160;
+        /// Bytes of a row in its window, in its lane twice and packed, twice: in this picture and the one that is shown.
+        const ROW_BYTES: u64 = 192;
         /// More would take longer than the time between two pictures.
         const WINDOW_ROWS_MAX: u64 = 1 << 18;
         let rows = memory_bytes / 8 / ROW_BYTES;
@@ -87,6 +89,9 @@ pub(crate) struct LivePicture {
     registry: Registry,
     /// The tracks of each source.
     known: Vec<FxHashMap<Arc<TrackKey>, TrackIdx>>,
+    /// The same of all sources, and of names: those that came lately.
+    track_cache: ArcCache<TrackKey, TrackIdx>,
+    name_cache: ArcCache<LiveName, NameIdx>,
     /// The name of each source, which tells their processes apart where there are several.
     sources: Vec<Box<str>>,
     tracks: Vec<LiveTrack>,
@@ -118,6 +123,8 @@ impl LivePicture {
             shared_stacks: Arc::default(),
             registry: Registry::default(),
             known: Vec::new(),
+            track_cache: ArcCache::new(),
+            name_cache: ArcCache::new(),
             sources: Vec::new(),
             tracks: Vec::new(),
             charts: BTreeMap::new(),
@@ -199,7 +206,7 @@ impl LivePicture {
             return Ok(());
         };
         self.has_changed = true;
-        let name = self.names.intern(&row.name.text, row.name.category.as_deref());
+        let name = self.name(&row.name);
         let detail = if row.args.is_empty() {
             0
         } else {
@@ -410,7 +417,7 @@ impl LivePicture {
         let mut open = OpenRows::default();
         session.each_open(&mut |source, key, start_ns, name| {
             if let Some(track) = self.track(source, key) {
-                let name = self.names.intern(&name.text, name.category.as_deref()).0;
+                let name = self.name(name).0;
                 self.summary.end_ns = self.summary.end_ns.max(start_ns);
                 open.entry(track).or_default().push(OpenRow { start_ns, name });
             }
@@ -418,8 +425,22 @@ impl LivePicture {
         open
     }
 
+    fn name(&mut self, name: &Arc<LiveName>) -> NameIdx {
+        if let Some(known) = self.name_cache.get(name) {
+            return known;
+        }
+        let index = self.names.intern(&name.text, name.category.as_deref());
+        self.name_cache.insert(name, index);
+        index
+    }
+
     fn track(&mut self, source: usize, key: &Arc<TrackKey>) -> Option<TrackIdx> {
+        // A key in memory is of one source.
+        if let Some(known) = self.track_cache.get(key) {
+            return Some(known);
+        }
         if let Some(&known) = self.known[source].get(key) {
+            self.track_cache.insert(key, known);
             return Some(known);
         }
         let mut named = TrackKey::clone(key);

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::live::feed::LiveTables;
 use crate::model::{Event, NameIdx, TrackIdx};
 
 fn track(tid: i64) -> Arc<TrackKey> {
@@ -14,7 +15,8 @@ fn event(kind: EventKind, ts_ns: i64, tid: i64, name: &str) -> LiveEvent {
     let flags = if name.is_empty() { EventFlags::UNNAMED } else { EventFlags::NONE };
     let event = Event { kind, flags, ..Event::at(ts_ns, TrackIdx(0), NameIdx(0)) };
     let name = Arc::new(LiveName { text: name.into(), category: None });
-    LiveEvent { event, name, track: track(tid), args: Box::default(), stack: Box::default() }
+    let tables = Arc::new(LiveTables { names: vec![name], tracks: vec![track(tid)] });
+    LiveEvent { event, tables, args: Box::default(), stack: Box::default() }
 }
 
 /// Time, duration and name of the rows of events; of those without an end -1.
