@@ -102,12 +102,23 @@ impl FollowTask {
 
     /// The state for the badge.
     pub(super) fn status(&self, follows: bool) -> LiveStatus {
-        let FollowCounts { rows_per_s, behind, late, most_late_ns, apart, dropped, disk_bytes, free_bytes, .. } =
-            self.counts;
+        let FollowCounts {
+            rows_per_s,
+            behind,
+            unread_bytes,
+            late,
+            most_late_ns,
+            apart,
+            dropped,
+            disk_bytes,
+            free_bytes,
+            ..
+        } = self.counts;
         let latest_source = self.counts.latest_source.as_ref().map(|path| path.display().to_string());
         LiveStatus {
             rows_per_s,
             behind,
+            unread_bytes,
             late,
             latest_source,
             most_late_ns,

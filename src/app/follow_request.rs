@@ -8,14 +8,12 @@ use crate::live::picture::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::Sources;
 
-/// How long events wait for earlier ones, unless the command line says so.
-pub(crate) const DELAY: Duration = Duration::from_millis(100);
-
 /// The sources to follow, and when to stop.
 #[derive(Debug, Clone)]
 pub struct FollowRequest {
     pub(crate) inputs: Vec<LiveInput>,
-    pub(crate) delay: Duration,
+    /// How long events wait for earlier ones, if the command line says so.
+    pub(crate) delay: Option<Duration>,
     /// It ends with a row that passes.
     pub(crate) until: Option<LiveFilter>,
     /// It ends when so many bytes are on disk.
@@ -26,7 +24,7 @@ pub struct FollowRequest {
 
 impl FollowRequest {
     pub(crate) fn new(inputs: Vec<LiveInput>) -> Self {
-        Self { inputs, delay: DELAY, until: None, disk_cap: u64::MAX, kept: None }
+        Self { inputs, delay: None, until: None, disk_cap: u64::MAX, kept: None }
     }
 
     /// The names of its sources.

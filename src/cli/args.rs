@@ -120,8 +120,8 @@ pub(super) struct TailArgs {
     /// It ends with a row that passes.
     pub(crate) until: Option<LiveFilter>,
     pub(crate) format: LiveRowFormat,
-    /// How long events wait for earlier ones.
-    pub(crate) delay: Duration,
+    /// How long events wait for earlier ones, if that is given.
+    pub(crate) delay: Option<Duration>,
     pub(crate) memory: Memory,
 }
 
@@ -136,8 +136,8 @@ pub(super) struct Record {
     pub(crate) disk_cap: u64,
     /// The part of the trace that is kept, if that is not all.
     pub(crate) keep: Option<KeptPart>,
-    /// How long events wait for earlier ones.
-    pub(crate) delay: Duration,
+    /// How long events wait for earlier ones, if that is given.
+    pub(crate) delay: Option<Duration>,
 }
 
 /// The arguments of `longspan export`.
@@ -437,8 +437,8 @@ fn check_memory(memory: Option<u64>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The sources that still run, and how long their events wait for each other.
-fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Duration), CliError> {
+/// The sources that still run, and how long their events wait for each other, if that is given.
+fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Option<Duration>), CliError> {
     let LowLive { sources: paths, command, delay } = low;
     let files = sources(paths, LowOffsets { offsets: Vec::new() })?;
     let mut inputs = live_sources(&files)?;
@@ -447,7 +447,7 @@ fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Duration), CliError> {
         let message = "expected a SOURCE (a file, a pipe, - for stdin, unix:PATH or otlp), or -- and a COMMAND whose output is read";
         return Err(CliError::Usage(message.to_owned()));
     }
-    Ok((inputs, Duration::from_nanos(delay)))
+    Ok((inputs, delay.map(Duration::from_nanos)))
 }
 
 fn load(common: LowCommon) -> Result<Load, CliError> {

@@ -81,7 +81,7 @@ pub(super) fn listen_args(low: LowListen) -> Result<(Follow, LowCommon), CliErro
     let mut inputs = vec![LiveInput::Socket(path)];
     inputs.extend(otlp.map(|port| LiveInput::Otlp { port }));
     let until = live_filter("--until", until)?;
-    Ok((Follow { inputs, delay: Some(Duration::from_nanos(delay)), until, disk_cap, kept }, common))
+    Ok((Follow { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept }, common))
 }
 
 /// The socket where no other is named: in the folder that the system has for the sockets of this user.

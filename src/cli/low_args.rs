@@ -477,9 +477,9 @@ pub(super) struct LowListen {
     /// Keep the last part of the trace alone, such as 30min or 20GB: the oldest spans go
     #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
     pub(crate) keep: Option<KeptPart>,
-    /// How long spans wait for earlier ones; those that come later are shown at once, and counted
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = delay)]
-    pub(crate) delay: u64,
+    /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    pub(crate) delay: Option<u64>,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }

@@ -18,9 +18,10 @@ pub(super) struct LowLive {
     /// A program to start, with its arguments, whose output is read
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
-    /// How long spans wait for earlier ones; those that come later are shown at once, and counted
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = delay)]
-    pub(crate) delay: u64,
+    /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms; of
+    /// `tail`, 6s with otlp, since exporters send every five seconds]
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    pub(crate) delay: Option<u64>,
 }
 
 /// Sources that still run, in the window.

@@ -17,6 +17,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::base::{files, signals};
 use crate::export::{self, ExportFormat, ExportOptions, ExportReport};
+use crate::live::arrivals::Pace;
 use crate::live::feed::FeedError;
 use crate::live::follow::sources_of;
 use crate::live::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
@@ -46,6 +47,8 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     let options = SessionOptions {
         memory,
         delay: record.delay,
+        places_late: true,
+        pace: Pace::Waits,
         stop: stop.clone(),
         spool: Some(spool.clone()),
         keeps_tables: false,

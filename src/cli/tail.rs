@@ -9,7 +9,7 @@ use super::live_rows;
 use super::messages::say;
 use crate::base::cancel::Cancel;
 use crate::base::signals;
-use crate::live::arrivals::Say;
+use crate::live::arrivals::{Pace, Say};
 use crate::live::feed::FeedError;
 use crate::live::session::{LiveSession, LiveStep, SessionOptions};
 use crate::model::Losses;
@@ -24,6 +24,8 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     let options = SessionOptions {
         memory: tail.memory.clone(),
         delay: tail.delay,
+        places_late: false,
+        pace: Pace::Waits,
         stop: stop.clone(),
         spool: None,
         keeps_tables: false,

@@ -11,7 +11,7 @@ use super::symbols::load_with_names;
 use super::units::SizeArg;
 use crate::app::demo::demo_capture;
 use crate::app::desktop;
-use crate::app::follow_request::{self, FollowRequest};
+use crate::app::follow_request::FollowRequest;
 use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions, SymbolOptions};
@@ -42,7 +42,7 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
     });
     let follow = follow.map(|Follow { inputs, delay, until, disk_cap, kept }| FollowRequest {
         inputs,
-        delay: delay.unwrap_or(follow_request::DELAY),
+        delay,
         until,
         disk_cap: disk_cap.unwrap_or(u64::MAX),
         kept,

@@ -12,16 +12,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 
+use super::lag::Lag;
 use super::spool_files::SpoolPart;
 use super::started_command::StartedCommand;
 use crate::base::cancel::Cancel;
-use crate::base::files::{self, FileKind};
+use crate::base::files::FileKind;
 use crate::model::Input;
 
 /// Bytes read at once: the capacity of a pipe.
-const BLOCK_BYTES: usize = 64 << 10;
+pub(super) const BLOCK_BYTES: usize = 64 << 10;
 
 /// Blocks that wait for the parser.
 const BLOCKS_AHEAD: usize = 8;
@@ -59,6 +60,11 @@ pub(crate) enum LiveInput {
 }
 
 impl LiveInput {
+    /// Whether spans come together some seconds after they ended.
+    pub(super) fn sends_batches(&self) -> bool {
+        matches!(self, Self::Otlp { .. })
+    }
+
     pub(crate) fn name(&self) -> PathBuf {
         match self {
             Self::Input(input) => input.path().to_owned(),
@@ -134,12 +140,22 @@ impl StreamEnd {
 
 /// The reading thread, which has the source beside this.
 pub(super) struct ReadingThread {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     out: Sender<Arrival>,
-    stop: Cancel,
-    say: Say,
+    pub(super) stop: Cancel,
+    pub(super) say: Say,
     bytes: Arc<AtomicU64>,
     spool: Option<SpoolPart>,
+    /// Set once the source is ahead of its reader, which takes what is kept.
+    lag: Option<Arc<Lag>>,
+}
+
+/// Whether a source that is faster than its rows are put in order waits for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    Waits,
+    /// The source may be far ahead of its picture.
+    RunsAhead,
 }
 
 /// Both ends of a source that a thread is to read, whose bytes also go to `spool`, before anybody sees them.
@@ -147,7 +163,7 @@ fn ends(path: PathBuf, stop: &Cancel, say: &Say, spool: Option<SpoolPart>, block
     let (out, received) = bounded(blocks);
     let bytes = Arc::<AtomicU64>::default();
     let (say, counted) = (Arc::clone(say), Arc::clone(&bytes));
-    let thread = ReadingThread { path, out, stop: stop.clone(), say, bytes: counted, spool };
+    let thread = ReadingThread { path, out, stop: stop.clone(), say, bytes: counted, spool, lag: None };
     let arrivals = Arrivals {
         received,
         stop: stop.clone(),
@@ -187,12 +203,15 @@ pub(super) fn start(
     stop: &Cancel,
     say: &Say,
     spool: Option<SpoolPart>,
+    pace: Pace,
 ) -> Result<(Arrivals, Option<StartedCommand>), ArrivalError> {
     let path = input.name();
     let (mut thread, mut arrivals) = ends(path.clone(), stop, say, spool, BLOCKS_AHEAD);
     let mut started = None;
     match input {
-        LiveInput::Input(Input::Stdin(_)) => drop(thread::spawn(move || thread.read(io::stdin().lock(), BLOCK_BYTES))),
+        LiveInput::Input(Input::Stdin(_)) => {
+            thread::spawn(move || thread.read(io::stdin().lock(), BLOCK_BYTES, pace));
+        }
         LiveInput::Input(Input::File(_) | Input::Fd(_)) => {
             let metadata = fs::metadata(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
             match FileKind::from_metadata(&metadata) {
@@ -204,7 +223,7 @@ pub(super) fn start(
                 // To open a pipe is to wait for its other end.
                 FileKind::Pipe | FileKind::Socket | FileKind::Device => {
                     thread::spawn(move || match File::open(&path) {
-                        Ok(pipe) => thread.read(pipe, BLOCK_BYTES),
+                        Ok(pipe) => thread.read(pipe, BLOCK_BYTES, pace),
                         Err(source) => thread.fail(ArrivalError::Open { path, source }),
                     });
                 }
@@ -218,7 +237,7 @@ pub(super) fn start(
             arrivals.last_silence = LAST_WORDS;
             thread::spawn(move || {
                 if let Some(output) = child.stdout.take() {
-                    thread.read(output, BLOCK_BYTES);
+                    thread.read(output, BLOCK_BYTES, pace);
                 }
                 has_ended.store(true, Ordering::SeqCst);
                 thread.wait_for(&mut child);
@@ -234,7 +253,7 @@ pub(super) fn start(
 
 impl ReadingThread {
     /// Hands on bytes; false once nobody takes them any more.
-    fn hand_on(&mut self, block: Vec<u8>) -> bool {
+    pub(super) fn hand_on(&mut self, block: Vec<u8>) -> bool {
         self.keep(&block) && self.send(block)
     }
 
@@ -253,24 +272,78 @@ impl ReadingThread {
         self.out.send(Arrival::Bytes(block)).is_ok()
     }
 
-    fn fail(&self, error: ArrivalError) {
+    /// Hands on bytes that are kept, from where they are kept once nobody is ready to take them; false once nobody
+    /// takes any.
+    fn send_or_lag(&mut self, block: Vec<u8>) -> bool {
+        let bytes = block.len() as u64;
+        if let Some(lag) = &self.lag {
+            return lag.grow(bytes);
+        }
+        let Some(spool) = &self.spool else { return self.send(block) };
+        match self.out.try_send(Arrival::Bytes(block)) {
+            Ok(()) => {
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
+                return true;
+            }
+            Err(TrySendError::Disconnected(_)) => return false,
+            Err(TrySendError::Full(_)) => {}
+        }
+        let (path, kept_bytes) = (spool.path().to_owned(), spool.file_bytes());
+        let (out, counted, failed) = (self.out.clone(), Arc::clone(&self.bytes), path.clone());
+        let send = move |read: io::Result<Vec<u8>>| match read {
+            Ok(block) => {
+                counted.fetch_add(block.len() as u64, Ordering::Relaxed);
+                out.send(Arrival::Bytes(block)).is_ok()
+            }
+            Err(source) => out.send(Arrival::Failed(ArrivalError::Read { path: failed.clone(), source })).is_ok(),
+        };
+        match Lag::start(&path, kept_bytes - bytes, kept_bytes, send) {
+            Ok(lag) => self.lag = Some(lag),
+            Err(source) => {
+                self.fail(ArrivalError::Read { path, source });
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn fail(&self, error: ArrivalError) {
         self.out.send(Arrival::Failed(error)).ok(); // nobody may listen any more
+    }
+
+    /// Begins another trace of the source; false once nobody takes it.
+    pub(super) fn begin_trace(&mut self) -> bool {
+        if let Some(spool) = &mut self.spool {
+            spool.next();
+        }
+        self.out.send(Arrival::NewTrace).is_ok()
     }
 
     /// Reads a connection to its end.
     pub(super) fn read_connection(&mut self, stream: impl Read) {
-        self.read(stream, CONNECTION_BLOCK_BYTES);
+        self.read(stream, CONNECTION_BLOCK_BYTES, Pace::Waits);
     }
 
     /// Reads a stream to its end.
-    fn read(&mut self, mut stream: impl Read, block_bytes: usize) {
+    fn read(&mut self, stream: impl Read, block_bytes: usize, pace: Pace) {
+        self.read_blocks(stream, block_bytes, pace);
+        if let Some(lag) = self.lag.take() {
+            lag.end();
+        }
+    }
+
+    fn read_blocks(&mut self, mut stream: impl Read, block_bytes: usize, pace: Pace) {
         loop {
             let mut block = vec![0; block_bytes];
             match stream.read(&mut block) {
                 Ok(0) => return,
                 Ok(len) => {
                     block.truncate(len);
-                    if !self.hand_on(block) {
+                    let is_taken = match pace {
+                        Pace::Waits => self.hand_on(block),
+                        Pace::RunsAhead => self.keep(&block) && self.send_or_lag(block),
+                    };
+                    if !is_taken {
                         return;
                     }
                 }
@@ -278,74 +351,6 @@ impl ReadingThread {
                 Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
             }
         }
-    }
-
-    /// Reads a file, and goes on when it has grown, until it is asked to stop. Another file at its path, or fewer bytes
-    /// than were read, are another trace.
-    fn follow(&mut self, mut file: File) {
-        let mut offset = 0;
-        let mut is_deleted = false;
-        // Files of the kernel have no length, and are read all the same.
-        let mut has_length = false;
-        loop {
-            let mut block = vec![0; BLOCK_BYTES];
-            match file.read(&mut block) {
-                Ok(0) => {}
-                Ok(len) => {
-                    block.truncate(len);
-                    offset += len as u64;
-                    if !self.hand_on(block) {
-                        return;
-                    }
-                    continue;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
-            }
-            if self.stop.is_cancelled() {
-                return;
-            }
-            thread::sleep(LOOK_EVERY);
-            let (here, open) = (fs::metadata(&self.path), file.metadata());
-            let identity = |metadata: &fs::Metadata| files::identity(metadata);
-            let name = self.path.display();
-            let news = match (&here, &open) {
-                (Err(_), _) => {
-                    if !std::mem::replace(&mut is_deleted, true) {
-                        (self.say)(format!("{name}: was deleted or moved; waiting for a new file of that name"));
-                    }
-                    continue;
-                }
-                (Ok(here), Ok(open)) if identity(here) != identity(open) => {
-                    // The last bytes of the old file come first.
-                    if open.len() > offset {
-                        continue;
-                    }
-                    "was replaced; the new file is another trace"
-                }
-                (Ok(here), _) if has_length && here.len() < offset => "was cut; what comes now is another trace",
-                (Ok(here), _) => {
-                    has_length |= here.len() > 0;
-                    continue;
-                }
-            };
-            (self.say)(format!("{name}: {news}"));
-            match File::open(&self.path) {
-                Ok(new) => file = new,
-                Err(_) => continue, // it may be gone again
-            }
-            (offset, is_deleted, has_length) = (0, false, false);
-            if !self.begin_trace() {
-                return;
-            }
-        }
-    }
-
-    fn begin_trace(&mut self) -> bool {
-        if let Some(spool) = &mut self.spool {
-            spool.next();
-        }
-        self.out.send(Arrival::NewTrace).is_ok()
     }
 
     /// Waits for the end of a program, and says how it failed.

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::arrivals::{ArrivalError, LiveInput, Say};
+use super::arrivals::{ArrivalError, LiveInput, Pace, Say};
 use super::density::LiveDensity;
 use super::feed::FeedError;
 use super::orderer::LateEvents;
 use super::picture::{KeptPart, LivePicture, PictureLimits};
 use super::row_filter::LiveFilter;
-use super::session::{LiveSession, LiveStep, SessionOptions};
+use super::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
 use super::spool_files::SpoolFiles;
-use super::spool_folder::SpoolFolder;
+use super::spool_folder::{SpoolFolder, SpoolNote};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
@@ -23,13 +23,19 @@ use crate::model::{Input, Names, SourceFile, Sources, TextSpill};
 use crate::query::Snapshot;
 
 /// More often than this a person sees no difference.
-const PICTURE_EVERY: Duration = Duration::from_millis(100);
+const PICTURE_EVERY: Duration = Duration::from_millis(50);
 
-/// A picture takes time from the stream: at most this part of it.
+/// A picture takes time from the stream: so many times what it takes passes until the next.
 const COST_SHARE: u32 = 8;
+
+/// The same where all that has come is read, so that the stream waits for nothing.
+const COST_SHARE_UNHURRIED: u32 = 2;
 
 /// How often the counts change where no picture does.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
+
+/// How often it is noted what came, for the case that the process is killed.
+const NOTE_EVERY: Duration = Duration::from_secs(1);
 
 /// The part of the memory limit that texts of names may take; more are on disk.
 const NAMES_PART: u64 = 16;
@@ -39,8 +45,8 @@ const NAMES_PART: u64 = 16;
 pub(crate) struct FollowOptions {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) memory: Memory,
-    /// How long events wait for earlier ones.
-    pub(crate) delay: Duration,
+    /// How long events wait for earlier ones; `None`: as suits the sources.
+    pub(crate) delay: Option<Duration>,
     /// A row that passes ends it.
     pub(crate) until: Option<LiveFilter>,
     /// Asks the sources to end.
@@ -60,6 +66,8 @@ pub struct FollowCounts {
     pub(crate) rows_per_s: f64,
     /// From when the oldest row of the last picture came until that was made; `None`: nothing came lately.
     pub(crate) behind: Option<Duration>,
+    /// Bytes that are kept and not read yet: the source is faster than the picture.
+    pub(crate) unread_bytes: u64,
     pub(crate) late: u64,
     /// The source with the most late events, where there are any.
     pub(crate) latest_source: Option<PathBuf>,
@@ -144,6 +152,8 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let session_options = SessionOptions {
         memory: options.memory.clone(),
         delay: options.delay,
+        places_late: true,
+        pace: Pace::RunsAhead,
         stop: options.stop.clone(),
         // Bytes cannot go from the front of a trace: what comes later refers to them.
         spool: options.kept.is_none().then(|| files.clone()),
@@ -159,10 +169,12 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     if let Some(kept) = options.kept {
         picture.keep_part(kept).map_err(in_folder)?;
     }
-    let mut following =
-        Following { picture, files, counts: FollowCounts::default(), came: None, shown: Instant::now() };
+    let counts = FollowCounts::default();
+    let mut following = Following { picture, files, counts, came: None, shown: Instant::now() };
+    let (mut noted, mut note_due) = (SpoolNote::default(), Instant::now());
     let write_error = |source| FollowError::Write { folder: folder.clone(), source };
     let mut due = Instant::now();
+    let mut has_waited = false;
     let mut counts_due = Instant::now();
     loop {
         let (mut is_met, Following { picture, came, files, .. }) = (false, &mut following);
@@ -189,6 +201,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         files.set_beside(picture.file_bytes());
         let now = Instant::now();
         let is_over = step == LiveStep::Done;
+        has_waited |= step == LiveStep::Waited;
         let has_room = options.kept.is_none() || picture.file_bytes() < options.disk_cap;
         if !has_room && !options.stop.is_cancelled() {
             viewer.show(Followed::Said(format!("the {} bytes of --disk-cap are used up", options.disk_cap)));
@@ -196,7 +209,8 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         }
         if picture.has_changed() && (is_over || now >= due && viewer.is_ready()) {
             let snapshot = picture.snapshot(&session).map_err(write_error)?;
-            due = now + PICTURE_EVERY.max(now.elapsed() * COST_SHARE);
+            let share = if std::mem::take(&mut has_waited) { COST_SHARE_UNHURRIED } else { COST_SHARE };
+            due = now + PICTURE_EVERY.max(now.elapsed() * share);
             counts_due = now + COUNTS_EVERY;
             let density = following.picture.density().clone();
             viewer.show(Followed::Picture(snapshot, density, following.count(&session)));
@@ -213,10 +227,20 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         if is_over {
             break;
         }
+        if now >= note_due && options.kept.is_none() {
+            note_due = now + NOTE_EVERY;
+            let note = following.files.note(session.counts().rows, &sources_of(&options.inputs, &session));
+            if note != noted {
+                spool.write_note(&note);
+                noted = note;
+            }
+        }
     }
     let errors = session.take_errors().iter().map(FeedError::to_string).collect();
     let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
-    let rows = session.counts().rows;
+    let SessionCounts { rows, bytes, .. } = session.counts();
+    // Of a source that ended far ahead of its picture, the rest has as many rows as what was read.
+    let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
     drop(session);
     let unsorted = following.files.check_sort(rows, 1, folder).err();
     Ok(FollowEnd { sources, spool, errors, unsorted, is_picture_alone: options.kept.is_some() })
@@ -254,6 +278,7 @@ impl Following {
             rows,
             rows_per_s,
             behind: self.came.take().map(|came| came.elapsed()),
+            unread_bytes: self.files.bytes().saturating_sub(all.bytes),
             late,
             latest_source: latest.map(|(path, _)| path.clone()),
             most_late_ns,

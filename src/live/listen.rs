@@ -29,6 +29,8 @@ const CONNECTION_BYTES: u64 = 1 << 20;
 pub(super) struct NewSource {
     /// Its name, which says who it is.
     pub(super) name: PathBuf,
+    /// Whether its spans come together some seconds after they ended.
+    pub(super) sends_batches: bool,
     /// Reads it to its end.
     pub(super) read: Box<dyn FnOnce(ReadingThread) + Send>,
 }

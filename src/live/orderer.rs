@@ -27,7 +27,7 @@ pub(crate) struct OrdererLimits {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Released<T> {
     pub(crate) source: usize,
-    /// How far its time is before the latest one that was released before it; 0 where it is in order.
+    /// How far its time is before the latest one that was released before it; 0 where it is in order, or tolerated.
     pub(crate) late_ns: u64,
     /// When it came, by the caller's clock.
     pub(crate) came_ns: u64,
@@ -91,6 +91,8 @@ struct SourceQueue<T> {
     bytes: usize,
     is_awaited: bool,
     has_ended: bool,
+    /// An event that is late by no more than this counts as in order.
+    tolerated_ns: u64,
     late: LateEvents,
 }
 
@@ -169,6 +171,7 @@ impl<T> Orderer<T> {
             bytes: 0,
             is_awaited,
             has_ended: false,
+            tolerated_ns: 0,
             late: LateEvents::default(),
         });
         let source = self.queues.len() - 1;
@@ -177,6 +180,11 @@ impl<T> Orderer<T> {
         // Where all before have ended, their events were let go.
         self.release_to_ns = self.release_to_ns.filter(|&to_ns| to_ns < i64::MAX).or(self.last_released_ns);
         source
+    }
+
+    /// Counts no event of a source as late that is so by at most `late_ns`.
+    pub(crate) fn tolerate(&mut self, source: usize, late_ns: u64) {
+        self.queues[source].tolerated_ns = late_ns;
     }
 
     /// The sources that have not ended, or have events that wait.
@@ -269,6 +277,7 @@ impl<T> Orderer<T> {
         self.forget_ended(source);
         let late_ns = self.last_released_ns.filter(|&last_ns| last_ns > key_ns).map_or(0, |last| last.abs_diff(key_ns));
         self.last_released_ns = self.last_released_ns.max(Some(key_ns));
+        let late_ns = if late_ns <= self.queues[source].tolerated_ns { 0 } else { late_ns };
         if late_ns > 0 {
             let late = &mut self.queues[source].late;
             late.count += 1;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
-use super::arrivals::{self, ArrivalError, Arrivals, LiveInput, Say};
+use super::arrivals::{self, ArrivalError, Arrivals, LiveInput, Pace, Say};
 use super::feed::{self, Fed, FeedError, LiveEvent, LiveName, SourceCount};
 use super::listen::{self, NewSource};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
@@ -22,13 +22,19 @@ use crate::base::cancel::Cancel;
 use crate::model::{Losses, Metadata, TrackKey};
 
 /// How often a watermark is noted.
-const TICK: Duration = Duration::from_millis(25);
+const TICK: Duration = Duration::from_millis(10);
 
 /// How long a step waits where nothing is to be put in order.
 const IDLE_WAIT: Duration = Duration::from_millis(500);
 
 /// How long a step waits while events wait for their turn.
 const BUSY_WAIT: Duration = Duration::from_millis(10);
+
+/// How long events wait for earlier ones, unless the user says so.
+const DELAY: Duration = Duration::from_millis(100);
+
+/// The same where sources send batches: exporters of OpenTelemetry do so every five seconds, each at its own time.
+const BATCHES_DELAY: Duration = Duration::from_secs(6);
 
 /// Sources of a session: more are refused, since each has a file, and names of its own.
 const SOURCES_MAX: usize = 4096;
@@ -40,12 +46,16 @@ const QUEUES_PART: u64 = 4;
 #[derive(Debug)]
 pub(crate) struct SessionOptions {
     pub(crate) memory: Memory,
-    /// How long events wait for earlier ones.
-    pub(crate) delay: Duration,
+    /// How long events wait for earlier ones; `None`: as suits the sources.
+    pub(crate) delay: Option<Duration>,
+    /// Rows that come late, as those of a batch do, are put in their places later: nothing waits for them.
+    pub(crate) places_late: bool,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
     /// Where all bytes are kept.
     pub(crate) spool: Option<SpoolFiles>,
+    /// Whether pipes and commands wait for their rows to be put in order. Without a spool, they do.
+    pub(crate) pace: Pace,
     /// Whether [`LiveSession::take_tables`] is called: it holds what was not taken.
     pub(crate) keeps_tables: bool,
 }
@@ -125,6 +135,8 @@ pub(crate) struct LiveSession {
     is_stopping: bool,
     keeps_tables: bool,
     rows: u64,
+    /// How late the events of batches may be.
+    tolerated_ns: u64,
 }
 
 impl LiveSession {
@@ -134,7 +146,10 @@ impl LiveSession {
     /// When one of them cannot be read at all.
     pub(crate) fn start(inputs: &[LiveInput], options: &SessionOptions, say: &Say) -> Result<Self, ArrivalError> {
         let queues_bytes = usize::try_from(options.memory.limit_bytes() / QUEUES_PART).unwrap_or(usize::MAX);
-        let (delay_ns, tick_ns) = (nanos(options.delay), nanos(TICK));
+        let waits_for_batches = !options.places_late && inputs.iter().any(LiveInput::sends_batches);
+        let delay = options.delay.unwrap_or(if waits_for_batches { BATCHES_DELAY } else { DELAY });
+        let tolerated = if options.places_late && options.delay.is_none() { BATCHES_DELAY } else { Duration::ZERO };
+        let (delay_ns, tick_ns) = (nanos(delay), nanos(TICK));
         let limits = OrdererLimits { delay_ns, tick_ns, idle_ns: delay_ns, queues_bytes };
         let mut session = Self {
             sources: Vec::new(),
@@ -149,6 +164,7 @@ impl LiveSession {
             is_stopping: false,
             keeps_tables: options.keeps_tables,
             rows: 0,
+            tolerated_ns: nanos(tolerated),
         };
         for input in inputs {
             if let Some(listener) = listen::start(input, options.memory.limit_bytes(), &options.stop, say)? {
@@ -156,7 +172,7 @@ impl LiveSession {
                 session.listens = true;
                 continue;
             }
-            let (arrivals, command) = arrivals::start(input, &options.stop, say, session.part()?)?;
+            let (arrivals, command) = arrivals::start(input, &options.stop, say, session.part()?, options.pace)?;
             session.add_source(input.name(), arrivals, command, SourceCount::Few);
         }
         Ok(session)
@@ -203,7 +219,7 @@ impl LiveSession {
             }
         });
         let has_new = !new.is_empty();
-        for NewSource { name, read } in new {
+        for NewSource { name, sends_batches, read } in new {
             if self.sources.len() >= SOURCES_MAX {
                 (self.say)(format!("{}: was refused, since there were {SOURCES_MAX} sources already", name.display()));
                 continue;
@@ -213,6 +229,9 @@ impl LiveSession {
                 Ok(part) => {
                     let arrivals = arrivals::start_connection(name.clone(), &self.stop, &self.say, part, read);
                     self.add_source(name, arrivals, None, SourceCount::Many);
+                    if sends_batches {
+                        self.orderer.tolerate(self.sources.len() - 1, self.tolerated_ns);
+                    }
                 }
                 Err(error) => (self.say)(error.to_string()),
             }
@@ -297,7 +316,7 @@ impl LiveSession {
                     source.tables.extend(rows);
                     metadata.into_iter().for_each(|word| source.names.apply(word));
                 }
-                Ok(Fed::Events(events)) => source.pending.extend(events),
+                Ok(Fed::Events(events)) => source.pending = events.into(),
                 Ok(Fed::Losses(losses)) => source.losses.merge(&losses),
                 Ok(Fed::Refused(error)) => {
                     source.is_no_trace = source.comes_by_itself && error.is_no_trace();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::spool_folder::SpoolNote;
 use crate::base::files;
 use crate::model::{SourceFile, Sources};
 
@@ -42,6 +43,7 @@ pub(crate) struct SpoolPart {
     source: usize,
     /// `None`: nothing has come yet.
     file: Option<(PathBuf, File)>,
+    file_bytes: u64,
     unlooked_bytes: u64,
 }
 
@@ -62,7 +64,13 @@ impl SpoolFiles {
             let why = "an earlier recording left it there: open it, and remove it";
             return Err((path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
-        Ok(SpoolPart { shared: Arc::clone(&self.0), source, file: None, unlooked_bytes: ROOM_STEP_BYTES })
+        Ok(SpoolPart {
+            shared: Arc::clone(&self.0),
+            source,
+            file: None,
+            file_bytes: 0,
+            unlooked_bytes: ROOM_STEP_BYTES,
+        })
     }
 
     /// The files that hold anything.
@@ -86,6 +94,17 @@ impl SpoolFiles {
         let mut sources = Sources::new(named.collect());
         (0..).zip(made).for_each(|(position, (_, path))| sources.read_instead(position, path));
         sources
+    }
+
+    /// The names and sources of the files, for whoever finds them after the process was killed.
+    pub(super) fn note(&self, rows: u64, inputs: &[SourceFile]) -> SpoolNote {
+        let mut made = self.made();
+        made.sort_by_key(|(source, _)| *source);
+        let named = made.iter().filter_map(|(source, path)| {
+            let file = path.file_name()?.to_string_lossy().into_owned();
+            Some((file, inputs.get(*source)?.path().to_string_lossy().into_owned()))
+        });
+        SpoolNote { rows, files: named.collect() }
     }
 
     /// Bytes in all files.
@@ -170,12 +189,19 @@ impl SpoolPart {
             Some(file) => file,
             none => none.insert(self.shared.make(self.source).map_err(|(_, error)| error)?),
         };
-        file.write_all(bytes)
+        file.write_all(bytes)?;
+        self.file_bytes += len;
+        Ok(())
+    }
+
+    /// Bytes in the file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.file_bytes
     }
 
     /// Begins another trace of the source.
     pub(super) fn next(&mut self) {
-        self.file = None;
+        (self.file, self.file_bytes) = (None, 0);
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -1,18 +1,27 @@
 //! The folder of what came while a trace was followed, which goes once it is sorted. A process that is killed leaves it:
-//! nobody holds its lock then, so that it can be listed, opened and removed.
+//! nobody holds its lock then, so that it can be listed, opened and removed. A note in it says where its files came from:
+//! a damaged or missing one costs the names alone.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
 
 use crate::base::files;
+use crate::model::{Input, SourceFile, Sources};
 
 /// The folder of such folders, in that of the sorted traces.
 pub(crate) const FOLLOWED: &str = "followed";
 
 /// The name of the file that is locked while somebody needs the folder.
 const LOCK: &str = "lock";
+
+/// The name of the note, and the most bytes of one that is believed.
+const NOTE: &str = "note.json";
+const NOTE_BYTES_MAX: u64 = 1 << 20;
 
 /// The beginning of the names of folders.
 const PREFIX: &str = "follow-";
@@ -25,13 +34,32 @@ pub(crate) struct SpoolFolder {
     _lock: File,
 }
 
+/// The contents of a folder, in its own words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SpoolNote {
+    /// Rows that had come.
+    pub(crate) rows: u64,
+    /// Each file by its name, with that of its source; those of one source together, in the order of their traces.
+    pub(crate) files: Vec<(String, String)>,
+}
+
 /// A folder that a killed process left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LeftFolder {
-    path: PathBuf,
+pub struct LeftFolder {
+    pub(crate) path: PathBuf,
     /// The bytes that came, file by file.
     pub(crate) files: Vec<PathBuf>,
     pub(crate) bytes: u64,
+    /// When something came last, where the system says so.
+    pub(crate) changed: Option<SystemTime>,
+    note: SpoolNote,
+}
+
+/// A folder that a killed process left, which nobody else opens or removes meanwhile. It stays when this is dropped.
+#[derive(Debug)]
+pub(crate) struct HeldFolder {
+    pub(crate) folder: LeftFolder,
+    _lock: File,
 }
 
 impl SpoolFolder {
@@ -59,6 +87,15 @@ impl SpoolFolder {
 
     pub(crate) fn path(&self) -> &Path {
         self.path.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Notes what is in the folder, for whoever finds it after the process was killed.
+    pub(crate) fn write_note(&self, note: &SpoolNote) {
+        // Without one, the files are there all the same.
+        let new = self.path().join("note.new");
+        if serde_json::to_vec(note).is_ok_and(|text| fs::write(&new, text).is_ok()) {
+            fs::rename(new, self.path().join(NOTE)).ok();
+        }
     }
 }
 
@@ -96,8 +133,41 @@ impl LeftFolder {
         let files = fs::read_dir(&path).ok()?.flatten().map(|entry| entry.path());
         let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "spool")).collect();
         files.sort();
-        let bytes = files.iter().filter_map(|file| fs::symlink_metadata(file).ok()).map(|file| file.len()).sum();
-        Some(Self { path, files, bytes })
+        let known = || files.iter().filter_map(|file| fs::symlink_metadata(file).ok());
+        let bytes = known().map(|file| file.len()).sum();
+        let changed = known().filter_map(|file| file.modified().ok()).max();
+        let note = read_note(&path.join(NOTE)).unwrap_or_default();
+        Some(Self { path, files, bytes, changed, note })
+    }
+
+    /// Rows that had come, where that is known.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        Some(self.note.rows).filter(|&rows| rows > 0)
+    }
+
+    /// The files under the names of where their bytes came from, as far as these are known.
+    pub(crate) fn sources(&self) -> Sources {
+        let name_of = |file: &PathBuf| {
+            let name = file.file_name()?.to_str()?;
+            self.note.files.iter().position(|(known, _)| known == name)
+        };
+        let mut files: Vec<(Option<usize>, &PathBuf)> = self.files.iter().map(|file| (name_of(file), file)).collect();
+        // Those that the note does not know come last.
+        files.sort_by_key(|&(position, _)| position.unwrap_or(usize::MAX));
+        let named = files.iter().map(|(position, file)| {
+            let name = position.map_or_else(|| (*file).clone(), |position| PathBuf::from(&self.note.files[position].1));
+            SourceFile { input: Input::Fd(name), offset_ns: 0 }
+        });
+        let mut sources = Sources::new(named.collect());
+        (0..).zip(&files).for_each(|(position, (_, file))| sources.read_instead(position, (*file).clone()));
+        sources
+    }
+
+    /// Has nobody else open or remove it; `None` where somebody does already.
+    pub(crate) fn hold(&self) -> Option<HeldFolder> {
+        let lock = File::open(self.path.join(LOCK)).ok()?;
+        lock.try_lock().ok()?;
+        Some(HeldFolder { folder: self.clone(), _lock: lock })
     }
 
     /// Removes it with everything in it. Fails with the error of the system.
@@ -106,9 +176,41 @@ impl LeftFolder {
     }
 }
 
+fn read_note(path: &Path) -> Option<SpoolNote> {
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(NOTE_BYTES_MAX).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_has_the_names_of_its_note_and_is_held_by_one_at_a_time() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = SpoolFolder::new(parent.path()).unwrap();
+        for (name, bytes) in [("received.spool", "12345"), ("received.2.spool", "6"), ("received.3.spool", "78")] {
+            fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        let files = [("received.2.spool", "app.json"), ("received.spool", "strace")];
+        let files = files.map(|(file, source)| (file.to_owned(), source.to_owned())).to_vec();
+        folder.write_note(&SpoolNote { rows: 7, files });
+        let path = folder.keep().unwrap();
+        let left = LeftFolder::all(parent.path()).unwrap().pop().unwrap();
+        let names = |left: &LeftFolder| left.sources().names().iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        assert_eq!((left.rows(), left.bytes, left.changed.is_some()), (Some(7), 8, true));
+        assert_eq!(names(&left)[..2], ["app.json".to_owned(), "strace".to_owned()]);
+        let held = left.hold().unwrap();
+        assert!(left.hold().is_none() && LeftFolder::all(parent.path()).unwrap().is_empty());
+        drop(held);
+        // A note that is damaged, or much too long, names nothing.
+        for damage in [&b"{\"rows\":"[..], b"[1,2]", &[b' '; 2 << 20]] {
+            fs::write(path.join(NOTE), damage).unwrap();
+            let left = LeftFolder::all(parent.path()).unwrap().pop().unwrap();
+            assert_eq!((left.rows(), names(&left).len()), (None, 3));
+        }
+    }
 
     #[test]
     fn a_folder_is_listed_once_nobody_needs_it_and_nothing_else_ever() {

@@ -340,6 +340,52 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     assert_eq!(found, expected, "{said:?}");
 }
 
+/// A request with a span that ends at a second, and an event in it after the first of ten.
+fn batch(name: &str, end_s: u64) -> String {
+    let (start_s, event_s) = (end_s - 10, end_s - 9);
+    let span = format!(
+        r#"{{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"{end_s:016x}","name":"{name}",
+        "startTimeUnixNano":"{start_s}000000000","endTimeUnixNano":"{end_s}000000000",
+        "events":[{{"name":"within {name}","timeUnixNano":"{event_s}000000000"}}]}}"#
+    );
+    format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#)
+}
+
+#[test]
+fn batches_of_several_programs_are_late_only_where_the_user_has_them_wait_less() {
+    let send_batch = |port: u16, name: &str, end_s: u64| {
+        assert_eq!(send(&mut to(port), &post(port, JSON, batch(name, end_s).as_bytes())).0, 200);
+    };
+    let folder = folder();
+    let out = folder.path().join("out.longspan");
+    for words in [&["tail", "otlp:0", "--format", "jsonl"][..], &["record", "otlp:0", "-o", text(&out)]] {
+        let mut listening = Listening::start(words);
+        let port = listening.port();
+        send_batch(port, "first", 1_700_000_020);
+        std::thread::sleep(Duration::from_millis(500));
+        send_batch(port, "second", 1_700_000_017);
+        let (printed, said) = listening.end();
+        assert!(!said.iter().any(|line| line.contains("late")), "{words:?} {said:?}");
+        let found: Vec<String> = rows(&printed).iter().map(|row| row["name"].to_string().replace('"', "")).collect();
+        assert!(words[0] == "record" || found == ["second", "within second", "first", "within first"], "{found:?}");
+    }
+    let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl", "--delay", "20ms"]);
+    let port = listening.port();
+    send_batch(port, "first", 1_700_000_020);
+    let mut lines = BufReader::new(listening.child.stdout.take().expect("a pipe")).lines();
+    // An event of a span comes with it, and is not late.
+    for name in ["first", "within first"] {
+        let row: Value = serde_json::from_str(&lines.next().expect("a row").expect("text")).expect("JSON");
+        assert_eq!((row["name"].as_str(), row["late"].as_u64()), (Some(name), None));
+    }
+    send_batch(port, "second", 1_700_000_017);
+    let row: Value = serde_json::from_str(&lines.next().expect("a row").expect("text")).expect("JSON");
+    assert_eq!((row["name"].as_str(), row["late"].as_u64()), (Some("second"), Some(3_000_000_000)));
+    let pid = listening.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    assert_eq!(wait(&mut listening.child, &["tail"]), Some(0));
+}
+
 /// Where the tests are run by the superuser, who alone can become another user.
 #[test]
 fn an_exporter_of_another_user_is_refused_at_both_addresses() {

@@ -346,6 +346,35 @@ fn a_recording_that_the_disk_cuts_short_is_written_and_fails() {
     assert!(spans_of(&out).lines().count() > 5000);
 }
 
+/// Where the tests are run by the superuser, who alone can make a small disk.
+#[test]
+fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
+    let id = Command::new("id").arg("-u").output().expect("id").stdout;
+    if id != b"0\n" {
+        return;
+    }
+    let folder = folder();
+    let (path, disk) = (folder.path().join("trace.json"), folder.path().join("disk"));
+    fs::write(&path, chrome(20_000)).expect("written");
+    fs::create_dir(&disk).expect("made");
+    // 256 MiB of a disk stay free, and what comes takes some of the other two.
+    let script = r#"mount -t tmpfs -o size=258m tmpfs "$1" || exit 9
+        "$0" record -o "$1/out.longspan" -- cat "$2"; echo "status $?"; ls "$1"
+        "$0" spans "$1/out.longspan.spool" --no-cache | wc -l"#;
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, program(), text(&disk), text(&path)]);
+    let output = command.env("HOME", "/nonexistent").output().expect("unshare");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(9) || output.stdout.is_empty() {
+        return; // containers may not mount anything
+    }
+    let printed = String::from_utf8_lossy(&output.stdout).replace(' ', "\n");
+    let rows = longspan(&["spans", text(&path), "--no-cache"]).done().lines().count();
+    let expected = ["status", "1", "out.longspan.spool", &rows.to_string()];
+    assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), expected, "{said}");
+    assert!(said.contains("it is not sorted") && said.contains("everything that came is kept"), "{said}");
+}
+
 #[test]
 fn a_recording_that_is_killed_has_everything_that_was_counted() {
     let folder = folder();

@@ -40,7 +40,7 @@ fn options(folder: &Path, inputs: Vec<LiveInput>) -> FollowOptions {
     FollowOptions {
         inputs,
         memory: Memory::default(),
-        delay: Duration::from_millis(20),
+        delay: Some(Duration::from_millis(20)),
         until: None,
         stop: Cancel::default(),
         folder: folder.join("cache"),
@@ -145,4 +145,20 @@ fn what_cannot_be_followed_is_said_and_kept_for_the_end() {
     let failed = follow(&options(folder.path(), vec![none]), &silent(), &mut Kept::default());
     assert!(matches!(failed, Err(FollowError::Arrival(ArrivalError::Start { .. }))));
     assert_eq!(std::fs::read_dir(folder.path().join("cache")).unwrap().count(), 1, "of the first only");
+}
+
+#[test]
+fn a_pipe_whose_writer_has_ended_is_not_read_at_the_speed_of_its_picture() {
+    const SPANS: u64 = 250_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole.json");
+    let text: String = std::iter::once("[\n".to_owned()).chain((0..SPANS).map(span)).collect();
+    std::fs::write(&path, &text).unwrap();
+    let command = LiveInput::Command(vec!["cat".into(), path.into()]);
+    let mut kept = Kept::default();
+    let end = follow(&options(folder.path(), vec![command]), &silent(), &mut kept).unwrap();
+    let (_, counts) = kept.pictures.last().expect("a picture");
+    assert!(counts.rows < SPANS / 2, "{counts:?}");
+    assert!(end.errors.is_empty() && end.unsorted.is_none(), "{:?}", end.errors);
+    assert_eq!(std::fs::read(end.spool.path().join("received.spool")).unwrap(), text.as_bytes());
 }

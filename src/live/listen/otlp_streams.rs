@@ -117,7 +117,8 @@ impl OtlpStreams {
         // No room: whoever hands a request over knows that it is being kept.
         let (stream, waiting) = bounded(0);
         let read = move |thread: ReadingThread| pump(thread, encoding, &waiting);
-        self.new_sources.send(NewSource { name: encoding.name().into(), read: Box::new(read) }).ok()?;
+        let source = NewSource { name: encoding.name().into(), sends_batches: true, read: Box::new(read) };
+        self.new_sources.send(source).ok()?;
         Some(slot.insert(stream).clone())
     }
 }

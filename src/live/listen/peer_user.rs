@@ -88,7 +88,9 @@ mod tests {
         let local = name_of(own, false).split(':').next().unwrap().to_owned();
         let mapped = name_of(own, true).split(':').next().unwrap().to_owned();
         let row = |ip: &str, from: u16, to: u16, user: u32, inode: u32| {
-            format!("   0: {ip}:{from:04X} {ip}:{to:04X} 01 00000000:00000000 00:00000000 00000000  {user}   0 {inode} 2\n")
+            format!(
+                "   0: {ip}:{from:04X} {ip}:{to:04X} 01 00000000:00000000 00:00000000 00000000  {user}   0 {inode} 2\n"
+            )
         };
         let head = "  sl  local_address rem_address   st\n".to_owned();
         // The listener's own end, another connection, a closed one, a line that is cut, and the one.

@@ -123,7 +123,7 @@ impl Listening {
             thread.read_connection(stream);
             drop(counted);
         };
-        self.out.send(NewSource { name, read: Box::new(read) }).is_ok()
+        self.out.send(NewSource { name, sends_batches: false, read: Box::new(read) }).is_ok()
     }
 }
 

@@ -55,6 +55,18 @@ fn the_figure_of_the_article_is_replayed() {
 }
 
 #[test]
+fn what_is_late_by_no_more_than_is_tolerated_goes_out_and_is_not_counted() {
+    let mut orderer = with_sources(ARTICLE, 2, 0);
+    orderer.tolerate(1, 10);
+    push_all(&mut orderer, &[(100, 0)], 1);
+    (1..=4).for_each(|tick| orderer.tick(tick * TICK_NS));
+    assert_eq!(released(&mut orderer), [100]);
+    push_all(&mut orderer, &[(99, 0), (90, 1), (89, 1)], 201);
+    assert_eq!(released(&mut orderer), [89, 90, 99]);
+    assert_eq!([0, 1].map(|source| orderer.late(source)), [1, 11].map(|most_ns| LateEvents { count: 1, most_ns }));
+}
+
+#[test]
 fn an_idle_source_holds_up_nothing_and_one_that_has_not_begun_does_until_it_is_idle() {
     let limits = OrdererLimits { idle_ns: 100, ..ARTICLE };
     let mut orderer = with_sources(limits, 2, 0);

@@ -8,7 +8,7 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
-use crate::live::arrivals::{LiveInput, Say};
+use crate::live::arrivals::{LiveInput, Pace, Say};
 use crate::live::session::{LiveStep, SessionOptions};
 use crate::store::{LaneIdx, Store};
 
@@ -40,7 +40,9 @@ fn picture_of_parts(
     });
     let options = SessionOptions {
         memory: Memory::default(),
-        delay: std::time::Duration::ZERO,
+        delay: Some(std::time::Duration::ZERO),
+        places_late: true,
+        pace: Pace::Waits,
         stop: Cancel::default(),
         spool: None,
         keeps_tables: true,
@@ -183,7 +185,9 @@ fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
     let (_, mut picture) = picture_of(folder.path(), &trace(20_000), small, usize::MAX);
     let options = SessionOptions {
         memory: Memory::default(),
-        delay: std::time::Duration::ZERO,
+        delay: Some(std::time::Duration::ZERO),
+        places_late: true,
+        pace: Pace::Waits,
         stop: Cancel::default(),
         spool: None,
         keeps_tables: true,

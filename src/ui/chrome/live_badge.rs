@@ -15,12 +15,17 @@ use crate::ui::theme::Theme;
 /// Below this, a trace that grows has no room soon.
 const FREE_BYTES_FEW: u64 = 2 << 30;
 
+/// More than is on its way at any time: the source is faster than its picture.
+const UNREAD_BYTES_MANY: u64 = 4 << 20;
+
 /// The state of a trace that still runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LiveStatus {
     pub(crate) rows_per_s: f64,
     /// From when the oldest row of the picture came until it was made.
     pub(crate) behind: Option<Duration>,
+    /// Bytes that are kept and not read yet.
+    pub(crate) unread_bytes: u64,
     pub(crate) late: u64,
     /// The source with the most late events.
     pub(crate) latest_source: Option<String>,
@@ -82,6 +87,7 @@ fn rate_text(status: &LiveStatus) -> String {
     let state = match status.behind {
         _ if status.is_stopping => "stopping".to_owned(),
         _ if status.is_paused => "paused".to_owned(),
+        _ if status.unread_bytes > UNREAD_BYTES_MANY => format!("{} to be read", bytes_text(status.unread_bytes)),
         Some(behind) => {
             format!("behind by {} ms", grouped_digits(u64::try_from(behind.as_millis()).unwrap_or(u64::MAX)))
         }
@@ -135,6 +141,8 @@ mod tests {
         };
         assert_eq!(rate_text(&status), "1\u{2009}204 spans/s  ·  behind by 142 ms");
         assert_eq!(rate_text(&LiveStatus { is_paused: true, ..status.clone() }), "1\u{2009}204 spans/s  ·  paused");
+        let ahead = LiveStatus { unread_bytes: 7 << 20, ..status.clone() };
+        assert!(rate_text(&ahead).ends_with("  ·  7.0 MiB to be read"), "{}", rate_text(&ahead));
         assert_eq!(rate_text(&LiveStatus::default()), "0 spans/s  ·  waiting");
         assert!(late_text(&status).starts_with("3 late, most of worker") && !late_text(&status).contains('\u{202e}'));
         assert!(late_hint(&status).contains("by at most 1.5"), "{}", late_hint(&status));
