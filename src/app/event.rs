@@ -10,6 +10,7 @@ use crate::app::pasted::Pasted;
 use crate::export::ExportReport;
 use crate::ingest::Loaded;
 use crate::live::follow::{FollowEnd, Followed};
+use crate::live::spool_folder::LeftFolder;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::derived::DerivedSeries;
@@ -36,6 +37,8 @@ pub enum TaskEvent {
     Pasted(Pasted),
     /// A dialog of the system is over.
     Chosen(DialogChoice),
+    /// Traces that were followed until their window was killed.
+    CutShort(Vec<LeftFolder>),
     /// Letters that the fonts of the window lack were looked for in those of the system.
     FoundFonts,
     /// The settings of the desktop, at the start and after each change.

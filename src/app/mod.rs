@@ -4,6 +4,7 @@
 mod analysis;
 mod background;
 mod capture;
+mod cut_short;
 pub(crate) mod demo;
 mod derive;
 pub(crate) mod desktop;

@@ -108,7 +108,13 @@ impl App {
                 let text = format!("Waiting for the first events of {}", tab.title());
                 ui.centered_and_justified(|ui| ui.label(RichText::new(shown(&text)).color(theme.weak_text)));
             } else if tab.running.is_none() && tab.capture.is_none() && !tab.awaits_capture {
-                commands.extend(welcome::show(ui, self.preferences.recent.captures(), self.takes_drops, theme));
+                commands.extend(welcome::show(
+                    ui,
+                    self.preferences.recent.captures(),
+                    &self.cut_short.offered,
+                    self.takes_drops,
+                    theme,
+                ));
             }
         });
         self.show_windows(ui, &state, &mut commands);

@@ -3,6 +3,7 @@
 
 mod answers;
 pub(crate) mod copied;
+mod cut_short;
 mod followed;
 mod mend;
 mod written;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use super::AppOptions;
 use super::capture::OpenCapture;
+use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
 use super::fonts::Fonts;
 use super::pasted::Chosen;
@@ -116,6 +118,7 @@ pub struct App {
     pub(super) folder: Option<PathBuf>,
     /// Where the next picture of the window is to be written.
     pub(super) window_picture: Option<PathBuf>,
+    pub(super) cut_short: CutShortTraces,
 }
 
 impl App {
@@ -134,6 +137,7 @@ impl App {
         let theme = Theme::new(preferences.shade.unwrap_or_default());
         let kept_preferences = preferences.clone();
         let fonts = Fonts::in_background(&wake);
+        super::cut_short::look(&options.load, &wake);
         let mut tab = Tab::new(TabId(0), &wake);
         tab.note = note.unwrap_or_default();
         Self {
@@ -158,6 +162,7 @@ impl App {
             budget: RectBudget::HARDWARE,
             folder: None,
             window_picture: None,
+            cut_short: CutShortTraces::default(),
         }
     }
 
@@ -431,6 +436,7 @@ impl App {
             AppCommand::KeepDockHeight(points) => self.preferences.dock_points = points,
             AppCommand::Toggle(window) => self.shown.toggle(window),
             AppCommand::Live(command) => self.act_on_live(command),
+            AppCommand::CutShort(command) => self.act_on_cut_short(command),
         }
         None
     }

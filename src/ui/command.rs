@@ -89,6 +89,18 @@ pub(crate) enum AppCommand {
     /// Shows or hides a tool window.
     Toggle(ToolWindow),
     Live(LiveCommand),
+    CutShort(CutShortCommand),
+}
+
+/// For a trace that was followed until its window was killed, by its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CutShortCommand {
+    Open(PathBuf),
+    /// Keeps it, and offers it again at the next start.
+    Keep(PathBuf),
+    /// Asks whether to delete it.
+    AskToDelete(PathBuf),
+    Delete(PathBuf),
 }
 
 /// For the trace of the tab that is shown, while it still runs.

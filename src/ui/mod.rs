@@ -5,6 +5,7 @@ pub(crate) mod chrome;
 pub(crate) mod command;
 pub(crate) mod command_line;
 pub(crate) mod command_table;
+pub(crate) mod cut_short;
 pub(crate) mod keys;
 pub(crate) mod panel;
 pub(crate) mod panels;

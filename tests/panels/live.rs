@@ -1,6 +1,6 @@
 //! A trace that still runs: what the badge says, and the buttons and keys to follow, pause and stop.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
 
 use egui::{Key, Modifiers, vec2};
@@ -119,6 +119,15 @@ fn statistics_and_a_search_are_about_what_is_there() {
 }
 
 #[test]
+fn a_heat_map_grows_with_the_trace() {
+    let (mut written, mut session) = Written::followed();
+    session.give("Heat map");
+    session.until("the map", |session| session.says("Heat map of 10 spans"));
+    written.add(30);
+    session.until("more of it", |session| session.says("Heat map of 40 spans"));
+}
+
+#[test]
 fn a_derived_track_waits_for_the_end_and_is_of_all_that_came() {
     let (mut written, mut session) = Written::followed();
     session.give("Derive concurrency of the scope");
@@ -128,4 +137,43 @@ fn a_derived_track_waits_for_the_end_and_is_of_all_that_came() {
     assert!(session.says("Concurrency: all, waits until the trace ends"));
     session.give("Stop following");
     session.until("the track", |session| session.says("Derived track Concurrency: all, 0 to 1"));
+}
+
+#[test]
+fn what_a_killed_window_followed_is_offered_opened_and_deleted_only_when_it_is_said_twice() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let left = cache.path().join("followed/follow-7-1");
+    fs::create_dir_all(&left).expect("made");
+    let events =
+        (0..3).map(|at| format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"step\",\"ts\":{at},\"dur\":1}},\n"));
+    fs::write(left.join("received.spool"), format!("[\n{}", events.collect::<String>())).expect("written");
+    fs::write(left.join("lock"), "").expect("written");
+    fs::write(left.join("note.json"), r#"{"rows":3,"files":[["received.spool","app.json"]]}"#).expect("written");
+    let mut session = Session::with_cache(cache.path());
+    session.until("it is offered", |session| has_button(session, "Recover app.json"));
+    assert!(session.says("3 spans  ·  "), "{:?}", session.node_texts());
+    // Another window that starts meanwhile has it, too, until one opens it.
+    let mut second = Session::with_cache(cache.path());
+    second.until("it is offered", |session| has_button(session, "Recover app.json"));
+    session.click("Recover app.json");
+    session.until("it is sorted", |session| session.says("3 spans") && !session.says("Sorting"));
+    assert!(session.says("Export it to keep it for longer"));
+    second.click("Recover app.json");
+    second.until("it says so", |session| session.says("open in another window"));
+    drop((session, second));
+    let mut session = Session::with_cache(cache.path());
+    session.until("it is offered again", |session| has_button(session, "Recover app.json"));
+    session.click("Delete...");
+    session.until("it asks", |session| session.says("Nothing else has what came of app.json"));
+    session.click("Keep it");
+    session.until("it is kept", |session| !session.says("app.json"));
+    assert!(left.exists());
+    let mut session = Session::with_cache(cache.path());
+    session.until("it is offered again", |session| has_button(session, "Recover app.json"));
+    session.click("Delete...");
+    session.until("it asks", |session| session.says("Nothing else has"));
+    let label = session.node_texts().into_iter().find(|text| text.starts_with("Button: Delete ")).expect("a button");
+    session.click(label.trim_start_matches("Button: "));
+    session.until("it is gone", |session| session.says("deleted") && !session.says("Recover"));
+    assert!(!left.exists());
 }

@@ -49,14 +49,24 @@ impl Session {
         Self::of(self.folder, size, 1.0)
     }
 
+    /// A session without a capture, whose sorted traces are kept in this folder.
+    pub(crate) fn with_cache(cache: &std::path::Path) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        Self::with_policy(folder, CachePolicy::Folder(cache.to_owned()), egui::vec2(1400.0, 700.0), 1.0)
+    }
+
     fn of(folder: tempfile::TempDir, size: Vec2, pixels_per_point: f32) -> Self {
+        Self::with_policy(folder, CachePolicy::None, size, pixels_per_point)
+    }
+
+    fn with_policy(folder: tempfile::TempDir, cache: CachePolicy, size: Vec2, pixels_per_point: f32) -> Self {
         let capture = folder.path().join("capture.json");
         let (sender, events) = channel();
         let sender = Mutex::new(sender);
         let wake = Arc::new(move |event| {
             sender.lock().expect("no test panics while it sends").send(event).ok(); // the test is over
         });
-        let load = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        let load = LoadOptions { cache, ..LoadOptions::default() };
         let folders = Some(Folders { config: folder.path().join("config"), state: folder.path().join("state") });
         let app = App::new(AppOptions { load, folders, ..AppOptions::default() }, wake);
         let builder = Harness::builder().with_size(size).with_pixels_per_point(pixels_per_point).with_step_dt(0.2);

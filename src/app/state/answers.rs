@@ -80,6 +80,7 @@ impl App {
             }
             TaskEvent::Chosen(DialogChoice::Dismissed) => {}
             TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
+            TaskEvent::CutShort(left) => self.offer_cut_short(left),
             // The next frame hands the fonts to egui again.
             TaskEvent::FoundFonts => self.themed = false,
             TaskEvent::DesktopChanged(settings) => self.set_desktop(settings),

@@ -1,20 +1,25 @@
-//! The window before a capture is open: the ways to open one, the recent captures, and three keys.
+//! The window before a capture is open: the ways to open one, what a killed window left, the recent captures, and three
+//! keys.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use egui::{Align, Layout, RichText, Ui};
 
-use crate::base::time::ago_text;
+use crate::base::time::{ago_text, grouped_digits};
 use crate::scene::labels::shown;
 use crate::ui::chrome::progress::bytes_text;
-use crate::ui::command::{AppCommand, Command};
+use crate::ui::command::{AppCommand, Command, CutShortCommand};
 use crate::ui::command_table::key_of;
+use crate::ui::cut_short::{CutShort, CutShortTrace};
 use crate::ui::purpose::Purpose;
 use crate::ui::recent::{RecentFacts, RecentTrace};
 use crate::ui::theme::Theme;
 
 /// As many captures that were opened last as the smallest window has room for.
 const RECENT_MAX: usize = 5;
+
+/// The same for traces that were cut short.
+const CUT_SHORT_MAX: usize = 3;
 
 /// Offers to paste a file where none can be dropped: file managers put the path of a copied file on the clipboard.
 const DROP: &str = "Drop a trace anywhere in this window";
@@ -24,9 +29,16 @@ const PASTE: &str = "Copy a trace in the file manager and paste it here with Ctr
 const KEYS: [(&str, &str); 3] = [("Open...", "open"), ("Commands...", "all commands"), ("Keys", "all keys")];
 
 /// Shows the ways in the middle of the window. `recent` are captures, the last opened first.
-pub(crate) fn show(ui: &mut Ui, recent: &[RecentTrace], takes_drops: bool, theme: &Theme) -> Option<Command> {
+pub(crate) fn show(
+    ui: &mut Ui,
+    recent: &[RecentTrace],
+    cut_short: &CutShort,
+    takes_drops: bool,
+    theme: &Theme,
+) -> Option<Command> {
     let mut command = None;
     let free = ui.available_height();
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
         ui.add_space((free * 0.28 - if recent.is_empty() { 0.0 } else { 60.0 }).max(10.0));
         ui.label(RichText::new("Longspan").size(34.0).strong());
@@ -45,10 +57,17 @@ pub(crate) fn show(ui: &mut Ui, recent: &[RecentTrace], takes_drops: bool, theme
         if ui.add(secondary).clicked() {
             command = Some(Command::App(AppCommand::OpenDemo));
         }
+        if !cut_short.traces.is_empty() {
+            ui.add_space(14.0);
+            ui.label(RichText::new("Followed until the window was ended").small().color(theme.warning));
+            for trace in cut_short.traces.iter().take(CUT_SHORT_MAX) {
+                let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
+                command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command.take());
+            }
+        }
         if !recent.is_empty() {
             ui.add_space(14.0);
             ui.label(RichText::new("Recent").small().color(theme.weak_text));
-            let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
             for RecentTrace { sources, facts } in recent.iter().take(RECENT_MAX) {
                 let (title, paths) = (sources.title(), sources.to_string());
                 if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
@@ -64,6 +83,41 @@ pub(crate) fn show(ui: &mut Ui, recent: &[RecentTrace], takes_drops: bool, theme
         ui.label(RichText::new(keys.join("     ")).small().color(theme.weak_text));
     });
     command
+}
+
+/// A trace that was cut short, with what can be done with it.
+fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64, theme: &Theme) -> Option<Command> {
+    let title = shown(&trace.title).into_owned();
+    let mut wanted = None;
+    let mut button = |ui: &mut Ui, text: String, hint: &str, give: fn(std::path::PathBuf) -> CutShortCommand| {
+        let button = egui::Button::new(RichText::new(text).small()).small();
+        if ui.add(button).on_hover_text(hint).clicked() {
+            wanted = Some(give(trace.folder.clone()));
+        }
+    };
+    // One row in the middle, whose width is that of the frame before.
+    let id = ui.scope_id().with(&trace.folder);
+    let width = ui.data(|data| data.get_temp::<f32>(id)).unwrap_or(300.0);
+    let row = ui.allocate_ui_with_layout(egui::vec2(width, 20.0), Layout::left_to_right(Align::Center), |ui| {
+        if is_asked {
+            ui.label(RichText::new(format!("Nothing else has what came of {title}.")).small().color(theme.warning));
+            button(ui, format!("Delete {}", bytes_text(trace.bytes)), "It cannot be had back", CutShortCommand::Delete);
+            button(ui, "Keep it".to_owned(), "Offer it again at the next start", CutShortCommand::Keep);
+        } else {
+            button(ui, format!("Recover {title}"), "Sort everything that came, and show it", CutShortCommand::Open);
+            ui.label(RichText::new(cut_short_text(trace, now_s)).small().color(theme.weak_text));
+            button(ui, "Later".to_owned(), "Keep it, and offer it again at the next start", CutShortCommand::Keep);
+            button(ui, "Delete...".to_owned(), "Ask whether to delete it", CutShortCommand::AskToDelete);
+        }
+    });
+    ui.data_mut(|data| data.insert_temp(id, row.response.rect.width()));
+    wanted.map(|wanted| Command::App(AppCommand::CutShort(wanted)))
+}
+
+/// Such as `1 200 000 spans  ·  45 MB  ·  5 minutes ago`.
+fn cut_short_text(trace: &CutShortTrace, now_s: u64) -> String {
+    let rows = trace.rows.map(|rows| format!("{} spans  ·  ", grouped_digits(rows))).unwrap_or_default();
+    format!("{rows}{}  ·  {}", bytes_text(trace.bytes), ago_text(now_s.saturating_sub(trace.changed_s)))
 }
 
 /// The size of a trace and when it was opened, in a few words, `now_s` seconds after 1970.
