@@ -19,4 +19,6 @@ mod profiles;
 mod shapes;
 #[cfg(unix)]
 mod signals;
+#[cfg(target_os = "linux")] // memory from outside
+mod soak;
 mod sources;
