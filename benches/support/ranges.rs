@@ -19,7 +19,6 @@ const THREADS: u32 = 64;
 /// A trace from the command line, or a generated one.
 pub(crate) struct Trace {
     pub(crate) snapshot: Snapshot,
-    /// The tracks of events.
     pub(crate) tracks: Vec<TrackIdx>,
     /// How many scopes to ask about, if the command line says it.
     pub(crate) scopes: Option<usize>,

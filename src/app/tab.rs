@@ -55,7 +55,7 @@ pub(super) struct Tab {
     pub(crate) moved_from: Option<SavedTimeline>,
     /// The export that runs, to start over where the sorted store turns out to be damaged.
     pub(crate) export: Option<RunningExport>,
-    /// The last error.
+    /// The last error, shown below the timeline until another replaces it.
     pub(crate) message: Option<TabMessage>,
     /// The text of the status bar beside the counts.
     pub(crate) note: String,

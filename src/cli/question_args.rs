@@ -27,7 +27,7 @@ pub(super) struct Spans {
 pub(super) enum SpanChoice {
     /// The first, in order of time, then depth.
     First { count: u64 },
-    /// The longest, longest first.
+    /// The spans of greatest duration, in falling order.
     Longest { count: u64 },
 }
 

@@ -47,7 +47,7 @@ impl CodeSide {
     }
 }
 
-/// A function to write.
+/// A function whose lines or instructions are written.
 pub(crate) struct CodeTable {
     pub(crate) code: Arc<FunctionCode>,
     pub(crate) side: CodeSide,

@@ -45,7 +45,7 @@ const BINARY_BYTES: usize = 32;
 /// The state of a stream whose first bytes are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamState {
-    /// More bytes are coming.
+    /// The source is open: more bytes are coming.
     Flowing,
     /// No bytes have come for a while, and more may.
     Quiet,

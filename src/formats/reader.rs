@@ -31,7 +31,7 @@ pub struct ReadContext {
 /// The files of the modules of a trace.
 #[derive(Debug, Clone)]
 pub struct TraceFiles {
-    /// Finds them.
+    /// Finds the files that stacks are unwound by.
     pub files: Arc<dyn UnwindFiles>,
     /// The trace, whose folders are searched.
     pub sources: Sources,

@@ -104,7 +104,6 @@ fn needs_unwinding(store: &Store, sources: &Sources, context: &ReadContext, plac
     needs
 }
 
-/// Begins a load.
 fn context(sources: &Sources, options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> ReadContext {
     progress.begin(Stage::Opening, 0);
     ReadContext {

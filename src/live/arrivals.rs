@@ -123,7 +123,7 @@ pub(crate) struct Arrivals {
 /// How the stream of a trace ended.
 #[derive(Debug, Default)]
 pub(crate) struct StreamEnd {
-    /// Another trace follows.
+    /// Whether another trace follows in the same stream.
     is_followed: AtomicBool,
     error: std::sync::Mutex<Option<ArrivalError>>,
 }

@@ -22,7 +22,6 @@ pub struct LiveDensity {
 }
 
 impl LiveDensity {
-    /// Takes a span.
     pub(super) fn add(&mut self, start_ns: i64, end_ns: i64) {
         let [start, end] = self.positions(start_ns, end_ns);
         self.counts[start][0] = self.counts[start][0].saturating_add(1);

@@ -77,7 +77,7 @@ pub struct FollowCounts {
     pub(crate) apart: u64,
     /// Rows that went, the oldest first.
     pub(crate) dropped: u64,
-    /// Bytes on disk.
+    /// Bytes that the recording takes on disk.
     pub(crate) disk_bytes: u64,
     /// Bytes that are left there, where the system says so.
     pub(crate) free_bytes: Option<u64>,
@@ -107,7 +107,7 @@ pub enum Followed {
     Said(String),
 }
 
-/// Who looks.
+/// Receives the pictures of a followed trace.
 pub(crate) trait Viewer {
     /// Whether the last picture was taken, so that another one can be.
     fn is_ready(&self) -> bool;

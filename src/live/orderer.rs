@@ -128,7 +128,7 @@ pub(crate) struct Orderer<T> {
     active: Vec<usize>,
     /// How many have not ended.
     running: usize,
-    /// Bytes in all queues.
+    /// Bytes in the queues of all sources.
     bytes: usize,
     /// At most one for each tick of the delay, oldest first.
     watermarks: VecDeque<Watermark>,
@@ -142,7 +142,6 @@ pub(crate) struct Orderer<T> {
 }
 
 impl<T> Orderer<T> {
-    /// An orderer without sources.
     pub(crate) fn new(limits: OrdererLimits, now_ns: u64) -> Self {
         Self {
             limits,

@@ -30,7 +30,7 @@ pub(crate) enum RowValue {
     },
     Instant,
     Counter(f64),
-    /// Its functions, innermost first.
+    /// The functions of a sample, innermost first.
     Sample(Box<[Arc<LiveName>]>),
     /// A point of the flow of an id: the end of an arrow, and no row by itself.
     Flow(LiveFlow),

@@ -103,7 +103,7 @@ pub(crate) struct LivePicture {
     kept: Option<KeptPart>,
     /// The time and the bytes at which the oldest rows went last.
     trimmed: (i64, u64),
-    /// Rows that went.
+    /// Rows that the ring has dropped.
     dropped: u64,
     blob: Vec<u8>,
     has_changed: bool,
@@ -170,7 +170,6 @@ impl LivePicture {
         self.late
     }
 
-    /// Bytes on disk.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.store.kept_bytes()
     }

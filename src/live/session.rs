@@ -76,7 +76,7 @@ pub(crate) struct SourceRow<'a> {
     pub(crate) late_ns: u64,
     /// The position of its source.
     pub(crate) source: usize,
-    /// When it came.
+    /// When the arrival was read from its source.
     pub(crate) came: Instant,
 }
 

@@ -29,7 +29,6 @@ pub(crate) const COUNTER_COLUMNS: [&str; 11] =
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CounterStats {
     pub(crate) track: TrackIdx,
-    /// Samples within the range.
     pub samples: u64,
     pub min: f64,
     pub max: f64,

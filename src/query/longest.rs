@@ -39,7 +39,7 @@ const EXTENTS_AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub struct LongestSpans {
     snapshot: Snapshot,
-    /// Spans only.
+    /// The scope, narrowed to rows that are spans.
     scope: Scope,
     /// Ranges of time whose lanes are in the queue; the first is that of the scope.
     ranges: Vec<RowsPart>,

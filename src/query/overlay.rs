@@ -32,7 +32,7 @@ pub(crate) struct FrameLines {
 pub(crate) struct FrameLine {
     pub(crate) function: NameIdx,
     file: u32,
-    /// 0 if unknown.
+    /// The line in the source; 0 if unknown.
     pub(crate) line: u32,
 }
 

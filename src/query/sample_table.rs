@@ -50,7 +50,7 @@ pub(crate) struct SampleGroupRow {
 pub struct SampleTable {
     pub(crate) paths: Arc<CallPaths>,
     pub(crate) picture: FlamePicture,
-    /// In no order.
+    /// The rows, in no particular order.
     pub(crate) rows: Vec<SampleGroupRow>,
 }
 

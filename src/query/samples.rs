@@ -38,7 +38,7 @@ pub(crate) struct FunctionSums<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct SampleHistogram {
     events: SampleEvents,
-    /// By row of `events`.
+    /// Sums by row of `events`.
     sums: Vec<EventSums>,
     pub(crate) work: CountWork,
 }

@@ -81,7 +81,7 @@ pub(crate) struct ScheduledTime {
     pub(crate) threads: u32,
     /// By [`ThreadState`]. A CPU has [`ThreadState::Running`] alone: what it runs.
     time_ns: [u64; ThreadState::ALL.len()],
-    /// Times on a CPU.
+    /// How often the thread was put on a CPU.
     pub(crate) slices: u64,
     /// The longest time on a CPU without a switch.
     pub(crate) longest_run_ns: u64,

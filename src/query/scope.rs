@@ -56,7 +56,7 @@ pub struct Scope {
     pub(crate) to_ns: Option<i64>,
     /// Only rows of these tracks.
     pub(crate) tracks: TrackSet,
-    /// Only rows that match.
+    /// Keeps only the rows that match.
     pub(crate) matcher: Arc<Matcher>,
     /// Only spans; else instants and samples too.
     pub(crate) spans_only: bool,

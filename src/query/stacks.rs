@@ -141,7 +141,7 @@ pub struct CallPaths {
     pub(crate) event_sums: Vec<SampleSum>,
     /// The sums of the samples of the event by their tracks.
     pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
-    /// Work that counting took.
+    /// The work of the counting, for tests of its bounds.
     pub(crate) work: CountWork,
 }
 

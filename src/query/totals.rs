@@ -91,7 +91,7 @@ pub fn sum_up(
 /// Totals that are asked for.
 struct TotalsQuestion<'a> {
     snapshot: &'a Snapshot,
-    /// Spans only.
+    /// The scope, narrowed to rows that are spans.
     scope: Scope,
     by: GroupBy,
     grouping: Grouping,

@@ -88,7 +88,7 @@ struct GrowingLane {
     is_packed: bool,
 }
 
-/// An extent in memory.
+/// The rows of an extent that is not sealed yet.
 #[derive(Debug, Clone)]
 struct PackedRows {
     extent: PackedExtent,
@@ -183,7 +183,6 @@ impl GrowingStore {
         rows.clear();
     }
 
-    /// Bytes in the file.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.file.position()
     }

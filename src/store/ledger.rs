@@ -70,7 +70,7 @@ pub(crate) struct TreeIndex {
 pub(crate) struct NodeRecord {
     pub(super) offset: u64,
     bytes: u32,
-    /// xxh3-64 of its bytes.
+    /// The xxh3-64 of the bytes of the node.
     checksum: u64,
 }
 

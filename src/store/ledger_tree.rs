@@ -11,7 +11,7 @@ pub(super) struct TreeBuilder<C> {
     fan_out: usize,
     /// Rows of a leaf, at least.
     pub(super) leaf_rows: u64,
-    /// The leaf that grows.
+    /// The leaf that still takes rows.
     pub(super) leaf: C,
     /// How many rows start in the leaf that grows.
     pub(super) rows: u64,

@@ -136,7 +136,7 @@ impl NodeItem for PathSums {
 #[derive(Debug)]
 pub(crate) struct PathSumTable {
     paths: PathTable,
-    /// By path.
+    /// Sums by path index.
     sums: Vec<PathSums>,
     /// Paths with sums, in any order.
     used: Vec<PathIdx>,
@@ -159,7 +159,7 @@ impl PathSumTable {
         self.paths.rows()
     }
 
-    /// By path.
+    /// Sums by path index.
     #[must_use]
     pub(crate) fn sums(&self) -> &[PathSums] {
         &self.sums

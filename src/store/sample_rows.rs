@@ -19,7 +19,7 @@ const WAITING_MAX: usize = 64 * 1024;
 pub(crate) struct SamplePart {
     pub(crate) lane: LaneIdx,
     pub(crate) from_ns: i64,
-    /// `None`: without an end.
+    /// The end, or `None` for a sample that nothing follows.
     pub(crate) to_ns: Option<i64>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) trait BlockFilter {
     fn regroup(&mut self, _block: &Block<'_>, _passing: u64, _names: &mut [u64; BLOCK_ROWS]) {}
 }
 
-/// Every row passes.
+/// A filter that every row passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EveryRow;
 

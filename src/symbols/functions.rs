@@ -9,7 +9,7 @@ const SYMBOL_BYTES: [usize; 2] = [24, 16];
 /// Functions by address. Names are bytes of the string table.
 #[derive(Debug, Default)]
 pub(super) struct FunctionTable {
-    /// By address, each once.
+    /// Functions in order of their addresses, each once.
     rows: Vec<SymbolRow>,
     names: Vec<u8>,
 }
@@ -43,7 +43,6 @@ impl FunctionTable {
         })
     }
 
-    /// These functions and others.
     fn with(mut self, others: Self) -> Self {
         let after = self.names.len() as u32;
         let moved =

@@ -25,7 +25,7 @@ const STEPS_PER_BYTE: u64 = 64;
 #[derive(Debug)]
 pub(super) struct GoLines {
     bytes: Vec<u8>,
-    /// Where the code begins.
+    /// The address of the first instruction.
     text: u64,
     /// The bytes of the shortest instruction.
     quantum: u64,

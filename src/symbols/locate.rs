@@ -22,7 +22,7 @@ pub(crate) struct Locator {
     roots: Roots,
     /// Folders that the user named.
     given: Vec<PathBuf>,
-    /// Folders of the traces.
+    /// The folders in which the traces are.
     beside: Vec<PathBuf>,
     /// Folders in the layout of `~/.debug` and of `/usr/lib/debug`.
     stores: Vec<PathBuf>,

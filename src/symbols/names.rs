@@ -10,13 +10,13 @@ pub(crate) struct FunctionName<'a> {
     pub(crate) name: &'a str,
     /// The file of its source; empty if unknown.
     pub(crate) file: &'a str,
-    /// 0 if unknown.
+    /// The line in the source; 0 if unknown.
     pub(crate) line: u32,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AddressNames {
-    /// In order, each once.
+    /// The distinct addresses in rising order.
     addresses: Vec<u64>,
     /// Where the functions of each address end in `functions`.
     ends: Vec<u32>,

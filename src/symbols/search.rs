@@ -57,7 +57,7 @@ pub(super) struct ModuleSearch {
     pub(super) files: Vec<MatchingFile>,
     /// A list of the functions of a kernel.
     pub(super) kernel: Option<(KernelFunctions, PathBuf)>,
-    /// Why there is none.
+    /// Why a module has no names.
     pub(super) state: NameState,
     pub(super) path: Option<PathBuf>,
 }

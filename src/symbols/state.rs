@@ -12,7 +12,7 @@ pub(crate) enum NameState {
     FunctionsOnly,
     /// Functions that other files link to: the file is stripped.
     Stripped,
-    /// No file is there.
+    /// No file with this build-id or name was found.
     #[default]
     NoFile,
     /// A file is there, of another build.

@@ -41,7 +41,7 @@ const BLOCKS_MAX: usize = 4096;
 /// Answers queries in the background, and keeps the last answer.
 #[derive(Default)]
 pub(crate) struct ColumnLoader {
-    /// Without it, frames wait.
+    /// The worker; `None` in tests, where frames wait for their answers.
     thread: Option<(Sender<ColumnQuery>, Receiver<ColumnAnswer>)>,
     asked: Option<ColumnQuery>,
     answer: Option<ColumnAnswer>,

@@ -253,9 +253,9 @@ pub(crate) enum DerivedCommand {
     AddScheduling(GroupKind),
     Rename(DerivedId, String),
     Remove(DerivedId),
-    /// Gives up making it.
+    /// Stops the making of a derived track.
     Stop(DerivedId),
-    /// Makes it again.
+    /// Makes a derived track again after a failure or a stop.
     Make(DerivedId),
     /// Whether exports write the tracks as counters.
     Export(bool),

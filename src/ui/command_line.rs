@@ -14,7 +14,7 @@ const EXPRESSION_BYTES_MAX: usize = 32 * 1024;
 /// The command of a panel, without the trace and the scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PanelCommandLine {
-    /// Such as `stats`.
+    /// The subcommand, such as `stats`.
     pub(crate) command: &'static str,
     /// Options of the command's own.
     pub(crate) options: Vec<String>,

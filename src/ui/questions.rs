@@ -173,7 +173,7 @@ impl Eq for KnownScheduling {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampleQuestion {
     pub(crate) scope: SelectedScope,
-    /// `None`: the default one.
+    /// The event to ask about; `None` for the default one.
     pub(crate) event: Option<SampleEvent>,
     pub(crate) by: SampleBy,
     /// The paths of the scope where they are known: then nothing is counted.
@@ -214,7 +214,7 @@ pub(crate) enum PathsOf {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampledFunction {
     pub(crate) key: FunctionKey,
-    /// `None`: the default one.
+    /// The event to ask about; `None` for the default one.
     pub(crate) event: Option<SampleEvent>,
 }
 

@@ -15,8 +15,8 @@ pub(crate) struct RecentTrace {
 /// Facts about a trace from when it was loaded. No file is looked at for it: it may be on a disk that does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecentFacts {
-    /// Of all files.
+    /// The size of all its files together.
     pub(crate) bytes: u64,
-    /// Seconds since 1970.
+    /// When it was last opened, in seconds since 1970.
     pub(crate) opened_s: u64,
 }

@@ -67,7 +67,7 @@ pub(crate) fn click_head(session: &mut Session, track: &str, with: (PointerButto
 pub(crate) const CTRL: (PointerButton, Modifiers) = (PointerButton::Primary, Modifiers::COMMAND);
 const RIGHT: (PointerButton, Modifiers) = (PointerButton::Secondary, Modifiers::NONE);
 
-/// The time in view.
+/// The range of time in view, in nanoseconds.
 fn view(session: &mut Session) -> (i64, i64) {
     let view = session.harness.state_mut().timeline_mut().expect("a timeline").view();
     (view.start_ns(), view.end_ns())

@@ -11,7 +11,6 @@ pub(crate) type Color = [u8; 3];
 
 /// The colours of the dark theme by which a test finds its way. They are those of `ui::theme`.
 pub(crate) const CANVAS: Color = [0x16, 0x18, 0x1d];
-/// Buttons.
 pub(crate) const BUTTON: Color = [0x2a, 0x2f, 0x38];
 /// The titles of messages about failures.
 pub(crate) const ERROR: Color = [0xf2, 0x6d, 0x6d];

@@ -169,7 +169,6 @@ pub(crate) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The screen now.
     pub(crate) fn look(&self) -> Picture {
         Picture::of_screen(&self.screen).expect("the X server keeps its screen in a file")
     }

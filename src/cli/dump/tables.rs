@@ -66,7 +66,7 @@ fn main_threads(tables: &TrackTables) -> Vec<Option<TrackIdx>> {
 struct DumpWriter<'a> {
     tables: &'a TrackTables,
     out: &'a mut dyn Write,
-    /// By track.
+    /// The `utid` of each track, by index.
     utids: Vec<u32>,
     /// By process: whether the thread that it began with is written.
     has_main: Vec<bool>,
@@ -132,7 +132,7 @@ impl DumpWriter<'_> {
         }
     }
 
-    /// Writes a thread, once.
+    /// Writes the row of a thread unless it was written before.
     fn thread(&mut self, row: TrackIdx, track: &Track) -> io::Result<()> {
         if self.utids[row.index()] != NO_THREAD {
             return Ok(());

@@ -31,7 +31,7 @@ pub(super) struct ProfilePart {
 /// The place of an event in its profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProfileRole {
-    /// It begins a profile.
+    /// Announces a profile and its start time.
     Start,
     /// It goes on with a profile that has begun.
     Chunk,

@@ -50,9 +50,9 @@ pub(crate) struct BinderTransaction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BinderSpan {
-    /// The caller waits.
+    /// The caller waits for the answer.
     Call,
-    /// The called thread works.
+    /// The called thread works on the transaction.
     Answer,
 }
 

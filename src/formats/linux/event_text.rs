@@ -44,7 +44,7 @@ pub(crate) struct KernelText {
 /// The system call that a thread is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CurrentCall {
-    /// Its span is open.
+    /// The span of the thread is still open.
     Open,
     /// Its span was ended by the marker that it wrote.
     Ended,

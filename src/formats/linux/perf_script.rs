@@ -54,7 +54,6 @@ struct PerfScript {
     kernel: KernelText,
     /// A sample whose stack is being read.
     pending: Option<Pending>,
-    /// Its frames, innermost first.
     frames: Vec<ScriptFrame>,
     args: ArgsWriter,
     /// Whether times are distances, and the time so far.

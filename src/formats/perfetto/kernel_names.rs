@@ -16,7 +16,7 @@ pub(super) enum NamePart {
     ThreeDigits(FieldNumber),
     /// A number in hexadecimal digits between two texts; nothing where the number is 0.
     HexUnlessZero(&'static str, FieldNumber, &'static str),
-    /// A device as `major:minor`.
+    /// A device number, written as `major:minor`.
     Device(FieldNumber),
     /// A field that is text.
     Field(FieldNumber),

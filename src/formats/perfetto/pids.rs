@@ -18,7 +18,7 @@ pub(super) struct Pids {
 /// The process that has a number now.
 #[derive(Debug, Default)]
 struct PidOwner {
-    /// Of its track.
+    /// The `uuid` of the track that describes the process.
     uuid: u64,
     name: Box<str>,
     start_ns: Option<i64>,

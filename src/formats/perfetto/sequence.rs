@@ -68,7 +68,6 @@ pub(super) struct InternedTexts {
     pub(super) messages: Interned<Box<[u8]>>,
     pub(super) correlations: Interned<Box<[u8]>>,
     pub(super) histograms: Interned<Box<[u8]>>,
-    /// Functions of the kernel.
     pub(super) kernel_symbols: Interned<Box<[u8]>>,
     pub(super) locations: Interned<Location>,
 }

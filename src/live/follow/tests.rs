@@ -9,7 +9,7 @@ use crate::ingest::{self, CachePolicy, LoadOptions};
 
 type OnPicture = Box<dyn FnMut(&Snapshot)>;
 
-/// Keeps what is shown.
+/// A viewer that keeps each picture.
 #[derive(Default)]
 struct Kept {
     pictures: Vec<(Snapshot, FollowCounts)>,

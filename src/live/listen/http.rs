@@ -15,7 +15,7 @@ use crate::base::cancel::Cancel;
 /// Bytes of the head of a request at most.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Header lines at most.
+/// The most header lines of a request.
 const HEADERS_MAX: usize = 64;
 
 /// How long a connection may be silent between two requests.
@@ -50,7 +50,7 @@ const TLS: &[u8] = &[0x16, 3];
 pub(super) enum NoRequest {
     /// The other end has gone, or the session is over: nothing is answered.
     Gone,
-    /// It speaks another protocol.
+    /// The client speaks HTTP/2, as gRPC does.
     Grpc,
     Tls,
     /// A request that is refused, by its status and a sentence.
@@ -108,7 +108,7 @@ impl BodyMemory {
         Self { used: Arc::default(), most }
     }
 
-    /// An empty body.
+    /// Starts the body of the request, still without bytes.
     fn body(&self) -> Body {
         Body { bytes: Vec::new(), reserved: 0, memory: self.clone() }
     }
@@ -118,7 +118,7 @@ impl Body {
     const TOO_LARGE: NoRequest = NoRequest::Refused(413, "the body is too large: export smaller batches");
     const BUSY: NoRequest = NoRequest::Refused(429, "other requests take all memory for bodies: send it again later");
 
-    /// Room for more bytes.
+    /// Extends the buffer of the head, up to its limit.
     fn grow(&mut self, more: usize) -> Result<(), NoRequest> {
         let BodyMemory { used, most } = &self.memory;
         let more = more as u64;

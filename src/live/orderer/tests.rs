@@ -192,7 +192,7 @@ enum Step {
         source: usize,
         offset: i64,
     },
-    /// Time passes.
+    /// Lets this many nanoseconds pass.
     Wait(u64),
     End(usize),
 }

@@ -25,7 +25,7 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// The number that a derived track shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum DerivedKind {
-    /// Rows that start.
+    /// Counts the rows that start in each column.
     Count,
     /// Rows that start, for each second.
     Rate,

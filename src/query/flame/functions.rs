@@ -52,7 +52,7 @@ impl FunctionIdx {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FunctionKey {
     pub(crate) name: Box<str>,
-    /// `None`: of any module.
+    /// The module, or `None` for a function of that name in any module.
     pub(crate) module: Option<Box<str>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Functions {
     rows: Vec<FunctionEntry>,
     /// In brackets, as a frame without a name is shown.
     modules: Vec<Box<str>>,
-    /// By module.
+    /// Whether each module is code of the kernel.
     is_kernel: Vec<bool>,
 }
 

@@ -12,7 +12,7 @@ use crate::query::samples::SampleSum;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OwnAndTotal {
     pub(crate) own: SampleSum,
-    /// Each path once.
+    /// The sum in which each path counts once.
     pub(crate) total: SampleSum,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct FlameNode {
     pub(crate) function: FunctionIdx,
     /// Of this path and of all that go on from it.
     pub(crate) total: SampleSum,
-    /// Of this path alone.
+    /// The sum of this path without its children.
     pub(crate) own: SampleSum,
 }
 

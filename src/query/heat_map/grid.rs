@@ -7,7 +7,6 @@ use super::axis::COLUMNS_MAX;
 /// How many cells a heat map has in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeatMapGrid {
-    /// Parts of the time.
     pub(crate) columns: usize,
     /// The binary logarithm of the rows for each doubling of the duration.
     pub(crate) octave_log2: u32,

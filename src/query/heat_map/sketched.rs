@@ -16,7 +16,7 @@ const NODE_BYTES_MAX: u64 = 32 << 20;
 /// The work of a map from sketches: repeats exactly for the same question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SketchedWork {
-    /// Nodes that were read.
+    /// Nodes of the ledger that were read.
     pub(crate) nodes: usize,
     /// The size of these nodes in bytes.
     pub(crate) node_bytes: u64,

@@ -15,7 +15,7 @@ pub(crate) struct NameTotals {
     /// Time in which at least one span of the group is open on its track: recursion counts once. `None` where it does
     /// not follow from the sums of the names.
     pub(crate) union_ns: Option<u128>,
-    /// Whole durations.
+    /// The sum of whole durations, also of spans that the range cuts.
     pub(crate) whole_ns: u128,
     /// Squares of whole durations, in square nanoseconds; the largest number where they do not fit.
     whole_squares: u128,

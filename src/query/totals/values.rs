@@ -16,7 +16,7 @@ use crate::store::details::DetailReader;
 /// Values that are told apart.
 pub(super) const VALUES_MAX: usize = 1 << 16;
 
-/// Bytes of their texts.
+/// The most bytes of argument values that are kept as groups.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 
 /// The group of spans without the argument.

@@ -33,7 +33,7 @@ pub(super) struct Ring {
     freed: BTreeMap<u64, (u64, u64)>,
     /// Ranges that pictures which were made before may still read.
     pending: VecDeque<PendingRanges>,
-    /// Maps of pictures.
+    /// Maps that pictures still hold.
     maps: Vec<Weak<Mapped>>,
 }
 

@@ -81,7 +81,7 @@ pub(crate) struct InstructionLine {
     /// The functions that were inlined here, outermost first.
     pub(crate) inlined: String,
     pub(crate) file: String,
-    /// 0 if unknown.
+    /// The line in the source; 0 if unknown.
     pub(crate) line: u32,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct FoundAddress {
     /// Its row among the wanted.
     pub(super) wanted: u32,
     pub(super) has_function: bool,
-    /// Where its frames end.
+    /// The index after its last frame.
     end: u32,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct RawFrame<'a> {
     pub(super) name: Option<&'a [u8]>,
     /// The row of its file.
     pub(super) file: Option<u32>,
-    /// 0 if unknown.
+    /// The line in the source; 0 if unknown.
     pub(super) line: u32,
 }
 
@@ -138,7 +138,7 @@ impl UnitFiles<'_, '_, '_> {
 #[derive(Debug, Clone, Copy)]
 struct InlinedCall<'a> {
     name: Option<&'a [u8]>,
-    /// Where it was called.
+    /// The file of the call site.
     file: Option<u64>,
     line: u32,
 }

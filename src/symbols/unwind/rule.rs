@@ -46,7 +46,7 @@ pub(super) enum RegisterPlace {
 #[derive(Debug)]
 pub(super) struct FrameMemory<'a> {
     pub(super) registers: [Option<u64>; REGISTERS],
-    /// Where the bytes begin.
+    /// The address of the first byte of the recorded stack.
     start: u64,
     bytes: &'a [u8],
     /// Whether anything was asked for that is after the recorded bytes.

@@ -34,13 +34,13 @@ pub(super) struct UnwindTables {
     sections: Vec<FrameSection>,
 }
 
-/// A section of entries.
+/// `.eh_frame` or `.debug_frame`, with its addresses.
 #[derive(Debug)]
 struct FrameSection {
     is_eh: bool,
     bytes: Vec<u8>,
     bases: BaseAddresses,
-    /// By start.
+    /// Entries in order of their start addresses.
     entries: Vec<EntryRow>,
 }
 

@@ -38,7 +38,6 @@ pub(crate) struct LiveStatus {
     pub(crate) free_bytes: Option<u64>,
     pub(crate) is_paused: bool,
     pub(crate) is_stopping: bool,
-    /// Whether the view follows.
     pub(crate) follows: bool,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct DetailsPanel {
     flows: Option<SpanFlows>,
     /// Of a frame: the functions at its address with their source lines, innermost first.
     lines: Vec<String>,
-    /// The innermost of them.
+    /// The innermost function of the sample.
     function: Option<SampledFunction>,
     origin_ns: i64,
     utc_offset_ns: Option<i64>,

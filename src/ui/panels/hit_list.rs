@@ -41,7 +41,7 @@ pub(super) const COLUMNS: [TableColumn; 4] = [
 pub(super) enum ListRows<'a> {
     /// A number of rows that come in pages.
     Paged(u64, HitsOf),
-    /// All at hand.
+    /// All hits, which are in memory.
     All(&'a [Hit]),
 }
 

@@ -28,7 +28,7 @@ pub(super) struct HitExport {
 
 /// Rows that are read one after another, or that are at hand.
 pub(super) enum HitTableRows {
-    /// In order of time.
+    /// Hits of a search, in order of time.
     Hits(Hits),
     List(Arc<Vec<Hit>>),
 }

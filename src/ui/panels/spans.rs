@@ -31,7 +31,7 @@ enum SpanOrder {
     #[default]
     Longest,
     Time,
-    /// With instants and samples.
+    /// Spans with the instants and samples between them.
     Events,
 }
 

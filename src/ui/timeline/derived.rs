@@ -27,7 +27,6 @@ pub(crate) struct SavedDerived {
     rows: NamedScope,
 }
 
-/// A derived track.
 #[derive(Debug)]
 pub(crate) struct DerivedRow {
     pub(crate) id: DerivedId,

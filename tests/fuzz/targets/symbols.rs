@@ -25,7 +25,7 @@ const FRAMES_MAX: usize = 1024;
 /// Bytes of a function that are decoded.
 const CODE_BYTES_MAX: usize = 1 << 20;
 
-/// Where kernels are.
+/// The address from which the kernel's text is mapped.
 const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 
 /// Runs the checks of this module.

@@ -38,7 +38,7 @@ const NAMED_THREADS_MAX: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct PerfEventBuilder {
     counters: Counters,
-    /// By thread.
+    /// Names of commands by thread id.
     names: FxHashMap<i32, Arc<str>>,
     maps: Maps,
     /// Names of frames by module and address, and the number of the table that they are rows of.

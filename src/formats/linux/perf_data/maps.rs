@@ -28,7 +28,7 @@ pub(super) enum FramePlace {
     File { module: usize, address: u64 },
     /// In a function that the kernel made.
     Function(Arc<str>),
-    /// Where nothing is mapped.
+    /// An address at which nothing is mapped.
     Nowhere { address: u64 },
 }
 
@@ -50,7 +50,7 @@ struct CodeMap {
 enum Code {
     /// Of a file, by its row in the modules.
     File(usize),
-    /// One function.
+    /// A single function, as code made at runtime has it.
     Function(Arc<str>),
 }
 

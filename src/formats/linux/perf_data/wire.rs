@@ -237,7 +237,7 @@ pub(super) struct ProgramState<'a> {
     pub(super) abi: u64,
     /// Which registers there are, by perf's numbers.
     pub(super) mask: u64,
-    /// 8 bytes each.
+    /// Values of registers, 8 bytes each.
     pub(super) registers: &'a [u8],
     pub(super) stack: &'a [u8],
 }

@@ -82,7 +82,7 @@ struct Pprof {
 
 /// A sample, with the row of its innermost frame.
 struct PprofSample {
-    /// `None` without frames.
+    /// The innermost frame; `None` for a location without lines.
     frame: Option<u32>,
     values: Box<[i64]>,
     /// Its labels as JSON, or nothing.

@@ -113,7 +113,7 @@ pub(super) struct ProfileTables<'m> {
     /// The file of the first mapping, which is the program.
     program: usize,
     locations: FxHashMap<u64, CodeLocation>,
-    /// Rows of `texts`.
+    /// Functions by id, as rows of `texts`.
     functions: FxHashMap<u64, usize>,
 }
 

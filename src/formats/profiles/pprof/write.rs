@@ -31,7 +31,7 @@ pub(crate) struct PprofWriter {
     text_rows: FxHashMap<Box<str>, u64>,
     /// By name of a frame.
     locations: FxHashMap<Box<str>, u64>,
-    /// By file.
+    /// Ids of mappings by file name.
     mappings: FxHashMap<Box<str>, u64>,
     /// The messages of mappings, and of locations and functions.
     mapped: Vec<u8>,

@@ -239,7 +239,7 @@ pub(super) fn next_js(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Requests without phases.
+/// Requests without phases, so that no child spans come along.
 pub(super) fn har(spans: &[MeantSpan]) -> Vec<u8> {
     let objects = spans.iter().map(|MeantSpan { start, dur, name, .. }| {
         let (minutes, seconds) = (start / 60_000_000, f64::from(start % 60_000_000) / 1e6);

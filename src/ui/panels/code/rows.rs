@@ -63,7 +63,7 @@ struct CodeRow {
     place: String,
     /// `None` of the head of a file.
     sums: Option<OwnAndTotal>,
-    /// Of an instruction.
+    /// The function that a call instruction goes to.
     callee: String,
     inlined: String,
     line: String,

@@ -16,7 +16,7 @@ use crate::ui::widgets::spoken;
 /// The use that the spans of cells are chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CellAction {
-    /// They become the scope.
+    /// Makes the marked cells the scope.
     Select,
     /// They become the scope of a panel.
     Show(Panel),
@@ -60,7 +60,7 @@ pub(super) struct HandContext<'a> {
     pub(super) theme: &'a Theme,
 }
 
-/// Where the hand is.
+/// The cell that the keyboard moves.
 #[derive(Debug, Default)]
 pub(super) struct CellHand {
     /// The cell that the keys lead to.
@@ -160,7 +160,7 @@ impl CellHand {
 }
 
 impl HandContext<'_> {
-    /// The map in words.
+    /// The cell under the cursor as a screen reader says it.
     fn label(&self) -> String {
         let cells = &self.picture.cells;
         let of = if self.name.is_empty() { String::new() } else { format!(" of {}", shown(self.name)) };

@@ -20,7 +20,6 @@ const KEY_POINTS: f32 = 74.0;
 const BELOW_POINTS: f32 = 18.0;
 /// The gap above the row of spans without a length.
 const GAP_POINTS: f32 = 4.0;
-/// The size of labels.
 const FONT_POINTS: f32 = 10.5;
 
 /// The cells of the last map, and the image of them.
@@ -48,7 +47,7 @@ impl std::fmt::Debug for HeatPicture {
 /// The parts of the room of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct HeatLayout {
-    /// The cells.
+    /// The rectangle of the cells, without the axes.
     pub(super) plot: Rect,
     key: Option<Rect>,
 }
