@@ -23,7 +23,7 @@ pub(crate) struct TimelinePicture {
 }
 
 impl TimelinePicture {
-    /// Of a timeline as it is now.
+    /// Describes a picture of the timeline in its present state.
     #[must_use]
     pub(crate) fn from_timeline(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
         let times: u8 = match size {

@@ -39,7 +39,7 @@ use crate::ui::timeline::state::Timeline;
 /// An action that only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// To show a dialog of the system.
+    /// Shows a dialog of the desktop.
     Dialog {
         purpose: Purpose,
         /// The name that is offered.
@@ -47,7 +47,7 @@ pub enum Effect {
         /// The folder that is offered.
         folder: Option<PathBuf>,
     },
-    /// To read what was copied elsewhere, for [`App::paste`].
+    /// Reads the clipboard, for [`App::paste`].
     Paste,
     /// Puts a text on the clipboard; [`App::show`] runs it.
     Copy(String),
@@ -106,7 +106,7 @@ pub struct App {
     pub(super) palette: Option<CommandPalette>,
     pub(super) shown: ShownPanels,
     pub(super) preferences: Preferences,
-    /// As they are in the file.
+    /// The preferences as the file has them.
     pub(super) kept_preferences: Preferences,
     /// For letters that the fonts of the window lack.
     pub(super) fonts: Fonts,

@@ -117,9 +117,9 @@ struct Shell {
     wake: Wake,
     proxy: EventLoopProxy<UserEvent>,
     window: Option<OpenWindow>,
-    /// To be opened after the first frame.
+    /// The captures to open after the first frame.
     sources: Sources,
-    /// To be followed after the first frame.
+    /// The sources to follow after the first frame.
     follow: Option<FollowRequest>,
     demo: bool,
     /// A note about the start, for the first capture that opens.

@@ -51,7 +51,7 @@ impl FileKind {
 
 /// The path at the end of a chain of links, whether or not it exists. Fails if the links go in a circle.
 pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
-    /// As many links as the kernel follows.
+    /// The most links to follow, as in the kernel.
     const LINKS_MAX: usize = 40;
     let mut target = path.to_path_buf();
     for _ in 0..LINKS_MAX {

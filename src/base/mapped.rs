@@ -25,7 +25,7 @@ pub(crate) struct Mapped {
 struct LiveMap {
     number: u64,
     path: PathBuf,
-    /// Of the file that is mapped, whatever has its name by now.
+    /// The file that is mapped, also after another has taken its name.
     file: File,
     bytes: u64,
 }

@@ -40,11 +40,11 @@ struct Report {
     /// At most, of all frames.
     lanes_in_view: usize,
     frames: u32,
-    /// Of the warm frames, as all that follows.
+    /// Times of the warm frames, as are all that follow.
     #[serde(flatten)]
     warm: Distributions,
     cold: Option<Distributions>,
-    /// Of the frames that waited for all of their answers.
+    /// Times of the frames that waited for all of their answers.
     whole: Distributions,
     /// The graphics adapter that the window would use here.
     adapter: Option<String>,

@@ -37,16 +37,16 @@ pub(super) struct Stats {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
     pub(crate) by: GroupBy,
-    /// Of spans, or of functions.
+    /// Keeps names of spans or of functions.
     pub(crate) name: Option<Regex>,
-    /// Of samples also where there are spans.
+    /// Asks about samples also where there are spans.
     pub(crate) of_samples: bool,
     pub(crate) format: RowFormat,
-    /// Of counters rather than of spans.
+    /// Asks about counters instead of spans.
     pub(crate) counters: bool,
-    /// Of scheduling rather than of spans.
+    /// Asks about scheduling instead of spans.
     pub(crate) scheduling: Option<ScheduledKind>,
-    /// By time and duration rather than by name.
+    /// Counts by time and duration instead of by name.
     pub(crate) heat_map: Option<HeatMapGrid>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Stats {
 pub(super) struct Flame {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
-    /// Of samples also where there are spans.
+    /// Asks about samples also where there are spans.
     pub(crate) of_samples: bool,
     /// The name of an event, or its title with the unit.
     pub(crate) event: Option<String>,

@@ -6,7 +6,7 @@ use super::error::CliError;
 use crate::export::check;
 use crate::store::Store;
 
-/// As much as a pipe takes at once.
+/// The bytes that a pipe takes at once.
 const STDOUT_BYTES: usize = 1 << 16;
 
 /// Runs `write` with a buffered stdout and flushes it: a full disk is an error even in the last bytes.

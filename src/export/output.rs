@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
-    /// As the user gave it, for errors.
+    /// The path as the user gave it, for errors.
     path: PathBuf,
     writer: BufWriter<Counted>,
     /// Gives the file its name once it is whole; `None` for a device and the like.

@@ -160,8 +160,8 @@ pub struct ChunkedCapture {
 
 /// The reader of an opened capture.
 pub enum Reader {
-    /// To be parsed from front to back.
+    /// A capture that is parsed from front to back.
     Stream(Box<dyn StreamReader>),
-    /// To be fetched chunk by chunk.
+    /// A capture that is fetched chunk by chunk.
     Chunks(Box<ChunkedCapture>),
 }

@@ -22,7 +22,7 @@ pub(super) struct Seen {
     pub(super) thread_ts_ns: Option<i64>,
     pub(super) thread_dur_ns: Option<i64>,
     pub(super) args: String,
-    /// Of a sample: the functions, outermost first. The value then says nothing.
+    /// The functions of a sample, outermost first; its value is not used then.
     pub(super) stack: Vec<String>,
 }
 

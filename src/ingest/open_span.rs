@@ -15,7 +15,7 @@ pub(super) struct OpenSpan<T> {
 pub(super) enum Until<T> {
     /// It ends at a known time.
     Time(i64),
-    /// By an end that is to come, or by none at all.
+    /// An end that is to come, or never comes.
     End(T),
 }
 

@@ -18,7 +18,7 @@ use crate::store::{Store, StoreWriter};
 #[derive(Debug)]
 pub(crate) struct StoreTarget {
     sources: Sources,
-    /// Of a capture that can be opened again.
+    /// The key of a capture that can be opened again.
     key: Option<CacheKey>,
     cache: Option<Cache>,
     cache_bytes_max: u64,

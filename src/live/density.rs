@@ -17,7 +17,7 @@ pub struct LiveDensity {
     /// The number of the first bucket.
     first: i64,
     width_log2: u32,
-    /// Of each bucket, the starts and the ends in it. A span that only reaches over a bucket is in neither.
+    /// Starts and ends in each bucket. A span that only reaches over a bucket counts in neither.
     counts: Vec<[u32; 2]>,
 }
 

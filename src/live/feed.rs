@@ -30,7 +30,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Batches that wait to be put in order.
 const BATCHES_AHEAD: usize = 4;
 
-/// By how much smaller the blocks and batches of one of many connections are.
+/// The divisor of the sizes of blocks and batches where there are many connections.
 const MANY: usize = 8;
 
 /// A stream that is silent for so long is recognised by what there is of it.
@@ -61,7 +61,7 @@ pub(crate) struct LiveEvent {
     pub(crate) tables: Arc<LiveTables>,
     /// Its arguments: one JSON object, or empty.
     pub(crate) args: Box<str>,
-    /// Of a sample: its functions, innermost first.
+    /// The functions of a sample, innermost first.
     pub(crate) stack: Box<[Arc<LiveName>]>,
 }
 

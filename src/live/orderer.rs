@@ -29,7 +29,7 @@ pub(crate) struct Released<T> {
     pub(crate) source: usize,
     /// How far its time is before the latest one that was released before it; 0 where it is in order, or tolerated.
     pub(crate) late_ns: u64,
-    /// When it came, by the caller's clock.
+    /// The time of arrival, by the caller's clock.
     pub(crate) came_ns: u64,
     pub(crate) item: T,
 }

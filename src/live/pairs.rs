@@ -161,7 +161,7 @@ pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>) + 
 pub(crate) struct LivePairs {
     /// Without an entry where nothing is open.
     open: FxHashMap<OpenKey, Vec<WaitingBegin>>,
-    /// Of the ids in `open`.
+    /// The steps of the ids in `open`.
     steps: FxHashMap<u64, AsyncSteps>,
     states: FxHashMap<Arc<TrackKey>, EnteredState>,
     open_count: usize,

@@ -17,7 +17,7 @@ pub(super) struct WindowRow {
     pub(super) start_ns: i64,
     pub(super) value: WindowValue,
     pub(super) name: u32,
-    /// Of a point of a flow, its bits.
+    /// The bits of a point of a flow.
     pub(super) detail: u64,
 }
 

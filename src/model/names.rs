@@ -25,7 +25,7 @@ impl NameIdx {
     /// The empty name without a category.
     pub const EMPTY: Self = Self(0);
 
-    /// As a position in an array.
+    /// The position in an array.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize

@@ -16,7 +16,7 @@ impl StackIdx {
     /// The stack without a frame.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// As a position in an array.
+    /// The position in an array.
     #[must_use]
     pub(crate) fn index(self) -> usize {
         self.0 as usize

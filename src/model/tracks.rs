@@ -23,7 +23,7 @@ pub struct TrackIdx(pub u32);
 pub struct ProcessIdx(pub u32);
 
 impl TrackIdx {
-    /// As a position in an array.
+    /// The position in an array.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -31,7 +31,7 @@ impl TrackIdx {
 }
 
 impl ProcessIdx {
-    /// As a position in an array.
+    /// The position in an array.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize

@@ -266,7 +266,7 @@ impl SpanPosition {
     }
 }
 
-/// As a word of a filter reads it.
+/// Writes the word that a filter reads.
 impl std::fmt::Display for SpanPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { track, depth, start_ns } = self;

@@ -65,7 +65,7 @@ impl GroupBy {
     }
 }
 
-/// As `longspan stats --by` takes it.
+/// Writes the word that `longspan stats --by` takes.
 impl fmt::Display for GroupBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, track) = match self {

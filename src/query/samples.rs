@@ -28,9 +28,9 @@ const ROWS_BETWEEN_CHECKS: usize = 16 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FunctionSums<'a> {
     pub(crate) name: &'a str,
-    /// Of samples whose innermost frame it is.
+    /// The sum of the samples whose innermost frame it is.
     pub(crate) own: SampleSum,
-    /// Of samples that have it in their stack, each once.
+    /// The sum of the samples that have it in their stack, each once.
     pub(crate) total: SampleSum,
 }
 

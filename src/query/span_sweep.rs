@@ -189,7 +189,7 @@ impl<'a> SpanSweep<'a> {
         self.last_of(running.max(starting)?).map(|(row, _)| row)
     }
 
-    /// Of the spans that start at the time or before, the one that starts last; the deepest of several.
+    /// The last span that starts at the time or before; the deepest of several.
     #[must_use]
     pub(crate) fn last_begun(&self) -> Option<RowIdx> {
         let &(_, pos) = self.begun.last()?;

@@ -18,12 +18,12 @@ use crate::store::lane::LaneIdx;
 /// The order of processes, and of tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum TrackOrder {
-    /// As the capture wants it.
+    /// The order of the capture.
     #[default]
     Captured,
-    /// By name; numbers in names by their value.
+    /// The order of names, where numbers in names count by their value.
     Name,
-    /// By the time of the first event.
+    /// The order of first events.
     FirstEvent,
     /// Those with the most events first.
     Activity,

@@ -47,7 +47,7 @@ pub(crate) type NamesOf<'f, 't> = &'f dyn Fn(FunctionIdx) -> &'t str;
 pub(crate) enum BarOrder {
     #[default]
     HeaviestFirst,
-    /// By the names of functions, so that two pictures compare.
+    /// The order of function names, so that two pictures compare.
     ByName,
 }
 

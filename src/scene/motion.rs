@@ -45,7 +45,7 @@ impl Flight {
 /// The movement after the release of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Glide {
-    /// To the right and down, in pixels a second.
+    /// The velocity to the right and down, in pixels a second.
     velocity_px_s: [f64; 2],
 }
 

@@ -25,7 +25,7 @@ pub enum ColorBy {
 /// The set of colours to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Hues {
-    /// As many as one tells apart.
+    /// Many hues, as a person without a colour deficiency tells apart.
     #[default]
     Usual,
     /// Fewer, which also those tell apart who see no red, no green or no blue.
@@ -152,7 +152,7 @@ impl Palette {
 }
 
 impl StateColors {
-    /// Of the hues of Okabe and Ito (2008), which hold for all eyes.
+    /// The hues of Okabe and Ito (2008), which people with any colour vision tell apart.
     #[expect(clippy::unreadable_literal, reason = "colours are written so")]
     fn on(shade: Shade) -> Self {
         let [running, runnable, uninterruptible, asleep] = match shade {

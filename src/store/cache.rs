@@ -46,7 +46,7 @@ impl CacheKey {
         Ok(Self(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes))))
     }
 
-    /// As letters and digits, to name a file by.
+    /// The key in letters and digits, for a file name.
     #[must_use]
     pub(crate) fn as_str(&self) -> &str {
         &self.0

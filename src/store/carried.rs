@@ -58,7 +58,7 @@ struct PartEntry {
     /// 1 if the lane's last row has no end in the capture.
     unfinished: u8,
     bytes: u32,
-    /// Of details: their length when they are unpacked.
+    /// The length of unpacked details.
     raw_bytes: u32,
 }
 

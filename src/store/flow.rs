@@ -29,7 +29,7 @@ pub struct FlowPoint {
 /// How it is known which row a point of a flow belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FlowBound {
-    /// By its time only: what runs then, or what came last, or what comes next.
+    /// The time alone says the event: the one that runs, came last, or comes next.
     #[default]
     Time,
     /// The capture says that it is of the span around it, at its depth.
@@ -77,14 +77,14 @@ impl FlowPoint {
         Self { role, binds_enclosing: event.flags.has(EventFlags::BIND_ENCLOSING), depth, bound }
     }
 
-    /// As the depth of an event that is placed.
+    /// The mark that stands in place of a depth.
     #[must_use]
     pub(crate) fn placed_depth(self) -> u16 {
         let depth = self.depth.map_or(0, |depth| depth.saturating_add(1)).min(PLACED_DEPTH_MAX);
         depth | (self.bound as u16) << PLACED_BOUND_SHIFT
     }
 
-    /// As the detail of a row.
+    /// The bits that stand in place of a detail.
     #[must_use]
     pub(crate) fn to_bits(self) -> u64 {
         let enclosing = if self.binds_enclosing { ENCLOSING } else { 0 };

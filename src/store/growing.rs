@@ -68,7 +68,7 @@ struct GrowingLane {
     track: TrackIdx,
     kind: LaneKind,
     depth: u16,
-    /// Of those in the file.
+    /// The rows of the extents in the file.
     rows: u64,
     start_ns: i64,
     end_ns: i64,

@@ -11,7 +11,7 @@ use crate::model::{NameIdx, TrackIdx};
 pub struct LaneIdx(pub u32);
 
 impl LaneIdx {
-    /// As a position in an array.
+    /// The position in an array.
     #[must_use]
     pub(crate) fn index(self) -> usize {
         self.0 as usize

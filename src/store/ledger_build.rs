@@ -28,9 +28,9 @@ use crate::model::{NameIdx, TrackIdx};
 /// How a ledger is built.
 pub(crate) struct LedgerContext<'a> {
     pub(crate) shape: LedgerShape,
-    /// Of the ledger of samples, which takes as much once more, after the other one.
+    /// The shape of the ledger of samples, which has a budget of the same size.
     pub(crate) samples: SampleShape,
-    /// Of the ledger of paths, likewise.
+    /// The shape of the ledger of paths, which has a budget of the same size.
     pub(crate) paths: PathShape,
     /// Bytes that the sums may take while they grow.
     pub(crate) budget_bytes: usize,

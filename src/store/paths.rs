@@ -19,7 +19,7 @@ impl PathIdx {
     /// The root of all paths, without a name.
     pub(crate) const ROOT: Self = Self(0);
 
-    /// As a position in an array.
+    /// The position in an array.
     #[must_use]
     pub(crate) fn index(self) -> usize {
         self.0 as usize

@@ -47,7 +47,7 @@ pub struct Store {
     tables: StoreTables,
     extents: Verified,
     details: Verified,
-    /// Of a picture of a trace that still runs.
+    /// The generation of the picture, where the trace still runs.
     generation: Option<LaneGeneration>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) enum OpenError {
 /// The folders below which files may be opened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Roots {
-    /// As they are given, and as they are without links.
+    /// The folders as they are given, and with their links resolved.
     folders: Vec<PathBuf>,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct SymbolRow {
     /// Up to the end of its section where the size is unknown; the next function comes first.
     pub(super) bytes: u64,
     name: u32,
-    /// Of several at one address, the lowest is taken.
+    /// The rank among functions at one address; the lowest is taken.
     rank: u8,
 }
 

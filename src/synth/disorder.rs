@@ -8,7 +8,7 @@ use super::random::Random;
 use crate::formats::native::write::CHUNK_EVENTS;
 use crate::model::{Chunk, Event};
 
-/// Of the strays, one in so many is far: most tracers delay an event until a span ends, few until a buffer is full.
+/// One stray in so many is far: most tracers delay an event until a span ends, few until a buffer is full.
 const FAR_ONE_IN: u64 = 32;
 /// How many events a near stray may be late by, as powers of two.
 const NEAR_LOG2: std::ops::Range<u64> = 2..12;

@@ -298,7 +298,7 @@ pub(crate) enum PanelCommand {
     Search,
     SearchFor(String),
     GoToHit {
-        /// To the next hit; `false`: to the previous one.
+        /// Goes to the next hit, or else to the previous one.
         forward: bool,
     },
     /// Clears the hits while the text is no valid filter.

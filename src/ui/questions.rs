@@ -281,10 +281,10 @@ pub enum HitsOf {
 #[derive(Debug, Clone)]
 pub enum Answer {
     Hits(Hits),
-    /// To [`Question::Page`]: the number of the first, and the rows.
+    /// Answers [`Question::Page`]: the number of the first hit, and the hits.
     Page(HitsOf, u64, Vec<Hit>),
     Spans(Hits),
-    /// To [`Question::Longest`], from the longest.
+    /// Answers [`Question::Longest`], from the longest.
     Longest(Arc<Vec<Hit>>),
     /// In the order of tracks.
     Counters(Arc<Vec<CounterStats>>),
@@ -293,7 +293,7 @@ pub enum Answer {
     HeatMapSketch(Arc<HeatMap>),
     /// The number of a row, if it is among the spans.
     NumberOf(RowIdx, Option<u64>),
-    /// To [`Question::Neighbour`], with its number.
+    /// Answers [`Question::Neighbour`], with its number.
     Neighbour(Option<(u64, Hit)>),
     Totals(Arc<Totals>),
     Group(Arc<GroupFacts>),
@@ -356,7 +356,6 @@ pub struct GroupFacts {
 }
 
 impl Question {
-    /// Of which kind it is.
     #[must_use]
     pub(crate) fn kind(&self) -> QuestionKind {
         match self {

@@ -88,7 +88,7 @@ struct NewState<'a> {
     name: &'a str,
     letters: &'a str,
     flags: EventFlags,
-    /// As [`Event::detail`] has it.
+    /// The payload, as [`Event::detail`] has it.
     detail: u32,
 }
 
@@ -116,7 +116,7 @@ impl Scheduler {
 
     /// A task made another: a thread of its own process, or a new process.
     pub(crate) fn new_task(&mut self, maker: i64, tid: i64, clone_flags: u64) {
-        /// Of the flags of `clone`.
+        /// The flag of `clone` that makes a thread of the same process.
         const CLONE_THREAD: u64 = 0x10000;
         let is_thread = clone_flags & CLONE_THREAD != 0;
         let pid = if is_thread { self.process(maker).unwrap_or(maker) } else { tid };

@@ -8,7 +8,7 @@ use super::scheduler::Scheduler;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// Who wrote a marker, and when.
+/// The thread that wrote a marker, and the time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MarkerSource {
     pub(crate) ts_ns: i64,

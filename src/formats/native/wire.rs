@@ -45,7 +45,7 @@ pub struct FileHeader {
     pub(crate) version: u32,
     /// Bits, of which [`FileHeader::SORTED`] is one.
     pub(crate) flags: u32,
-    /// Of the bytes before it.
+    /// The checksum of the bytes before it.
     pub(crate) checksum: u64,
 }
 
@@ -79,9 +79,9 @@ pub struct ChunkHeader {
     pub(crate) end_max_ns: i64,
     /// No later chunk holds an event before this; [`NO_WATERMARK`] where the writer cannot promise one.
     pub(crate) watermark_ns: i64,
-    /// Of the payload as stored.
+    /// The checksum of the payload as it is stored.
     pub(crate) payload_checksum: u64,
-    /// Of the bytes before it.
+    /// The checksum of the bytes before it.
     pub(crate) header_checksum: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct DirectoryEntry {
 pub(crate) struct FileTrailer {
     /// The byte at which the directory's header begins.
     pub(crate) directory_offset: u64,
-    /// Of the bytes before it.
+    /// The checksum of the bytes before it.
     pub(crate) checksum: u64,
     /// Equals [`TRAILER_MAGIC`] in every whole file.
     pub(crate) magic: [u8; 8],

@@ -65,9 +65,9 @@ pub(super) struct Descriptor {
     pub(super) process: Option<Id>,
     pub(super) thread: Option<(Id, i64)>,
     pub(super) counter: Option<Counter>,
-    /// Of a counter's values; empty if they have none.
+    /// The unit of a counter's values; empty if they have none.
     pub(super) unit: Box<str>,
-    /// Of the tracks below it.
+    /// The order of the tracks below it.
     pub(super) children: ChildOrder,
     /// Among the tracks of its parent, where that orders them by rank.
     pub(super) rank: i64,
@@ -84,7 +84,7 @@ pub(super) enum ChildOrder {
     #[default]
     Appearance,
     Name,
-    /// By the ranks that they give.
+    /// Orders tracks by the ranks that they give.
     Rank,
 }
 

@@ -301,7 +301,7 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
 /// Packets that are compressed together.
 #[derive(Debug)]
 pub(super) struct Bundle {
-    /// As many of its packets as a block may have.
+    /// As many packets as fit in a block.
     pub(super) block: PacketBlock,
     /// How many of the bytes were split into packets.
     taken: usize,

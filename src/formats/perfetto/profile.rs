@@ -43,7 +43,7 @@ pub(super) struct PerfettoStackTables {
 struct PerfettoFrame {
     function: u64,
     mapping: u64,
-    /// As the file of the mapping was linked; that of a call is before the end of the call.
+    /// The address as the mapped file was linked; that of a call lies within the call instruction.
     address: u64,
 }
 

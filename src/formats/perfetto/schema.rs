@@ -46,7 +46,7 @@ pub(super) struct Schema {
 pub(super) struct SchemaField {
     pub(super) name: Box<str>,
     pub(super) kind: u64,
-    /// Of a message or an enumeration.
+    /// The message or enumeration to which it belongs.
     pub(super) of: Box<str>,
     pub(super) is_repeated: bool,
 }

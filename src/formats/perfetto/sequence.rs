@@ -53,7 +53,7 @@ pub(super) struct Defaults {
     pub(super) track: Option<u64>,
     pub(super) counters: Vec<u64>,
     pub(super) double_counters: Vec<u64>,
-    /// Of samples by the kernel's counters.
+    /// The defaults of samples that kernel counters trigger.
     pub(super) samples: SampleDefaults,
 }
 

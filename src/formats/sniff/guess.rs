@@ -14,7 +14,7 @@ const fn named(ending: &'static str, format: &'static str, beginning: &'static s
     PromisedFormat { ending, format, beginning }
 }
 
-/// Of two endings that fit, the first counts.
+/// File endings with the formats that they promise; the first that fits counts.
 const NAMED: &[PromisedFormat] = &[
     named(".longspan", "Longspan trace", "byte 89 and \"SPAN\""),
     named(".pftrace", "Perfetto", "byte 0a"),

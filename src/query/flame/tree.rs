@@ -45,7 +45,7 @@ pub(crate) struct FlameNode {
     /// Always an earlier node; of the root, itself.
     pub(crate) parent: FlameNodeIdx,
     pub(crate) function: FunctionIdx,
-    /// Of this path and of all that go on from it.
+    /// The sum of this path and of all that continue it.
     pub(crate) total: SampleSum,
     /// The sum of this path without its children.
     pub(crate) own: SampleSum,

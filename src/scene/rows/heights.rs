@@ -3,7 +3,7 @@
 /// The height of tracks, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub enum TrackDensity {
-    /// As many rows as possible, with names that can just be read.
+    /// The lowest rows in which names can be read.
     Compact,
     #[default]
     Normal,

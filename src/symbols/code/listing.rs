@@ -43,7 +43,7 @@ pub(crate) struct FunctionCode {
 /// The lines of a function in a file.
 #[derive(Debug)]
 pub(crate) struct SourceListing {
-    /// As debug information has it.
+    /// The path that the debug information has.
     pub(crate) recorded: String,
     /// The file that was read.
     pub(crate) opened: Result<PathBuf, SourceProblem>,

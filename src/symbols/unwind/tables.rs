@@ -29,7 +29,7 @@ const EXPRESSION_BYTES_MAX: usize = 256;
 #[derive(Debug)]
 pub(super) struct UnwindTables {
     kind: ModuleKind,
-    /// Of the files that were found, in their order.
+    /// The segments of the files that were found, in their order.
     segments: Vec<Segments>,
     sections: Vec<FrameSection>,
 }

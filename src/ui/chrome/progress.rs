@@ -40,7 +40,7 @@ pub(crate) fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme)
 /// Where in time the events lie that were parsed: something to see before anything is sorted.
 fn show_density(ui: &mut Ui, histogram: &Histogram, theme: &Theme) {
     const HEIGHT: f32 = 48.0;
-    /// Of two points each: narrower ones blur on a screen without scaling.
+    /// The width of a column, two points: narrower ones blur on a screen without scaling.
     const COLUMN: f32 = 2.0;
     let (response, painter) = ui.allocate_painter(vec2(WIDTH, HEIGHT), Sense::hover());
     let place = response.rect;

@@ -21,7 +21,7 @@ pub(crate) struct StatusLine<'a> {
     /// A notice for the user, such as which of several files was opened.
     pub(crate) note: &'a str,
     pub(crate) palette: Option<&'a Palette>,
-    /// Of a trace that still runs.
+    /// The status of a trace that still runs.
     pub(crate) live: Option<&'a LiveStatus>,
 }
 

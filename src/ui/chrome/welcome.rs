@@ -15,7 +15,7 @@ use crate::ui::purpose::Purpose;
 use crate::ui::recent::{RecentFacts, RecentTrace};
 use crate::ui::theme::Theme;
 
-/// As many captures that were opened last as the smallest window has room for.
+/// The captures that the smallest window has room for.
 const RECENT_MAX: usize = 5;
 
 /// The same for traces that were cut short.

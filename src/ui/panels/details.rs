@@ -47,7 +47,7 @@ pub(crate) struct DetailsPanel {
     /// The longest spans in it with their durations, longest first.
     children: Vec<(String, RowIdx, u64)>,
     flows: Option<SpanFlows>,
-    /// Of a frame: the functions at its address with their source lines, innermost first.
+    /// The functions at the address of a frame with their source lines, innermost first.
     lines: Vec<String>,
     /// The innermost function of the sample.
     function: Option<SampledFunction>,

@@ -157,7 +157,7 @@ pub(super) struct GroupRows {
     /// Whether quantiles of a row that is shown come from a sketch.
     pub(super) has_sketched: bool,
     pub(super) chosen: Option<SpanGroup>,
-    /// Of all lines, and of those that are shown.
+    /// Sums of all lines, and of those that are shown.
     sums: [u128; NUMBERS],
     shown_sums: [u128; NUMBERS],
     /// The largest number of each column among the lines that are shown.

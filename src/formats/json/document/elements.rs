@@ -97,7 +97,7 @@ impl<'d> Elements<'d> {
         Ok(Some(Element { text: &self.window.unread()[..self.lent], offset }))
     }
 
-    /// As that of the window, with the bytes that it reads as progress.
+    /// Peeks as the window does, and reports the bytes read as progress.
     fn peek(&mut self) -> Result<Option<u8>, ReadError> {
         if self.window.unread().is_empty() {
             self.window.fill_with_progress()?;

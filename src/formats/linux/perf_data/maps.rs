@@ -48,7 +48,7 @@ struct CodeMap {
 
 #[derive(Debug, Clone)]
 enum Code {
-    /// Of a file, by its row in the modules.
+    /// Code of a file, by its row in the modules.
     File(usize),
     /// A single function, as code made at runtime has it.
     Function(Arc<str>),

@@ -75,7 +75,7 @@ pub(super) struct MarkerSchema {
     #[serde(default)]
     name: String,
     fields: Option<Vec<MarkerField>>,
-    /// As it was called before version 55.
+    /// The data under the name that it had before version 55.
     data: Option<Vec<MarkerField>>,
 }
 
@@ -104,7 +104,7 @@ pub(super) struct FirefoxStackTables {
     pub(super) frames: Option<JsonExtent>,
     pub(super) functions: Option<JsonExtent>,
     pub(super) resources: Option<JsonExtent>,
-    /// Of late, where functions say which file they are of.
+    /// The files that functions refer to in newer versions.
     pub(super) sources: Option<JsonExtent>,
     pub(super) texts: Option<JsonExtent>,
 }

@@ -29,7 +29,7 @@ pub(crate) struct PprofWriter {
     message: Vec<u8>,
     texts: Vec<Box<str>>,
     text_rows: FxHashMap<Box<str>, u64>,
-    /// By name of a frame.
+    /// Ids of locations by the name of the frame.
     locations: FxHashMap<Box<str>, u64>,
     /// Ids of mappings by file name.
     mappings: FxHashMap<Box<str>, u64>,

@@ -25,7 +25,7 @@ const DIMMED: f32 = 0.25;
 /// The property that decides the colour of a bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum BarColor {
-    /// As the spans of the timeline.
+    /// The colours of the spans in the timeline.
     #[default]
     Name,
     Module,
