@@ -104,9 +104,9 @@ pub(crate) type TabWake = Arc<dyn Fn(TabEvent) + Send + Sync>;
 /// The end of a dialog, with the purpose it had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogChoice {
-    /// With a file, or with several to be opened together.
+    /// The user chose a file, or several to open together.
     Chosen(Purpose, Vec<PathBuf>),
-    /// Without a file: the user pressed Cancel.
+    /// The user pressed Cancel.
     Dismissed,
     /// There was no dialog to show.
     NoDialog(Purpose),

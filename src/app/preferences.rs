@@ -42,7 +42,7 @@ pub struct Folders {
 /// The place of the window, in points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WindowPlace {
-    /// From the left edge of the screen.
+    /// The distance from the left edge of the screen.
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) width: f64,

@@ -95,7 +95,7 @@ pub struct App {
     pub(super) wake: Wake,
     pub(super) theme: Theme,
     pub(super) themed: bool,
-    /// From left to right; never none.
+    /// The tabs from left to right; there is at least one.
     pub(super) tabs: Vec<Tab>,
     pub(super) shown_tab: usize,
     pub(super) tabs_opened: u64,
@@ -108,7 +108,7 @@ pub struct App {
     pub(super) preferences: Preferences,
     /// The preferences as the file has them.
     pub(super) kept_preferences: Preferences,
-    /// For letters that the fonts of the window lack.
+    /// The system's fonts, for letters that the fonts of the window lack.
     pub(super) fonts: Fonts,
     pub(super) desktop: DesktopSettings,
     pub(super) adapter: String,
@@ -116,7 +116,7 @@ pub struct App {
     pub(super) takes_drops: bool,
     pub(super) budget: RectBudget,
     pub(super) folder: Option<PathBuf>,
-    /// Where the next picture of the window is to be written.
+    /// The file for the next picture of the window.
     pub(super) window_picture: Option<PathBuf>,
     pub(super) cut_short: CutShortTraces,
 }
@@ -254,7 +254,7 @@ impl App {
         std::mem::take(&mut self.wants_attention)
     }
 
-    /// From now on letters wait for a font that has them: for pictures.
+    /// Makes letters wait for a font that has them, for pictures.
     pub(super) fn wait_for_fonts(&mut self) {
         self.fonts = Fonts::at_once();
     }

@@ -66,7 +66,7 @@ impl Session {
         Self::with(AppOptions { load: load_options(), ..AppOptions::default() })
     }
 
-    /// With a place where preferences and what was in view are kept.
+    /// Keeps preferences and views in these folders.
     fn with_folders(folders: Folders) -> Self {
         Self::with(AppOptions { load: load_options(), folders: Some(folders), ..AppOptions::default() })
     }

@@ -36,7 +36,7 @@ impl Density {
 }
 
 impl Histogram {
-    /// From the first bucket to the end of the last, in nanoseconds.
+    /// The time from the first bucket to the end of the last, in nanoseconds.
     #[must_use]
     pub(crate) fn span_ns(&self) -> u64 {
         let buckets = self.counts.len() as u128;

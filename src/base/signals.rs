@@ -20,7 +20,7 @@ pub(crate) fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// From here on, the first signal that would end the program asks `work` to stop; the second one ends it.
+/// Makes the first signal that would end the program stop `work`; the second one ends the program.
 pub(crate) fn stop_first(work: Cancel) {
     TO_STOP.set(work).ok(); // a process runs one command
 }

@@ -37,7 +37,7 @@ use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool, TileLoader, TileRequest, 
 #[derive(Debug, Serialize)]
 struct Report {
     spans: u64,
-    /// At most, of all frames.
+    /// The most lanes in view of any frame.
     lanes_in_view: usize,
     frames: u32,
     /// Times of the warm frames, as are all that follow.
@@ -57,7 +57,7 @@ struct Distributions {
     ns_per_query: Distribution<f64>,
     /// Processor time of all threads while the frame was made.
     cpu_ms: Percentiles,
-    /// From the beginning of the frame to its rectangles. Longer where other programs want the processor, too.
+    /// The time from the beginning of the frame to its rectangles. Longer where other programs want the processor, too.
     wall_ms: Percentiles,
     /// Processor time of all threads from one frame to the next: for answers that were late, or asked ahead of a zoom.
     between_ms: Percentiles,

@@ -49,7 +49,7 @@ struct Info {
 #[derive(Debug, Serialize)]
 struct LossInfo {
     name: &'static str,
-    /// In which file, where there are several.
+    /// The file of the loss, where there are several.
     file: Option<String>,
     count: u64,
     first: String,

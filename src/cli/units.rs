@@ -5,9 +5,9 @@ use crate::base::units::signed_time_ns;
 /// A time on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeArg {
-    /// On the capture's own clock, as the `ts` column prints it.
+    /// A time on the capture's own clock, as the `ts` column prints it.
     Absolute(i64),
-    /// After the capture's first event.
+    /// A time after the capture's first event.
     FromStart(i64),
 }
 
@@ -22,7 +22,7 @@ pub(super) struct SizeArg {
 const PICTURE_PX_MAX: u32 = 16_384;
 
 impl TimeArg {
-    /// On the clock of a capture that starts at `start_ns`; saturates at the ends of time.
+    /// The time on the clock of a capture that starts at `start_ns`; saturates at the ends of time.
     #[must_use]
     pub(super) fn on_clock_of(self, start_ns: i64) -> i64 {
         match self {

@@ -39,7 +39,7 @@ struct ProfileRows {
     labels: Vec<Box<str>>,
     labels_seen: FxHashMap<Box<str>, u32>,
     by_key: FxHashMap<SampleKey, usize>,
-    /// In order of first appearance; values by event.
+    /// Samples in order of first appearance, with a value for each event.
     keys: Vec<(SampleKey, Vec<u64>)>,
     has_times: bool,
     samples: u64,

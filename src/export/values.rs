@@ -45,7 +45,7 @@ impl TableValue<'_> {
 /// The form of a file of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueFormat {
-    /// With a header line, quoted as in RFC 4180.
+    /// CSV with a header line, quoted as in RFC 4180.
     Csv(Cells),
     /// One array of objects.
     Json,

@@ -22,7 +22,7 @@ pub struct ReadContext {
     pub threads: usize,
     /// How finely the capture is cut.
     pub chunk_limits: ChunkLimits,
-    /// Where the letters of names go that are too many for memory; without it, they stay in memory.
+    /// The file for the letters of names that are too many for memory; without it, they stay in memory.
     pub text_spill: Option<Arc<TextSpill>>,
     /// The files that recorded stacks are unwound by; without them, such a stack is its innermost frame.
     pub unwind_files: Option<TraceFiles>,

@@ -22,9 +22,9 @@ use crate::tiles::{TileOwner, Tiles};
 pub struct RectBudget(pub usize);
 
 impl RectBudget {
-    /// For a graphics card: one for each of 64 lanes and 4096 columns, nearly.
+    /// The budget for a graphics card: nearly one for each of 64 lanes and 4096 columns.
     pub const HARDWARE: Self = Self(200_000);
-    /// For drawing in software, where 20 thousand rectangles take 16 ms.
+    /// The budget for drawing in software, where 20 thousand rectangles take 16 ms.
     pub const SOFTWARE: Self = Self(20_000);
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Label {
 /// One picture of the canvas.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TimelineFrame {
-    /// In drawing order, pixels from the canvas's upper left corner.
+    /// Rectangles in drawing order, in pixels from the canvas's upper left corner.
     pub rects: Vec<Rect>,
     /// The places for names, from top to bottom.
     pub(crate) labels: Vec<Label>,

@@ -12,7 +12,7 @@ use crate::tiles::summaries::TrackSummaries;
 /// A strip is some ten pixels high, so that its columns need not be narrower than two: forty of them fill a screen.
 const COLUMN_PX_MIN: u32 = 2;
 
-/// Where a strip is drawn on the canvas.
+/// The position of a strip on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SummaryBand {
     pub(crate) y0: f32,

@@ -36,7 +36,7 @@ pub struct OpenRun {
     pub origin: Origin,
     /// The next event to emit.
     pub next: usize,
-    /// Where the run goes on when the chunk is used up.
+    /// The rest of the run, which follows when the chunk is used up.
     pub rest: Option<SpilledRun>,
     /// The share of the budget that this holds.
     pub charge: Charge,

@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError};
 /// The policy for keeping finished stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// In this folder, for the next time.
+    /// Keeps the store in this folder, for the next time.
     Folder(PathBuf),
     /// Nowhere: the store has no name and is gone when it is closed.
     None,
@@ -29,7 +29,7 @@ pub struct LoadOptions {
     pub memory: Memory,
     /// How many threads may work at once, at least 1.
     pub threads: usize,
-    /// Where the store is kept.
+    /// Whether and where the store is kept.
     pub cache: CachePolicy,
     /// The most bytes that all kept stores may take; the least recently used go first, and the one of this load stays.
     pub cache_bytes_max: u64,

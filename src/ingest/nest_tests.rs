@@ -69,7 +69,7 @@ fn nest_with(events: Vec<Event>, details: &Details, kind: TrackKind, stacks: Sta
     nest_on(events, details, (kind, 0), stacks)
 }
 
-/// On tracks of a kind and a slot.
+/// Nests events on tracks of a kind and a slot.
 fn nest_on(events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32), stacks: Stacks) -> Result {
     nest_in(Registry::default(), events, details, (kind, slot), stacks)
 }

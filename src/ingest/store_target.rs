@@ -22,7 +22,7 @@ pub(crate) struct StoreTarget {
     key: Option<CacheKey>,
     cache: Option<Cache>,
     cache_bytes_max: u64,
-    /// For files without a name.
+    /// The folder for files without a name.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
     /// Sentences that the user should read.
@@ -158,7 +158,7 @@ impl StoreTarget {
         Ok((file, path))
     }
 
-    /// Where files without a name go.
+    /// The folder for files without a name.
     #[must_use]
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

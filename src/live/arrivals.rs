@@ -40,10 +40,10 @@ const COLLECT_FOR: Duration = Duration::from_millis(5);
 /// Fewer bytes than these are a dribble.
 const DRIBBLE_BYTES: usize = 16 << 10;
 
-/// After a request to stop, a source that is silent for so long has ended.
+/// The silence after which a source has ended, once a stop was requested.
 const LAST_SILENCE: Duration = Duration::from_millis(200);
 
-/// After a request to stop, whatever a source still sends is left after so long.
+/// The time that sources have to finish after a request to stop.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, PartialEq, Eq)]

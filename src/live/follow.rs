@@ -51,7 +51,7 @@ pub(crate) struct FollowOptions {
     pub(crate) until: Option<LiveFilter>,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
-    /// Where everything that comes is kept.
+    /// The folder of everything that comes.
     pub(crate) folder: PathBuf,
     /// The most bytes to keep.
     pub(crate) disk_cap: u64,
@@ -64,7 +64,7 @@ pub(crate) struct FollowOptions {
 pub struct FollowCounts {
     pub(crate) rows: u64,
     pub(crate) rows_per_s: f64,
-    /// From when the oldest row of the last picture came until that was made; `None`: nothing came lately.
+    /// The age of the oldest row of the last picture when that was made; `None`: nothing came lately.
     pub(crate) behind: Option<Duration>,
     /// Bytes that are kept and not read yet: the source is faster than the picture.
     pub(crate) unread_bytes: u64,

@@ -123,7 +123,7 @@ struct LiveSource {
 
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
-    /// Where more sources come from.
+    /// The channels on which more sources come.
     listeners: Vec<Receiver<NewSource>>,
     listens: bool,
     orderer: Orderer<LiveEvent>,

@@ -121,7 +121,7 @@ pub struct Event {
     pub ts_ns: i64,
     /// A duration, the bits of a counter's value, an async id, a flow id or a stack, by `kind`: see [`Payload`].
     pub value: u64,
-    /// Where it happened. In a [`super::Batch`]: a row of its own table of tracks.
+    /// The track of the event. In a [`super::Batch`]: a row of its own table of tracks.
     pub track: TrackIdx,
     /// Name and category. In a [`super::Batch`]: a row of its own table of names.
     pub name: NameIdx,

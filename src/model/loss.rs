@@ -12,7 +12,7 @@ mod values;
 pub(crate) use values::LossValue;
 use values::LossValues;
 
-/// Where in the capture a loss was found first.
+/// The position of the first loss of a kind in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SourcePos {
     /// A byte offset in the (decompressed) capture.
@@ -75,7 +75,7 @@ pub(crate) enum Severity {
 }
 
 impl Severity {
-    /// In the order in which they are listed.
+    /// The severities in the order in which they are listed.
     pub(crate) const ALL: [Self; 3] = [Self::Lost, Self::Changed, Self::Information];
 }
 
@@ -170,7 +170,7 @@ losses! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LossEntry {
     pub(crate) count: u64,
-    /// Where it was seen first.
+    /// The position of the first one.
     pub(crate) first: SourcePos,
     /// The problem of the first, where it is known.
     pub(crate) reason: Option<Box<str>>,
@@ -199,11 +199,11 @@ impl LossEntry {
 pub struct Lost<'a> {
     /// The kind of the loss.
     pub loss: Loss,
-    /// In which file, where a capture is several.
+    /// The file of the loss, where a capture is several.
     pub file: Option<&'a str>,
     /// How many such losses there are.
     pub count: u64,
-    /// Where it was seen first.
+    /// The position of the first one.
     pub first: SourcePos,
     /// The problem of the first, or else the meaning of the loss and a remedy; and the values that were not understood.
     pub advice: Cow<'a, str>,

@@ -35,7 +35,7 @@ pub(crate) struct SampleMeasure<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SampleSum {
     pub(crate) samples: u64,
-    /// In the unit of their event.
+    /// The weight in the unit of its event.
     pub(crate) weight: u64,
 }
 
@@ -69,7 +69,7 @@ struct MeasureArgs<'a> {
 }
 
 impl<'a> SampleMeasure<'a> {
-    /// From the arguments of a sample. A period that is no whole number counts as none.
+    /// Reads the arguments of a sample. A period that is no whole number counts as none.
     #[must_use]
     pub(crate) fn from_args(args_json: &'a str) -> Self {
         if let Some(measure) = Self::from_flat_args(args_json) {

@@ -22,13 +22,13 @@ impl StackIdx {
         self.0 as usize
     }
 
-    /// From the value of a sample; one that no table can hold is the empty stack.
+    /// Reads the value of a sample; one that no table can hold is the empty stack.
     #[must_use]
     pub fn from_value(value: u64) -> Self {
         Self::checked_from_value(value).unwrap_or(Self::EMPTY)
     }
 
-    /// From the value of a sample that may be damaged; `None` for one that no table can hold.
+    /// Reads the value of a sample that may be damaged; `None` for one that no table can hold.
     #[must_use]
     pub(crate) fn checked_from_value(value: u64) -> Option<Self> {
         u32::try_from(value).ok().map(Self)

@@ -45,7 +45,7 @@ struct MappedTexts {
     has_lengths: bool,
 }
 
-/// Where letters go that are too many for memory.
+/// The file for letters that are too many for memory.
 #[derive(Debug)]
 pub struct TextSpill {
     folder: PathBuf,
@@ -152,7 +152,7 @@ impl Texts {
         }
     }
 
-    /// Where a text is among the mapped bytes and the letters after them.
+    /// The range of a text among the mapped bytes and the letters after them.
     fn range(&self, index: StrIdx) -> Option<Range<usize>> {
         let index = index.0 as usize;
         let end = *self.ends.get(index)? as usize;

@@ -154,7 +154,7 @@ pub struct Process {
     pub name: Box<str>,
     /// Labels that the capture puts beside the name.
     pub labels: Box<str>,
-    /// Where the capture wants it among the processes.
+    /// The rank that the capture gives it among the processes.
     pub sort_index: i64,
     /// The file that it is in, where a capture is several.
     pub(crate) file: Option<Arc<str>>,
@@ -169,7 +169,7 @@ pub struct Track {
     pub process: ProcessIdx,
     /// Its name: the thread's, the counter's, the async group's; empty if the capture gives none.
     pub name: Arc<str>,
-    /// Where the capture wants it among the tracks of its process.
+    /// The rank that the capture gives it among the tracks of its process.
     pub sort_index: i64,
 }
 
@@ -204,9 +204,9 @@ pub enum Metadata {
 /// The processes and tracks of a whole capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackTables {
-    /// In order of first appearance.
+    /// Processes in order of first appearance.
     pub processes: Vec<Process>,
-    /// In order of first appearance; a track's process is always in `processes`.
+    /// Tracks in order of first appearance; a track's process is always in `processes`.
     pub tracks: Vec<Track>,
     /// The offset from times to nanoseconds of UTC since 1970, where the capture has one.
     pub(crate) utc_offset_ns: Option<i64>,

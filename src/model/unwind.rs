@@ -98,7 +98,7 @@ pub struct UnwoundModule {
 /// The file of a module when its stacks were unwound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum UnwoundFile {
-    /// None was there, or none with tables.
+    /// No file was found, or none with tables.
     Missing,
     /// The build that was recorded: it never changes.
     Verified,

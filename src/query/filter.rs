@@ -151,7 +151,7 @@ impl TextTest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
     text: String,
-    /// Where quoted text begins, in bytes; nothing after it is a mark.
+    /// The offset at which quoted text begins; nothing after it is a mark.
     quoted_from: Option<usize>,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct FlowLink {
 /// The flows of a span.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowChain {
-    /// In order of time, at most [`LINKS_MAX`].
+    /// Links in order of time, at most [`LINKS_MAX`].
     pub(crate) links: Vec<FlowLink>,
     /// Whether the flow has more links.
     pub(crate) is_cut: bool,

@@ -67,7 +67,7 @@ struct OpenAncestor {
 /// The smallest depth of open spans as a function of time.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct OpenDepths {
-    /// From each time on, the depth up to the next; before the first, [`NONE_OPEN`].
+    /// Depths from a time on, up to the next; before the first, [`NONE_OPEN`].
     steps: Vec<(i64, u32)>,
 }
 

@@ -42,14 +42,14 @@ pub struct SortedRows<'a> {
 /// Time, depth (instants and counters count as below everything at their time), place in `lanes`.
 type Head = (i64, u32, u32);
 
-/// Where a lane goes on.
+/// The next row of a lane.
 struct LaneRows {
     index: LaneIdx,
     kind: LaneKind,
     extent: u32,
     block: u16,
     slot: u16,
-    /// Where its block is decoded, if it still is.
+    /// The slot of its block among the decoded ones, if it is still decoded.
     decoded: u32,
     row: u64,
 }

@@ -39,7 +39,7 @@ impl ThreadState {
     pub(crate) const ALL: [Self; Self::Other as usize + 1] =
         [Self::Running, Self::Runnable, Self::Sleeping, Self::Uninterruptible, Self::Other];
 
-    /// From the letters that a row of states has as its category: those of Linux, or a word.
+    /// Reads the category of a row of states: the letters of Linux, or a word.
     #[must_use]
     pub(crate) fn from_letters(letters: &str) -> Self {
         match letters {
@@ -130,7 +130,7 @@ impl ScheduledTime {
 pub(crate) struct Scheduling {
     /// Threads with a state in the range, in the order of their tracks.
     threads: Vec<ScheduledTime>,
-    /// Their processes, in the order of the trace.
+    /// The processes of the threads, in the order of the trace.
     processes: Vec<ScheduledTime>,
     /// CPUs in scope by number, also those that idle all the time.
     cpus: Vec<ScheduledTime>,

@@ -61,7 +61,7 @@ impl Ord for Hit {
     }
 }
 
-/// Where the rows are that match. Clones are cheap.
+/// The rows that match. Clones are cheap.
 #[derive(Debug, Clone)]
 pub struct Hits(Arc<HitTable>);
 
@@ -143,7 +143,7 @@ impl Hits {
         self.0.total
     }
 
-    /// Where in the capture they start.
+    /// The times in the capture at which they start.
     #[must_use]
     pub(crate) fn ticks(&self) -> &Ticks {
         &self.0.ticks
@@ -308,12 +308,12 @@ impl Hits {
     }
 }
 
-/// Where a lane goes on: its next hits, once they are known.
+/// The next hits of a lane, once they are known.
 #[derive(Debug)]
 struct Stream {
-    /// In the lanes with hits.
+    /// The position in the lanes with hits.
     place: usize,
-    /// In the extents with hits.
+    /// The position in the extents with hits.
     next: usize,
     block: usize,
     /// The hits of one block that are left, latest first.

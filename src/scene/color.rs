@@ -56,7 +56,7 @@ pub(crate) fn contrast(a: Rgba, b: Rgba) -> f64 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-/// From OKLCH (B. Ottosson, 2020): equal lightness looks equally light in every hue.
+/// Converts from OKLCH (B. Ottosson, 2020): equal lightness looks equally light in every hue.
 pub(super) fn rgba_from_oklch(lightness: f64, chroma: f64, hue_degrees: f64) -> Rgba {
     let (sin, cos) = hue_degrees.to_radians().sin_cos();
     let (a, b) = (chroma * cos, chroma * sin);

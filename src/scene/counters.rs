@@ -11,7 +11,7 @@ use crate::query::{Buckets, CounterCell};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) bottom: f64,
-    /// At the top; above `bottom`.
+    /// The top of the curve, above `bottom`.
     pub(crate) top: f64,
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum BarContent {
 #[derive(Debug, Default)]
 pub(crate) struct FlameLayout {
     bars: Vec<FlameBar>,
-    /// Where each level begins, and the end of all.
+    /// The first bar of each level, and the end of all.
     levels: Vec<usize>,
     /// Whether the picture has no room for deeper levels.
     pub(crate) is_cut: bool,

@@ -48,7 +48,7 @@ pub struct Palette {
     by: ColorBy,
     named: Vec<Rgba>,
     ramp: [Rgba; DURATION_STEPS],
-    /// For what has no category.
+    /// The colour of spans without a category.
     grey: Rgba,
     states: StateColors,
 }
@@ -67,7 +67,7 @@ struct StateColors {
 /// columns of nearly equal durations are one rectangle.
 const STEPS_PER_DECADE: usize = 4;
 
-/// From 100 ns, below which clocks are not trusted, to 10 s: the same in every capture, to keep colours comparable.
+/// Decades from 100 ns, below which clocks are not trusted, to 10 s: the same in all captures, so that colours compare.
 const DECADES: usize = 8;
 
 /// Shorter durations have the first colour, longer ones the last.

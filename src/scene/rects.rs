@@ -16,9 +16,9 @@ pub(crate) struct RectStyle(pub u32);
 impl RectStyle {
     /// Flat, in one colour throughout.
     pub(crate) const PLAIN: Self = Self(0);
-    /// With a darker edge, which separates neighbours.
+    /// A darker edge, which separates neighbours.
     pub(crate) const EDGE: Self = Self(1);
-    /// With a torn right edge: the end is not in the capture.
+    /// A torn right edge: the end is not in the capture.
     pub(crate) const TORN: Self = Self(2);
     /// A diamond inside the rectangle: a point in time.
     pub(crate) const DIAMOND: Self = Self(4);
@@ -69,7 +69,7 @@ pub(crate) struct ColumnRun {
 /// Spans that reach out of view are cut this far outside, so that their edges are not seen.
 const OUTSIDE_PX: f64 = 8.0;
 
-/// From how many pixels on a span gets an edge: below, the edge would be all of it.
+/// The least width of a span with an edge: below, the edge would be all of it.
 const EDGE_MIN_PX: f64 = 4.0;
 
 /// The pieces of one lane, where spans narrower than a column share columns: at most one piece in each column.
@@ -149,7 +149,7 @@ pub(crate) struct ColumnPacker<'a> {
 }
 
 impl<'a> ColumnPacker<'a> {
-    /// For some `cells` of buckets of a view.
+    /// Takes some `cells` of buckets of a view.
     #[must_use]
     pub(crate) fn new(view: &'a Viewport, buckets: Buckets, cells: usize) -> Self {
         let pieces = Vec::with_capacity(cells.min(view.width_px() as usize + 2));

@@ -72,7 +72,7 @@ pub(crate) enum GroupKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) kind: GroupKind,
-    /// From the top of all rows.
+    /// The distance from the top of all rows.
     pub(crate) top_px: u64,
     pub(crate) height_px: u32,
     /// How many lanes of a track, or tracks of a process or group, are folded away.

@@ -25,7 +25,7 @@ impl AppendFile {
         Self { file, disk, buffer: Vec::with_capacity(BUFFER_BYTES), written: 0 }
     }
 
-    /// Where the next byte goes.
+    /// The offset of the next byte.
     #[must_use]
     pub(crate) fn position(&self) -> u64 {
         self.written + self.buffer.len() as u64

@@ -28,7 +28,7 @@ pub struct Row {
     pub start_ns: i64,
     /// Its duration, the bits of a counter's value, a flow's id, or a sample's stack.
     pub value: u64,
-    /// Where its arguments are; 0 for none.
+    /// The position of its arguments; 0 for none.
     pub detail: u64,
     /// The index of its name.
     pub name: u32,
@@ -140,7 +140,7 @@ impl<'a> Block<'a> {
         names.iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
     }
 
-    /// Where the arguments of one row are.
+    /// The position of the arguments of a row.
     #[must_use]
     pub(crate) fn detail(&self, row: usize) -> u64 {
         self.detail_min.wrapping_add(pack::get(self.columns[3], self.widths[3], row))

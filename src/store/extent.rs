@@ -48,7 +48,7 @@ pub(crate) struct ExtentHeader {
 pub(crate) struct BlockEntry {
     /// The start of its first row.
     pub(crate) first_start_ns: i64,
-    /// Where it begins, in bytes from the start of the extent.
+    /// The offset in bytes from the start of the extent.
     pub(crate) offset: u32,
     /// Its first row, counted from the start of the extent.
     pub(crate) first_row: u32,

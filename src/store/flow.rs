@@ -92,7 +92,7 @@ impl FlowPoint {
         self.role as u64 | enclosing | depth << DEPTH_SHIFT | (self.bound as u64) << BOUND_SHIFT
     }
 
-    /// From the detail of a row.
+    /// Reads the detail of a row.
     #[must_use]
     pub fn from_bits(bits: u64) -> Self {
         let role = match bits & ROLE_MASK {

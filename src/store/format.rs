@@ -218,7 +218,7 @@ pub struct Summary {
     pub start_ns: i64,
     /// The last end; 0 in a capture without events.
     pub end_ns: i64,
-    /// In a preview: the time before which all rows are in the store.
+    /// The time before which all rows are in the store, in a preview.
     pub sorted_to_ns: Option<i64>,
     /// The length of the capture on disk, compressed or not.
     pub source_bytes: u64,

@@ -53,7 +53,7 @@ impl LaneKind {
     }
 }
 
-/// Where the arguments of a row are kept; 0: it has none.
+/// The position of the arguments of a row; 0: it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DetailRef(pub u64);
 

@@ -65,7 +65,7 @@ pub(crate) struct TreeIndex {
     pub(crate) nodes: Vec<NodeRecord>,
 }
 
-/// Where a node is in the file.
+/// The position of a node in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NodeRecord {
     pub(super) offset: u64,
@@ -96,7 +96,7 @@ pub(crate) struct LedgerNode {
 /// The sums of a name as they are written: what is usually small takes few bytes.
 #[derive(Serialize, Deserialize)]
 struct PackedSums {
-    /// From the name before, less one.
+    /// The step from the name before, less one.
     name_step: u32,
     starts: u64,
     total_ns: u128,
@@ -389,7 +389,7 @@ impl Ledger {
         self.tree_index(node.tree).track
     }
 
-    /// Where a node begins in the file.
+    /// The offset of a node in the file.
     #[cfg(test)]
     pub(crate) fn offset(&self, node: LedgerNode) -> u64 {
         self.tree_index(node.tree).nodes[node.node].offset

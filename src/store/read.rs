@@ -228,7 +228,7 @@ impl Store {
         self.generation
     }
 
-    /// Where the store lies, or lay.
+    /// The path of the store, also after the file is gone.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

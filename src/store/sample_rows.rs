@@ -60,7 +60,7 @@ impl SamplePart {
         self.to_ns.is_none_or(|to_ns| ts_ns < to_ns)
     }
 
-    /// At least the rows that it has, without a look at them: whole extents.
+    /// An upper bound of its rows without reading them: those of whole extents.
     #[must_use]
     pub(crate) fn rows_at_most(&self, store: &Store) -> u64 {
         let extents = store.lane(self.lane).extents();

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 /// Rows of one kind, end to end. Each method takes the map of the store.
 #[derive(Debug)]
 pub(super) enum Table<T> {
-    /// In the map: these bytes.
+    /// A range of bytes in the map.
     Mapped(Range<usize>),
     /// A table whose rows are in memory.
     Held(Vec<T>),

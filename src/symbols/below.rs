@@ -63,7 +63,7 @@ impl MappedCode for MappedAlone {
     }
 }
 
-/// Where the stacks of [`unwound_below`] are.
+/// The address of the stacks of [`unwound_below`].
 pub(crate) const STACK_AT: u64 = 1 << 40;
 
 /// The stacks of a module at some addresses, innermost first, each with the mark of a cut one, by the files below a

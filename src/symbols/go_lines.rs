@@ -90,7 +90,7 @@ impl GoLines {
         builder.finish()
     }
 
-    /// Where the function is described that an address is in.
+    /// The offset of the description of the function at an address.
     fn function(&self, address: u64) -> Option<usize> {
         let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
         let rows = self.bytes.get(self.rows_at..)?;

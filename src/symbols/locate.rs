@@ -13,7 +13,7 @@ use crate::model::{BuildId, Module, ModuleKind};
 /// The folders of systems that programs and their debug files are installed in.
 const SYSTEM_ROOTS: [&str; 9] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/boot", "/nix/store"];
 
-/// Where systems install debug files.
+/// The folder into which systems install debug files.
 const SYSTEM_DEBUG: &str = "/usr/lib/debug";
 
 /// The folders that are searched, and which files may be opened.
@@ -157,7 +157,7 @@ impl Locator {
         all
     }
 
-    /// Where the debug file may be that a program at a path names.
+    /// The paths at which a debug file may be that a program names.
     pub(super) fn linked(&self, program: &Path, name: &Path) -> impl Iterator<Item = PathBuf> {
         let folder = program.parent().unwrap_or(Path::new("/"));
         let installed = Path::new(SYSTEM_DEBUG).join(folder.strip_prefix("/").unwrap_or(folder));
@@ -167,7 +167,7 @@ impl Locator {
         unique(near.chain([installed.join(name)]).collect())
     }
 
-    /// Where the file may be that debug files share and name by a path and a build-id.
+    /// The paths at which a file may be that debug files share and name by a path and a build-id.
     pub(super) fn shared(&self, path: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
         let stores = self.given.iter().chain(&self.beside).chain(&self.stores);
         let by_id = stores.flat_map(|store| by_build_id(store, id));
@@ -248,7 +248,7 @@ fn by_build_id(folder: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Where the debug file of a program at a path is without a build-id.
+/// The paths at which systems keep the debug file of a program without a build-id.
 fn debug_files(path: &Path) -> impl Iterator<Item = PathBuf> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".debug");
@@ -259,7 +259,7 @@ fn debug_files(path: &Path) -> impl Iterator<Item = PathBuf> {
         .into_iter()
 }
 
-/// Where systems install the running kernel with its symbols.
+/// The paths at which systems install the running kernel with its symbols.
 fn kernel_files() -> impl Iterator<Item = PathBuf> {
     let release = InputFile::of_system(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
     let release = String::from_utf8_lossy(&release).trim().to_owned();

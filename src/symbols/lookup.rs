@@ -112,7 +112,7 @@ impl TraceFrames {
         frames
     }
 
-    /// For each module, how many frames there are, and how many of them have a name.
+    /// The number of frames of each module, and of those that have a name.
     pub(crate) fn counts(&self, found: &TraceNames) -> Vec<(u64, u64)> {
         let mut counts = vec![(0, 0); self.modules];
         for frame in self.sorted().into_iter().map(|(_, frame)| frame) {

@@ -18,7 +18,7 @@ pub(crate) struct FunctionName<'a> {
 pub(crate) struct AddressNames {
     /// The distinct addresses in rising order.
     addresses: Vec<u64>,
-    /// Where the functions of each address end in `functions`.
+    /// The end of the functions of each address in `functions`.
     ends: Vec<u32>,
     functions: Vec<FunctionRow>,
     texts: Vec<Box<str>>,

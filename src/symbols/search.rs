@@ -53,7 +53,7 @@ impl Quality {
 /// The files of a module that were found, or why there is none.
 #[derive(Debug, Default)]
 pub(super) struct ModuleSearch {
-    /// In the order of the search: a program and its debug file are two.
+    /// The files in the order of the search: a program and its debug file are two.
     pub(super) files: Vec<MatchingFile>,
     /// A list of the functions of a kernel.
     pub(super) kernel: Option<(KernelFunctions, PathBuf)>,

@@ -62,7 +62,7 @@ impl SourceProblem {
 pub(super) struct SourceText {
     pub(super) path: PathBuf,
     text: String,
-    /// Where each line ends, without its end.
+    /// The offset of the end of each line, without its line break.
     ends: Vec<usize>,
 }
 

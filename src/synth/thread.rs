@@ -23,7 +23,7 @@ pub(super) struct MadeSpan {
 /// A span that can still have children.
 #[derive(Debug)]
 struct OpenParent {
-    /// Where the next child can begin.
+    /// The earliest start of the next child.
     cursor_ns: i64,
     end_ns: i64,
     child_median_ns: u64,

@@ -26,9 +26,9 @@ use crate::store::lane::RowIdx;
 pub(crate) enum Command {
     App(AppCommand),
     Tab(TabCommand),
-    /// For the timeline of the tab that is shown.
+    /// Commands for the timeline of the tab that is shown.
     Timeline(TimelineCommand),
-    /// For the panels that ask questions about the trace of the tab that is shown.
+    /// Commands for the panels of the tab that is shown.
     Panel(PanelCommand),
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum AppCommand {
     /// The theme; `None` follows the desktop.
     SetShade(Option<Shade>),
     SetColors(Colors),
-    /// In percent of the normal size.
+    /// Sets the size of text in percent of the normal size.
     SetTextPercent(u16),
     SetNavigation(Navigation),
     SetSecondStart(SecondStart),
@@ -103,7 +103,7 @@ pub(crate) enum CutShortCommand {
     Delete(PathBuf),
 }
 
-/// For the trace of the tab that is shown, while it still runs.
+/// Commands for the trace of the tab that is shown, while it still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LiveCommand {
     /// Brings the view to what comes.
@@ -189,7 +189,7 @@ pub(crate) enum NavigationStep {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BookmarkCommand {
-    /// At the pointer, or else at the start of the selected span, or else in the middle of the view.
+    /// Adds a marker at the pointer, else at the start of the selected span, else in the middle of the view.
     Add,
     AddAt(i64),
     /// Makes a bookmark the one that distances are measured from.

@@ -117,7 +117,7 @@ pub(crate) enum Question {
     Names(NameQuery),
 }
 
-/// Where names for addresses are looked for.
+/// The query for names of addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameQuery {
     /// `false`: functions keep their addresses until the user asks for names.
@@ -286,7 +286,7 @@ pub enum Answer {
     Spans(Hits),
     /// Answers [`Question::Longest`], from the longest.
     Longest(Arc<Vec<Hit>>),
-    /// In the order of tracks.
+    /// Counters in the order of tracks.
     Counters(Arc<Vec<CounterStats>>),
     Scheduling(Arc<SchedulingAnswer>),
     HeatMap(Arc<HeatMap>),
@@ -313,7 +313,7 @@ pub struct SchedulingAnswer {
     pub(crate) sorted_by: (SchedulingColumn, bool),
     /// The numbers of the rows that are shown.
     pub(crate) order: Arc<Vec<u32>>,
-    /// Their sum; `None` without rows.
+    /// The sum of the rows; `None` without rows.
     pub(crate) sum: Option<ScheduledTime>,
 }
 
@@ -336,7 +336,7 @@ pub struct NamedTrace {
     /// Shows the functions; `None` if no address has a name.
     pub(crate) overlay: Option<Arc<NameOverlay>>,
     pub(crate) found: FoundNames,
-    /// In the order of their samples.
+    /// Modules in the order of their samples.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
     /// Whether the trace has stacks that would be others with the files that are there now.
     pub(crate) has_other_stacks: bool,

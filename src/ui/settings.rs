@@ -59,13 +59,13 @@ pub(crate) struct Sizes {
     pub(crate) cache_bytes: u64,
 }
 
-/// Where a second start of the program shows its trace.
+/// The place in which a second start of the program shows its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum SecondStart {
-    /// In a tab of the window that is open.
+    /// A tab of the window that is open.
     #[default]
     Tab,
-    /// In a window of its own.
+    /// A window of its own.
     Window,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Column(pub &'static str, pub Kind, pub bool);
 pub(super) enum ParquetCell {
     /// Nothing, in a column that may hold it.
     Null,
-    /// For [`Kind::Rising`], [`Kind::Int64`] and [`Kind::Int32`].
+    /// Values of [`Kind::Rising`], [`Kind::Int64`] and [`Kind::Int32`].
     Int(i64),
     Number(f64),
     Flag(bool),

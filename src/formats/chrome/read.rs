@@ -53,7 +53,7 @@ enum Ticket {
     Parsed(Receiver<(ChromePiece, ParsedRecords)>, Charge),
     Unparsed(ChromePiece, Charge),
     Failed(ReadError),
-    /// After the last piece: the offset at which the source was cut, if it was.
+    /// Follows the last piece: the offset at which the source was cut, if it was.
     End(Option<u64>),
 }
 

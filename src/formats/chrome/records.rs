@@ -19,11 +19,11 @@ pub(super) const RECORD_BYTES_MAX: usize = 64 << 20;
 pub(super) enum ArrayPosition {
     /// Between two records; the one before may still want its comma.
     Between { comma_due: bool },
-    /// After damage, searching for the next event; `before` is the last byte so far that is not white space.
+    /// Searches for the next event after damage; `before` is the last byte so far that is not white space.
     Damaged { before: u8 },
     /// Inside a record that is stepped over.
     Skipping(Skip),
-    /// After the closing bracket of the array.
+    /// The closing bracket of the array has been read.
     Behind,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum ArrayPosition {
 #[derive(Debug)]
 pub(super) struct ParsedRecords {
     pub(super) events: ChromeBatch,
-    /// Where the parse stopped, after `consumed` bytes; the rest is the beginning of a record that is not whole yet.
+    /// The position of the parse after `consumed` bytes; the rest is the beginning of a record that is not whole yet.
     pub(super) position: ArrayPosition,
     pub(super) consumed: usize,
 }
@@ -110,7 +110,7 @@ impl RecordParser<'_> {
         }
     }
 
-    /// At a record that the bytes end within.
+    /// Stops at a record that the bytes end within.
     fn incomplete(&mut self) -> Option<ArrayPosition> {
         if !self.at_end {
             if self.bytes.len() - self.pos < RECORD_BYTES_MAX {

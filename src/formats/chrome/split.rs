@@ -23,7 +23,7 @@ pub(super) struct ChromePiece {
     pub(super) bytes: Vec<u8>,
     /// The offset of the first byte in the capture.
     pub(super) offset: u64,
-    /// Where in the event array the piece begins, if the guess is right; `None` without a guess.
+    /// The position in the event array at which the piece begins, if the guess is right; `None` without a guess.
     pub(super) begins: Option<ArrayPosition>,
 }
 
@@ -84,7 +84,7 @@ impl Splitter {
     }
 }
 
-/// Where a record probably begins, near the end of `bytes`.
+/// Guesses the last beginning of a record near the end of `bytes`.
 fn find_cut(bytes: &[u8]) -> Option<(usize, ArrayPosition)> {
     let windows = [bytes.len().saturating_sub(WINDOW_BYTES), bytes.len() / 2];
     windows.into_iter().find_map(|window| {

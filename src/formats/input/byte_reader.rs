@@ -13,7 +13,7 @@ pub(crate) struct ByteReader {
     buffer: Vec<u8>,
     /// Bytes of the buffer that the caller has read.
     start: usize,
-    /// Where the buffer begins in the capture.
+    /// The offset of the buffer in the capture.
     offset: u64,
     block_bytes: usize,
 }

@@ -265,7 +265,7 @@ impl Read for Watched {
 
 /// Decompression on a thread of its own, or on the caller's.
 enum Decompressing {
-    /// On a thread of its own, which stops when this is dropped.
+    /// Decompression in a thread of its own, which stops when this is dropped.
     Ahead(Receiver<Sent>),
     Here(Box<Decompressor>),
 }

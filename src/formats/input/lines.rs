@@ -20,7 +20,7 @@ const LINES_PER_CHECK: u64 = 4096;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextLine<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Where it begins in the capture.
+    /// The offset of the line in the capture.
     pub(crate) offset: u64,
     /// Whether its end is in the capture. The last line of a capture may be cut short.
     pub(crate) has_end: bool,
@@ -68,7 +68,7 @@ pub(crate) trait LineParser: Send {
     }
 }
 
-/// Where events go, for parsers that make many at once.
+/// The sink of events for parsers that make many at once.
 pub(crate) struct Output<'a> {
     pub(crate) batch: &'a mut BatchBuilder,
     sink: &'a mut dyn BatchSink,
@@ -141,7 +141,7 @@ pub(crate) struct LineReader {
     buffer: Vec<u8>,
     /// The part of the buffer that is not read yet.
     start: usize,
-    /// Where the buffer begins in the capture.
+    /// The offset of the buffer in the capture.
     offset: u64,
     ended: bool,
     line_bytes_max: usize,
@@ -154,7 +154,7 @@ impl LineReader {
         Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max, block_bytes }
     }
 
-    /// Where compressed data are cut or damaged; known at their end.
+    /// The offset at which compressed data are cut or damaged; known at their end.
     pub(crate) fn cut_at(&self) -> Option<u64> {
         self.source.cut_at()
     }

@@ -125,7 +125,7 @@ impl Source {
         &self.head
     }
 
-    /// Where the compressed data is cut or damaged, as an offset in the decompressed bytes; known at their end.
+    /// The offset, in decompressed bytes, at which the data are cut or damaged; known at their end.
     #[must_use]
     pub fn cut_at(&self) -> Option<u64> {
         self.cut_at

@@ -149,7 +149,7 @@ struct OpenFunction {
 /// The state of the graph up to the current line.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionGraph {
-    /// Where each CPU is, if there are no times.
+    /// The time that each CPU has reached, if lines have none.
     now_ns: FxHashMap<u32, i64>,
     open: FxHashMap<GraphOwner, Vec<OpenFunction>>,
     /// The task of each CPU, once it is known; `None` while the CPU is idle.

@@ -494,7 +494,7 @@ impl TaskState {
     /// It would run if a CPU were free.
     pub(crate) const RUNNABLE: Self = Self(0);
 
-    /// From the letters of a text trace, such as `S`, `R+` or `D|K`.
+    /// Reads the letters of a text trace, such as `S`, `R+` or `D|K`.
     pub(crate) fn from_letters(letters: &[u8]) -> Option<Self> {
         let mut bits = 0;
         for &letter in letters {
@@ -507,7 +507,7 @@ impl TaskState {
         (!letters.is_empty()).then_some(Self(bits))
     }
 
-    /// From the number that a kernel writes: a bit for each state, and one for a thread that could go on.
+    /// Reads the number that a kernel writes: a bit for each state, and one for a thread that could go on.
     pub(crate) fn from_bits(raw: u64, is_before_4_14: bool) -> Self {
         if !is_before_4_14 {
             let preempted = if raw & 0x100 != 0 { PREEMPTED } else { 0 };
@@ -528,7 +528,7 @@ impl TaskState {
         letters
     }
 
-    /// In words; empty if there is no thread any more.
+    /// The state in words; empty if there is no thread any more.
     pub(crate) fn name(self) -> &'static str {
         let first = STATES.iter().find(|state| self.0 & state.0 != 0);
         match first {

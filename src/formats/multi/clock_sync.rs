@@ -26,7 +26,7 @@ struct Args<'a> {
     /// A text or a number.
     #[serde(borrow)]
     sync_id: &'a RawValue,
-    /// In microseconds, by the clock of the file.
+    /// The time in microseconds, by the clock of the file.
     #[serde(borrow)]
     issue_ts: Option<&'a RawValue>,
 }
@@ -34,7 +34,7 @@ struct Args<'a> {
 /// A clock sync of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sync {
-    /// Where in the sink the batch went that it is of.
+    /// The position of its batch in the sink.
     position: usize,
     id: Box<str>,
     at_ns: i64,

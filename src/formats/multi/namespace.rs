@@ -40,7 +40,7 @@ pub(crate) struct NamespacedSink<'a> {
     clock_syncs: ClockSyncs,
     /// The UTC offset in the file, until the move of the file is known.
     utc_offset_ns: Option<i64>,
-    /// Where in the sink the file begins.
+    /// The position in the sink at which the file begins.
     start: usize,
 }
 

@@ -26,7 +26,7 @@ struct SampleCapture {
     tracks: TrackTables,
     losses: Losses,
     bytes: Vec<u8>,
-    /// Where each events chunk begins and ends.
+    /// The range of bytes of each events chunk.
     places: Vec<std::ops::Range<u64>>,
 }
 

@@ -215,7 +215,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
     }
 }
 
-/// From the parent, at the time when the span begins or the parent if that is later, to the span.
+/// Adds an arrow from the parent to the span, at the later of the two starts.
 fn arrow(
     batch: &mut BatchBuilder,
     span: &ServiceSpan,

@@ -80,7 +80,7 @@ pub(super) struct Descriptor {
 /// How a track orders those below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ChildOrder {
-    /// In the order of their first events.
+    /// Orders tracks by their first events.
     #[default]
     Appearance,
     Name,

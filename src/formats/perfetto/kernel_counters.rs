@@ -157,7 +157,7 @@ struct DriverMarker {
     name: FieldNumber,
     /// The letter of the kind of marker.
     letter: Option<FieldNumber>,
-    /// Where there is no letter: whether a span begins.
+    /// The field that says whether a span begins, for events without a letter.
     begins: Option<FieldNumber>,
     value: Option<FieldNumber>,
 }

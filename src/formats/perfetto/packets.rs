@@ -43,7 +43,7 @@ const KIND_MAX: u32 = 140;
 pub(super) struct Packets {
     source: Source,
     buffer: Vec<u8>,
-    /// Where the next packet begins in the buffer.
+    /// The offset of the next packet in the buffer.
     start: usize,
     /// The offset of the buffer in the capture.
     offset: u64,
@@ -83,7 +83,7 @@ pub(super) struct PacketBlock {
     pub(super) bytes: Vec<u8>,
     /// The offset of the first byte in the capture. Packets of a bundle have the bundle's offset.
     pub(super) offset: u64,
-    /// For each packet, where it begins in the bytes and its content.
+    /// The offset of each packet and its content.
     pub(super) packets: Vec<(u32, Part)>,
 }
 

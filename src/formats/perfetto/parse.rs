@@ -39,7 +39,7 @@ pub(super) struct PacketTable {
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
-    /// Where it begins in its block.
+    /// Its offset in its block.
     pub(super) at: u32,
     pub(super) sequence: u32,
     pub(super) clock: Option<u32>,

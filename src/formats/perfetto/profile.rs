@@ -191,9 +191,9 @@ pub(super) struct PerfettoSample {
     pub(super) callstack: Option<u64>,
     /// A value of Perfetto's enumeration of modes.
     mode: u64,
-    /// Not a sample: so many were lost.
+    /// The number of lost samples, in a packet that is no sample.
     pub(super) lost: u64,
-    /// Not a sample: one could not be taken.
+    /// Whether the packet says that a sample could not be taken.
     pub(super) is_skipped: bool,
 }
 

@@ -20,11 +20,11 @@ const BUILT_IN: &str = include_str!("types.txt");
 /// Chromium has some 3,000 fields and names of values; this is far more, and some 100 MiB.
 const ROWS_MAX: usize = 1 << 20;
 
-/// Where a file has its messages, enumerations and extensions.
+/// The fields of a file that hold messages, enumerations and extensions.
 const OF_FILE: [FieldNumber; 3] =
     [file_descriptor::MESSAGE_TYPE, file_descriptor::ENUM_TYPE, file_descriptor::EXTENSION];
 
-/// Where a message has those that are nested in it.
+/// The fields of a message that hold nested ones.
 const OF_MESSAGE: [FieldNumber; 3] =
     [message_descriptor::NESTED_TYPE, message_descriptor::ENUM_TYPE, message_descriptor::EXTENSION];
 

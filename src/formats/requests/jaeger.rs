@@ -43,7 +43,7 @@ struct JaegerSpan<'a> {
     trace_id: String,
     #[serde(rename = "spanID", default, deserialize_with = "or_default")]
     span_id: String,
-    /// In old traces; since then it is among the references.
+    /// The parent in old traces; in newer ones it is among the references.
     #[serde(rename = "parentSpanID")]
     parent_span_id: Option<String>,
     #[serde(default, deserialize_with = "or_default")]

@@ -31,7 +31,7 @@ pub(crate) const FORMAT: Format = Format {
 #[derive(Default)]
 struct NextJs {
     layout: Layout,
-    /// From the first span: what its clock lacks to the time since 1970.
+    /// The offset from its clock to the time since 1970, by the first span.
     offset_ns: Option<i64>,
 }
 

@@ -33,7 +33,7 @@ struct FormatWriter {
 /// Its times are since 1970, which distinguishes it from other text.
 const STRACE_EPOCH_S: u64 = 1_700_000_000;
 
-/// Where its clock began, as its spans say.
+/// The time at which its clock began, by its spans.
 const NEXT_JS_EPOCH_S: u64 = 1_700_000_000;
 
 const ALL: &[FormatWriter] = &[

@@ -36,7 +36,7 @@ pub(super) fn is_gperftools(head: &[u8]) -> bool {
 
 /// The header of the logs of LLVM's `XRay`: version, kind, flags, the frequency of the clock.
 pub(super) fn is_xray(head: &[u8]) -> bool {
-    /// From 1 MHz to 100 GHz.
+    /// Plausible frequencies of clocks: 1 MHz to 100 GHz.
     const CLOCKS_HZ: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
     let (Some(kinds), Some(flags), Some(clock_hz)) = (u32_at(head, 0), u32_at(head, 4), u64_at(head, 8)) else {
         return false;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::base::cancel::Cancelled;
 
-/// Where a curve is kept, and how much memory its making may take.
+/// The folder for curves, and the memory for making one.
 #[derive(Debug, Clone)]
 pub(crate) struct DerivedRoom {
     /// The folder of its temporary files.

@@ -20,7 +20,7 @@ use crate::query::ledger_traces::{RandomSequence, TraceSpan, argument, ranges, s
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 
-/// So little that a thousand rows are sorted in several runs.
+/// A budget so small that a thousand rows are sorted in several runs.
 const FEW_BYTES: u64 = 2048;
 
 fn room(held_bytes: u64) -> DerivedRoom {

@@ -60,7 +60,7 @@ pub(crate) struct FunctionKey {
 #[derive(Debug)]
 pub(crate) struct Functions {
     rows: Vec<FunctionEntry>,
-    /// In brackets, as a frame without a name is shown.
+    /// Names of modules in brackets, as a frame without a name is shown.
     modules: Vec<Box<str>>,
     /// Whether each module is code of the kernel.
     is_kernel: Vec<bool>,

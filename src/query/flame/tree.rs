@@ -56,7 +56,7 @@ pub(crate) struct FlameTree {
     nodes: Vec<FlameNode>,
     /// The children of all nodes, those of one node side by side.
     children: Vec<FlameNodeIdx>,
-    /// Where the children of each node begin, and the end of all.
+    /// The first child of each node, and the end of all.
     first_child: Vec<u32>,
     /// Nodes whose children are not in the tree, since it would have too many.
     pub(super) folded: u64,

@@ -13,10 +13,10 @@ const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum FlameShape {
-    /// From the outermost function to those that it calls.
+    /// Leads from the outermost function to those that it calls.
     #[default]
     TopDown,
-    /// From the innermost function to its callers.
+    /// Leads from the innermost function to its callers.
     Inverted,
     /// One function between its callers and those that it calls. Each path counts once, at the outermost call.
     Sandwich(FunctionKey),

@@ -35,7 +35,7 @@ pub(crate) enum GroupValue<'a> {
     Text(&'a str),
     /// They do not have the argument.
     Missing,
-    /// Their values are not told apart.
+    /// Other values, which are not told apart.
     Others,
 }
 
@@ -57,7 +57,7 @@ impl<'a> GroupValue<'a> {
 pub(super) struct ValueTable<'a> {
     path: &'a [String],
     numbers: FxHashMap<Arc<str>, u32>,
-    /// In order of their numbers.
+    /// Texts in order of their numbers.
     pub(super) texts: Vec<Arc<str>>,
     bytes: usize,
 }

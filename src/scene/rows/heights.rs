@@ -7,7 +7,7 @@ pub enum TrackDensity {
     Compact,
     #[default]
     Normal,
-    /// For screens that are looked at from afar.
+    /// High rows, for screens that are looked at from afar.
     Tall,
 }
 

@@ -12,7 +12,7 @@ use crate::store::lane::{LaneIdx, LaneKind};
 pub(crate) struct LaneRow {
     pub(crate) lane: LaneIdx,
     pub(crate) kind: LaneKind,
-    /// From the top of all rows.
+    /// The distance from the top of all rows.
     pub(crate) top_px: u64,
     pub(crate) height_px: u32,
 }

@@ -35,7 +35,7 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
     }
 }
 
-/// Where a reference leads to.
+/// The target of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Target {
     /// Whether it is in the file that several share.

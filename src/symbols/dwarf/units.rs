@@ -13,7 +13,7 @@ const UNITS_PER_TASK: usize = 256;
 /// A unit that holds wanted addresses.
 #[derive(Debug, Clone)]
 pub(super) struct UnitAddresses {
-    /// Where it begins in the section.
+    /// The offset of the unit in the section.
     pub(super) offset: usize,
     /// Ranges of rows of the wanted addresses, in order, apart from each other.
     pub(super) wanted: Vec<(u32, u32)>,

@@ -23,14 +23,14 @@ pub(super) struct FrameRule {
     pub(super) is_signal: bool,
 }
 
-/// Where the frame of the caller begins: the address of the stack before the call.
+/// The rule for the start of the caller's frame: the address of the stack before the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FrameStart {
     Register(u8, i64),
     Expression(Box<[u8]>),
 }
 
-/// Where the value of a register is, from the start of the frame.
+/// The place of the value of a register, relative to the start of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RegisterPlace {
     Undefined,

@@ -22,7 +22,7 @@ const UNREAD_BYTES_MANY: u64 = 4 << 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LiveStatus {
     pub(crate) rows_per_s: f64,
-    /// From when the oldest row of the picture came until it was made.
+    /// The age of the oldest row of the picture when it was made.
     pub(crate) behind: Option<Duration>,
     /// Bytes that are kept and not read yet.
     pub(crate) unread_bytes: u64,
@@ -78,7 +78,7 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     command
 }
 
-/// Such as `1 200 spans/s · behind by 140 ms`.
+/// A text such as `1 200 spans/s · behind by 140 ms`.
 fn rate_text(status: &LiveStatus) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is not negative")]
     let rate = status.rows_per_s.round() as u64;

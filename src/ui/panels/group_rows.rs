@@ -371,7 +371,7 @@ impl Rows for GroupRows {
 pub(super) struct GroupExport {
     totals: Arc<Totals>,
     snapshot: Snapshot,
-    /// In the order of the table.
+    /// Groups in the order of the table.
     groups: Vec<SpanGroup>,
 }
 

@@ -36,7 +36,7 @@ pub(super) const COLUMNS: [TableColumn; 4] = [
     TableColumn { title: "Track", width: 170.0, is_number: false, is_sortable: false },
 ];
 
-/// Where the rows of a list come from.
+/// The source of the rows of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListRows<'a> {
     /// A number of rows that come in pages.

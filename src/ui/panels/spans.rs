@@ -45,7 +45,7 @@ impl SpanOrder {
 pub(crate) struct SpansPanel {
     order: SpanOrder,
     asked: Option<(SelectedScope, SpanOrder)>,
-    /// In order of time; `None` until they are counted.
+    /// The spans in order of time; `None` until they are counted.
     hits: Option<Hits>,
     longest: Option<Arc<Vec<Hit>>>,
     /// How many of the longest were asked for.

@@ -38,7 +38,7 @@ const WIDTH_MAX: u16 = 4000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableColumn {
     pub(crate) title: &'static str,
-    /// In points, until the user changes it. The first column takes what the others leave, and this much at least.
+    /// The width in points until the user changes it. The first column takes all that the others leave, or this.
     pub(crate) width: f32,
     pub(crate) is_number: bool,
     pub(crate) is_sortable: bool,

@@ -104,7 +104,7 @@ impl Timeline {
 pub(crate) struct Flag<'a> {
     mark: &'a Bookmark,
     name: String,
-    /// Where it is on the ruler.
+    /// Its rectangle on the ruler.
     pub(crate) place: Rect,
 }
 

@@ -45,7 +45,7 @@ pub(crate) enum DerivedState {
     Making(Progress),
     Made(Arc<DerivedSeries>),
     Stopped,
-    /// With a sentence that says why.
+    /// Making it failed, for the reason in this sentence.
     Failed(String),
 }
 

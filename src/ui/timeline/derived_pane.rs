@@ -73,7 +73,7 @@ impl DerivedPane {
         self.drawn = None;
     }
 
-    /// From now on frames wait for all columns.
+    /// Makes frames wait for all columns.
     pub(super) fn wait_for_all(&mut self) {
         self.waits = true;
     }

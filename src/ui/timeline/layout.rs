@@ -17,7 +17,7 @@ const DERIVED_POINTS: f32 = 44.0;
 /// The part of the height that all derived tracks take at most.
 const DERIVED_PART_MAX: f32 = 0.4;
 
-/// Where the parts of the timeline are in the window, in points, on whole pixels.
+/// The rectangles of the parts of the timeline in the window, in points, on whole pixels.
 pub(super) struct TimelineLayout {
     pub(crate) all: Rect,
     /// A map of the whole capture.

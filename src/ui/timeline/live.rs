@@ -13,7 +13,7 @@ use crate::ui::theme::{TEXT_POINTS, Theme};
 const WIDTH_NS: u64 = 10_000_000_000;
 
 impl Timeline {
-    /// From now on it grows, and the view follows.
+    /// Lets the timeline grow, and the view follow.
     pub(crate) fn set_live(&mut self) {
         self.live = Some(LiveView { follows: true, followed: None });
         self.keep_following(true);

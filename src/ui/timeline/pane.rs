@@ -248,7 +248,7 @@ impl ShownPane<'_> {
 
     /// The x of a time, in points of the window, on the pixel of a span's edge; far outside of the canvas it is cut.
     pub(super) fn x_of(&self, ts_ns: i64) -> f32 {
-        /// So far outside nothing of an outline is seen.
+        /// The distance outside the canvas beyond which nothing of an outline is seen.
         const REACH_PX: f64 = 10.0;
         let x_px = self.view.x_from_time(ts_ns).clamp(-REACH_PX, self.view.width_px() + REACH_PX);
         self.canvas.left() + as_f32(x_px.round()) / self.scale
@@ -292,7 +292,7 @@ impl ShownPane<'_> {
         ui.painter_at(self.canvas).rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 
-    /// Where a row is, if it is in view here: in time it may reach beyond.
+    /// The rectangle of a row, if it is in view here: in time it may reach beyond.
     pub(super) fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
         let track = snapshot.lane(row.lane).track;
         let place = self.pane.layout.row_of(row.lane, track)?;

@@ -65,7 +65,7 @@ pub(super) fn paint(
 pub(super) struct PointerTime {
     galley: Arc<Galley>,
     x: f32,
-    /// Where it is on the ruler.
+    /// Its rectangle on the ruler.
     pub(crate) place: Rect,
 }
 

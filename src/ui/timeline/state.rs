@@ -168,7 +168,7 @@ impl Timeline {
         self.pinned.rest();
     }
 
-    /// From now on frames wait for all that they show, however long it takes: for pictures.
+    /// Makes frames wait for all that they show, however long it takes: for pictures.
     pub(crate) fn wait_for_all(&mut self) {
         self.pool = None;
         self.derived_pane.wait_for_all();

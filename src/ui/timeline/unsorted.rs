@@ -9,7 +9,7 @@ use crate::ui::theme::{TEXT_POINTS, Theme};
 
 /// Hatches the time after that up to which all is sorted; nothing once the capture is whole.
 pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-    /// From one line of the hatching to the next, in points: clearly coarser than spans of a pixel.
+    /// The distance between lines of the hatching, in points: clearly coarser than spans of a pixel.
     const HATCH_STEP: f32 = 12.0;
     let Some(sorted_to_ns) = timeline.snapshot.summary().sorted_to_ns else { return };
     let view = timeline.view.now();

@@ -20,7 +20,7 @@ pub(crate) struct Elements<'d> {
     has_begun: bool,
     /// The element that was handed out, which is still at the beginning of the window.
     lent: usize,
-    /// After damage: the first byte of elements.
+    /// The first byte of elements to look for after damage.
     sought: Option<u8>,
 }
 

@@ -25,9 +25,9 @@ enum SkimState {
     #[default]
     Between,
     Text,
-    /// After a backslash in a text.
+    /// A backslash in a text was read.
     Escape,
-    /// After a quote that ends a text if a byte that may follow a text comes next.
+    /// A quote was read that ends a text if a byte that may follow a text comes next.
     AfterText,
 }
 

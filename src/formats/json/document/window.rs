@@ -11,7 +11,7 @@ pub(super) struct Window<'d> {
     bytes: Vec<u8>,
     /// Bytes that the parser has read.
     taken: usize,
-    /// Where the bytes begin in the file.
+    /// The offset of the bytes in the file.
     offset: u64,
     end: u64,
 }

@@ -37,7 +37,7 @@ enum FieldKind {
     Pointer,
     /// Text that ends with a zero byte.
     Text,
-    /// Where the text is: its place in the low half, its length in the high one.
+    /// A reference to a text: its offset in the low half, its length in the high one.
     TextAt {
         is_relative: bool,
     },

@@ -24,9 +24,9 @@ pub(super) struct Maps {
 
 #[derive(Debug, Clone)]
 pub(super) enum FramePlace {
-    /// In a file, by its row in the modules, at an address that counts as that of its kind of module does.
+    /// A place in a file, by its row in the modules, at an address as its kind of module counts.
     File { module: usize, address: u64 },
-    /// In a function that the kernel made.
+    /// A function that the kernel made.
     Function(Arc<str>),
     /// An address at which nothing is mapped.
     Nowhere { address: u64 },
@@ -103,7 +103,7 @@ impl Maps {
         }
     }
 
-    /// Where an address of a process is now. Its module counts as used.
+    /// Looks up what an address of a process maps now. Its module counts as used.
     pub(super) fn place(&mut self, pid: i64, address: u64) -> FramePlace {
         let found = |pid: i64| {
             let (start, map) = self.of.get(&pid)?.range(..=address).next_back()?;

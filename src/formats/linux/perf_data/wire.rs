@@ -67,10 +67,10 @@ const BRANCH_INDEX: u64 = 1 << 17;
 /// The bytes of a recorded branch: from, to, flags.
 const BRANCH_BYTES: usize = 24;
 
-/// In a stack, the marker before addresses of the program.
+/// The marker in a stack before addresses of the program.
 const CONTEXT_USER: u64 = 0_u64.wrapping_sub(512);
 
-/// From this value on, an address in a stack is a marker for the mode of those after it.
+/// The least address of a stack that is a marker for the mode of those after it.
 const CONTEXT_MIN: u64 = 0_u64.wrapping_sub(4095);
 
 /// Reads bytes from front to back.

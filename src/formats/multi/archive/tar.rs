@@ -58,7 +58,7 @@ pub(super) enum EntryKind {
 pub(super) struct TarReader<R> {
     bytes: R,
     offset: u64,
-    /// Where the next header is.
+    /// The offset of the next header.
     next: u64,
 }
 
@@ -160,7 +160,7 @@ impl<R: Read> TarReader<R> {
 
     /// Skips the blocks with more of the list of holes, which come before the content and are no part of its size.
     fn skip_maps(&mut self, header: &Header) -> Option<()> {
-        /// Where a block says whether another one follows.
+        /// The offset in a block of the byte that says whether another block follows.
         const IS_EXTENDED: usize = 504;
         let mut is_extended = header.as_gnu().is_some_and(GnuHeader::is_extended);
         while is_extended {

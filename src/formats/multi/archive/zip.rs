@@ -37,7 +37,7 @@ const LARGE_FIELD: u16 = 1;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-/// Where the list of files is.
+/// The position of the list of files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directory {
     start: u64,
@@ -51,7 +51,7 @@ pub(super) struct Directory {
 /// One line of the list.
 pub(super) struct ZipEntry {
     pub(super) name: MemberName,
-    /// Where its local header is.
+    /// The offset of its local header.
     pub(super) offset: u64,
     pub(super) packed_bytes: u64,
     method: u16,

@@ -97,7 +97,7 @@ impl MarkerSchema {
     }
 }
 
-/// Where the tables are that stacks point into.
+/// The positions of the tables that stacks point into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct FirefoxStackTables {
     pub(super) stacks: Option<JsonExtent>,
@@ -123,7 +123,7 @@ impl FirefoxStackTables {
         }
     }
 
-    /// With those of `shared` for what is not there.
+    /// Takes those of `shared` for tables that are missing.
     pub(super) fn or(self, shared: Self) -> Self {
         Self {
             stacks: self.stacks.or(shared.stacks),
@@ -153,7 +153,7 @@ impl FirefoxObject {
         Ok(found)
     }
 
-    /// Where a member is; of several, the first.
+    /// The position of a member; of several, the first.
     pub(super) fn get(&self, key: &str) -> Option<JsonExtent> {
         self.0.iter().find(|(name, _)| name == key.as_bytes()).map(|&(_, value)| value)
     }

@@ -20,7 +20,7 @@ pub(super) enum CellAction {
     Select,
     /// They become the scope of a panel.
     Show(Panel),
-    /// Their time fills the view.
+    /// Fills the view with their time.
     Zoom,
 }
 
