@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use super::cache::NameCache;
 use super::file::{InputFile, OpenError, Roots};
+use super::separate::without_parents;
 use crate::base::escape::escaped;
 use crate::base::shell;
 use crate::model::{BuildId, Module, ModuleKind};
@@ -165,6 +166,26 @@ impl Locator {
             self.given.iter().map(PathBuf::as_path).chain([folder]).chain(self.beside.iter().map(PathBuf::as_path));
         let near = folders.flat_map(|folder| [folder.join(name), folder.join(".debug").join(name)]);
         unique(near.chain([installed.join(name)]).collect())
+    }
+
+    /// The paths at which the split debug information of a program may be packed in one file: `NAME.dwp`, also for a
+    /// debug file `NAME.debug`.
+    pub(super) fn packages(&self, program: &Path) -> impl Iterator<Item = PathBuf> {
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let of_program = name.strip_suffix(".debug").map(|name| format!("{name}.dwp"));
+        let names = [Some(format!("{name}.dwp")), of_program].into_iter().flatten();
+        unique(names.flat_map(|name| self.linked(program, Path::new(&name)).collect::<Vec<_>>()).collect())
+    }
+
+    /// The paths at which a `.dwo` file may be that a unit names by a folder and a path: its copy in a given folder or
+    /// beside the program, and the recorded path.
+    pub(super) fn split_objects(&self, program: &Path, folder: &Path, path: &Path) -> impl Iterator<Item = PathBuf> {
+        let near = self.given.iter().chain(&self.beside).map(PathBuf::as_path).chain(program.parent());
+        let below = without_parents(path).filter(|path| !path.is_absolute());
+        let name = path.file_name().map(PathBuf::from);
+        let near = near.flat_map(|near| below.iter().chain(&name).map(|path| near.join(path)).collect::<Vec<_>>());
+        let recorded = without_parents(&folder.join(path)).filter(|_| self.has_system);
+        unique(near.chain(recorded).collect())
     }
 
     /// The paths at which a file may be that debug files share and name by a path and a build-id.

@@ -6,7 +6,7 @@
 //! strangers: what is read of them is bounded in bytes, the reading of debug information in steps.
 //!
 //! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their
-//! debug information under the bound of `fuel`. `separate` has the files that a file names for it,
+//! debug information under the bound of `fuel`. `separate` and `split` have the files that a file names for it,
 //! and `xz` unpacks a table inside. `functions` is the symbol table, `go_lines` that of programs of Go, `kallsyms` that of the kernel,
 //! `perf_map` and `jit_dump` those of code made at run time. `demangle` reads names of C++ and
 //! Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names of the
@@ -35,6 +35,7 @@ pub(crate) mod resolve;
 mod search;
 mod separate;
 pub(crate) mod sources;
+mod split;
 pub(crate) mod state;
 mod texts;
 pub(crate) mod unwind;

@@ -91,7 +91,8 @@ fn samples_by_module(
 fn command(module: &Module, state: NameState, trace: &Path) -> Option<String> {
     let fetched = || Some(format!("debuginfod-find debuginfo {}", module.build_id.as_ref()?));
     match state {
-        NameState::Complete | NameState::Ambiguous | NameState::Nameless => None,
+        // Tools that pack `.dwo` files differ too much to name one.
+        NameState::Complete | NameState::SplitMissing | NameState::Ambiguous | NameState::Nameless => None,
         NameState::Hidden => Some("sudo sysctl kernel.kptr_restrict=0".to_owned()),
         NameState::OutsideRoots => {
             let folder = Path::new(&*module.path).parent().filter(|folder| folder.parent().is_some())?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::cache::KeptNames;
 use super::demangle::demangle;
-use super::dwarf::{self, DebugInfo, names_of_functions};
+use super::dwarf::{self, DebugInfo, WantedUnits, names_of_functions};
 use super::elf::build_id_in;
 use super::file::InputFile;
 use super::functions::FunctionTable;
@@ -16,6 +16,7 @@ use super::locate::Locator;
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 use super::perf_map::JitFunctions;
 use super::search::{MatchingFile, ModuleSearch, Quality};
+use super::split::add_split_files;
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Module, ModuleKind};
@@ -80,7 +81,7 @@ fn of_file(
         return Ok(known.unwrap_or_else(|| failed(search)));
     };
     let Some(build_id) = module.build_id.as_ref().filter(|_| best.is_verified) else {
-        return names_of_files(module.kind, &search, addresses, bytes_max, cancel);
+        return names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel);
     };
     let stamps = search.stamps();
     // Names with lines stay when the files that they came from are gone and a stripped one is left.
@@ -92,12 +93,12 @@ fn of_file(
         let (names, path) = (known.names.clone(), Some(known.path.clone()));
         return Ok(ModuleNames { names, state: known.state, path, is_verified: true });
     }
-    let mut found = names_of_files(module.kind, &search, &missing, bytes_max, cancel)?;
+    let mut found = names_of_files(module.kind, &search, &missing, locator, bytes_max, cancel)?;
     if let Some(known) = known.filter(|known| is_richer || [known.state, NameState::Unreadable].contains(&found.state))
     {
         found.names = known.names.merged(&found.names);
     } else if missing.len() < addresses.len() {
-        found = names_of_files(module.kind, &search, addresses, bytes_max, cancel)?;
+        found = names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel)?;
     }
     let is_final = matches!(found.state, NameState::Complete | NameState::FunctionsOnly | NameState::Stripped);
     if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_final && !is_richer), &found.path) {
@@ -112,6 +113,7 @@ fn names_of_files(
     kind: ModuleKind,
     search: &ModuleSearch,
     addresses: &[u64],
+    locator: &Locator,
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
@@ -121,7 +123,7 @@ fn names_of_files(
     let pairs: Vec<_> = addresses.iter().copied().map(linked).collect();
     let functions = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
     let functions = functions.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
-    names_of(best, &pairs, &functions, bytes_max, cancel)
+    names_of(best, &pairs, &functions, locator, bytes_max, cancel)
 }
 
 /// The names of pairs of the address that is asked for and that in the file.
@@ -129,6 +131,7 @@ pub(super) fn names_of(
     best: &MatchingFile,
     pairs: &[(u64, u64)],
     functions: &FunctionTable,
+    locator: &Locator,
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
@@ -138,7 +141,10 @@ pub(super) fn names_of(
             if let Some(shared) = &best.shared {
                 info = info.with_shared(shared, bytes_max);
             }
-            (dwarf::names(&info, pairs, functions, cancel)?, NameState::Complete)
+            let wanted = WantedUnits::find(&info, pairs, cancel)?;
+            let has_all = add_split_files(&mut info, &wanted, &best.elf.file.path, locator, bytes_max, cancel)?;
+            let state = if has_all { NameState::Complete } else { NameState::SplitMissing };
+            (dwarf::names(&info, pairs, &wanted, functions, cancel)?, state)
         }
         Ok(None) if let Some(lines) = GoLines::read(&best.elf, bytes_max) => (lines.names(pairs), NameState::Complete),
         Ok(None) => {
@@ -173,7 +179,7 @@ fn of_kernel(
         // The kernel ran at another address than it was linked for.
         let pairs: Vec<_> =
             addresses.iter().map(|&address| (address, address.wrapping_sub(*anchor).wrapping_add(linked))).collect();
-        return names_of(best, &pairs, &functions, bytes_max, cancel);
+        return names_of(best, &pairs, &functions, locator, bytes_max, cancel);
     }
     let kept = search.kernel.take();
     let is_kept = kept.is_some();

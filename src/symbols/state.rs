@@ -27,6 +27,8 @@ pub(crate) enum NameState {
     Hidden,
     /// It has no names anywhere, such as a heap.
     Nameless,
+    /// Functions and lines: the `.dwo` or `.dwp` files of the functions that were inlined are missing.
+    SplitMissing,
 }
 
 impl NameState {
@@ -44,6 +46,7 @@ impl NameState {
             Self::Ambiguous => "several builds",
             Self::Hidden => "hidden",
             Self::Nameless => "no names",
+            Self::SplitMissing => "no dwo files",
         }
     }
 }

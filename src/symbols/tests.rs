@@ -17,6 +17,7 @@ use crate::model::{BuildId, Module, ModuleKind};
 mod damage;
 mod go;
 mod separate;
+mod split;
 
 const BYTES_MAX: u64 = 1 << 30;
 

@@ -123,7 +123,7 @@ pub(crate) fn list(
     cancel: &Cancel,
 ) -> Result<FunctionCode, Cancelled> {
     let module = &samples.snapshot.tracks().modules[function.module as usize];
-    let listed = ListedFunction { samples, function, bytes_max, cancel };
+    let listed = ListedFunction { samples, function, locator, bytes_max, cancel };
     let (sums, mut lines) = listed.line_sums()?;
     let assembly = match ModuleCode::open(module, locator, bytes_max, cancel)? {
         Ok(code) => listed.assembly(&code)?,
@@ -152,6 +152,7 @@ type LineSums = BTreeMap<(String, u32), OwnAndTotal>;
 struct ListedFunction<'a> {
     samples: CodeSamples<'a>,
     function: &'a FunctionChoice,
+    locator: &'a Locator,
     bytes_max: u64,
     cancel: &'a Cancel,
 }
@@ -193,7 +194,7 @@ impl ListedFunction<'_> {
         })?;
         let Some(best) = code.search.best() else { return Ok(Err(NoAssembly::NoCode)) };
         let pairs: Vec<_> = decoded.iter().map(|it| (it.range.start, it.range.start)).collect();
-        let names = names_of(best, &pairs, &code.functions, self.bytes_max, self.cancel)?.names;
+        let names = names_of(best, &pairs, &code.functions, self.locator, self.bytes_max, self.cancel)?.names;
         let line = |(row, decoded): (usize, DecodedInstruction)| {
             let functions: Vec<FunctionName<'_>> = names.get(decoded.range.start).into_iter().flatten().collect();
             let innermost = functions.first().copied().unwrap_or_default();

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::sections::DebugInfo;
-use super::units::{UnitAddresses, units_of};
+use super::units::{UnitAddresses, WantedUnits};
 use super::walk::{AddressFrames, UnitReader};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::symbols::fuel::Fuel;
@@ -14,23 +14,20 @@ use crate::symbols::texts::NameTexts;
 /// Debug information that one task reads before another thread may take the next.
 const TASK_BYTES: usize = 4 << 20;
 
-/// The names of addresses, which are pairs of the address that is asked for and that in the file, in order. Where
-/// the debug information says nothing, the function is that of the symbol table.
+/// The names of addresses, which are pairs of the address that is asked for and that in the file, in order, and whose
+/// units were found. Where the debug information says nothing, the function is that of the symbol table.
 pub(in crate::symbols) fn names(
     info: &DebugInfo,
     addresses: &[(u64, u64)],
+    found: &WantedUnits,
     functions: &FunctionTable,
     cancel: &Cancel,
 ) -> Result<AddressNames, Cancelled> {
     let pool = info.steps();
-    // No function is at the end of memory.
-    let mut wanted: Vec<u64> = addresses.iter().map(|&(_, address)| address).filter(|&it| it != u64::MAX).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let units = units_of(info, &pool, &wanted, cancel)?;
+    let WantedUnits { addresses: wanted, units } = found;
     let read = |units: &[UnitAddresses]| {
         let fuel = Fuel::new(&pool);
-        let mut reader = UnitReader::new(info.dwarf(&fuel), &fuel, &wanted);
+        let mut reader = UnitReader::new(info, &fuel, wanted);
         for unit in units {
             cancel.check()?;
             reader.read(unit);
@@ -40,7 +37,7 @@ pub(in crate::symbols) fn names(
     let groups = units.chunk_by(|unit, next| unit.offset / TASK_BYTES == next.offset / TASK_BYTES);
     let groups: Vec<&[UnitAddresses]> = groups.collect();
     let found = groups.into_par_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    Ok(names_of(addresses, &wanted, &found, functions))
+    Ok(names_of(addresses, wanted, &found, functions))
 }
 
 /// Puts together what the units have of each address.

@@ -3,7 +3,8 @@
 
 use std::convert::Infallible;
 
-use gimli::{Dwarf, SectionId};
+use gimli::{DebugCuIndex, Dwarf, DwoId, SectionId, Unit};
+use rustc_hash::FxHashMap;
 
 use crate::symbols::elf::ElfFile;
 use crate::symbols::fuel::{Fuel, FuelPool, FuelledSlice};
@@ -21,6 +22,17 @@ const SECTIONS: [SectionId; 9] = [
     SectionId::DebugStrOffsets,
 ];
 
+/// The sections of a `.dwo` or `.dwp` file that names and lines are in.
+const SPLIT_SECTIONS: [SectionId; 7] = [
+    SectionId::DebugInfo,
+    SectionId::DebugAbbrev,
+    SectionId::DebugLine,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugRngLists,
+    SectionId::DebugCuIndex,
+];
+
 /// Steps of reading for each byte of debug information; real files need less than one.
 const STEPS_PER_BYTE: u64 = 8;
 
@@ -32,10 +44,25 @@ pub(super) type SectionReader<'a, 'f> = FuelledSlice<'a, 'f>;
 /// The bytes of debug information of a file.
 #[derive(Debug, Default)]
 pub(in crate::symbols) struct DebugInfo {
-    sections: Vec<(SectionId, Vec<u8>)>,
+    sections: Sections,
     /// The part that several debug files share, in another file.
     shared: Option<Box<Self>>,
+    /// Files with the functions of units of which only addresses and lines are here.
+    split: Vec<Sections>,
+    /// The index in `split` of the file of a unit, by the unit's id.
+    split_by_id: FxHashMap<u64, usize>,
     bytes: u64,
+}
+
+/// Unpacked sections of one file.
+#[derive(Debug, Default)]
+struct Sections(Vec<(SectionId, Vec<u8>)>);
+
+/// A unit of a `.dwo` or `.dwp` file, with the sections that it is read from.
+#[derive(Debug)]
+pub(super) struct SplitPart<'a, 'f> {
+    pub(super) dwarf: Dwarf<SectionReader<'a, 'f>>,
+    pub(super) unit: Unit<SectionReader<'a, 'f>>,
 }
 
 /// Debug information is beyond the bound, or damaged.
@@ -47,16 +74,8 @@ impl DebugInfo {
     /// an error is their size.
     pub(in crate::symbols) fn read(elf: &ElfFile, bytes_max: u64) -> Result<Option<Self>, InfoTooLarge> {
         let Some(_) = elf.named(SectionId::DebugInfo.name()) else { return Ok(None) };
-        let mut info = Self::default();
-        for id in SECTIONS {
-            let Some(section) = elf.named(id.name()) else { continue };
-            let Some(bytes) = elf.bytes_of(section, bytes_max.saturating_sub(info.bytes)) else {
-                return Err(InfoTooLarge);
-            };
-            info.bytes += bytes.len() as u64;
-            info.sections.push((id, bytes));
-        }
-        Ok(Some(info))
+        let (sections, bytes) = Sections::read(elf, SECTIONS.map(|id| (id, id.name())), bytes_max)?;
+        Ok(Some(Self { sections, bytes, ..Self::default() }))
     }
 
     /// The same with what several debug files share. Damage there costs what it names.
@@ -68,13 +87,45 @@ impl DebugInfo {
         self
     }
 
-    fn section(&self, id: SectionId) -> &[u8] {
-        self.sections.iter().find(|(own, _)| *own == id).map_or(&[], |(_, bytes)| bytes)
+    /// Adds a `.dwo` or `.dwp` file, if it has one of the units of these ids whose file is not known, and returns
+    /// whether it has. The sum of all files stays within `bytes_max`.
+    pub(in crate::symbols) fn add_split(&mut self, elf: &ElfFile, ids: &[u64], bytes_max: u64) -> bool {
+        let named = SPLIT_SECTIONS.map(|id| (id, id.dwo_name().unwrap_or(id.name())));
+        let left = bytes_max.saturating_sub(self.bytes);
+        let Ok((sections, bytes)) = Sections::read(elf, named, left) else { return false };
+        let pool = FuelPool::new(STEPS_MIN.saturating_add(bytes));
+        let fuel = Fuel::new(&pool);
+        let parent = self.dwarf(&fuel);
+        let is_new = |id: &u64| !self.split_by_id.contains_key(id);
+        let found = |id: &u64| sections.split_unit(DwoId(*id), &parent, &fuel).is_some();
+        let found: Vec<u64> = ids.iter().copied().filter(is_new).filter(found).collect();
+        if found.is_empty() {
+            return false;
+        }
+        self.split_by_id.extend(found.into_iter().map(|id| (id, self.split.len())));
+        self.split.push(sections);
+        self.bytes += bytes;
+        true
+    }
+
+    /// Whether the file of a unit was added.
+    pub(in crate::symbols) fn has_split(&self, id: u64) -> bool {
+        self.split_by_id.contains_key(&id)
+    }
+
+    /// The other part of a unit, of which `parent` has the addresses and lines; `None` where its file was not added.
+    pub(super) fn split_unit<'a, 'f>(
+        &'a self,
+        id: DwoId,
+        parent: &Dwarf<SectionReader<'a, 'f>>,
+        fuel: &'f Fuel<'f>,
+    ) -> Option<SplitPart<'a, 'f>> {
+        self.split[*self.split_by_id.get(&id.0)?].split_unit(id, parent, fuel)
     }
 
     /// The sections, read with the steps of a thread.
     pub(super) fn dwarf<'a, 'f>(&'a self, fuel: &'f Fuel<'f>) -> Dwarf<SectionReader<'a, 'f>> {
-        let Ok(mut dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(FuelledSlice::new(self.section(id), fuel)));
+        let mut dwarf = self.sections.dwarf(fuel);
         if let Some(shared) = &self.shared {
             dwarf.set_sup(shared.dwarf(fuel));
         }
@@ -84,5 +135,88 @@ impl DebugInfo {
     /// The steps that reading may take.
     pub(super) fn steps(&self) -> FuelPool {
         FuelPool::new(STEPS_MIN.saturating_add(self.bytes.saturating_mul(STEPS_PER_BYTE)))
+    }
+}
+
+impl<'a, 'f> SplitPart<'a, 'f> {
+    /// The same with what the part of the program has: addresses, and the folder that the unit was compiled in.
+    pub(super) fn beside(mut self, skeleton: &Unit<SectionReader<'a, 'f>>) -> Self {
+        let unit = &mut self.unit;
+        unit.copy_relocated_attributes(skeleton);
+        unit.comp_dir = unit.comp_dir.or(skeleton.comp_dir);
+        if unit.line_program.is_none() {
+            // The table of files is the first of the unit's own section, and no attribute says so.
+            let (folder, name) = (unit.comp_dir, unit.name);
+            let start = gimli::DebugLineOffset(0);
+            unit.line_program = self.dwarf.debug_line.program(start, unit.header.address_size(), folder, name).ok();
+        }
+        self
+    }
+}
+
+impl Sections {
+    /// Reads sections by their names, of at most `bytes_max` together, and returns their size.
+    fn read(
+        elf: &ElfFile,
+        named: impl IntoIterator<Item = (SectionId, &'static str)>,
+        bytes_max: u64,
+    ) -> Result<(Self, u64), InfoTooLarge> {
+        let (mut sections, mut total) = (Vec::new(), 0);
+        for (id, name) in named {
+            let Some(section) = elf.named(name) else { continue };
+            let bytes = elf.bytes_of(section, bytes_max.saturating_sub(total)).ok_or(InfoTooLarge)?;
+            total += bytes.len() as u64;
+            sections.push((id, bytes));
+        }
+        Ok((Self(sections), total))
+    }
+
+    fn section<'a, 'f>(&'a self, id: SectionId, fuel: &'f Fuel<'f>) -> SectionReader<'a, 'f> {
+        let bytes = self.0.iter().find(|(own, _)| *own == id).map_or(&[][..], |(_, bytes)| bytes);
+        FuelledSlice::new(bytes, fuel)
+    }
+
+    fn dwarf<'a, 'f>(&'a self, fuel: &'f Fuel<'f>) -> Dwarf<SectionReader<'a, 'f>> {
+        let Ok(dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(self.section(id, fuel)));
+        dwarf
+    }
+
+    /// The parts of a package that belong to a unit. gimli's own type wants all sections that the index has, and this
+    /// reads none of locations and macros.
+    fn packed_dwarf<'a, 'f>(&'a self, id: DwoId, fuel: &'f Fuel<'f>) -> Option<Dwarf<SectionReader<'a, 'f>>> {
+        let index = DebugCuIndex::from(self.section(SectionId::DebugCuIndex, fuel)).index().ok()?;
+        let parts: Vec<_> = index.sections(index.find(id.0)?).ok()?.collect();
+        let part = |section: SectionId| {
+            let whole = self.section(section, fuel);
+            let Some(part) = parts.iter().find(|part| part.section.section_id() == section) else {
+                return Ok(whole);
+            };
+            let (start, bytes) = (part.offset as usize, part.size as usize);
+            let found = start.checked_add(bytes).and_then(|end| whole.bytes().get(start..end));
+            // Sections that are not read are empty.
+            Ok::<_, Infallible>(FuelledSlice::new(found.unwrap_or_default(), fuel))
+        };
+        let Ok(dwarf) = Dwarf::load(part);
+        Some(dwarf)
+    }
+
+    /// The unit of this id of a `.dwo` or `.dwp` file.
+    fn split_unit<'a, 'f>(
+        &'a self,
+        id: DwoId,
+        parent: &Dwarf<SectionReader<'a, 'f>>,
+        fuel: &'f Fuel<'f>,
+    ) -> Option<SplitPart<'a, 'f>> {
+        let is_package = self.0.iter().any(|(own, _)| *own == SectionId::DebugCuIndex);
+        let mut dwarf = if is_package { self.packed_dwarf(id, fuel)? } else { self.dwarf(fuel) };
+        dwarf.make_dwo(parent);
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            let Ok(unit) = dwarf.unit(header) else { continue };
+            if unit.dwo_id == Some(id) {
+                return Some(SplitPart { dwarf, unit });
+            }
+        }
+        None
     }
 }

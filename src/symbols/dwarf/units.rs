@@ -1,5 +1,7 @@
 //! The units of debug information, and which of the wanted addresses are in each.
 
+use std::path::PathBuf;
+
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, UnitRef, UnitType};
 use rayon::prelude::*;
 
@@ -10,6 +12,14 @@ use crate::symbols::fuel::{Fuel, FuelPool};
 /// Units whose ranges one task reads.
 const UNITS_PER_TASK: usize = 256;
 
+/// Wanted addresses, and the units that hold them.
+#[derive(Debug, Default)]
+pub(in crate::symbols) struct WantedUnits {
+    /// Addresses in order, each once.
+    pub(super) addresses: Vec<u64>,
+    pub(super) units: Vec<UnitAddresses>,
+}
+
 /// A unit that holds wanted addresses.
 #[derive(Debug, Clone)]
 pub(super) struct UnitAddresses {
@@ -17,6 +27,18 @@ pub(super) struct UnitAddresses {
     pub(super) offset: usize,
     /// Ranges of rows of the wanted addresses, in order, apart from each other.
     pub(super) wanted: Vec<(u32, u32)>,
+    split: Option<SplitUnit>,
+}
+
+/// A unit whose functions are in another file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::symbols) struct SplitUnit {
+    /// The id that both parts of the unit have.
+    pub(in crate::symbols) id: u64,
+    /// The folder that the unit was compiled in; empty if it is not recorded.
+    pub(in crate::symbols) folder: PathBuf,
+    /// The path of the `.dwo` file, absolute or below the folder.
+    pub(in crate::symbols) path: PathBuf,
 }
 
 /// Ranges of addresses, as an entry has them.
@@ -85,8 +107,28 @@ pub(super) fn rows_in(wanted: &[u64], begin: u64, end: u64) -> std::ops::Range<u
     first..first + wanted[first..].partition_point(|&address| address < end)
 }
 
+impl WantedUnits {
+    /// Finds the units of addresses, which are the second ones of pairs, up to damage.
+    ///
+    /// # Errors
+    /// If it was asked to stop.
+    pub(in crate::symbols) fn find(info: &DebugInfo, pairs: &[(u64, u64)], cancel: &Cancel) -> Result<Self, Cancelled> {
+        // No function is at the end of memory.
+        let mut addresses: Vec<u64> = pairs.iter().map(|&(_, address)| address).filter(|&it| it != u64::MAX).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let units = units_of(info, &info.steps(), &addresses, cancel)?;
+        Ok(Self { addresses, units })
+    }
+
+    /// The units whose functions are in other files.
+    pub(in crate::symbols) fn split(&self) -> impl Iterator<Item = &SplitUnit> {
+        self.units.iter().filter_map(|unit| unit.split.as_ref())
+    }
+}
+
 /// The units that hold wanted addresses, which are in order, up to damage.
-pub(super) fn units_of(
+fn units_of(
     info: &DebugInfo,
     pool: &FuelPool,
     wanted: &[u64],
@@ -149,5 +191,14 @@ fn unit_addresses(
         }
         is_joined
     });
-    Ok((!rows.is_empty()).then_some(UnitAddresses { offset, wanted: rows }))
+    Ok((!rows.is_empty()).then(|| UnitAddresses { offset, wanted: rows, split: split_unit(&unit) }))
+}
+
+/// The other part of a unit that has the addresses and lines alone.
+fn split_unit(unit: &UnitRef<'_, SectionReader<'_, '_>>) -> Option<SplitUnit> {
+    let id = unit.dwo_id?.0;
+    let path = |text: SectionReader<'_, '_>| PathBuf::from(String::from_utf8_lossy(text.bytes()).into_owned());
+    let name = unit.dwo_name().ok()??;
+    let folder = unit.comp_dir.map(path).unwrap_or_default();
+    Some(SplitUnit { id, folder, path: path(unit.attr_string(name).ok()?) })
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::lines::{lines_of, path_of};
 use super::origins::{FunctionOrigin, Origins};
-use super::sections::SectionReader;
+use super::sections::{DebugInfo, SectionReader};
 use super::units::{EntryRanges, UnitAddresses, rows_in};
 use crate::symbols::fuel::Fuel;
 
@@ -57,6 +57,7 @@ impl<'a> AddressFrames<'a> {
 
 /// Reads units, one after the other.
 pub(super) struct UnitReader<'a, 'f, 'w> {
+    info: &'a DebugInfo,
     dwarf: Dwarf<SectionReader<'a, 'f>>,
     fuel: &'f Fuel<'f>,
     wanted: &'w [u64],
@@ -67,9 +68,9 @@ pub(super) struct UnitReader<'a, 'f, 'w> {
 }
 
 impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
-    pub(super) fn new(dwarf: Dwarf<SectionReader<'a, 'f>>, fuel: &'f Fuel<'f>, wanted: &'w [u64]) -> Self {
+    pub(super) fn new(info: &'a DebugInfo, fuel: &'f Fuel<'f>, wanted: &'w [u64]) -> Self {
         let (has_function, origins) = (vec![false; wanted.len()], Origins::new(fuel));
-        Self { dwarf, fuel, wanted, has_function, origins, found: AddressFrames::default() }
+        Self { info, dwarf: info.dwarf(fuel), fuel, wanted, has_function, origins, found: AddressFrames::default() }
     }
 
     pub(super) fn finish(self) -> AddressFrames<'a> {
@@ -88,26 +89,37 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         let Ok(unit) = header.and_then(|header| self.dwarf.unit(header)) else { return };
         let unit = UnitRef::new(&self.dwarf, &unit);
         let wanted: Vec<u64> = rows.iter().map(|&row| self.wanted[row as usize]).collect();
-        let mut walk = UnitWalk::new(unit, &wanted, self.fuel, &mut self.origins);
+        // Of a split unit the addresses and lines are here, and the functions in the other part, which refers to no
+        // third one.
+        let split = unit.dwo_id.and_then(|id| self.info.split_unit(id, &self.dwarf, self.fuel));
+        let split = split.map(|part| part.beside(&unit));
+        let mut origins_of_split = Origins::new(self.fuel);
+        let (described, origins) = match &split {
+            Some(part) => (UnitRef::new(&part.dwarf, &part.unit), &mut origins_of_split),
+            None => (unit, &mut self.origins),
+        };
+        let mut walk = UnitWalk::new(described, &wanted, self.fuel, origins);
         walk.run().ok();
         let UnitWalk { functions, owners, inlined, .. } = walk;
         let lines = lines_of(&unit, &wanted);
-        let mut files = UnitFiles { unit, rows: FxHashMap::default() };
+        let mut files = UnitFiles::new(unit);
+        // Without a table of its own, the other part has the files of this one.
+        let has_files = split.as_ref().is_some_and(|part| part.unit.line_program.is_some());
+        let mut files_of_split = has_files.then(|| UnitFiles::new(described));
         for ((&row, owner), (mut calls, line)) in rows.iter().zip(owners).zip(inlined.into_iter().zip(lines)) {
             if owner.is_none() && line.is_none() {
                 continue;
             }
-            let mut location = line.map_or((None, 0), |(file, line)| (Some(file), line));
+            let (file, mut line) = line.map_or((None, 0), |(file, line)| (Some(file), line));
+            let mut file = files.row(file, &mut self.found);
             // From the innermost, which has the line of the address, outwards: a caller has that of the call.
             while let Some(call) = calls.pop() {
-                let frame =
-                    RawFrame { name: call.name, file: files.row(location.0, &mut self.found), line: location.1 };
-                self.found.frames.push(frame);
-                location = (call.file, call.line);
+                self.found.frames.push(RawFrame { name: call.name, file, line });
+                file = files_of_split.as_mut().unwrap_or(&mut files).row(call.file, &mut self.found);
+                line = call.line;
             }
             let name = owner.and_then(|function| functions[function as usize]);
-            let frame = RawFrame { name, file: files.row(location.0, &mut self.found), line: location.1 };
-            self.found.frames.push(frame);
+            self.found.frames.push(RawFrame { name, file, line });
             let (has_function, end) = (owner.is_some(), self.found.frames.len() as u32);
             self.has_function[row as usize] = has_function;
             self.found.addresses.push(FoundAddress { wanted: row, has_function, end });
@@ -121,7 +133,11 @@ struct UnitFiles<'u, 'a, 'f> {
     rows: FxHashMap<u64, Option<u32>>,
 }
 
-impl UnitFiles<'_, '_, '_> {
+impl<'u, 'a, 'f> UnitFiles<'u, 'a, 'f> {
+    fn new(unit: UnitRef<'u, SectionReader<'a, 'f>>) -> Self {
+        Self { unit, rows: FxHashMap::default() }
+    }
+
     /// The row of a file of the unit in the table of all.
     fn row(&mut self, file: Option<u64>, found: &mut AddressFrames<'_>) -> Option<u32> {
         *self.rows.entry(file?).or_insert_with(|| {

@@ -13,6 +13,9 @@ const SHARING: &[u8] = include_bytes!("../corpus/symbols/sharing");
 const DEBUG_FILE: &[u8] = include_bytes!("../corpus/symbols/debug_file");
 const SHARED: &[u8] = include_bytes!("../corpus/symbols/shared.dwz");
 
+/// A program whose functions are in `tiny.dwo`, or packed in `tiny.dwp`.
+const SPLIT: &[u8] = include_bytes!("../corpus/symbols/split_program");
+
 /// The longest name, as it is shown: a cut one and its suffix.
 const NAME_BYTES_MAX: usize = 4096;
 
@@ -38,6 +41,13 @@ pub(super) fn check(bytes: &[u8]) {
             std::fs::write(folder.path().join(name), content).expect("written");
         }
         named(folder.path(), "/bin/work", ModuleKind::File, &offsets);
+    }
+    // The bytes as the file with the functions of a program, and as that of all its units.
+    std::fs::write(folder.path().join("work"), SPLIT).expect("written");
+    for name in ["tiny.dwo", "work.dwp"] {
+        std::fs::write(folder.path().join(name), bytes).expect("written");
+        named(folder.path(), "/bin/work", ModuleKind::File, &offsets);
+        std::fs::remove_file(folder.path().join(name)).expect("it is there");
     }
     std::fs::write(folder.path().join("work"), bytes).expect("written");
     for kind in [ModuleKind::File, ModuleKind::Linked, ModuleKind::Image] {
