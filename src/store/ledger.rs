@@ -144,6 +144,9 @@ pub(crate) trait NodeContent: Default {
     /// Adds those of another range.
     fn merge(&mut self, other: &Self);
 
+    /// Leaves out what a node has no room for, once it has all; leaves have the level 0. Usually nothing.
+    fn settle(&mut self, _level: usize) {}
+
     /// Appends them as they are written.
     fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()>;
 

@@ -52,20 +52,21 @@ impl<C: NodeContent> TreeBuilder<C> {
         self.tree.leaves.push(u32::try_from(end).unwrap_or(u32::MAX));
         self.rows = 0;
         let leaf = std::mem::take(&mut self.leaf);
-        self.push_node(0, &leaf)
+        self.push_node(0, leaf)
     }
 
-    fn push_node(&mut self, level: usize, content: &C) -> Result<(), postcard::Error> {
+    fn push_node(&mut self, level: usize, mut content: C) -> Result<(), postcard::Error> {
+        content.settle(level);
         if self.levels.len() == level {
             self.levels.push(LevelBuilder { records: Vec::new(), parent: C::default(), children: 0 });
         }
         let before = self.packed.len();
-        let record = NodeRecord::pack(content, before as u64, &mut self.packed)?;
+        let record = NodeRecord::pack(&content, before as u64, &mut self.packed)?;
         self.node_bytes += (self.packed.len() - before) as u64;
         let growing = &mut self.levels[level];
         self.unwritten.push((level, growing.records.len()));
         growing.records.push(record);
-        growing.parent.merge(content);
+        growing.parent.merge(&content);
         growing.children += 1;
         if growing.children == self.fan_out { self.close_parent(level) } else { Ok(()) }
     }
@@ -73,7 +74,7 @@ impl<C: NodeContent> TreeBuilder<C> {
     fn close_parent(&mut self, level: usize) -> Result<(), postcard::Error> {
         let parent = std::mem::take(&mut self.levels[level].parent);
         self.levels[level].children = 0;
-        self.push_node(level + 1, &parent)
+        self.push_node(level + 1, parent)
     }
 
     /// Appends the nodes that are packed.

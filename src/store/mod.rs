@@ -29,6 +29,7 @@ pub(crate) mod pack;
 pub(crate) mod path_ledger;
 mod path_ledger_build;
 pub(crate) mod paths;
+pub(crate) mod pruned_paths;
 pub(crate) mod read;
 mod row_limit;
 pub(crate) mod sample_ledger;

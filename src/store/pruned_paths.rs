@@ -1,0 +1,246 @@
+//! Sums by call path over one range of time, where whole histograms do not fit: paths with a small part of the time and
+//! of the spans have no sums of their own. They count as *others* of the nearest path above them that has.
+//!
+//! The time below each path stays exact, with that of its others, and so does the number of all spans. A path may
+//! lack what [`PrunedPaths::missing`] says, at most: the sum of what each step of pruning has left out of one path.
+//! Paths come with their names, so that no table of all paths of a trace is needed.
+//!
+//! Refuses paths whose children take more time than they do, since they overlap each other: their widths do not add up.
+
+use super::ledger::NodeContent;
+use super::paths::{PathIdx, PathRow, PathSums};
+use super::sums::Additive as _;
+use crate::model::NameIdx;
+
+/// The name of all paths right below one that have no sums of their own. No name of a trace has this number: there
+/// would be no room for the text of as many.
+pub(crate) const OTHERS: NameIdx = NameIdx(u32::MAX);
+
+/// The part of a range that a path needs to have sums of its own: of its time, or of its spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PruneShape {
+    /// One part in so many of the time. All steps of pruning together leave out less of any path.
+    pub(crate) time_parts: u64,
+    /// The same of the spans.
+    pub(crate) count_parts: u64,
+    /// Paths that are never pruned where there are no more of them.
+    pub(crate) few_paths: usize,
+}
+
+impl PruneShape {
+    /// A shape whose parts are one in so many of those of this one.
+    fn divided(self, by: u64) -> Self {
+        let parts = |parts: u64| parts.saturating_mul(by);
+        Self { time_parts: parts(self.time_parts), count_parts: parts(self.count_parts), ..self }
+    }
+
+    /// The part of leaves: half of the whole.
+    pub(super) fn of_leaf(self) -> Self {
+        self.divided(2)
+    }
+
+    /// The part of a node that sums others: an eighth of the whole for leaves and for the nodes right above them, half
+    /// of that for each level more.
+    fn of_level(self, level: usize) -> Self {
+        self.divided(8 << level.saturating_sub(1).min(40))
+    }
+
+    /// The part of an answer, which what is left of the whole has room for.
+    pub(crate) fn of_answer(self) -> Self {
+        self.divided(8)
+    }
+}
+
+/// A path in the order of a tree: below the last one with a depth of one less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PathEntry {
+    /// Of the outermost, 1.
+    depth: u32,
+    name: NameIdx,
+    sums: PathSums,
+}
+
+/// Sums by path, the small ones among the others of their parents.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PrunedPaths {
+    /// Each path right before those below it, those below one in order of their names: its others last.
+    entries: Vec<PathEntry>,
+    /// The most that a path may have beyond its sums: time of its own, and spans of it and of all below it.
+    pub(crate) missing: PathSums,
+    /// The parts for nodes that sum others; `None` for what was read.
+    shape: Option<PruneShape>,
+    /// Whether sums of several ranges were merged.
+    is_merged: bool,
+}
+
+impl PrunedPaths {
+    /// Prunes sums, whose `rows` have parents before their children. `None` if children of a path overlap each other.
+    pub(crate) fn new(rows: &[PathRow], sums: &[PathSums], shape: PruneShape) -> Option<Self> {
+        let mut below_ns = vec![0_u128; rows.len()];
+        let mut starts: Vec<u64> = sums.iter().map(|sums| sums.starts).collect();
+        for (place, row) in rows.iter().enumerate().skip(1).rev() {
+            if row.name != OTHERS && below_ns[place] > sums[place].total_ns {
+                return None;
+            }
+            let above = row.parent.index();
+            below_ns[above] = below_ns[above].saturating_add(sums[place].total_ns);
+            starts[above] += starts[place];
+        }
+        let whole =
+            PathSums { starts: starts.first().copied().unwrap_or(0), total_ns: below_ns.first().copied().unwrap_or(0) };
+        let least_ns = whole.total_ns / u128::from(shape.time_parts.max(1));
+        let least_starts = whole.starts / shape.count_parts.max(1);
+        let is_few = rows.len() <= shape.few_paths;
+        let mut is_kept = vec![false; rows.len()];
+        for (place, row) in rows.iter().enumerate().skip(1).rev() {
+            let is_large = is_few || sums[place].total_ns > least_ns || starts[place] > least_starts;
+            if is_kept[place] || is_large && row.name != OTHERS {
+                is_kept[place] = true;
+                is_kept[row.parent.index()] = true;
+            }
+        }
+        let mut others = vec![PathSums::default(); rows.len()];
+        let mut missing = PathSums::default();
+        // Spans that count for no path are others of the root.
+        others.iter_mut().zip(sums).take(1).for_each(|(others, sums)| others.add(sums));
+        for (place, row) in rows.iter().enumerate().skip(1) {
+            let above = row.parent.index();
+            if !is_kept[place] && (is_kept[above] || above == 0) {
+                let pruned = PathSums { starts: starts[place], total_ns: sums[place].total_ns };
+                others[above].add(&pruned);
+                if row.name != OTHERS {
+                    missing.starts = missing.starts.max(pruned.starts);
+                    missing.total_ns = missing.total_ns.max(pruned.total_ns);
+                }
+            }
+        }
+        let kept = rows.iter().zip(sums).enumerate().skip(1).filter(|&(place, _)| is_kept[place]);
+        let kept = kept.map(|(place, (row, sums))| (row.parent.0, row.name, place as u32, *sums));
+        let others = (0..).zip(others).filter(|(_, others)| !others.is_empty());
+        // The others of a path have no paths below them.
+        let others = others.map(|(above, others)| (above, OTHERS, u32::MAX, others));
+        let entries = in_tree_order(kept.chain(others).collect());
+        Some(Self { entries, missing, shape: Some(shape), is_merged: false })
+    }
+
+    /// The paths and their sums, parents before their children.
+    #[must_use]
+    pub(crate) fn rows(&self) -> (Vec<PathRow>, Vec<PathSums>) {
+        let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
+        let mut rows = Vec::with_capacity(self.entries.len() + 1);
+        let mut sums = Vec::with_capacity(self.entries.len() + 1);
+        rows.push(root);
+        sums.push(PathSums::default());
+        // The rows from the root to the last one.
+        let mut above = vec![PathIdx::ROOT];
+        for entry in &self.entries {
+            above.truncate(entry.depth as usize);
+            let parent = above.last().copied().unwrap_or(PathIdx::ROOT);
+            above.push(PathIdx(rows.len() as u32));
+            rows.push(PathRow { parent, name: entry.name });
+            sums.push(entry.sums);
+        }
+        (rows, sums)
+    }
+
+    /// The paths of a node; `None` if the bytes are not those of a node.
+    pub(super) fn unpack(bytes: &[u8]) -> Option<Self> {
+        let ((starts, total_ns), mut rest) = postcard::take_from_bytes::<(u64, u128)>(bytes).ok()?;
+        let missing = PathSums { starts, total_ns };
+        let (mut entries, mut last) = (Vec::new(), 0_u32);
+        while !rest.is_empty() {
+            let ((ups, name, starts, total_ns), after) =
+                postcard::take_from_bytes::<(u32, u32, u64, u128)>(rest).ok()?;
+            last = last.checked_add(1)?.checked_sub(ups).filter(|&depth| depth > 0)?;
+            let sums = PathSums { starts, total_ns };
+            entries.push(PathEntry { depth: last, name: NameIdx(name), sums });
+            rest = after;
+        }
+        Some(Self { entries, missing, shape: None, is_merged: false })
+    }
+}
+
+/// Puts paths into the order of a tree: each with the number of the one above it, its name, and its own number.
+fn in_tree_order(mut paths: Vec<(u32, NameIdx, u32, PathSums)>) -> Vec<PathEntry> {
+    paths.sort_unstable_by_key(|&(above, name, ..)| (above, name));
+    let below = |above: u32| {
+        let first = paths.partition_point(|path| path.0 < above);
+        first..first + paths[first..].partition_point(|path| path.0 == above)
+    };
+    let mut entries = Vec::with_capacity(paths.len());
+    let mut waiting = vec![below(0)];
+    while let Some(range) = waiting.last_mut() {
+        let Some(next) = range.next() else {
+            waiting.pop();
+            continue;
+        };
+        let (_, name, own, sums) = paths[next];
+        entries.push(PathEntry { depth: waiting.len() as u32, name, sums });
+        waiting.push(if own == u32::MAX { 0..0 } else { below(own) });
+    }
+    entries
+}
+
+impl NodeContent for PrunedPaths {
+    fn merge(&mut self, other: &Self) {
+        self.missing.add(&other.missing);
+        if other.entries.is_empty() {
+            return;
+        }
+        self.shape = other.shape;
+        if self.entries.is_empty() {
+            self.entries.clone_from(&other.entries);
+            self.is_merged = other.is_merged;
+            return;
+        }
+        self.is_merged = true;
+        let mut merged = Vec::with_capacity(self.entries.len() + other.entries.len() / 2);
+        let (mut own, mut added) = (self.entries.iter().peekable(), other.entries.iter().peekable());
+        while let (Some(first), Some(second)) = (own.peek(), added.peek()) {
+            // The deeper one is below what came last, which the other has left. At one depth both are below the same.
+            let order = second.depth.cmp(&first.depth).then(first.name.cmp(&second.name));
+            let mut entry = **if order.is_le() { first } else { second };
+            if order.is_eq() {
+                entry.sums.add(&second.sums);
+            }
+            if order.is_le() {
+                own.next();
+            }
+            if order.is_ge() {
+                added.next();
+            }
+            merged.push(entry);
+        }
+        merged.extend(own.chain(added));
+        self.entries = merged;
+    }
+
+    /// Prunes what was merged. What overlaps in no range overlaps in none of their sums.
+    fn settle(&mut self, level: usize) {
+        let Some(shape) = self.shape.filter(|_| self.is_merged) else { return };
+        let (rows, sums) = self.rows();
+        if let Some(pruned) = Self::new(&rows, &sums, shape.of_level(level)) {
+            self.entries = pruned.entries;
+            self.missing.add(&pruned.missing);
+        }
+    }
+
+    fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()> {
+        let PathSums { starts, total_ns } = self.missing;
+        let mut packed = postcard::to_extend(&(starts, total_ns), std::mem::take(out))?;
+        let mut last = 0;
+        for PathEntry { depth, name, sums } in &self.entries {
+            packed = postcard::to_extend(&(last + 1 - depth, name.0, sums.starts, sums.total_ns), packed)?;
+            last = *depth;
+        }
+        *out = packed;
+        Ok(())
+    }
+
+    fn items(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
