@@ -88,6 +88,39 @@ pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64
     spans
 }
 
+/// Spans that are nested in each other as calls are, with a random name of many: most have a path of their own. The
+/// deeper a span is, the shorter it is.
+pub(super) fn calls(tracks: u32, roots: u64, depth_max: u16, names: u64, seed: u64, first_ns: i64) -> Vec<TraceSpan> {
+    let mut random = RandomSequence(seed | 1);
+    let mut spans = Vec::new();
+    for track in 0..tracks {
+        let mut free_ns = first_ns;
+        for _ in 0..roots {
+            let start_ns = free_ns.saturating_add(random.below(50) as i64);
+            let root = TraceSpan { track, lane: 0, start_ns, dur_ns: 100 + random.below(3000), name: 1 };
+            free_ns = root.end_ns();
+            let mut waiting = vec![root];
+            while let Some(span) = waiting.pop() {
+                let mut at_ns = span.start_ns;
+                for _ in 0..random.below(if span.lane + 1 < depth_max { 5 } else { 1 }) {
+                    let start_ns = at_ns.saturating_add(random.below(4) as i64);
+                    let room_ns = span.end_ns().abs_diff(start_ns.min(span.end_ns()));
+                    let dur_ns = random.below(room_ns / 2 + 1);
+                    if start_ns < span.end_ns() {
+                        let usual = 1 + random.below(names);
+                        let name = 1 + random.below(usual) as u32;
+                        waiting.push(TraceSpan { track, lane: span.lane + 1, start_ns, dur_ns, name });
+                    }
+                    at_ns = start_ns.saturating_add_unsigned(dur_ns);
+                }
+                spans.push(span);
+            }
+        }
+    }
+    spans.sort_by_key(|span| (span.track, span.lane, span.start_ns));
+    spans
+}
+
 /// Trees of many levels for a thousand spans.
 pub(super) const SMALL: LedgerShape =
     LedgerShape { rows_min: 1, slice_rows: 16, leaf_rows: 8, fan_out: 3, sketch_slices: 2 };

@@ -55,6 +55,8 @@ struct EventSums {
 pub(crate) struct CountWork {
     /// Nodes of the ledger that were read.
     pub(crate) nodes: u64,
+    /// Call paths in pruned nodes of spans.
+    pub(crate) node_paths: u64,
     /// Samples or spans that were read one by one.
     pub(crate) rows: u64,
     /// Nodes that were damaged: their rows were read instead.

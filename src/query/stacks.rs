@@ -7,6 +7,7 @@ mod spans;
 
 use rustc_hash::FxHashMap;
 
+pub(crate) use self::spans::exact_spans;
 pub use self::spans::{from_spans, sweep_spans};
 use super::samples::{CountWork, SampleEvent, SampleHistogram, SampleSum};
 use super::scope::Scope;
@@ -38,7 +39,8 @@ impl NodeIdx {
 pub(crate) struct CallNode {
     /// Always an earlier node; of the root, itself.
     pub(crate) parent: NodeIdx,
-    /// The innermost name of the path.
+    /// The innermost name of the path; [`OTHERS`](crate::store::pruned_paths::OTHERS) for all paths right below the
+    /// parent, with those below them, that have no node of their own.
     pub(crate) name: NameIdx,
     /// Nanoseconds of spans, samples, or units of an event, of this path and of all that go on from it.
     pub(crate) total: u64,
@@ -143,9 +145,24 @@ pub struct CallPaths {
     pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
     /// The work of the counting, for tests of its bounds.
     pub(crate) work: CountWork,
+    /// The most that a path may have beyond its sums: weight of its own and of what is below it. Nothing of samples,
+    /// and where every path is counted; else small paths are among the others of those above them.
+    pub(crate) missing: SampleSum,
 }
 
 impl CallPaths {
+    /// Whether every path has all of its weight.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// The largest part of all weight that a path may have beyond its own.
+    #[must_use]
+    pub fn missing_part(&self) -> f64 {
+        self.missing.weight as f64 / self.tree.whole().weight.max(1) as f64
+    }
+
     /// How many nodes of a ledger were read.
     #[must_use]
     pub fn ledger_nodes(&self) -> u64 {
@@ -177,7 +194,7 @@ pub fn from_samples(
     let event_sums = (0..histogram.events().len()).map(|event| histogram.total(event)).collect();
     let tracks = event.map(|event| histogram.tracks(event)).unwrap_or_default();
     let (events, work) = (histogram.events().to_vec(), histogram.work);
-    Ok(CallPaths { tree, events, event, event_sums, tracks, work })
+    Ok(CallPaths { tree, events, event, event_sums, tracks, work, missing: SampleSum::default() })
 }
 
 /// The call paths of the samples of one event, by their weights.

@@ -26,7 +26,7 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 12;
+pub(crate) const VERSION: u32 = 13;
 
 /// The version of extents and details, which other files carry as well: raised only when these change.
 pub(crate) const BODY_VERSION: u32 = 7;

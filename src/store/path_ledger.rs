@@ -1,14 +1,16 @@
 //! The ledger of paths: time and number of spans by call path, for slices of time, in trees. The flame graph of spans
 //! of any range comes from a few nodes and a sweep of two edges.
 //!
-//! One tree covers all tracks; every track with many spans has a tree of its own. A track whose paths hardly repeat is
-//! in no node from some slice on, and is swept there. Where paths repeat little, a leaf grows until they do, since the
-//! bytes of nodes are bounded for each span. What no leaf covers is swept.
+//! One tree covers all tracks; every track with many spans has a tree of its own. Where paths repeat little, a leaf
+//! grows until they do, since the bytes of nodes are bounded for each span. Where they hardly repeat on some track, the
+//! nodes of all trees are [`PrunedPaths`](super::pruned_paths::PrunedPaths). What no leaf covers is swept.
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, LedgerIndex};
+use super::ledger::{Ledger, LedgerIndex, LedgerNode};
 use super::paths::{PathIdx, PathRow};
+use super::pruned_paths::{PruneShape, PrunedPaths};
+use crate::base::mapped::Mapped;
 use crate::model::TrackIdx;
 
 /// The sizes of a ledger of paths.
@@ -31,6 +33,8 @@ pub(crate) struct PathShape {
     pub(crate) rows_per_path: u64,
     /// Paths of all tracks, at most: as many as a flame graph shows.
     pub(crate) paths_max: usize,
+    /// The part that a path needs where whole histograms do not fit.
+    pub(crate) pruned: PruneShape,
 }
 
 impl Default for PathShape {
@@ -44,6 +48,8 @@ impl Default for PathShape {
             track_paths: 4096,
             rows_per_path: 64,
             paths_max: 1 << 20,
+            // A quarter of a pixel of a picture of 4,096, and two of them for numbers of spans.
+            pruned: PruneShape { time_parts: 1 << 14, count_parts: 1 << 11, few_paths: 512 },
         }
     }
 }
@@ -51,7 +57,8 @@ impl Default for PathShape {
 /// The tables of a ledger of paths; its nodes lie in the body of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PathLedgerIndex {
-    /// By the numbers that nodes know paths by: the root first, parents before their children.
+    /// By the numbers that nodes know paths by: the root first, parents before their children. Empty for pruned nodes,
+    /// which have their paths with them.
     pub(crate) paths: Vec<PathRow>,
     /// Tracks that no node has from a slice on, in order, each with that slice.
     pub(crate) swept_from: Vec<(TrackIdx, u32)>,
@@ -72,13 +79,19 @@ impl PathLedger {
     pub(crate) fn new(index: PathLedgerIndex) -> Option<Self> {
         let PathLedgerIndex { paths, swept_from, trees } = index;
         let is_root = |row: &PathRow| row.parent == PathIdx::ROOT;
-        let has_root = paths.first().is_some_and(is_root);
+        let has_root = paths.first().is_none_or(is_root);
         let in_order = paths.iter().enumerate().skip(1).all(|(place, row)| row.parent.index() < place);
         let is_whole = has_root && in_order && swept_from.is_sorted_by_key(|&(track, _)| track);
         is_whole.then_some(Self { paths, swept_from, trees: Ledger::new(trees)? })
     }
 
-    /// By the numbers of nodes, parents before their children.
+    /// Whether nodes lack small paths, and have the others with them.
+    #[must_use]
+    pub(crate) fn is_pruned(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// By the numbers of nodes, parents before their children; empty for pruned nodes.
     #[must_use]
     pub(crate) fn paths(&self) -> &[PathRow] {
         &self.paths
@@ -93,6 +106,11 @@ impl PathLedger {
     #[must_use]
     pub(crate) fn trees(&self) -> &Ledger {
         &self.trees
+    }
+
+    /// The paths of a pruned node; `None` if it is damaged.
+    pub(super) fn read_pruned(&self, map: &Mapped, node: LedgerNode) -> Option<PrunedPaths> {
+        self.trees.intact_bytes(map, node).and_then(PrunedPaths::unpack)
     }
 }
 
@@ -112,8 +130,9 @@ mod tests {
             swept_from: swept.iter().map(|&track| (TrackIdx(track), 0)).collect(),
             trees: trees.clone(),
         };
-        assert!(PathLedger::new(index(&[0, 0, 1, 0], &[1, 4])).is_some());
-        for (paths, swept) in [(&[][..], &[][..]), (&[1, 0], &[]), (&[0, 1], &[]), (&[0, 0, 3], &[]), (&[0], &[4, 1])] {
+        assert!(PathLedger::new(index(&[0, 0, 1, 0], &[1, 4])).is_some_and(|ledger| !ledger.is_pruned()));
+        assert!(PathLedger::new(index(&[], &[])).is_some_and(|ledger| ledger.is_pruned()));
+        for (paths, swept) in [(&[1, 0][..], &[][..]), (&[0, 1], &[]), (&[0, 0, 3], &[]), (&[0], &[4, 1])] {
             assert!(PathLedger::new(index(paths, swept)).is_none(), "{paths:?} {swept:?}");
         }
         assert!(PathLedger::new(PathLedgerIndex { trees: LedgerIndex::default(), ..index(&[0], &[]) }).is_none());

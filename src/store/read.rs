@@ -18,6 +18,7 @@ use super::ledger::{Ledger, LedgerIndex, LedgerNode, NodeItem};
 use super::overview::{OverviewBucket, OverviewLevel};
 use super::path_ledger::{PathLedger, PathLedgerIndex};
 use super::paths::{PathIdx, PathSums};
+use super::pruned_paths::PrunedPaths;
 use super::sample_ledger::{SampleLedger, SampleLedgerIndex};
 use super::sample_node::{EventKey, TrackSamples};
 use super::signature;
@@ -279,6 +280,12 @@ impl Store {
     #[must_use]
     pub(crate) fn path_ledger(&self) -> Option<&PathLedger> {
         self.tables.paths.as_ref()
+    }
+
+    /// The paths of a pruned node; `None` if it is damaged.
+    #[must_use]
+    pub(crate) fn pruned_node(&self, node: LedgerNode) -> Option<PrunedPaths> {
+        self.path_ledger().and_then(|ledger| ledger.read_pruned(&self.tables.map, node))
     }
 
     /// Calls `each` for the paths of a node; see [`Ledger::read`].

@@ -47,7 +47,8 @@ pub(super) fn from_ledger(
             damaged.push(node);
         }
     }
-    histogram.work = CountWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, rows: 0 };
+    histogram.work =
+        CountWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, ..CountWork::default() };
     plan.read_damaged(snapshot, &damaged);
     let read = read_parts(snapshot, &plan.parts, cancel, progress)?;
     histogram.merge(&read);

@@ -1,9 +1,11 @@
-//! Call paths of spans. With a ledger of paths a range is a few nodes and a sweep of both its edges; without one, and
-//! on tracks whose paths hardly repeat, it is a sweep of all rows. Paths are those of the whole trace, so that a range
-//! has the same ones however it is made up.
+//! Call paths of spans. With a ledger of paths a range is a few nodes and a sweep of both its edges; without one it is a
+//! sweep of all rows. Paths are those of the whole trace, so that a range has the same ones however it is made up.
+//!
+//! Where the ledger is pruned, small paths are among the others of those above them, and the answer says what a path
+//! may lack. A sweep has them all.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -12,21 +14,29 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::TrackIdx;
 use crate::query::plan::{Plan, PlanSource, Sweep};
-use crate::query::samples::CountWork;
+use crate::query::samples::{CountWork, SampleSum};
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
 use crate::query::totals::MatchingRows;
 use crate::store::ledger::LedgerNode;
-use crate::store::path_ledger::PathLedger;
+use crate::store::path_ledger::{PathLedger, PathShape};
 use crate::store::paths::{PathIdx, PathRow, PathSumTable, PathSums};
+use crate::store::pruned_paths::{PruneShape, PrunedPaths};
 use crate::store::sums::Additive as _;
 use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 
 /// Paths of a task before they go to those of all: some 16 MiB.
 const TASK_PATHS_MAX: usize = 1 << 17;
 
-/// The call paths of the spans in `scope`. Of spans that its filter leaves out, those around others are on their paths
-/// without time of their own. `progress` counts ranges that are swept.
+/// Paths that the sums of all sweeps may have beyond their number before they are pruned: those of a task.
+const PATHS_BEYOND: usize = 1 << 18;
+
+/// The parts that paths of a task need where all tasks have too many.
+const TASK_PRUNED: PruneShape = PruneShape { time_parts: 1 << 20, count_parts: 1 << 16, few_paths: 0 };
+
+/// The call paths of the spans in `scope`; without small ones where the ledger is pruned. Of spans that its filter
+/// leaves out, those around others are on their paths without time of their own. `progress` counts ranges that are
+/// swept.
 ///
 /// # Errors
 /// If it was asked to stop.
@@ -42,7 +52,21 @@ pub fn from_spans(
         by_track: false,
         swept_from: ledger.map(PathLedger::swept_from).unwrap_or_default(),
     };
-    add_up(snapshot, scope, &source, cancel, progress)
+    add_up(snapshot, scope, &source, NODES_MAX, cancel, progress)
+}
+
+/// The same with every path. Sweeps all rows in scope where nodes of the ledger lack some.
+///
+/// # Errors
+/// As [`from_spans`].
+pub(crate) fn exact_spans(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<CallPaths, Cancelled> {
+    let paths = from_spans(snapshot, scope, cancel, progress)?;
+    if paths.is_exact() { Ok(paths) } else { sweep_spans(snapshot, scope, cancel, progress) }
 }
 
 /// The same by a sweep of all rows in scope.
@@ -55,13 +79,15 @@ pub fn sweep_spans(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
-    add_up(snapshot, scope, &PlanSource::default(), cancel, progress)
+    add_up(snapshot, scope, &PlanSource::default(), NODES_MAX, cancel, progress)
 }
 
-fn add_up(
+/// The same with at most `paths_max` paths at any time: where there would be more, small ones are pruned.
+pub(super) fn add_up(
     snapshot: &Snapshot,
     scope: &Scope,
     source: &PlanSource<'_>,
+    paths_max: usize,
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
@@ -70,18 +96,52 @@ fn add_up(
     // Ledgers have all spans.
     let is_filtered = !scope.matcher.is_every_row_of_lane();
     let mut plan = if is_filtered { Plan::of_rows(snapshot, &scope) } else { Plan::new(snapshot, &scope, source) };
-    let mut whole = PathSumTable::new(NODES_MAX);
-    let damaged = add_nodes(snapshot, &plan, &mut whole);
-    let mut work =
-        CountWork { nodes: plan.nodes.len() as u64, damaged_nodes: damaged.len() as u64, ..CountWork::default() };
+    let mut whole = PathSumTable::new(paths_max.saturating_add(PATHS_BEYOND));
+    let mut missing = PathSums::default();
+    let mut work = CountWork { nodes: plan.nodes.len() as u64, ..CountWork::default() };
+    let damaged = add_nodes(snapshot, &plan, &mut whole, (&mut missing, &mut work.node_paths));
+    let has_pruned_nodes = !missing.is_empty();
+    work.damaged_nodes = damaged.len() as u64;
     plan.sweep_damaged(snapshot, source, &damaged);
-    work.rows = sweep(snapshot, &scope, &plan.sweeps, &mut whole, cancel, progress)?;
-    Ok(CallPaths { tree: CallTree::from_sums(&whole), work, ..CallPaths::default() })
+    let mut swept = SweptSums { whole, missing, paths_max, folded: 0 };
+    work.rows = sweep(snapshot, &scope, &plan.sweeps, &mut swept, cancel, progress)?;
+    let SweptSums { whole, mut missing, folded, .. } = swept;
+    let folded = folded + whole.folded();
+    // Edges bring small paths of their own, which are not drawn either.
+    let shape = PathShape::default().pruned.of_answer();
+    let pruned = has_pruned_nodes.then(|| PrunedPaths::new(whole.paths(), whole.sums(), shape)).flatten();
+    let tree = if let Some(pruned) = pruned {
+        missing.add(&pruned.missing);
+        let (rows, sums) = pruned.rows();
+        CallTree::from_sums(&rows, &sums, folded)
+    } else {
+        CallTree::from_sums(whole.paths(), whole.sums(), folded)
+    };
+    let weight = u64::try_from(missing.total_ns).unwrap_or(u64::MAX);
+    let missing = SampleSum { samples: missing.starts, weight };
+    Ok(CallPaths { tree, work, missing, ..CallPaths::default() })
 }
 
-/// Adds the sums of the nodes of a plan; returns those that are damaged.
-fn add_nodes(snapshot: &Snapshot, plan: &Plan, whole: &mut PathSumTable) -> Vec<(LedgerNode, TrackIdx)> {
+/// Adds the sums of the nodes of a plan, and to `missing` what their paths may lack. Returns those that are damaged.
+fn add_nodes(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    whole: &mut PathSumTable,
+    (missing, node_paths): (&mut PathSums, &mut u64),
+) -> Vec<(LedgerNode, TrackIdx)> {
     let Some(ledger) = snapshot.store().path_ledger().filter(|_| !plan.nodes.is_empty()) else { return Vec::new() };
+    if ledger.is_pruned() {
+        let mut damaged = plan.nodes.clone();
+        damaged.retain(|&(node, _)| {
+            let Some(paths) = snapshot.store().pruned_node(node) else { return true };
+            let (rows, sums) = paths.rows();
+            whole.merge(&rows, &sums);
+            missing.add(&paths.missing);
+            *node_paths += sums.len() as u64;
+            false
+        });
+        return damaged;
+    }
     let mut sums = vec![PathSums::default(); ledger.paths().len()];
     let mut damaged = plan.nodes.clone();
     damaged.retain(|&(node, _)| {
@@ -95,22 +155,80 @@ fn add_nodes(snapshot: &Snapshot, plan: &Plan, whole: &mut PathSumTable) -> Vec<
     damaged
 }
 
+/// The sums of all sweeps.
+struct SweptSums {
+    whole: PathSumTable,
+    /// The most that a path may lack.
+    missing: PathSums,
+    paths_max: usize,
+    /// Spans that count for their parents, of tables that were pruned since.
+    folded: u64,
+}
+
+impl SweptSums {
+    /// Adds the sums of some sweeps. Where there are too many paths, those with the smallest parts become others; true
+    /// then.
+    fn add(&mut self, sums: &PathSumTable) -> bool {
+        self.whole.merge_table(sums);
+        let is_too_many = self.whole.paths().len() > self.paths_max;
+        if is_too_many {
+            self.prune();
+        }
+        is_too_many
+    }
+
+    /// The same without their smallest paths.
+    fn add_pruned(&mut self, pruned: &PrunedPaths, folded: u64) -> bool {
+        let (rows, sums) = pruned.rows();
+        self.whole.merge(&rows, &sums);
+        self.missing.add(&pruned.missing);
+        self.folded += folded;
+        if self.whole.paths().len() > self.paths_max {
+            self.prune();
+        }
+        true
+    }
+
+    /// Leaves room for more paths.
+    fn prune(&mut self) {
+        let mut parts = self.paths_max as u64;
+        while self.whole.paths().len() > self.paths_max / 2 && parts > 1 {
+            let shape = PruneShape { time_parts: parts, count_parts: parts, few_paths: 0 };
+            // Paths that do not add up count for their callers once there are too many.
+            let Some(pruned) = PrunedPaths::new(self.whole.paths(), self.whole.sums(), shape) else { return };
+            let (rows, sums) = pruned.rows();
+            let mut whole = PathSumTable::new(self.paths_max.saturating_add(PATHS_BEYOND));
+            whole.merge(&rows, &sums);
+            self.missing.add(&pruned.missing);
+            self.folded += self.whole.folded();
+            (self.whole, parts) = (whole, parts / 4);
+        }
+    }
+}
+
 /// Sweeps ranges on all threads, each into sums of its own, and adds them to those of all. Returns
 /// how many rows they have.
 fn sweep(
     snapshot: &Snapshot,
     scope: &Scope,
     sweeps: &[Sweep],
-    whole: &mut PathSumTable,
+    swept: &mut SweptSums,
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<u64, Cancelled> {
     progress.begin(Stage::Counting, sweeps.len() as u64);
     let (tables, rows): (Mutex<Vec<PathSumTable>>, AtomicU64) = (Mutex::default(), AtomicU64::new(0));
-    let whole = Mutex::new(whole);
+    let (swept, has_too_many) = (Mutex::new(swept), AtomicBool::new(false));
     let add_to_whole = |sums: &PathSumTable| {
-        if let Ok(mut whole) = whole.lock() {
-            whole.merge_table(sums);
+        // Most small paths of a task are in no other, and would be merged and pruned one after the other.
+        let is_pruned = has_too_many.load(Ordering::Relaxed);
+        let pruned = is_pruned.then(|| PrunedPaths::new(sums.paths(), sums.sums(), TASK_PRUNED)).flatten();
+        if let Ok(mut swept) = swept.lock() {
+            let is_too_many = match pruned {
+                Some(pruned) => swept.add_pruned(&pruned, sums.folded()),
+                None => swept.add(sums),
+            };
+            has_too_many.fetch_or(is_too_many, Ordering::Relaxed);
         }
     };
     let at_once = (sweeps.len() / 256).clamp(1, 64);
@@ -125,10 +243,12 @@ fn sweep(
                 sweep_into(snapshot, sweep, MatchingRows::new(snapshot, &scope.matcher), &mut sums)
             };
             rows.fetch_add(swept, Ordering::Relaxed);
+            if sums.paths().len() > TASK_PATHS_MAX {
+                add_to_whole(&sums);
+                sums = PathSumTable::new(NODES_MAX);
+            }
         }
-        if sums.paths().len() > TASK_PATHS_MAX {
-            add_to_whole(&sums);
-        } else if let Ok(mut tables) = tables.lock() {
+        if let Ok(mut tables) = tables.lock() {
             tables.push(sums);
         }
         progress.advance(sweeps.len() as u64);
@@ -154,14 +274,14 @@ fn sweep_into(snapshot: &Snapshot, sweep: &Sweep, rows: impl BlockFilter, sums: 
 impl CallTree {
     /// The tree of paths with sums, the same in whatever order they were added. The own time of a path is that of its
     /// spans without that of the paths below it.
-    fn from_sums(sums: &PathSumTable) -> Self {
-        let order = in_order(sums.paths());
+    fn from_sums(rows: &[PathRow], sums: &[PathSums], folded: u64) -> Self {
+        let order = in_order(rows);
         // By path: its node, and the time of the paths right below it.
         let (mut nodes_of, mut below_ns) = (vec![0_u32; order.len()], vec![0_u128; order.len()]);
         (0..).zip(&order).for_each(|(node, path)| nodes_of[path.index()] = node);
         let mut nodes: Vec<CallNode> = Vec::with_capacity(order.len());
         for path in order.into_iter().rev() {
-            let (row, sums, below) = (sums.paths()[path.index()], sums.sums()[path.index()], below_ns[path.index()]);
+            let (row, sums, below) = (rows[path.index()], sums[path.index()], below_ns[path.index()]);
             // Spans within one that are not side by side may take more than it has. What counts for the root has no
             // span around it.
             let is_root = path == PathIdx::ROOT;
@@ -176,7 +296,7 @@ impl CallTree {
             nodes.push(CallNode { parent, name: row.name, total, own, count: sums.starts });
         }
         nodes.reverse();
-        Self { nodes, folded: sums.folded(), ..Self::default() }
+        Self { nodes, folded, ..Self::default() }
     }
 }
 

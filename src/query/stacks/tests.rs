@@ -1,5 +1,7 @@
 //! Call paths of spans of random ranges and tracks against a loop over all spans, with and without a ledger.
 
+mod pruned;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 
@@ -13,6 +15,7 @@ use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::store::Store;
 use crate::store::path_ledger::PathShape;
+use crate::store::pruned_paths::PruneShape;
 
 /// Trees of many levels for a thousand spans, whatever their paths.
 const SMALL: PathShape = PathShape {
@@ -24,6 +27,7 @@ const SMALL: PathShape = PathShape {
     track_paths: u64::MAX / 2,
     rows_per_path: 1,
     paths_max: 1 << 20,
+    pruned: PruneShape { time_parts: 1 << 14, count_parts: 1 << 11, few_paths: 512 },
 };
 
 /// By path, outermost name first: spans, own time and total time.
@@ -177,33 +181,6 @@ fn spans_of_half_of_all_times_and_many_lanes_are_none_too_many() {
     all.extend(spans(1, 1, 60, 4, 0).into_iter().map(|span| TraceSpan { track: 2, ..span }));
     let (_file, snapshot) = store_of_paths(&all, Some(SMALL), 1 << 24);
     assert_scopes(&snapshot, &all, &mut random, "long spans");
-}
-
-#[test]
-fn tracks_whose_paths_hardly_repeat_are_swept_from_there_on() {
-    let mut random = RandomSequence(11);
-    let mut spans = spans(3, 3, 300, 21, 0);
-    // From some time on, the names of the second track are others than those of the third.
-    let late_ns = spans.iter().map(TraceSpan::end_ns).max().unwrap() / 5;
-    for span in spans.iter_mut().filter(|span| span.track == 1 && span.start_ns > late_ns) {
-        span.name = 1 + random.below(12) as u32;
-    }
-    let shape = PathShape { track_paths: 30, rows_per_path: 1000, ..SMALL };
-    for (shape, budget_bytes) in [(shape, 1 << 24), (PathShape { track_paths: 60, ..shape }, 1 << 24), (SMALL, 200_000)]
-    {
-        let (_file, snapshot) = store_of_paths(&spans, Some(shape), budget_bytes);
-        let swept = snapshot.store().path_ledger().map(|ledger| ledger.swept_from().to_vec());
-        assert_scopes(&snapshot, &spans, &mut random, &format!("{shape:?} swept from {swept:?}"));
-    }
-    let swept = |track_paths| {
-        let (_file, snapshot) = store_of_paths(&spans, Some(PathShape { track_paths, ..shape }), 1 << 24);
-        snapshot.store().path_ledger().map(|ledger| ledger.swept_from().to_vec())
-    };
-    let some = (1..400).find_map(|paths| swept(paths).filter(|swept| !swept.is_empty()));
-    assert!(some.is_some_and(|swept| swept.iter().any(|&(_, slice)| slice > 0)), "a track changes within the trace");
-    let all = swept(0).unwrap_or_default();
-    assert!(all.iter().all(|&(_, slice)| slice <= 8), "no track has paths that repeat: {all:?}");
-    assert_eq!(swept(10_000), Some(Vec::new()));
 }
 
 #[test]

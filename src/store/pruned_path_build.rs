@@ -1,0 +1,194 @@
+//! Builds the ledger of paths of a store where whole histograms do not fit: of pruned ones, which carry their paths with
+//! them. There is no table of all paths, whose number may be that of the spans.
+//!
+//! Each track is swept in bands, with a table of paths that lives as long as the band. The store is the same for any
+//! number of threads. Refuses tracks on which children of a span overlap each other, from there on: their widths do not
+//! add up, so they are swept.
+
+use std::io;
+
+use rayon::prelude::*;
+
+use super::append::AppendFile;
+use super::bounded_tree::{BoundedTree, fit};
+use super::ledger::LedgerIndex;
+use super::ledger_build::{LedgerContext, span_rows};
+use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, TrackPaths, starts, tracks_of};
+use super::path_ledger::{PathLedgerIndex, PathShape};
+use super::paths::{PathIdx, PathSumTable, PathSums};
+use super::pruned_paths::PrunedPaths;
+use super::read::Store;
+use super::sums::Additive as _;
+use crate::base::progress::Stage;
+
+/// A part of a band for the tree of a track: up to the end of a slice.
+struct TrackPart {
+    slice: usize,
+    rows: u64,
+    paths: PrunedPaths,
+}
+
+/// The sums of a track in a band.
+struct SweptBand {
+    band: BandPaths,
+    /// None without a tree.
+    parts: Vec<TrackPart>,
+}
+
+/// Builds the ledger of pruned histograms over the slices between `bounds_ns`. `None` where the sums of all tracks do
+/// not fit, where most spans are on tracks that are swept, and if it was cancelled.
+///
+/// # Errors
+/// I/O errors of a write, such as a full disk.
+pub(super) fn build(
+    store: &Store,
+    context: &LedgerContext<'_>,
+    plan: &PathMemoryPlan,
+    bounds_ns: &[i64],
+    out: &mut AppendFile,
+) -> io::Result<Option<PathLedgerIndex>> {
+    let shape = &context.paths;
+    let mut tracks: Vec<TrackPaths<PrunedPaths>> = tracks_of(store, shape);
+    let slices = bounds_ns.len() - 1;
+    context.progress.begin(Stage::Publishing, slices as u64);
+    let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
+    let numbers: Vec<usize> = (0..slices).collect();
+    for band in numbers.chunks(plan.band_slices) {
+        if context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        // `None` for nothing, or else the sums, if they add up.
+        let swept: Vec<Option<Option<SweptBand>>> = tracks
+            .par_iter()
+            .with_max_len(TRACKS_PER_TASK)
+            .map(|track| {
+                let band = track.sweep(store, bounds_ns, band, plan.band_paths_max)?;
+                Some(SweptBand::new(band, track.tree.is_some(), shape))
+            })
+            .collect();
+        let mut bands: Vec<BandPaths> = Vec::with_capacity(swept.len());
+        for (track, swept) in tracks.iter_mut().zip(swept) {
+            match swept {
+                Some(Some(SweptBand { band, parts })) => {
+                    track.rows += band.slices.iter().map(|(_, sums)| starts(sums)).sum::<u64>();
+                    for TrackPart { slice, rows, paths } in parts {
+                        if let Some(tree) = &mut track.tree {
+                            tree.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
+                        }
+                    }
+                    bands.push(band);
+                }
+                Some(None) => track.swept_from = band.first().copied(),
+                None => {}
+            }
+        }
+        for some in band.chunks(plan.slices_at_once) {
+            let sums: Vec<_> = some.par_iter().map(|&slice| sum_slice(&bands, slice, shape)).collect();
+            for (&slice, sums) in some.iter().zip(sums) {
+                let Some((paths, rows)) = sums else { return Ok(None) };
+                whole.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
+            }
+        }
+        whole.nodes.write(out)?;
+        for tree in tracks.iter_mut().filter_map(|track| track.tree.as_deref_mut()) {
+            tree.nodes.write(out)?;
+        }
+        if !fit(&whole, tracks.iter_mut().map(|track| &mut track.tree), plan.growing_max) {
+            return Ok(None);
+        }
+        context.progress.advance(band.len() as u64);
+    }
+    // Little would be gained where most tracks are swept.
+    let summed: u64 = tracks.iter().map(|track| track.rows).sum();
+    if summed < span_rows(store).0 / 8 {
+        return Ok(None);
+    }
+    let (mut trees, mut swept_from): (Vec<_>, Vec<_>) = (whole.finish(slices, out)?.into_iter().collect(), Vec::new());
+    for track in tracks {
+        let end = track.swept_from.unwrap_or(slices);
+        if end < slices {
+            // There are no more slices than 32 bits count: leaves are numbered by them.
+            swept_from.push((track.track, end as u32));
+        }
+        if let Some(tree) = track.tree {
+            trees.extend(tree.finish(end, out)?);
+        }
+    }
+    if trees.is_empty() {
+        return Ok(None);
+    }
+    let trees = LedgerIndex { bounds_ns: bounds_ns.to_vec(), fan_out: shape.fan_out, trees, sketches: None };
+    Ok(Some(PathLedgerIndex { paths: Vec::new(), swept_from, trees }))
+}
+
+impl SweptBand {
+    /// Prunes a band for the tree of its track. `None` if it has too many paths, or if children of a span overlap each
+    /// other.
+    fn new(band: BandPaths, has_tree: bool, shape: &PathShape) -> Option<Self> {
+        if band.is_too_many {
+            return None;
+        }
+        let mut spare_ns = vec![0_i128; band.paths.len()];
+        for (_, sums) in &band.slices {
+            if !adds_up(&band, sums, &mut spare_ns) {
+                return None;
+            }
+        }
+        let (mut parts, mut rows) = (Vec::new(), 0);
+        let mut growing = vec![PathSums::default(); if has_tree { band.paths.len() } else { 0 }];
+        for (number, (slice, sums)) in band.slices.iter().enumerate().filter(|_| has_tree) {
+            sums.iter().for_each(|(path, added)| growing[path.index()].add(added));
+            rows += starts(sums);
+            if rows >= shape.leaf_rows || number + 1 == band.slices.len() {
+                let paths = PrunedPaths::new(&band.paths, &growing, shape.pruned.of_leaf())?;
+                parts.push(TrackPart { slice: *slice, rows, paths });
+                growing.fill(PathSums::default());
+                rows = 0;
+            }
+        }
+        Some(Self { band, parts })
+    }
+}
+
+/// Whether no path has less time in a slice than the paths right below it. `spare_ns` has a zero for each path.
+fn adds_up(band: &BandPaths, sums: &[(PathIdx, PathSums)], spare_ns: &mut [i128]) -> bool {
+    for &(path, PathSums { total_ns, .. }) in sums {
+        // The time of a slice has 64 bits, and tracks have 65,536 lanes at most.
+        let total_ns = total_ns.cast_signed();
+        spare_ns[path.index()] += total_ns;
+        spare_ns[band.paths[path.index()].parent.index()] -= total_ns;
+    }
+    let adds_up = sums.iter().all(|(path, _)| spare_ns[path.index()] >= 0);
+    for (path, _) in sums {
+        spare_ns[path.index()] = 0;
+        spare_ns[band.paths[path.index()].parent.index()] = 0;
+    }
+    adds_up
+}
+
+/// The pruned paths of all tracks in a slice, and how many spans start in it. `None` if they do not add up.
+fn sum_slice(bands: &[BandPaths], slice: usize, shape: &PathShape) -> Option<(PrunedPaths, u64)> {
+    let (mut all, mut rows) = (PathSumTable::new(usize::MAX), 0);
+    let (mut shared, mut way): (Vec<PathIdx>, Vec<PathIdx>) = (Vec::new(), Vec::new());
+    for band in bands {
+        let Ok(found) = band.slices.binary_search_by_key(&slice, |&(slice, _)| slice) else { continue };
+        shared.clear();
+        // The root stands for paths that are not looked up yet.
+        shared.resize(band.paths.len(), PathIdx::ROOT);
+        for &(own, sums) in &band.slices[found].1 {
+            let mut at = own;
+            while at != PathIdx::ROOT && shared[at.index()] == PathIdx::ROOT {
+                way.push(at);
+                at = band.paths[at.index()].parent;
+            }
+            while let Some(next) = way.pop() {
+                let row = band.paths[next.index()];
+                shared[next.index()] = all.path(shared[row.parent.index()], row.name, PathIdx::ROOT);
+            }
+            all.add(shared[own.index()], sums);
+            rows += sums.starts;
+        }
+    }
+    let paths = PrunedPaths::new(all.paths(), all.sums(), shape.pruned.of_leaf())?;
+    Some((paths, rows))
+}

@@ -1,0 +1,136 @@
+//! Builds the ledger of paths of a store whose rows are all written, with the whole histogram of each slice: appends its
+//! nodes to the file.
+//!
+//! Paths are numbered in the order of bands, tracks and starts, so that a store is the same for any number of threads.
+//! Memory is bounded by a budget. Refuses traces whose paths hardly repeat on some track, or do not fit; where the sums
+//! of single tracks do not fit, their trees go.
+
+use std::io;
+
+use rayon::prelude::*;
+
+use super::append::AppendFile;
+use super::bounded_tree::{BoundedTree, fit};
+use super::ledger::LedgerIndex;
+use super::ledger_build::LedgerContext;
+use super::path_bands::{BandPaths, PathMemoryPlan, Sums, TRACKS_PER_TASK, TrackPaths, starts, tracks_of};
+use super::path_ledger::{PathLedgerIndex, PathShape};
+use super::paths::{PathIdx, PathTable};
+use super::read::Store;
+use super::sums::Additive as _;
+use crate::base::progress::Stage;
+
+/// The outcome of building whole histograms.
+pub(super) enum WholePaths {
+    Built(PathLedgerIndex),
+    /// The paths are too many.
+    TooMany,
+    /// It was cancelled, or there are too few spans.
+    None,
+}
+
+/// Builds the ledger of whole histograms over the slices between `bounds_ns`.
+///
+/// # Errors
+/// I/O errors of a write, such as a full disk.
+pub(super) fn build(
+    store: &Store,
+    context: &LedgerContext<'_>,
+    plan: &PathMemoryPlan,
+    bounds_ns: &[i64],
+    out: &mut AppendFile,
+) -> io::Result<WholePaths> {
+    let shape = &context.paths;
+    let mut tracks: Vec<TrackPaths<Sums>> = tracks_of(store, shape);
+    let slices = bounds_ns.len() - 1;
+    context.progress.begin(Stage::Publishing, slices as u64);
+    let mut paths = PathTable::new(plan.paths_max);
+    let mut whole: BoundedTree<Sums> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
+    let numbers: Vec<usize> = (0..slices).collect();
+    for band in numbers.chunks(plan.band_slices) {
+        if context.cancel.is_cancelled() {
+            return Ok(WholePaths::None);
+        }
+        let swept: Vec<Option<BandPaths>> = tracks
+            .par_iter()
+            .with_max_len(TRACKS_PER_TASK)
+            .map(|track| track.sweep(store, bounds_ns, band, plan.track_paths_max))
+            .collect();
+        let mut sums: Vec<Sums> = band.iter().map(|_| Sums::new()).collect();
+        for (track, swept) in tracks.iter_mut().zip(swept) {
+            if let Some(swept) = swept
+                && !add_band(track, swept, band, &mut paths, &mut sums, shape)?
+            {
+                return Ok(WholePaths::TooMany);
+            }
+        }
+        for (&slice, mut sums) in band.iter().zip(sums) {
+            merge_equal(&mut sums);
+            whole.add_slice(&sums, starts(&sums), slice).map_err(io::Error::other)?;
+        }
+        whole.nodes.write(out)?;
+        for tree in tracks.iter_mut().filter_map(|track| track.tree.as_deref_mut()) {
+            tree.nodes.write(out)?;
+        }
+        if !fit(&whole, tracks.iter_mut().map(|track| &mut track.tree), plan.growing_max) {
+            return Ok(WholePaths::TooMany);
+        }
+        context.progress.advance(band.len() as u64);
+    }
+    let mut trees: Vec<_> = whole.finish(slices, out)?.into_iter().collect();
+    for tree in tracks.into_iter().filter_map(|track| track.tree) {
+        trees.extend(tree.finish(slices, out)?);
+    }
+    if trees.is_empty() {
+        return Ok(WholePaths::None);
+    }
+    let trees = LedgerIndex { bounds_ns: bounds_ns.to_vec(), fan_out: shape.fan_out, trees, sketches: None };
+    Ok(WholePaths::Built(PathLedgerIndex { paths: paths.into_rows(), swept_from: Vec::new(), trees }))
+}
+
+/// Adds the slices of a band to the tree of a track and to the sums of all tracks, with the paths of all tracks. False
+/// if these are too many.
+fn add_band(
+    track: &mut TrackPaths<Sums>,
+    band: BandPaths,
+    slices: &[usize],
+    paths: &mut PathTable,
+    sums: &mut [Sums],
+    shape: &PathShape,
+) -> io::Result<bool> {
+    if band.is_too_many {
+        return Ok(false);
+    }
+    let before = paths.rows().len();
+    let mut shared = vec![PathIdx::ROOT; band.paths.len()];
+    for (own, row) in band.paths.iter().enumerate().skip(1) {
+        let Some(path) = paths.path(shared[row.parent.index()], row.name) else { return Ok(false) };
+        shared[own] = path;
+    }
+    track.new_paths += (paths.rows().len() - before) as u64;
+    for (slice, mut own) in band.slices {
+        for (path, _) in &mut own {
+            *path = shared[path.index()];
+        }
+        own.sort_unstable_by_key(|&(path, _)| path);
+        let rows = starts(&own);
+        track.rows += rows;
+        if let Some(tree) = &mut track.tree {
+            tree.add_slice(&own, rows, slice).map_err(io::Error::other)?;
+        }
+        sums[slice - slices[0]].extend(own);
+    }
+    Ok(track.new_paths <= shape.track_paths + track.rows / shape.rows_per_path.max(1))
+}
+
+/// Sorts sums by path, and adds up those of one.
+fn merge_equal(sums: &mut Sums) {
+    sums.sort_unstable_by_key(|&(path, _)| path);
+    sums.dedup_by(|next, last| {
+        let is_same = next.0 == last.0;
+        if is_same {
+            last.1.add(&next.1);
+        }
+        is_same
+    });
+}
