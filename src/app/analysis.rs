@@ -293,7 +293,8 @@ fn answer(
         }
         Question::Samples(question) => {
             let SampleQuestion { scope, event, by, known } = *question;
-            let question = PathsQuestion { scope, of: PathsOf::Samples(event), view: FlameView::default(), known };
+            let (of, view) = (PathsOf::Samples(event), FlameView::default());
+            let question = PathsQuestion { scope, of, view, known, is_exact: false };
             let paths = call_paths(&question, snapshot, cancel, progress)?;
             Some(Answer::Samples(Arc::new(SampleTable::new(snapshot, paths, by, cancel)?)))
         }
@@ -328,6 +329,9 @@ fn call_paths(
         (Some(known), _) => Arc::clone(&known.0),
         (None, PathsOf::Samples(event)) => {
             Arc::new(stacks::from_samples(snapshot, &scope(), event.as_ref(), cancel, progress)?)
+        }
+        (None, PathsOf::Spans) if question.is_exact => {
+            Arc::new(stacks::exact_spans(snapshot, &scope(), cancel, progress)?)
         }
         (None, PathsOf::Spans) => Arc::new(stacks::from_spans(snapshot, &scope(), cancel, progress)?),
     })

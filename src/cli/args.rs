@@ -209,7 +209,7 @@ impl CliCommand {
                 Self::Stats { stats, load }
             }
             Some(LowCommand::Flame(low)) => {
-                let LowFlame { capture: files, scope, samples, event, edits, format, common } = low;
+                let LowFlame { capture: files, scope, samples, event, edits, exact: is_exact, format, common } = low;
                 let format = match format {
                     LowFlameFormat::Folded => FlameFormat::Folded,
                     LowFlameFormat::Svg => FlameFormat::Svg,
@@ -225,7 +225,7 @@ impl CliCommand {
                 };
                 let (sources, scope) = (capture(files)?, scope_args(scope)?);
                 let view = FlameView::from(edits);
-                let flame = Flame { sources, scope, of_samples: samples, event, view, format };
+                let flame = Flame { sources, scope, of_samples: samples, event, view, is_exact, format };
                 Self::Flame { flame, load: load(common)? }
             }
             Some(LowCommand::Search(LowSearch { capture: files, query, scope, common })) => {

@@ -16,9 +16,9 @@ use crate::export::flame::{FlameGraph, write_folded, write_json, write_pprof, wr
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FlamePicture, FlameShape, Measure};
-use crate::query::samples::SampleHistogram;
+use crate::query::samples::{SampleHistogram, SampleSum};
 use crate::query::scope::Scope;
-use crate::query::stacks::{CallTree, from_histogram, from_spans};
+use crate::query::stacks::{CallPaths, CallTree, exact_spans, from_histogram, from_spans};
 
 pub(super) fn print(flame: &Flame, how: &Load) -> Result<(), CliError> {
     starting_over(&flame.sources, how, |how| print_once(flame, how))
@@ -37,11 +37,11 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let paths = if is_of_samples {
         paths_of_samples(flame, &snapshot, &scope, &progress)
     } else {
-        Ok(paths_of_spans(&snapshot, &scope, &progress))
+        Ok(paths_of_spans(flame, &snapshot, &scope, &progress))
     };
     drop(line);
     check(snapshot.store())?;
-    let Paths { tree, event, unit, things } = paths?;
+    let Paths { tree, event, unit, things, missing } = paths?;
     let Ok(picture) = FlamePicture::new(&snapshot, &tree, &flame.view, &Cancel::default()) else {
         return Ok(()); // nobody stops it
     };
@@ -49,11 +49,23 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     if picture.folded > 0 {
         say(format_args!("{} paths count for their callers: there are too many", picture.folded));
     }
-    let is_inverted = flame.view.shape == FlameShape::Inverted;
     let measure = flame.view.measure;
+    if !missing.is_empty() {
+        let hint = if flame.is_exact { "" } else { "; --exact counts all spans" };
+        say(format_args!("{}{hint}", told_apart(&picture, measure, missing)));
+    }
+    let is_inverted = flame.view.shape == FlameShape::Inverted;
     let unit = if measure == Measure::Count { things } else { &*unit };
-    let graph =
-        FlameGraph { snapshot: &snapshot, picture: &picture, measure, event: &event, unit, things, is_inverted };
+    let graph = FlameGraph {
+        snapshot: &snapshot,
+        picture: &picture,
+        measure,
+        event: &event,
+        unit,
+        things,
+        missing,
+        is_inverted,
+    };
     to_stdout(|out| {
         Ok(match flame.format {
             FlameFormat::Folded => write_folded(&graph, out),
@@ -70,11 +82,26 @@ struct Paths {
     event: Box<str>,
     unit: Box<str>,
     things: &'static str,
+    /// The most that a path may lack.
+    missing: SampleSum,
 }
 
-fn paths_of_spans(snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Paths {
-    let paths = from_spans(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // nobody stops it
-    Paths { tree: paths.tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans" }
+/// How far a picture that lacks small paths is from the exact one.
+fn told_apart(picture: &FlamePicture, measure: Measure, missing: SampleSum) -> String {
+    let percent = |part: SampleSum| measure.of(part) as f64 * 100.0 / measure.of(picture.whole).max(1) as f64;
+    if picture.is_path_by_path {
+        let most = percent(missing);
+        format!("small paths are [others], with their exact sum: no path lacks more than {most:.4} % of the whole")
+    } else {
+        format!("{:.2} % of the whole is in small paths, which are [others]", percent(picture.others))
+    }
+}
+
+fn paths_of_spans(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Paths {
+    let count = if flame.is_exact { exact_spans } else { from_spans };
+    let counted = count(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // nobody stops it
+    let CallPaths { tree, missing, .. } = counted;
+    Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans", missing }
 }
 
 /// The paths of the event that is asked for, else of the default one. Two events are never added up.
@@ -84,9 +111,11 @@ fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress:
     let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else { return Ok(no_samples()) };
     let event = &histogram.events()[row];
     let tree = from_histogram(snapshot, &histogram, row);
-    Ok(Paths { tree, event: event.name.clone(), unit: event.unit.clone(), things: "samples" })
+    let (name, unit, missing) = (event.name.clone(), event.unit.clone(), SampleSum::default());
+    Ok(Paths { tree, event: name, unit, things: "samples", missing })
 }
 
 fn no_samples() -> Paths {
-    Paths { tree: CallTree::default(), event: Box::default(), unit: "samples".into(), things: "samples" }
+    let (tree, missing) = (CallTree::default(), SampleSum::default());
+    Paths { tree, event: Box::default(), unit: "samples".into(), things: "samples", missing }
 }

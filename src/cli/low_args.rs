@@ -278,6 +278,9 @@ pub(super) struct LowFlame {
     pub(crate) event: Option<String>,
     #[command(flatten)]
     pub(crate) edits: LowFlameEdits,
+    /// Count every path of spans, also where the ledger of the store lacks small ones: that may take a pass over all spans
+    #[arg(long)]
+    pub(crate) exact: bool,
     /// How to write it
     #[arg(long, default_value = "folded")]
     pub(crate) format: LowFlameFormat,

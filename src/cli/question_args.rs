@@ -60,6 +60,8 @@ pub(super) struct Flame {
     /// The name of an event, or its title with the unit.
     pub(crate) event: Option<String>,
     pub(crate) view: FlameView,
+    /// Whether small paths are counted too, where the ledger lacks them.
+    pub(crate) is_exact: bool,
     pub(crate) format: FlameFormat,
 }
 

@@ -22,10 +22,11 @@ pub(crate) struct FlameBar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BarContent {
     Node(FlameNodeIdx),
-    /// The children of a node that are too narrow.
+    /// The children of a node that are too narrow, and those that have no node of their own.
     Others {
         parent: FlameNodeIdx,
-        count: usize,
+        /// `None` where some have no node.
+        count: Option<usize>,
         sum: SampleSum,
     },
 }
@@ -95,9 +96,12 @@ impl FlameLayout {
                 // From the heaviest: those that are wide enough come first.
                 let wide = children.partition_point(is_wide);
                 let mut drawn = children[..wide].to_vec();
+                let has_others = tree.has_others(node);
+                drawn.retain(|&child| !has_others || tree.node(child).function != FunctionIdx::OTHERS);
                 if let Some(text) = texts {
                     drawn.sort_by_key(|&child| text(tree.node(child).function));
                 }
+                let drawn_count = drawn.len();
                 let mut others = tree.node(node).total;
                 others.subtract(tree.node(node).own);
                 let mut left = f64::from(layout.bars[place].left);
@@ -110,8 +114,9 @@ impl FlameLayout {
                     others.subtract(tree.node(child).total);
                     push(BarContent::Node(child), weight(child));
                 }
-                let count = children.len() - wide;
-                if count > 0 && measure.of(others) as f64 * per_weight >= WIDTH_MIN {
+                let left_out = children.len() - drawn_count;
+                if left_out > 0 && measure.of(others) as f64 * per_weight >= WIDTH_MIN {
+                    let count = (!has_others).then_some(left_out);
                     push(BarContent::Others { parent: node, count, sum: others }, measure.of(others));
                 }
             }
@@ -143,7 +148,7 @@ impl FlameLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::flame::test_tree;
+    use crate::query::flame::{test_tree, tree_of_functions};
 
     /// Nodes with their parents and own weights.
     fn tree(nodes: &[(u32, u64)]) -> FlameTree {
@@ -156,7 +161,8 @@ mod tests {
             match bar.content {
                 BarContent::Node(node) => format!("{} {range}", node.0),
                 BarContent::Others { parent, count, sum } => {
-                    format!("{count} others of {} with {} in {} {range}", parent.0, sum.weight, sum.samples)
+                    let count = count.map_or_else(String::new, |count| format!("{count} "));
+                    format!("{count}others of {} with {} in {} {range}", parent.0, sum.weight, sum.samples)
                 }
             }
         };
@@ -183,11 +189,26 @@ mod tests {
     }
 
     #[test]
+    fn paths_without_a_node_are_one_bar_with_those_that_are_too_narrow() {
+        // The second node stands for others: 30, beside 60 and five ones.
+        let mut nodes = vec![(0, 60), (0, 30)];
+        nodes.extend(vec![(0, 2); 5]);
+        let sum = |weight| SampleSum { samples: 1, weight };
+        let functions = [3, FunctionIdx::OTHERS.0, 4, 5, 6, 7, 8];
+        let nodes = nodes.into_iter().zip(functions);
+        let tree = tree_of_functions(nodes.map(|((parent, own), function)| (parent, function, sum(own))));
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 50.0, None);
+        assert_eq!(texts(&layout), ["0 0..50", "1 0..30", "others of 0 with 40 in 6 30..50"]);
+        let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 100.0, None);
+        assert_eq!(texts(&layout)[6..], ["7 68..70", "others of 0 with 30 in 1 70..100"]);
+    }
+
+    #[test]
     fn bars_are_in_the_order_of_their_names_or_weights() {
         let tree = tree(&[(0, 1), (0, 3), (0, 2)]);
-        // Functions have the numbers of their nodes.
-        let names = ["", "c", "b", "a"];
-        let text = |function: FunctionIdx| names[function.index()];
+        // Functions have the numbers of their nodes, after those of the root and the others.
+        let names = ["c", "b", "a"];
+        let text = |function: FunctionIdx| names[function.index() - 2];
         let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 60.0, Some(&text));
         assert_eq!(texts(&layout)[1..], ["3 0..20", "2 20..50", "1 50..60"]);
         let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 60.0, None);

@@ -188,6 +188,8 @@ pub(crate) struct PathsQuestion {
     pub(crate) view: FlameView,
     /// The paths of the scope where they are known from another view: then nothing is counted.
     pub(crate) known: Option<KnownPaths>,
+    /// Whether small paths are counted too, where the ledger lacks them: that may take a pass over all spans.
+    pub(crate) is_exact: bool,
 }
 
 /// Call paths that are counted.

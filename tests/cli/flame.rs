@@ -74,6 +74,58 @@ fn json_has_the_nodes_of_the_tree_with_their_totals() {
     assert_eq!(own, 140_000);
 }
 
+/// The nodes of a tree by path: total and count.
+fn by_path(tree: &Value) -> BTreeMap<Vec<String>, [u64; 2]> {
+    let mut paths: Vec<Vec<String>> = Vec::new();
+    let mut found = BTreeMap::new();
+    for node in tree["nodes"].as_array().expect("nodes") {
+        let mut path = node["parent"].as_u64().map_or_else(Vec::new, |parent| paths[parent as usize].clone());
+        if !node["parent"].is_null() {
+            path.push(node["name"].as_str().expect("a name").to_owned());
+        }
+        let number = |key: &str| node[key].as_u64().expect("a number");
+        let before = found.insert(path.clone(), [number("total"), number("count")]);
+        assert_eq!(before, None, "{path:?}");
+        paths.push(path);
+    }
+    found
+}
+
+#[test]
+fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_counted() {
+    let folder = folder();
+    let file = folder.path().join("made.longspan");
+    longspan(&["synth", "-o", text(&file), "--spans", "300000", "--threads", "3"]).done();
+    let tree = |words: &[&str]| {
+        let words = [&["flame", "--no-cache", text(&file), "--format", "json"], words].concat();
+        let answer = longspan(&words);
+        let stderr = answer.stderr.clone();
+        (serde_json::from_str::<Value>(&answer.done()).expect("JSON"), stderr)
+    };
+    let (exact, said) = tree(&["--exact"]);
+    assert!(exact["missing"] == 0 && !said.contains("[others]"), "{said}");
+    let (pruned, said) = tree(&[]);
+    assert!(said.contains("small paths are [others], with their exact sum: no path lacks more than 0.0"), "{said}");
+    let missing = pruned["missing"].as_u64().expect("a number");
+    let (exact, pruned) = (by_path(&exact), by_path(&pruned));
+    let whole = exact[&vec![]][0];
+    assert!(0 < missing && missing < whole / 8192, "{missing} of {whole}");
+    assert!(pruned.len() < exact.len() / 4, "{} of {} paths", pruned.len(), exact.len());
+    let spans = |paths: &BTreeMap<_, [u64; 2]>| paths.values().map(|[_, count]| count).sum::<u64>();
+    assert_eq!((pruned[&vec![]][0], spans(&pruned)), (whole, spans(&exact)));
+    for (path, [total, _]) in &exact {
+        let known = pruned.get(path).map_or(0, |[total, _]| *total);
+        assert!(known <= *total && *total <= known + missing, "{path:?}: {known} of {total}");
+    }
+    assert!(pruned.keys().all(|path| path.last().is_some_and(|name| name == "[others]") || exact.contains_key(path)));
+    let (_, said) = tree(&["--inverted"]);
+    assert!(said.contains(" % of the whole is in small paths, which are [others]; --exact counts all spans"), "{said}");
+    let svg = longspan(&["flame", "--no-cache", text(&file), "--format", "svg"]).done();
+    assert!(svg.contains("small paths are [others]: no bar lacks more than 0.0"));
+    let folded = longspan(&["flame", "--no-cache", text(&file)]).done();
+    assert!(folded.lines().any(|line| line.contains(";[others] ")));
+}
+
 /// The elements of XML that is well-formed, with the texts of its titles.
 fn titles_of_xml(xml: &str) -> (usize, Vec<String>) {
     let (mut open, mut titles, mut rectangles) = (Vec::new(), Vec::new(), 0);

@@ -1,5 +1,7 @@
 //! The flame graph as a hand works it: its views, its search, the menu of a bar, and the way back.
 
+use std::fmt::Write as _;
+
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use egui_kittest::kittest::Queryable;
 
@@ -135,4 +137,25 @@ fn widths_are_counts_and_neighbours_of_a_module_are_one() {
     session.click("Collapse io");
     // The reads and the writes are both of this category, and their names are found no more.
     session.until("one edit", |session| session.says("collapsed io ×") && session.says("0.0 % in 0 functions"));
+}
+
+#[test]
+fn small_paths_are_others_until_all_spans_are_counted() {
+    // A call that is half of the time, and 280,000 calls of other names.
+    let mut text = r#"[{"ph":"X","name":"main","pid":1,"tid":1,"ts":0,"dur":600000}"#.to_owned();
+    text += r#",{"ph":"X","name":"long","pid":1,"tid":1,"ts":0,"dur":300000}"#;
+    for number in 0..280_000 {
+        write!(text, r#",{{"ph":"X","name":"n{number}","pid":1,"tid":1,"ts":{},"dur":1}}"#, 300_000 + number).unwrap();
+    }
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("many.json", &(text + "]"));
+    session.until("all spans", |session| session.says("002 spans"));
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the bound", |session| session.says("Label: bars within 0.0"));
+    assert!(!session.says("Label: exact"));
+    session.until("all is counted", |session| session.says("Label: exact"));
+    assert!(!session.says("bars within"));
+    // From the innermost function up, the others are a part of all.
+    session.click("Inverted");
+    session.until("the view", |session| session.says("Label: exact"));
 }

@@ -13,7 +13,11 @@ pub(crate) fn write_json(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Res
     json_text(out, event)?;
     out.write_all(b",\"unit\":")?;
     json_text(out, unit)?;
-    write!(out, ",\"of\":\"{things}\",\"inverted\":{is_inverted},\"folded\":{},\"nodes\":[", graph.picture.folded)?;
+    let (folded, missing) = (graph.picture.folded, graph.measure.of(graph.missing));
+    write!(
+        out,
+        ",\"of\":\"{things}\",\"inverted\":{is_inverted},\"folded\":{folded},\"missing\":{missing},\"nodes\":["
+    )?;
     for (row, node) in graph.nodes().iter().enumerate() {
         out.write_all(if row == 0 { b"\n{\"parent\":null,\"name\":" } else { b",\n{\"parent\":" })?;
         if row > 0 {

@@ -15,6 +15,7 @@ use crate::base::time::{duration_text, grouped_digits};
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNode, FlameNodeIdx, FlamePicture, Measure};
+use crate::query::samples::SampleSum;
 
 /// A tree with the meaning of its weights.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,8 @@ pub(crate) struct FlameGraph<'a> {
     pub(crate) unit: &'a str,
     /// The things that are counted: spans or samples.
     pub(crate) things: &'static str,
+    /// The most that a path may have beyond its sums: small paths count as others of those above them.
+    pub(crate) missing: SampleSum,
     /// Whether each path begins with the innermost frame.
     pub(crate) is_inverted: bool,
 }

@@ -62,7 +62,15 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
          <style>g:hover rect{{stroke:#000}}text{{pointer-events:none}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#f8f8f4\"/>"
     )?;
-    let (title, note) = (title(graph), left_out(narrow, deep, graph.picture.folded));
+    let (title, mut note) = (title(graph), left_out(narrow, deep, graph.picture.folded));
+    if !graph.missing.is_empty() && graph.picture.is_path_by_path {
+        let lacks = graph.measure.of(graph.missing) as f64 * scale;
+        note += &format!("{}small paths are [others]: no bar lacks more than {lacks:.2} pixels", separator(&note));
+    }
+    if !graph.missing.is_empty() && !graph.picture.is_path_by_path {
+        let part = 100.0 * graph.measure.of(graph.picture.others) as f64 / whole.max(1) as f64;
+        note += &format!("{}small paths, {part:.2} % of all, are [others]", separator(&note));
+    }
     let middle = WIDTH / 2.0;
     writeln!(out, "<text x=\"{middle}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{}</text>", xml(&title))?;
     writeln!(out, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\" fill=\"#666\">{}</text>", xml(&note))?;
@@ -136,6 +144,11 @@ fn left_out(narrow: u64, deep: u64, folded: u64) -> String {
         (folded, format!("{folded} paths count for their callers: there are too many")),
     ];
     parts.into_iter().filter(|&(count, _)| count > 0).map(|(_, text)| text).collect::<Vec<_>>().join("; ")
+}
+
+/// The text between a note and what follows it.
+fn separator(note: &str) -> &'static str {
+    if note.is_empty() { "" } else { "; " }
 }
 
 /// Text for XML, which has no control characters.

@@ -6,9 +6,13 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{NameIdx, StrIdx};
 use crate::query::Snapshot;
+use crate::store::pruned_paths::OTHERS;
 
 /// The longest name of a module: no file system has longer ones.
 const MODULE_BYTES_MAX: usize = 255;
+
+/// The name of others in files.
+const OTHERS_TEXT: &str = "[others]";
 
 /// The most modules that are told apart. Real captures have some hundred.
 const MODULES_MAX: usize = 1 << 16;
@@ -41,6 +45,8 @@ pub(crate) struct FunctionIdx(pub u32);
 impl FunctionIdx {
     /// The root of all paths.
     pub(crate) const ROOT: Self = Self(0);
+    /// Stands for all functions of paths that have no node of their own.
+    pub(crate) const OTHERS: Self = Self(1);
 
     #[must_use]
     pub(crate) fn index(self) -> usize {
@@ -77,6 +83,7 @@ enum FunctionText {
     Name(NameIdx),
     /// All frames of a module.
     Module(ModuleIdx),
+    Others,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -96,6 +103,7 @@ impl Functions {
         match self.rows[function.index()].text {
             FunctionText::Name(name) => snapshot.names().get(name).text,
             FunctionText::Module(module) => &self.modules[module.0 as usize],
+            FunctionText::Others => OTHERS_TEXT,
         }
     }
 
@@ -123,12 +131,12 @@ impl Functions {
         self.module_row(function).is_some_and(|module| self.is_kernel[module])
     }
 
-    /// A name of the trace that the function has; `None` of a module.
+    /// A name of the trace that the function has; `None` of a module, and of others.
     #[must_use]
     pub(crate) fn name(&self, function: FunctionIdx) -> Option<NameIdx> {
         match self.rows[function.index()].text {
             FunctionText::Name(name) => Some(name),
-            FunctionText::Module(_) => None,
+            FunctionText::Module(_) | FunctionText::Others => None,
         }
     }
 
@@ -139,9 +147,9 @@ impl Functions {
         FunctionKey { name: self.text(snapshot, function).into(), module }
     }
 
-    /// All functions after the root.
+    /// All functions after the root and the others.
     pub(crate) fn all(&self) -> impl Iterator<Item = FunctionIdx> + use<> {
-        (1..self.rows.len() as u32).map(FunctionIdx)
+        (2..self.rows.len() as u32).map(FunctionIdx)
     }
 
     #[must_use]
@@ -162,10 +170,11 @@ pub(super) struct FunctionBuilder<'s> {
 
 impl<'s> FunctionBuilder<'s> {
     pub(super) fn new(snapshot: &'s Snapshot) -> Self {
-        let root = FunctionEntry { text: FunctionText::Name(NameIdx::EMPTY), module: None };
+        let entry = |text| FunctionEntry { text, module: None };
+        let rows = vec![entry(FunctionText::Name(NameIdx::EMPTY)), entry(FunctionText::Others)];
         Self {
             snapshot,
-            functions: Functions { rows: vec![root], modules: Vec::new(), is_kernel: Vec::new() },
+            functions: Functions { rows, modules: Vec::new(), is_kernel: Vec::new() },
             by_name: FxHashMap::default(),
             by_text: FxHashMap::default(),
             by_module: FxHashMap::default(),
@@ -175,6 +184,9 @@ impl<'s> FunctionBuilder<'s> {
 
     /// The function of a frame. `by_module`: the one of its module if the name is an address.
     pub(super) fn function(&mut self, name: NameIdx, by_module: bool) -> FunctionIdx {
+        if name == OTHERS {
+            return FunctionIdx::OTHERS;
+        }
         if let Some(&known) = self.by_name.get(&(name, by_module)) {
             return known;
         }

@@ -21,7 +21,7 @@ pub(crate) use tree::{FlameNode, FlameNodeIdx, FlameTree, Measure};
 pub(crate) use view::{FlameEdit, FlameShape, FlameView};
 
 #[cfg(test)]
-pub(crate) use tree::test_tree;
+pub(crate) use tree::{test_tree, tree_of_functions};
 
 use callers::{callers_of, inverted, paths_below};
 use functions::FunctionBuilder;
@@ -41,6 +41,10 @@ pub(crate) struct FlamePicture {
     pub(crate) counted: SampleSum,
     /// Paths that count for their callers, since there are too many, and callers that are too many to be shown.
     pub(crate) folded: u64,
+    /// The part of `whole` in paths that have no node of their own.
+    pub(crate) others: SampleSum,
+    /// Whether each path is a bar of its own, from the outermost function down: then no bar lacks more than a path.
+    pub(crate) is_path_by_path: bool,
 }
 
 impl FlamePicture {
@@ -56,7 +60,9 @@ impl FlamePicture {
     ) -> Result<Self, Cancelled> {
         let mut builder = ViewBuilder::new(FunctionBuilder::new(snapshot), view);
         let all = builder.build(calls, cancel)?;
-        let whole = all.nodes()[0].total;
+        let (whole, others) = (all.nodes()[0].total, all.others());
+        let is_top_down = view.shape == FlameShape::TopDown && view.focus.is_none();
+        let is_path_by_path = is_top_down && all.nodes().len() == calls.nodes().len();
         let below = |key: &FunctionKey| paths_below(&all, |idx| builder.is(idx, key), cancel);
         let mut callers = None;
         let mut tree = match (&view.shape, &view.focus) {
@@ -74,7 +80,16 @@ impl FlamePicture {
             folded += tree.folded;
             tree.sort_children(view.measure);
         }
-        Ok(Self { functions: builder.finish(), tree, callers, whole, counted: calls.whole(), folded })
+        Ok(Self {
+            functions: builder.finish(),
+            tree,
+            callers,
+            whole,
+            counted: calls.whole(),
+            folded,
+            others,
+            is_path_by_path,
+        })
     }
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct FlameTree {
     children: Vec<FlameNodeIdx>,
     /// The first child of each node, and the end of all.
     first_child: Vec<u32>,
+    /// Nodes that have others below them, in order.
+    with_others: Vec<FlameNodeIdx>,
     /// Nodes whose children are not in the tree, since it would have too many.
     pub(super) folded: u64,
 }
@@ -66,7 +68,7 @@ impl Default for FlameTree {
     fn default() -> Self {
         let none = SampleSum::default();
         let root = FlameNode { parent: FlameNodeIdx::ROOT, function: FunctionIdx::ROOT, total: none, own: none };
-        Self { nodes: vec![root], children: Vec::new(), first_child: vec![0, 0], folded: 0 }
+        Self { nodes: vec![root], children: Vec::new(), first_child: vec![0, 0], with_others: Vec::new(), folded: 0 }
     }
 }
 
@@ -87,6 +89,21 @@ impl FlameTree {
     pub(crate) fn children(&self, node: FlameNodeIdx) -> &[FlameNodeIdx] {
         let [first, end] = [node.index(), node.index() + 1].map(|at| self.first_child[at] as usize);
         &self.children[first..end]
+    }
+
+    /// Whether one of the children stands for all paths right below that have no node of their own.
+    #[must_use]
+    pub(crate) fn has_others(&self, node: FlameNodeIdx) -> bool {
+        self.with_others.binary_search(&node).is_ok()
+    }
+
+    /// The sum of all paths that have no node of their own.
+    #[must_use]
+    pub(crate) fn others(&self) -> SampleSum {
+        let mut sum = SampleSum::default();
+        let others = self.nodes.iter().filter(|node| node.function == FunctionIdx::OTHERS);
+        others.for_each(|node| sum.add(node.own));
+        sum
     }
 
     /// The nodes from the root's child down to a node; none for the root.
@@ -140,6 +157,9 @@ impl FlameTree {
             *first = sum;
         }
         (self.children, self.first_child) = (order, first_child);
+        let others = self.nodes.iter().filter(|node| node.function == FunctionIdx::OTHERS);
+        self.with_others = others.map(|node| node.parent).collect();
+        self.with_others.sort_unstable();
     }
 }
 
@@ -166,8 +186,15 @@ impl FlameTreeBuilder {
 /// A tree whose nodes have functions of their own, by the parents and the own sums of all nodes after the root.
 #[cfg(test)]
 pub(crate) fn test_tree(nodes: impl Iterator<Item = (u32, SampleSum)>) -> FlameTree {
+    let functions = FunctionIdx::OTHERS.0 + 1..;
+    tree_of_functions(functions.zip(nodes).map(|(function, (parent, own))| (parent, function, own)))
+}
+
+/// A tree by the parents, the functions and the own sums of all nodes after the root.
+#[cfg(test)]
+pub(crate) fn tree_of_functions(nodes: impl Iterator<Item = (u32, u32, SampleSum)>) -> FlameTree {
     let mut tree = FlameTree::default();
-    for (function, (parent, own)) in (1..).zip(nodes) {
+    for (parent, function, own) in nodes {
         let node = tree.push(FlameNodeIdx(parent), FunctionIdx(function), own);
         *tree.own_mut(node) = own;
     }

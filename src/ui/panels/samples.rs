@@ -136,7 +136,7 @@ impl SamplesPanel {
         let view = FlameView { shape: FlameShape::Sandwich(function.clone()), ..FlameView::default() };
         let known = Some(KnownPaths(Arc::clone(&answer.paths)));
         let of = PathsOf::Samples(self.event.clone());
-        let question = PathsQuestion { scope: asked.scope.clone(), of, view, known };
+        let question = PathsQuestion { scope: asked.scope.clone(), of, view, known, is_exact: false };
         Some(Command::Panel(PanelCommand::Ask(Question::Sandwich(Box::new(question)))))
     }
 

@@ -70,7 +70,11 @@ impl Amounts {
         match content {
             BarContent::Others { count, sum, .. } => {
                 let others = others_text(count);
-                format!("{others}, too narrow to be drawn\n{} ({})\nZoom in to see them", self.text(sum), share(sum))
+                let why = match count {
+                    Some(_) => "too narrow to be drawn",
+                    None => "too small to be told apart before all is counted, or too narrow to be drawn",
+                };
+                format!("{others}, {why}\n{} ({})\nZoom in to see them", self.text(sum), share(sum))
             }
             BarContent::Node(node) => {
                 let Some(tree) = tree_of(picture, part) else { return String::new() };
@@ -91,10 +95,13 @@ pub(super) fn share_text(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
 }
 
-/// The name of the bar for children that are too narrow.
-pub(super) fn others_text(count: usize) -> String {
-    let count = grouped_digits(count as u64);
-    if count == "1" { "1 other".to_owned() } else { format!("{count} others") }
+/// The name of the bar for children that are too narrow; `None`: their number is not known.
+pub(super) fn others_text(count: Option<usize>) -> String {
+    match count {
+        None => "others".to_owned(),
+        Some(1) => "1 other".to_owned(),
+        Some(count) => format!("{} others", grouped_digits(count as u64)),
+    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,10 @@ pub(crate) struct FlamePanel {
     asked: Option<PathsQuestion>,
     is_stopped: bool,
     answer: Option<Arc<FlameAnswer>>,
+    /// Whether the answer is to that question.
+    is_answered: bool,
+    /// The most that a bar of the last frame may lack, in points.
+    missing_points: f64,
     /// The scope and the events of the paths of the answer.
     counted: Option<(SelectedScope, PathsOf)>,
     words: String,
@@ -69,7 +73,7 @@ pub(crate) struct FlamePanel {
 impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
         self.counted = self.asked.as_ref().map(|asked| (asked.scope.clone(), asked.of.clone()));
-        self.answer = Some(Arc::clone(answer));
+        (self.answer, self.is_answered) = (Some(Arc::clone(answer)), true);
         self.menu = None;
         self.reveals = answer.picture.callers.is_some();
         self.search(snapshot);
@@ -96,18 +100,28 @@ impl FlamePanel {
         self.found = picture.and_then(|it| FoundFunctions::new(snapshot, &it.functions, &it.tree, &self.words));
     }
 
-    /// Asks for the paths and their view where they are not those of the answer.
+    /// Asks for the paths and their view where they are not those of the answer; then again for small paths, where the
+    /// answer lacks them.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
         let view = &self.history.current.view;
         let is_asked = |asked: &PathsQuestion| (&asked.scope, &asked.of, &asked.view) == (scope, &of, view);
-        if self.asked.as_ref().is_some_and(is_asked) {
-            return None;
+        let mut is_exact = false;
+        if let Some(asked) = self.asked.as_ref().filter(|asked| is_asked(asked)) {
+            let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_exact());
+            is_exact = self.is_answered && is_pruned && !asked.is_exact && !self.is_stopped;
+            if !is_exact {
+                return None;
+            }
         }
         let is_counted = self.counted.as_ref().is_some_and(|(known, known_of)| (known, known_of) == (scope, &of));
-        let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| KnownPaths(Arc::clone(&answer.paths)));
-        let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known };
-        (self.asked, self.is_stopped) = (Some(question.clone()), false);
+        let known = self
+            .answer
+            .as_ref()
+            .filter(|_| is_counted && !is_exact)
+            .map(|answer| KnownPaths(Arc::clone(&answer.paths)));
+        let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known, is_exact };
+        (self.asked, self.is_stopped, self.is_answered) = (Some(question.clone()), false, false);
         Some(Command::Panel(PanelCommand::Ask(Question::Paths(Box::new(question)))))
     }
 
@@ -145,6 +159,7 @@ impl FlamePanel {
             self.show_events(ui);
         }
         self.show_progress(ui, progress, theme, commands);
+        self.show_missing(ui, theme);
         let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded);
         if folded > 0 {
             let text = format!("{} paths are too many", grouped_digits(folded));
@@ -159,7 +174,8 @@ impl FlamePanel {
             if ui.button("Close").clicked() {
                 commands.push(Command::Panel(PanelCommand::Toggle(Panel::Flame)));
             }
-            if progress.is_none() && folded == 0 && self.answer.is_some() && !self.is_stopped {
+            let is_exact = self.answer.as_ref().is_some_and(|answer| answer.paths.is_exact());
+            if progress.is_none() && folded == 0 && is_exact && !self.is_stopped {
                 show_exactness(ui, Exactness::Exact, snapshot, theme);
             }
         });
@@ -173,11 +189,28 @@ impl FlamePanel {
                 commands.push(Command::Panel(PanelCommand::StopPaths));
             }
         } else if self.is_stopped {
-            ui.label(RichText::new("stopped: this is not counted").color(theme.warning));
+            let is_pruned = self.asked.as_ref().is_some_and(|asked| asked.is_exact);
+            let text = if is_pruned { "stopped: small paths are others" } else { "stopped: this is not counted" };
+            ui.label(RichText::new(text).color(theme.warning));
             if ui.button("Count").clicked() {
                 self.asked = None;
             }
         }
+    }
+
+    /// The most that bars may lack as long as small paths are not counted.
+    fn show_missing(&self, ui: &mut Ui, theme: &Theme) {
+        let Some(answer) = self.answer.as_ref().filter(|answer| !answer.paths.is_exact()) else { return };
+        let picture = &answer.picture;
+        let text = if picture.is_path_by_path {
+            format!("bars within {} px", points_text(self.missing_points))
+        } else {
+            let measure = self.history.current.view.measure;
+            format!("{} not told apart", share_text(measure.of(picture.others), measure.of(picture.whole)))
+        };
+        let hint = "Paths with a very small part count as others of the path above them, with their exact sum. \
+                    All spans are counted in the background; then the picture is exact.";
+        ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(hint);
     }
 
     /// The choice of an event, where the samples have several: two of them are never added up.
@@ -326,6 +359,9 @@ impl FlamePanel {
             let path = &self.history.current.roots[part as usize];
             tree_of(picture, part).map_or(FlameNodeIdx::ROOT, |tree| node_of(snapshot, picture, tree, path))
         });
+        let root = measure.of(picture.tree.node(roots[FlamePart::Tree as usize]).total);
+        let missing = measure.of(answer.paths.missing) as f64;
+        self.missing_points = missing * f64::from(ui.available_width()) / root.max(1) as f64;
         let amounts = Amounts::new(&answer.paths);
         let canvas = FlameCanvas {
             snapshot,
@@ -374,6 +410,12 @@ impl FlamePanel {
             _ => "All paths are left out. Back leads to the picture before.",
         }
     }
+}
+
+/// A number of points, rounded up to two digits that count.
+fn points_text(points: f64) -> String {
+    let hundredths = (points * 100.0).ceil();
+    if hundredths < 100.0 { format!("{:.2}", hundredths / 100.0) } else { format!("{:.0}", points.ceil()) }
 }
 
 impl DockPanel for FlamePanel {
