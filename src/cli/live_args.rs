@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error::CliError;
 use super::low_args::{LowCommon, LowListen};
-use super::low_live::LowFollow;
+use super::low_live::{LowFollow, LowFollowLimits};
 use crate::live::arrivals::LiveInput;
 use crate::live::listen::OTLP_PORT;
 use crate::live::picture::KeptPart;
@@ -30,27 +30,34 @@ pub(super) struct Follow {
 
 /// The sources that the window is asked to follow.
 pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Follow>, CliError> {
-    let LowFollow { follow, until, disk_cap, keep: kept, delay, command } = low;
+    let LowFollow { follow, limits, command } = low;
     let follows = follow || !command.is_empty();
     let options = [
-        ("--until", until.is_some()),
-        ("--delay", delay.is_some()),
-        ("--disk-cap", disk_cap.is_some()),
-        ("--keep", kept.is_some()),
+        ("--until", limits.until.is_some()),
+        ("--delay", limits.delay.is_some()),
+        ("--disk-cap", limits.disk_cap.is_some()),
+        ("--keep", limits.keep.is_some()),
     ];
     if let Some(option) = options.iter().find(|(_, given)| *given)
         && !follows
     {
         return Err(CliError::Usage(format!("{} is for traces that still run: give --follow too", option.0)));
     }
-    let until = live_filter("--until", until)?;
     let mut inputs = if follows { live_sources(sources)? } else { Vec::new() };
     inputs.extend((!command.is_empty()).then_some(LiveInput::Command(command)));
     if follow && inputs.is_empty() {
         let message = "--follow: expected a FILE, a pipe or - for stdin, or -- and a COMMAND whose output is followed";
         return Err(CliError::Usage(message.to_owned()));
     }
-    Ok(follows.then_some(Follow { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept }))
+    follows.then(|| Follow::new(inputs, limits)).transpose()
+}
+
+impl Follow {
+    fn new(inputs: Vec<LiveInput>, limits: LowFollowLimits) -> Result<Self, CliError> {
+        let LowFollowLimits { until, disk_cap, keep: kept, delay } = limits;
+        let until = live_filter("--until", until)?;
+        Ok(Self { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept })
+    }
 }
 
 /// The sources by their words: `unix:PATH` and `otlp` are listened at, and all else is a file, a pipe or stdin.
@@ -76,12 +83,11 @@ pub(super) fn live_sources(sources: &Sources) -> Result<Vec<LiveInput>, CliError
 
 /// The sources of `longspan listen`, and the options of its load.
 pub(super) fn listen_args(low: LowListen) -> Result<(Follow, LowCommon), CliError> {
-    let LowListen { path, otlp, until, disk_cap, keep: kept, delay, common } = low;
+    let LowListen { path, otlp, limits, common } = low;
     let path = path.map_or_else(default_socket, Ok)?;
     let mut inputs = vec![LiveInput::Socket(path)];
     inputs.extend(otlp.map(|port| LiveInput::Otlp { port }));
-    let until = live_filter("--until", until)?;
-    Ok((Follow { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept }, common))
+    Ok((Follow::new(inputs, limits)?, common))
 }
 
 /// The socket where no other is named: in the folder that the system has for the sockets of this user.

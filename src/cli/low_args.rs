@@ -9,13 +9,12 @@ use clap_complete::Shell;
 use super::flame_view::LowFlameEdits;
 use super::low_cache::LowCache;
 use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
-use super::low_live::{LowFollow, LowKept, LowLive, LowTail, delay, kept_part};
+use super::low_live::{LowFollow, LowFollowLimits, LowKept, LowLive, LowTail};
 use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
 use crate::formats::sniff::names;
-use crate::live::picture::KeptPart;
 use crate::query::derived::DerivedTrack;
 use crate::query::groups::GroupBy;
 
@@ -471,18 +470,8 @@ pub(super) struct LowListen {
     /// Receive OTLP over HTTP, as JSON and protobuf, from this machine, at 127.0.0.1 and this port; 0 is any that is free
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "4318")]
     pub(crate) otlp: Option<u16>,
-    /// Stop with the first span that passes this filter; the words are those of `tail --filter`
-    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
-    pub(crate) until: Option<String>,
-    /// Stop when so many bytes are on disk, such as 20GB
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub(crate) disk_cap: Option<u64>,
-    /// Keep the last part of the trace alone, such as 30min or 20GB: the oldest spans go
-    #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
-    pub(crate) keep: Option<KeptPart>,
-    /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms]
-    #[arg(long, value_name = "TIME", value_parser = delay)]
-    pub(crate) delay: Option<u64>,
+    #[command(flatten)]
+    pub(crate) limits: LowFollowLimits,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }

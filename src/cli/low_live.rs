@@ -31,7 +31,17 @@ pub(super) struct LowFollow {
     /// Show the files while they are still written, and open them when that ends; a pipe is followed anyway
     #[arg(long, conflicts_with = "offsets")]
     pub(crate) follow: bool,
-    /// Stop following with the first span that passes this filter; the words are those of `tail --filter`
+    #[command(flatten)]
+    pub(crate) limits: LowFollowLimits,
+    /// A program to start, with its arguments, whose output is followed
+    #[arg(value_name = "COMMAND", last = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// When following ends in the window, and which part of the trace it keeps.
+#[derive(Debug, Args)]
+pub(super) struct LowFollowLimits {
+    /// Stop with the first span that passes this filter; the words are those of `tail --filter`
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
     /// Stop when so many bytes are on disk, such as 20GB
@@ -43,9 +53,6 @@ pub(super) struct LowFollow {
     /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub(crate) delay: Option<u64>,
-    /// A program to start, with its arguments, whose output is followed
-    #[arg(value_name = "COMMAND", last = true)]
-    pub(crate) command: Vec<OsString>,
 }
 
 /// The file format of rows as they come.
