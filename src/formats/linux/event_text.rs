@@ -63,6 +63,8 @@ impl KernelText {
                     let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
                     self.scheduler.switch(batch, &switch, place);
                 }
+                // `perf script -F` may leave out the CPU.
+                (None, Some(_)) => self.other(batch, event),
                 _ => batch.lose(Loss::BadRecord, place),
             },
             b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => match task_from_fields(fields) {
@@ -203,16 +205,22 @@ impl KernelText {
             Some(EventKind::Begin) if self.calls.insert(event.tid, CurrentCall::Open) == Some(CurrentCall::Open) => {
                 self.end_call(batch, event);
             }
-            Some(EventKind::End) if self.calls.remove(&event.tid) == Some(CurrentCall::Ended) => return,
             _ => {}
         }
+        let is_end = matches!(&call, Some((call, _)) if call.kind == EventKind::End);
+        let current = if is_end { self.calls.remove(&event.tid) } else { None };
+        if current == Some(CurrentCall::Ended) {
+            return;
+        }
         let (kind, name, detail) = match call {
+            // Each thread was in a call when recording began or when it was made, and returns from it.
+            Some((call, detail)) if is_end && current.is_none() => (EventKind::Instant, call.name, detail),
             Some((call, detail)) => (call.kind, call.name, detail),
             None => (EventKind::Instant, event.name.into(), event.fields),
         };
         self.args.clear();
         if !detail.is_empty() {
-            self.args.text(if kind == EventKind::End { "ret" } else { "fields" }, detail);
+            self.args.text(if is_end { "ret" } else { "fields" }, detail);
         }
         if let Some(cpu) = event.cpu {
             self.args.number("cpu", cpu);

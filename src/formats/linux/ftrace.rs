@@ -1,23 +1,24 @@
 //! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last
-//! writes: `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. `LineReader` of
-//! a function graph as the kernel draws it are in `function_graph`.
+//! writes: `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out, or in the
+//! latency format `TASK-PID CPU+FLAGS TIME: event`. Stacks below events are samples. Lines of a function graph as the
+//! kernel draws it are in `function_graph`.
 
 use super::event_text::{KernelText, TextEvent, number};
 use super::function_graph::{FunctionGraph, GraphLine};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::decimal::{nanos_from_nanos, nanos_from_seconds};
+use crate::formats::input::decimal::{nanos_from_micros, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
-use crate::model::Loss;
+use crate::model::{Loss, SourcePos, StackIdx};
 
 /// Text of ftrace and of trace-cmd.
 pub(crate) const FORMAT: Format = Format {
     name: "ftrace",
     sniff: looks_like_ftrace,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Scheduling],
+    shows: &Shown::ALL,
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
@@ -25,7 +26,10 @@ pub(crate) const FORMAT: Format = Format {
 fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = [&b"# tracer:"[..], b"TRACE:", b"capturing trace"].iter().any(|begin| head.starts_with(begin));
     let mut lines = head_lines(head).filter(|line| !is_note(line));
-    let is_record = |line| FtraceRecord::from_line(line).is_some() || GraphLine::from_line(line).is_some();
+    let is_record = |line| {
+        FtraceRecord::from_line(line).or_else(|| FtraceRecord::from_latency_line(line)).is_some()
+            || GraphLine::from_line(line).is_some()
+    };
     // Traces in JSON may hold such lines as texts.
     begins || is_page(head) || !looks_like_json(head) && lines.next().is_some_and(is_record)
 }
@@ -58,6 +62,20 @@ struct Ftrace {
     page: Page,
     /// Whether the page held a trace.
     has_trace: bool,
+    /// Whether a line of the current part of the page was an event. Parts may hold lists of processes, or JSON.
+    has_record: bool,
+    /// The event whose stack follows.
+    stack: Option<StackOwner>,
+    /// The frames of its stack, innermost first.
+    frames: Vec<Box<[u8]>>,
+}
+
+/// An event with a stack.
+#[derive(Debug, Clone, Copy)]
+struct StackOwner {
+    ts_ns: i64,
+    tid: i64,
+    place: SourcePos,
 }
 
 /// A position in a page.
@@ -98,8 +116,40 @@ impl<'a> FtraceRecord<'a> {
             }
             let time = word.strip_suffix(b":")?;
             let ts_ns = if time.contains(&b'.') { nanos_from_seconds(time) } else { nanos_from_nanos(time) }.ok()?;
-            Some(Self { task, tid, tgid, cpu, ts_ns, event: rest })
+            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event: rest })
         })
+    }
+
+    /// A line of the latency format, as in `comm-12  0d..2. 34us+: event`: the CPU stands before the flags. `trace-cmd`
+    /// writes seconds there.
+    fn from_latency_line(line: &'a [u8]) -> Option<Self> {
+        let is_flag = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'#' | b'*');
+        memchr::memchr_iter(b':', line).take(8).find_map(|colon| {
+            // A mark says that it took long until the next event.
+            let marked = line[..colon].trim_ascii_end();
+            let marked = marked.strip_suffix(&[*marked.last()?]).filter(|rest| rest.ends_with(b"us")).unwrap_or(marked);
+            let (before, time) = marked.split_at(memchr::memrchr(b' ', marked)? + 1);
+            let ts_ns = match time.strip_suffix(b"us") {
+                Some(micros) => nanos_from_micros(micros).ok()?,
+                None if time.contains(&b'.') => nanos_from_seconds(time).ok()?,
+                None => return None,
+            };
+            let before = before.trim_ascii_end();
+            let (owner, flags) = before.split_at(memchr::memrchr(b' ', before)? + 1);
+            let digits = flags.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let cpu = u64::try_from(number(Some(&flags[..digits]))?).ok()?;
+            if !(3..=8).contains(&(flags.len() - digits)) || !flags.iter().all(is_flag) {
+                return None;
+            }
+            let (task, tid, tgid) = task(owner.trim_ascii_end())?;
+            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event: line[colon + 1..].trim_ascii() })
+        })
+    }
+
+    /// Whether the event is the heading of a stack, in the words of the kernel or of `trace-cmd`.
+    fn is_stack(&self) -> bool {
+        let heading = |text: &[u8]| text.starts_with(b"<stack trace") || text.starts_with(b"<user stack trace");
+        heading(self.event) || heading(self.parts().1)
     }
 
     /// The name of the event, and its fields.
@@ -127,6 +177,23 @@ fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     Some((text[..dash].trim_ascii_start(), tid, tgid))
 }
 
+/// The name of a task without that of its buffer, which `trace-cmd` prints before it: `host:      comm`.
+fn without_buffer(task: &[u8]) -> &[u8] {
+    match memchr::memmem::find(task, b":  ") {
+        Some(colon) if !task[..colon].contains(&b' ') => task[colon + 1..].trim_ascii_start(),
+        _ => task,
+    }
+}
+
+/// The function of a line of a stack: ` => function`, `=> function+0x1/0x2 <addr>` or `=> function (addr)`.
+fn stack_frame(line: &[u8]) -> Option<&[u8]> {
+    let text = line.trim_ascii().strip_prefix(b"=>")?.trim_ascii();
+    let end = memchr::memmem::find(text, b" (").or_else(|| memchr::memmem::find(text, b" <")).unwrap_or(text.len());
+    let text = &text[..end];
+    let text = &text[..memchr::memmem::find(text, b"+0x").unwrap_or(text.len())];
+    (!text.is_empty()).then_some(text)
+}
+
 /// The time behind flags that no space ends, as in `d..1316.196720:`. There are four flags, which may be digits, or
 /// five of which the last is none.
 fn without_flags(word: &[u8]) -> &[u8] {
@@ -147,13 +214,14 @@ impl LineParser for Ftrace {
         if self.page != Page::None {
             let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
             match self.page {
-                Page::Outside if has("<script") && has("trace-data") => {
-                    (self.page, self.has_trace) = (Page::Inside, true);
+                Page::Outside if has("<script") && has("trace-data") || has("linuxPerfData = \"") => {
+                    (self.page, self.has_trace, self.has_record) = (Page::Inside, true, false);
+                    return;
                 }
-                Page::Inside if has("</script>") => self.page = Page::Outside,
+                Page::Inside if has("</script>") || bytes.trim_ascii().starts_with(b"\";") => self.page = Page::Outside,
                 _ => {}
             }
-            if self.page == Page::Outside || has("<script") {
+            if self.page == Page::Outside {
                 return;
             }
             // Older pages hold the trace as a string in their script.
@@ -162,17 +230,34 @@ impl LineParser for Ftrace {
         if let Some(lost) = lost_events(bytes) {
             return batch.batch.losses.add_many(Loss::RecorderLost, line.place(), lost);
         }
+        if self.stack.is_some()
+            && let Some(frame) = stack_frame(bytes)
+        {
+            return match line.has_end {
+                true => self.frames.push(frame.into()),
+                false => batch.lose(line.loss(), line.place()),
+            };
+        }
         if is_note(bytes) {
             return;
         }
-        let Some(record) = FtraceRecord::from_line(bytes) else {
-            return match GraphLine::from_line(bytes) {
-                Some(drawn) => self.graph.add_line(&drawn, batch, line.place()),
-                None => batch.lose(line.loss(), line.place()),
-            };
+        self.end_stack(batch);
+        let record = FtraceRecord::from_line(bytes);
+        let drawn = if record.is_none() { GraphLine::from_line(bytes) } else { None };
+        if let Some(drawn) = drawn {
+            return self.graph.add_line(&drawn, batch, line.place());
+        }
+        let Some(record) = record.or_else(|| FtraceRecord::from_latency_line(bytes)) else {
+            let is_other = self.page == Page::Inside && !self.has_record;
+            return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.place());
         };
+        self.has_record = true;
         if let Some(tgid) = record.tgid {
             self.kernel.scheduler.set_process(record.tid, tgid);
+        }
+        if record.is_stack() {
+            self.stack = Some(StackOwner { ts_ns: record.ts_ns, tid: record.tid, place: line.place() });
+            return;
         }
         let (name, fields) = record.parts();
         if name.is_empty() {
@@ -190,9 +275,26 @@ impl LineParser for Ftrace {
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.end_stack(out.batch);
         self.kernel.finish(out.batch);
         self.graph.finish(out.batch);
         out.flush_if_full()
+    }
+}
+
+impl Ftrace {
+    /// Hands on the stack whose lines are all read.
+    fn end_stack(&mut self, batch: &mut BatchBuilder) {
+        let Some(owner) = self.stack.take() else { return };
+        let mut stack = StackIdx::EMPTY;
+        while let Some(frame) = self.frames.pop() {
+            let name = batch.name(&frame, None, owner.place);
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        if stack != StackIdx::EMPTY {
+            let track = batch.track_with(&self.kernel.thread(owner.tid));
+            batch.push_sample(owner.ts_ns, track, stack, 0);
+        }
     }
 }
 

@@ -59,10 +59,16 @@ impl<'a> GraphLine<'a> {
         let mut rest = line.trim_ascii();
         let mut ts_ns = None;
         if let Some((before, behind)) = cell(rest)
-            && let Ok(time) = nanos_from_seconds(before)
             && before.contains(&b'.')
         {
-            (ts_ns, rest) = (Some(time), behind);
+            // Relative times of the latency format are in microseconds.
+            let time = match before.strip_suffix(b"us") {
+                Some(micros) => nanos_from_micros(micros.trim_ascii_end()),
+                None => nanos_from_seconds(before),
+            };
+            if let Ok(time) = time {
+                (ts_ns, rest) = (Some(time), behind);
+            }
         }
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let cpu = u32::try_from(number(Some(&rest[..digits]))?).ok()?;

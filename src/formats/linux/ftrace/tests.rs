@@ -18,7 +18,7 @@ fn lines_with_and_without_groups_and_flags_are_read() {
                 x-8  [002]  1171.9: my_event: a=1 b=2\r\n",
     );
     let expected = [
-        (1_171_878_940_000, EventKind::End, "sys_write"),
+        (1_171_878_940_000, EventKind::Instant, "sys_write"),
         (1_171_878_941_000, EventKind::Begin, "draw [1]"),
         (1_171_878_950_001, EventKind::End, ""),
         (1_171_900_000_000, EventKind::Instant, "my_event"),
@@ -43,7 +43,7 @@ fn system_calls_that_are_told_by_number_are_spans_and_not_begins_without_end() {
                 bash-7    [000] .....  0.000004: sys_enter: something else\n",
     );
     let expected = [
-        (1000, EventKind::End, "syscall 1"),
+        (1000, EventKind::Instant, "syscall 1"),
         (2000, EventKind::Begin, "syscall 33"),
         (3000, EventKind::End, "syscall 33"),
         (4000, EventKind::Instant, "sys_enter"),
@@ -310,4 +310,65 @@ fn the_reason_of_a_blocked_thread_is_written_with_the_state_that_it_entered() {
     let reason = r#"{"io_wait":1,"blocked_function":"wait_on_page"}"#;
     assert_eq!(states, [(1_000_001_000, Some("D"), ""), (1_000_001_000, Some("D"), reason)]);
     assert_eq!(reading.lost(), [], "thread 8 runs, so that it is not blocked");
+}
+
+#[test]
+fn lines_of_the_latency_format_are_those_of_the_usual_one() {
+    let usual = "# tracer: nop\n#\n    bash-12997   [001] ..... 0.008190: sys_dup2(oldfd: 0xb, newfd: 1)\n\
+                 a b-7   [000] d.h2. 0.008191: sys_dup2 -> 0x1\n          <idle>-0   [001] dN.2. 0.123456: my_event: a=1: 2us : 3\n";
+    let latency = "# tracer: nop\n#\n# nop latency trace v1.1.5 on 6.1\n#  cmd     pid     |||||| time  |   caller     \n\
+                   \x20   bash-12997     1..... 8190us : sys_dup2(oldfd: 0xb, newfd: 1)\n\
+                   \x20 a b-7        0d.h2. 8191us!: sys_dup2 -> 0x1\n  <idle>-0       1dN.2. 123456us+: my_event: a=1: 2us : 3\n";
+    // As `trace-cmd report -l` prints it.
+    let command = "cpus=2\n  bash-12997    1..... 0.008190: sys_dup2(oldfd: 0xb, newfd: 1)\n a b-7    0d.h2. 0.008191: sys_dup2 -> 0x1\n\
+                   \x20 <idle>-0       1dN.2. 0.123456: my_event: a=1: 2us : 3\n";
+    let expected = read(usual);
+    assert_eq!((expected.events.len(), expected.lost()), (3, vec![]));
+    for text in [latency, command] {
+        let reading = read(text);
+        assert_eq!((reading.lost(), &reading.events), (vec![], &expected.events), "{text}");
+    }
+}
+
+#[test]
+fn stacks_below_events_are_samples_of_their_threads() {
+    let reading = read(
+        "# tracer: nop\n#\n            bash-7   [001] ..... 1.000001: my_event: a=1\n            bash-7   [001] ..... 1.000002: <stack trace>\n\
+         \x20=> inner\n => outer+0x1/0x20\n            bash-8   [001] ..... 1.000003: kernel_stack:         <stack trace >\n\
+         => schedule (ffffffff8110)\n=> outer (ffffffff811)\n            bash-8   [001] ..... 1.000004: user_stack:           <user stack trace>\n\
+         \x20=> <00007f0879e71dd5>\n            bash-8   [001] ..... 1.000005: my_event: a=2\n",
+    );
+    let found: Vec<_> =
+        reading.events.iter().map(|event| (event.ts_ns % 1_000_000, event.kind, event.stack.join(";"))).collect();
+    let (instant, sample) = (EventKind::Instant, EventKind::Sample);
+    let expected = [
+        (1000, instant, ""),
+        (2000, sample, "outer;inner"),
+        (3000, sample, "outer;schedule"),
+        (4000, sample, "<00007f0879e71dd5>"),
+        (5000, instant, ""),
+    ]
+    .map(|(ts, kind, stack)| (ts, kind, stack.to_owned()));
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn parts_of_a_page_that_are_no_trace_of_the_kernel_are_notes() {
+    let line = |us: u32, text: &str| format!(" app-7  (    5) [003] ...1  1.{us:06}: tracing_mark_write: {text}\n");
+    let part = |text: &str| format!("<script class=\"trace-data\" type=\"application/text\">\n{text}</script>\n");
+    let trace = format!("# tracer: nop\n{}damage\n{}", line(1, "B|5|draw"), line(3, "E|5"));
+    let page = [
+        "<!DOCTYPE html>\n<html>\n",
+        &part("USER PID CMD\nroot 7 app\n"),
+        &part(&trace),
+        &part("{\"traceEvents\":[]}\n"),
+    ]
+    .concat();
+    let reading = read(&page);
+    assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw"), (1_000_003_000, EventKind::End, "")]);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredMetadata, 3)]);
+    // As the first systrace wrote it.
+    let quoted = trace.replace("damage\n", "").replace('\n', "\\n\\\n");
+    let old = read(&format!("<!DOCTYPE HTML>\n<script>\nvar linuxPerfData = \"\\\n{quoted}\";\n</script>\n"));
+    assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));
 }
