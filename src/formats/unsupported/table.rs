@@ -254,8 +254,8 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
 pub(super) const LATE: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(strace::looks_like_strace_without_times),
-        found: "what strace prints without times",
-        advice: "record it again with `strace -f -ttt -T -o trace.txt`",
+        found: "what strace or ltrace prints without times",
+        advice: "record it again with `strace -f -ttt -T -o trace.txt`, or `ltrace` with the same options",
     },
     // A slip of the hand in a file dialog or of the completion of a shell.
     UnsupportedFormat {

@@ -15,7 +15,7 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"FLR\0\0\x02", "jfrconv"),
     (b"execve(\"/bin/ls\", [\"ls\"], 0x7ff /* 1 var */) = 0\nbrk(NULL) = 0x5\n", "strace -f -ttt -T"),
     (b"16955 execve(\"/bin/ls\", [\"ls\"], 0x7ff /* 1 var */) = 0\n", "strace -f -ttt -T"),
-    (b"16949      0.000206 brk(NULL) = 0x5\n", "strace -f -ttt -T"),
+    (b"__libc_start_main(0x40, 1, 0x7ff, 0 <unfinished ...>\nmalloc(32) = 0x5\n", "ltrace"),
     (b"memray\0\x0c\0\0\0", "memray"),
     (b"MOJ\x03\x01", "mojo2austin"),
     (b"v 10500 3\nX /usr/bin/ls\nI 1000 5f5e\n", "heaptrack_print -F"),

@@ -1,0 +1,204 @@
+//! Tests of what `strace` and `ltrace` print, on a real capture and on lines of every form.
+
+use super::*;
+use crate::formats::testing::{data, read, read_bytes, read_path};
+
+#[test]
+fn every_call_of_a_real_capture_is_there_with_its_time() {
+    let reading = read_path(&data("strace_ttt.txt.gz")).expect("a capture");
+    let mut text = String::new();
+    let file = std::fs::File::open(data("strace_ttt.txt.gz")).expect("a file");
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).expect("text");
+    // Plainly: a line that does not go on with a call begins an event at its time, in microseconds.
+    let mut expected: Vec<(i64, String)> = Vec::new();
+    for line in text.lines().filter(|line| !line.contains("resumed>")) {
+        let mut words = line.split_ascii_whitespace();
+        let (_, time, what) = (words.next(), words.next().expect("a time"), words.next().expect("a call"));
+        let name = match what.split('(').next() {
+            Some("+++") => "exited with 0",
+            name => name.expect("a name"),
+        };
+        expected.push((time.replace('.', "").parse::<i64>().expect("digits") * 1000, name.to_owned()));
+    }
+    let mut found: Vec<(i64, String)> = reading.events.iter().map(|event| (event.ts_ns, event.name.clone())).collect();
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected);
+    assert_eq!(reading.losses.count(Loss::UnmatchedBegin), reading.losses.total(), "{:?}", reading.lost());
+    let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete).count();
+    assert_eq!(spans, text.matches("<unfinished").count());
+    let told: Vec<_> = reading.metadata.iter().collect();
+    let [Metadata::Utc { offset_ns: 0 }, Metadata::ThreadName { name, .. }] = told[..] else { panic!("{told:?}") };
+    assert_eq!(&**name, "node");
+}
+
+#[test]
+fn a_call_that_another_thread_interrupts_is_one_span_with_all_its_arguments() {
+    let reading = read(
+        "7  1795166531.000001 read(3,  <unfinished ...>\n8  1795166531.000002 close(3) = 0 <0.000004>\n\
+         7  1795166531.000005 <... read resumed>\"a = b\", 4096) = 5 <0.000003>\n\
+         8  1795166531.000009 <... poll resumed>) = 1\n8  1795166531.000010 +++ exited with 0 +++\n\
+         8  1795166531.000020 wait4(-1,  <unfinished ...>\n",
+    );
+    let base = 1_795_166_531_000_000_000;
+    assert_eq!(
+        reading.short().iter().map(|&(ts, value, name)| (ts - base, value, name)).collect::<Vec<_>>(),
+        [(1000, 3000, "read"), (2000, 4000, "close"), (10_000, 0, "exited with 0"), (20_000, 0, "wait4")]
+    );
+    assert_eq!(reading.events[0].args, r#"{"args":"3,\"a = b\", 4096","ret":"5"}"#);
+    assert!(reading.events[3].flags.has(EventFlags::UNFINISHED));
+    assert_eq!(reading.lost(), [(Loss::UnmatchedBegin, 1), (Loss::UnmatchedEnd, 1)]);
+}
+
+#[test]
+fn calls_within_a_call_that_waits_are_resumed_by_their_names() {
+    // As `ltrace -S` prints a call of a library and the system call that it makes.
+    let reading = read(
+        "7 1795166531.000001 pthread_create(0x2 <unfinished ...>\n\
+         7 1795166531.000002 SYS_mask(0, 8 <unfinished ...>\n\
+         7 1795166531.000003 <... SYS_mask resumed> ) = 0\n\
+         7 1795166531.000004 SYS_lost(0 <unfinished ...>\n\
+         7 1795166531.000009 <... pthread_create resumed> ) = 0\n",
+    );
+    let mut found: Vec<_> = reading
+        .events
+        .iter()
+        .map(|event| {
+            (event.ts_ns % 1_000_000, &*event.name, (!event.flags.has(EventFlags::UNFINISHED)).then_some(event.value))
+        })
+        .collect();
+    found.sort_unstable();
+    let expected =
+        [(1_000, "pthread_create", Some(8_000)), (2_000, "SYS_mask", Some(1_000)), (4_000, "SYS_lost", None)];
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::UnmatchedBegin, 1)]));
+    let endless = "7 1795166531.000001 f(0 <unfinished ...>\n".repeat(CALLS_DEEP_MAX * 3);
+    assert_eq!(read(&endless).events.len(), CALLS_DEEP_MAX * 3);
+}
+
+#[test]
+fn times_of_day_go_on_past_midnight() {
+    let reading = read("[pid 7] 23:59:59.999999 getpid() = 7\r\n[pid 8] 00:00:00.000001 getpid() = 8\r\n");
+    let times: Vec<i64> = reading.events.iter().map(|event| event.ts_ns).collect();
+    assert_eq!(times, [DAY_NS - 1000, DAY_NS + 1000]);
+    assert_eq!(reading.events[1].track.tid, Id::Number(8));
+    assert_eq!(reading.lost(), []);
+    let seconds = read("12:00:01 getpid() = 7\n");
+    assert_eq!(seconds.events[0].ts_ns, 43_201_000_000_000);
+}
+
+#[test]
+fn lines_that_are_no_calls_are_counted_and_the_rest_is_shown() {
+    let reading = read(
+        "7 1795166531.000001 getpid() = 7\nstrace: Process 9 attached\n7 1795166531.0x getuid() = 0\n\
+         output of the program\n7 1795166531.000003 getgid() = 0\n",
+    );
+    assert_eq!(reading.events.len(), 2);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 2), (Loss::IgnoredMetadata, 1)]);
+}
+
+#[test]
+fn the_table_of_sums_behind_the_calls_is_no_damage() {
+    let table = "% time     seconds  usecs/call     calls    errors syscall\n------ ----------- ----------- --------- --------- ----------------\n 62.50    0.000500         250         2         1 openat\n 37.50    0.000300         300         1           read\n------ ----------- ----------- --------- --------- ----------------\n100.00    0.000800                     3         1 total\n";
+    let call = "7 1795166531.000001 getpid() = 7\n";
+    let reading = read(&format!("{call}{table}{call}"));
+    assert_eq!(reading.events.len(), 2);
+    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
+    // Output of the program is no part of the table, and a table without its head is none.
+    let reading = read(&format!("{call}{table}output of the program\n 37.50 of it\n{call}{}", &table[60..]));
+    assert_eq!(reading.events.len(), 2);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 7), (Loss::IgnoredMetadata, 1)]);
+}
+
+#[test]
+fn a_capture_that_is_cut_anywhere_keeps_the_calls_before_the_cut() {
+    let whole = b"7 1795166531.000001 getpid() = 7\n7 1795166531.000002 read(0, \"\", 1) = 0\n";
+    let events = read_bytes(whole).expect("a capture").events;
+    for len in 33..whole.len() {
+        let reading = read_bytes(&whole[..len]).expect("a capture");
+        assert_eq!(reading.events[0], events[0], "{len} bytes");
+        let lost = reading.losses.total();
+        assert!(reading.events.len() == 2 || lost == u64::from(len > 33), "{len} bytes, {:?}", reading.lost());
+    }
+}
+
+#[test]
+fn distances_from_the_line_before_add_up_to_times() {
+    // As -r, -r -T and -r -f print them.
+    let reading = read(
+        "7      0.000000 execve(\"/bin/w\", [\"w\"], 0x7f /* 1 var */) = 0\n7      0.000150 brk(NULL) = 0x5 <0.000003>\n8      0.000050 getpid() = 8\n",
+    );
+    let found: Vec<_> =
+        reading.events.iter().map(|event| (event.ts_ns, event.value, event.track.tid.clone())).collect();
+    let [first, second] = [7, 8].map(Id::Number);
+    assert_eq!(found, [(0, 0, first.clone()), (150_000, 3000, first), (200_000, 0, second)]);
+    assert_eq!(reading.lost(), []);
+    assert!(!reading.metadata.iter().any(|told| matches!(told, Metadata::Utc { .. })));
+}
+
+#[test]
+fn what_stands_between_the_time_and_the_call_is_no_part_of_it() {
+    for between in
+        ["(+     0.000027) ", "[ 257] ", "[00007f56f6ba8b1d] ", "[ 257] [????????????????] ", "[0x401136] ", "  "]
+    {
+        let reading = read(&format!("7 1795166531.000001 {between}openat(AT_FDCWD, \"[1] x\") = 3 <0.000004>\n"));
+        assert_eq!(reading.short(), [(1_795_166_531_000_001_000, 4000, "openat")], "{between}");
+        assert_eq!(reading.lost(), []);
+    }
+}
+
+#[test]
+fn names_of_threads_beside_their_ids_are_theirs() {
+    let reading = read(
+        "7<my sh> 1795166531.000001 getpid() = 7\n[pid 8<b>] 1795166531.000002 getpid() = 8\n7<w> 1795166531.000003 getpid() = 7\n",
+    );
+    let names: Vec<_> = reading
+        .metadata
+        .iter()
+        .filter_map(|told| match told {
+            Metadata::ThreadName { tid, name, .. } => Some((tid.clone(), name.to_string())),
+            _ => None,
+        })
+        .collect();
+    let expected = [(7, "my sh"), (8, "b"), (7, "w")].map(|(tid, name)| (Id::Number(tid), name.to_owned()));
+    assert_eq!((names, reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn lines_without_a_process_are_those_of_the_only_one_that_runs() {
+    // As strace prints to a terminal: processes are named while there are several.
+    let reading = read(
+        "12:00:01 clone(child_stack=NULL <unfinished ...>\nstrace: Process 9 attached\n[pid 9] 12:00:01 getpid() = 9\n\
+         [pid 8] 12:00:02 <... clone resumed>, tidptr=0x7) = 9\n[pid 8] 12:00:02 wait4(-1,  <unfinished ...>\n\
+         [pid 9] 12:00:03 +++ exited with 0 +++\n12:00:03 <... wait4 resumed>0x0) = 9\n12:00:04 +++ exited with 0 +++\n",
+    );
+    let of = |name: &str| reading.events.iter().find(|event| event.name == name).map(|event| event.track.tid.clone());
+    assert_eq!(
+        (of("clone"), of("wait4"), of("getpid")),
+        (Some(Id::Number(8)), Some(Id::Number(8)), Some(Id::Number(9)))
+    );
+    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
+}
+
+#[test]
+fn stacks_below_calls_are_samples_at_their_begins() {
+    let reading = read(
+        "7 1795166531.000001 brk(NULL) = 0x5 <0.000003>\n > /lib/ld.so(_dl_start+0x1e7f) [0x1a2ff]\n > /lib/ld.so(+0x5) [0x5]\n > main+0x1 [0x2]\n\
+         7 1795166531.000009 getpid() = 7 <0.000003>\n",
+    );
+    let found: Vec<_> =
+        reading.events.iter().map(|event| (event.ts_ns % 1_000_000, event.kind, event.stack.join(";"))).collect();
+    let (call, sample) = (EventKind::Complete, EventKind::Sample);
+    let expected =
+        [(1000, call, String::new()), (1000, sample, "main;[ld.so];_dl_start".to_owned()), (9000, call, String::new())];
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn calls_of_libraries_as_ltrace_names_them_are_calls() {
+    let reading = read(
+        "7 1795166531.000001 libfoo.so->bar(32) = 0x5 <0.000003>\n7 1795166531.000002 malloc@libc.so.6(32) = 0x5 <0.000003>\n\
+         7 1795166531.000004 exit@SYS(0 <no return ...>\n7 1795166531.000005 +++ exited (status 0) +++\n",
+    );
+    assert_eq!(reading.names(), ["libfoo.so->bar", "malloc@libc.so.6", "exit@SYS", "exited (status 0)"]);
+    assert_eq!(reading.lost(), [(Loss::UnmatchedBegin, 1)]);
+}
