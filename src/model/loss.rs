@@ -151,7 +151,7 @@ losses! {
     /// A clock without a way to the capture's clock.
     UnknownClock = Changed, "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
     /// Events that say how long they took and not when.
-    NoTimes = Changed, "no_times", "The function graph has no times: functions are shown one behind the other by their durations on each CPU. Record with the trace option funcgraph-abstime to see when they ran.";
+    NoTimes = Changed, "no_times", "The trace has no times, so its events are shown one after the other. Record a function graph with the trace option funcgraph-abstime, and print the fields of `perf script` with `time`, to see when they were.";
     /// Samples that do not say when they were taken or how much they weigh.
     MissingWeight = Changed, "missing_weight", "The weight or time of a sample is not in the trace; it is shown as long as the one before, or for 1 ms.";
     /// A file of an archive that is no capture.

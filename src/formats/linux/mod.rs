@@ -5,6 +5,7 @@ pub(crate) mod event_text;
 pub(crate) mod ftrace;
 pub(crate) mod function_graph;
 pub(crate) mod perf_data;
+mod perf_fields;
 pub(crate) mod perf_script;
 pub(crate) mod scheduler;
 pub(crate) mod strace;

@@ -1,11 +1,13 @@
 //! The text of `perf script`: for each event a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
 //! innermost frame first, and an empty line. An event without fields is a sample of its thread, and so is one with a
 //! stack; beside that, events of the kernel's scheduler are scheduling, system calls are spans, others are instants.
-//! Names stay as `perf` prints them: it shows an address without a name as its file.
+//! Names stay as `perf` prints them: it shows an address without a name as its file. Lines without times are a
+//! millisecond apart, and a loss says so. Branches, registers and instructions are left out.
 
 use rustc_hash::FxHashMap;
 
 use super::event_text::{KernelText, TextEvent, number};
+use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields, without_misc};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -14,7 +16,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, NameIdx, SourcePos, StackIdx};
+use crate::model::{Event, EventKind, Loss, NameIdx, SourcePos, StackIdx};
 
 /// The text that `perf script` prints.
 pub(crate) const FORMAT: Format = Format {
@@ -33,21 +35,38 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
     }
     let second = lines.next();
     let is_frame = |line: &[u8]| line.first().is_some_and(u8::is_ascii_whitespace) && script_frame(line).is_some();
-    if ScriptHeader::from_line(first).is_none() {
+    let Some(header) = ScriptHeader::from_line(first) else {
         // Logs have lines like those without ids.
-        return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some();
-    }
-    ScriptHeader::from_line(first).is_some_and(|header| {
-        // Without the name of an event, only the stack shows that a program with numbers after it is a sample.
-        !header.event.is_empty() || second.is_some_and(|line| script_frame(line).is_some())
-    })
+        return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some()
+            || second.is_some_and(is_untimed_frame)
+                && (is_untimed_frame(first) || ScriptHeader::untimed(first).is_some());
+    };
+    // Without the name of an event, only the stack or a line of the same form shows that a program with numbers after
+    // it is a sample.
+    let is_bare = |line: &[u8]| {
+        ScriptHeader::from_line(line).is_some_and(|header| header.event.is_empty() && header.fields.is_empty())
+    };
+    !header.event.is_empty()
+        || header.cpu.is_some() && !header.fields.is_empty()
+        || second.is_some_and(|line| script_frame(line).is_some() || is_bare(first) && is_bare(line))
+}
+
+/// Whether a line is a frame of a stack for certain, where nothing else says that this is text of `perf script`.
+fn is_untimed_frame(line: &[u8]) -> bool {
+    let digits = line.trim_ascii().iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    line.starts_with(b"\t") && digits >= 4 && script_frame(line).is_some()
 }
 
 /// Makes a reader of the text of `perf script`.
 fn open(source: Source) -> Reader {
     let is_delta = has_delta_times(source.head());
-    crate::formats::input::lines::open(source, PerfScript { is_delta, ..PerfScript::default() })
+    let is_untimed =
+        !head_lines(source.head()).any(|line| ScriptHeader::parse(line, false).is_some() || is_task_line(line));
+    crate::formats::input::lines::open(source, PerfScript { is_delta, is_untimed, ..PerfScript::default() })
 }
+
+/// How far apart samples without times are.
+const UNTIMED_NS: i64 = 1_000_000;
 
 #[derive(Debug, Default)]
 struct PerfScript {
@@ -58,6 +77,8 @@ struct PerfScript {
     args: ArgsWriter,
     /// Whether times are distances, and the time so far.
     is_delta: bool,
+    /// Whether no line has a time.
+    is_untimed: bool,
     now_ns: i64,
     /// Numbers for the threads of lines without ids, by name: below 0.
     unnumbered: FxHashMap<Box<[u8]>, i64>,
@@ -73,6 +94,8 @@ struct Pending {
     cpu: Option<u64>,
     period: Option<u64>,
     event: Box<[u8]>,
+    /// What else the line says of the sample.
+    fields: Box<[u8]>,
     place: SourcePos,
     /// Whether the event is handed on already, so that only a stack makes a sample of it.
     is_emitted: bool,
@@ -122,10 +145,11 @@ impl<'a> ScriptHeader<'a> {
                 cpu = Some(u64::try_from(number(Some(&inside[open + 1..]))?).ok()?);
                 before = before[..open].trim_ascii_end();
             }
-            let (comm, pid, tid) = match (task_ids(before), with_ids) {
+            let ids = task_ids(before).or_else(|| task_ids(without_misc(before)?));
+            let (comm, pid, tid) = match (ids, with_ids) {
                 (Some((comm, pid, tid)), _) => (comm, pid, Some(tid)),
-                (None, false) if !before.is_empty() => (before, None, None),
-                _ => return None,
+                (None, false) => (before, None, None),
+                (None, true) => return None,
             };
             let rest = line[colon + 1..].trim_ascii_start();
             let (word, after) = split_word(rest);
@@ -134,11 +158,40 @@ impl<'a> ScriptHeader<'a> {
                 None => (None, rest),
             };
             let (event, fields) = split_word(rest);
-            // `-F` may leave out the name and everything after it.
-            let event =
-                if rest.is_empty() { rest } else { event.strip_suffix(b":").filter(|event| !event.is_empty())? };
+            // `-F` may leave out the name, and everything after it.
+            let (event, fields) = match event.strip_suffix(b":").filter(|event| !event.is_empty()) {
+                Some(event) => (event, fields),
+                None if rest.is_empty() || tid.is_some() && cpu.is_some() => (&b""[..], rest),
+                None => return None,
+            };
             Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
         })
+    }
+
+    /// A line without a time, as in `comm pid/tid [cpu] period event:`: only its event is certain.
+    fn untimed(line: &'a [u8]) -> Option<Self> {
+        let line = line.trim_ascii();
+        let (before, event) = line.strip_suffix(b":")?.split_at(memchr::memrchr(b' ', line)? + 1);
+        let mut before = before.trim_ascii_end();
+        let mut period = None;
+        if let Some(space) = memchr::memrchr(b' ', before)
+            && let Some(count) = number(Some(&before[space + 1..]))
+        {
+            let rest = before[..space].trim_ascii_end();
+            if rest.ends_with(b"]") || task_ids(rest).is_some() {
+                (period, before) = (u64::try_from(count).ok(), rest);
+            }
+        }
+        let mut cpu = None;
+        if let Some(inside) = before.strip_suffix(b"]") {
+            let open = memchr::memrchr(b'[', inside)?;
+            cpu = Some(u64::try_from(number(Some(&inside[open + 1..]))?).ok()?);
+            before = before[..open].trim_ascii_end();
+        }
+        let ids = task_ids(before);
+        let (comm, pid, tid) = ids.map_or((before, None, None), |(comm, pid, tid)| (comm, pid, Some(tid)));
+        let is_event = !event.is_empty() && !before.is_empty();
+        is_event.then(|| Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns: 0, period, event, fields: b"" })
     }
 }
 
@@ -165,6 +218,9 @@ fn has_delta_times(head: &[u8]) -> bool {
 /// Whether `--show-task-events`, `--show-mmap-events` and the like print this line, as in
 /// `comm tid time: PERF_RECORD_COMM ..`. Threads have their names from the events as well.
 fn is_task_line(line: &[u8]) -> bool {
+    if line.starts_with(b"PERF_RECORD_") {
+        return true;
+    }
     let Some(colon) = memchr::memmem::find(line, b": PERF_RECORD_") else { return false };
     let mut before = line[..colon].rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
     before.next().is_some_and(|time| nanos_from_seconds(time).is_ok()) && before.next().is_some()
@@ -202,7 +258,7 @@ fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
 }
 
 /// The line that `-F +srcline` prints below a frame: its position in the source, `  file.c:12`. Unknown positions, `
-/// ??:0` and ` module[ff81c37]`, give an empty text.
+/// ??:0`, ` :0` and ` module[ff81c37]`, give an empty text.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
     let place = line.trim_ascii();
     let place = place.strip_suffix(b" (inlined)").unwrap_or(place);
@@ -216,7 +272,7 @@ fn source_line(line: &[u8]) -> Option<&[u8]> {
     }
     let (file, number) = place.split_at(memchr::memrchr(b':', place)?);
     let is_number = number.len() > 1 && number[1..].iter().all(u8::is_ascii_digit);
-    (is_number && !file.is_empty()).then_some(if file == b"??" { b"" } else { place })
+    is_number.then_some(if file.is_empty() || file == b"??" { b"" } else { place })
 }
 
 impl LineParser for PerfScript {
@@ -233,6 +289,23 @@ impl LineParser for PerfScript {
         }
         // Frames follow a tab. Spaces may also stand before the name of a program, which may look like an address.
         let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
+        if is_machine_line(bytes) && (self.pending.is_some() || self.is_untimed) {
+            return;
+        }
+        if self.is_untimed && self.pending.is_none() && is_indented {
+            // Without any header, stacks are told apart by the empty lines.
+            let header = ScriptHeader {
+                comm: b"",
+                pid: None,
+                tid: None,
+                cpu: None,
+                ts_ns: 0,
+                period: None,
+                event: b"",
+                fields: b"",
+            };
+            self.begin(header, line, batch);
+        }
         if self.pending.is_some()
             && is_indented
             && let Some(frame) = script_frame(bytes)
@@ -246,10 +319,19 @@ impl LineParser for PerfScript {
             return;
         }
         if is_task_line(bytes) {
-            return self.sample(batch);
+            self.sample(batch);
+            let lost = memchr::memmem::find(bytes, b"PERF_RECORD_LOST lost ").map(|at| &bytes[at + 22..]);
+            if let Some(lost) = number(lost).and_then(|lost| u64::try_from(lost).ok()) {
+                batch.batch.losses.add_many(Loss::RecorderLost, line.place(), lost);
+            }
+            return;
         }
-        let header =
-            ScriptHeader::from_line(bytes).or_else(|| ScriptHeader::parse(bytes, false).filter(|_| !is_indented));
+        let header = ScriptHeader::from_line(bytes).or_else(|| {
+            // Times without programs have spaces before them.
+            let is_first = |header: &ScriptHeader<'_>| header.comm.is_empty() && bytes[0] == b' ';
+            ScriptHeader::parse(bytes, false).filter(|header| !is_indented || is_first(header))
+        });
+        let header = header.or_else(|| ScriptHeader::untimed(bytes).filter(|_| self.is_untimed));
         if header.is_none()
             && self.pending.is_some()
             && let Some(frame) = self.frames.last_mut()
@@ -261,29 +343,10 @@ impl LineParser for PerfScript {
             return;
         }
         self.sample(batch);
-        let Some(header) = header else { return batch.lose(line.loss(), line.place()) };
-        let ScriptHeader { comm, pid, tid, cpu, mut ts_ns, period, event, fields } = header;
-        let tid = tid.unwrap_or_else(|| self.unnumbered_thread(comm));
-        if self.is_delta {
-            self.now_ns = self.now_ns.saturating_add(ts_ns);
-            ts_ns = self.now_ns;
+        match header {
+            Some(header) => self.begin(header, line, batch),
+            None => batch.lose(line.loss(), line.place()),
         }
-        if let Some(pid) = pid {
-            self.kernel.scheduler.set_process(tid, pid);
-        }
-        let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
-        let place = line.place();
-        let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
-        let frame = script_frame(fields).filter(|_| fields.ends_with(b")"));
-        if fields.is_empty() || frame.is_some() {
-            self.kernel.name_task(batch, &event_text);
-            self.frames.extend(frame);
-            self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_emitted: false });
-            return;
-        }
-        self.kernel.add_event(batch, &event_text);
-        // A tracepoint may have been recorded with its stack.
-        self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_emitted: true });
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
@@ -294,6 +357,51 @@ impl LineParser for PerfScript {
 }
 
 impl PerfScript {
+    /// Adds the event of a header; the stack of a sample follows.
+    fn begin(&mut self, header: ScriptHeader<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let ScriptHeader { comm, pid, tid, cpu, mut ts_ns, period, event, fields } = header;
+        let tid = tid.unwrap_or_else(|| self.unnumbered_thread(comm));
+        if self.is_untimed {
+            if self.now_ns == 0 {
+                batch.lose(Loss::NoTimes, line.place());
+            }
+            ts_ns = UNTIMED_NS;
+        }
+        if self.is_delta || self.is_untimed {
+            self.now_ns = self.now_ns.saturating_add(ts_ns);
+            ts_ns = self.now_ns;
+        }
+        if let Some(pid) = pid {
+            self.kernel.scheduler.set_process(tid, pid);
+        }
+        let event = if event.is_empty() && !fields.is_empty() { event_of_fields(fields) } else { event };
+        let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
+        let place = line.place();
+        let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
+        let (said, frame) = sampled_fields(fields);
+        let frame = script_frame(frame).filter(|_| frame.ends_with(b")"));
+        let is_sample = fields.is_empty() || is_hardware_event(event) || said.is_empty() && frame.is_some();
+        let said = if is_sample { said } else { b"" };
+        let pending = Pending {
+            ts_ns,
+            tid,
+            cpu,
+            period,
+            event: event.into(),
+            fields: said.into(),
+            place,
+            is_emitted: !is_sample,
+        };
+        if is_sample {
+            self.kernel.name_task(batch, &event_text);
+            self.frames.extend(frame);
+        } else {
+            // A tracepoint may have been recorded with its stack.
+            self.kernel.add_event(batch, &event_text);
+        }
+        self.pending = Some(pending);
+    }
+
     /// The number of a thread that has only a name.
     fn unnumbered_thread(&mut self, comm: &[u8]) -> i64 {
         if let Some(&known) = self.unnumbered.get(comm) {
@@ -327,6 +435,9 @@ impl PerfScript {
         }
         if let Some(cpu) = pending.cpu {
             self.args.number("cpu", cpu);
+        }
+        if !pending.fields.is_empty() {
+            self.args.text("fields", &pending.fields);
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);

@@ -157,7 +157,7 @@ fn places_in_the_source_below_frames_are_told_with_them() {
     let reading = read(
         "a 7/8 5.000001: cycles: \n\t55 leaf+0x2 (/bin/a)\n  main.c:12\n\t56 main+0x9 (/bin/a)\n  x y.c:140\n\n\
          a 7/8 5.000002: cycles: \n\t55 leaf+0x2 (/bin/a)\n  no number\n\n\
-         a 7/8 5.000003: cycles: \n\tff81 read+0x2 ([kernel.kallsyms])\n  [kernel.kallsyms][ff81]\n\t56 f+0x1 (/bin/a)\n  ??:0\n\n\
+         a 7/8 5.000003: cycles: \n\tff81 read+0x2 ([kernel.kallsyms])\n  [kernel.kallsyms][ff81]\n\t56 f+0x1 (/bin/a)\n  :0\n\n\
          a 7/8 5.000004: cycles: \n\t57 cmp (inlined)\n  msort.c:44 (inlined)\n\t56 main+0x9 (/bin/a)\n  a.c:9\n",
     );
     let stacks: Vec<_> = reading.events.iter().map(|event| event.stack.clone()).collect();
@@ -253,4 +253,92 @@ fn threads_that_clone_made_are_in_their_process() {
     let ids: Vec<_> =
         reading.events[2..].iter().map(|event| (event.track.pid.clone(), event.track.tid.clone())).collect();
     assert_eq!(ids, [(Id::Number(7), Id::Number(8)), (Id::Number(9), Id::Number(9))]);
+}
+
+/// Each sample: time in microseconds, process and thread, event, stack.
+fn samples(text: &str) -> Vec<(i64, Id, Id, String, String)> {
+    let reading = read(text);
+    assert_eq!(reading.lost(), [], "{text}");
+    let event = |args: &str| {
+        serde_json::from_str::<serde_json::Value>(args)
+            .map_or(String::new(), |args| args["event"].as_str().unwrap_or("").to_owned())
+    };
+    let of = |seen: &crate::formats::testing::Seen| {
+        (seen.ts_ns / 1000, seen.track.pid.clone(), seen.track.tid.clone(), event(&seen.args), seen.stack.join(";"))
+    };
+    reading.events.iter().map(of).collect()
+}
+
+#[test]
+fn fields_may_be_added_and_left_out_and_the_samples_are_the_same() {
+    let stack = "\t55aa leaf+0x2 (/bin/a)\n\t56aa main+0x9 (/bin/a)\n";
+    let whole = |header: &str| format!("{header} \n{stack}\n");
+    let (process, thread) = (Id::Number(7), Id::Number(8));
+    let expected =
+        |event: &str| vec![(1_000_001, process.clone(), thread.clone(), event.to_owned(), "main;leaf".to_owned())];
+    for header in [
+        "my prog 7/8 [001] 1.000001:     200040 cpu-clock:uhH:",
+        "my prog 7/8 K      [001] 1.000001: cpu-clock:uhH:",
+        "my prog 7/8  U     1.000001: cpu-clock:uhH:",
+        " 7/8  1.000001: cpu-clock:uhH:",
+    ] {
+        assert_eq!(samples(&whole(header)), expected("cpu-clock:uhH"), "{header}");
+    }
+    // Branches, registers, instructions and source lines are the machine's.
+    let more = " 0x55/0x66/P/-/-/0  0x1/0x2/M/-/-/1 \n ABI:2    AX:0x0    BX:0x1\n\tmain+5:\n\t000000000040052d\tinsn: 55 48  # PRED 6 cycles\n|5        f();\n";
+    assert_eq!(samples(&format!("my prog 7/8 1.000001: cycles: \n{stack}{more}\n")), expected("cycles"));
+    // Data addresses with their sources stand before the address of the code.
+    let data = "my prog 7/8 1.000001: 5 cpu/mem-loads,ldlat=30/P:     7ff012 |OP LOAD|LVL L1 hit|SNP None   30   56aa main+0x9 (/bin/a)\n";
+    let found = read(data);
+    assert_eq!((found.events[0].kind, &*found.events[0].stack), (EventKind::Sample, &["main".to_owned()][..]));
+    assert!(found.events[0].args.contains("OP LOAD"), "{}", found.events[0].args);
+}
+
+#[test]
+fn events_without_names_are_samples_or_what_their_fields_say() {
+    let reading = read(
+        "a 7/7 [000] 1.000001: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=9 next_prio=120\n\
+         a 7/7 [000] 1.000002: runtime=5 [ns]\n",
+    );
+    assert!(reading.events.iter().any(|event| event.track.kind == TrackKind::Cpu));
+    assert!(reading.events.iter().any(|event| event.name == "(unnamed event)" && event.args.contains("runtime=5")));
+    assert_eq!(reading.lost(), []);
+    let bare = read("a 7/8 1.000001: \na 7/8 1.000002: \n");
+    assert_eq!((bare.events.len(), bare.events[0].kind, bare.lost()), (2, EventKind::Sample, vec![]));
+    // A switch whose CPU is not said is shown as it stands.
+    let switch = read(
+        "a 7 1.000001: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=9 next_prio=120\n",
+    );
+    assert_eq!((switch.events[0].kind, switch.lost()), (EventKind::Instant, vec![]));
+}
+
+#[test]
+fn samples_without_times_are_one_after_the_other_and_a_loss_says_so() {
+    let stack = |name: &str| format!("\t55aa {name}+0x2 (/bin/a)\n\t56aa main+0x9 (/bin/a)\n\n");
+    for (first, second, tids) in [
+        ("a 7/8 [001] 5 cycles: \n", "b 9/9 [001] 5 cycles: \n", [8, 9]),
+        ("a 7/8 cycles: \n", "b 9/9 cycles: \n", [8, 9]),
+        ("my a cycles: \n", "b cycles: \n", [-1, -2]),
+        ("", "", [-1, -1]),
+    ] {
+        let reading = read(&[first, &stack("f"), second, &stack("g")].concat());
+        let found: Vec<_> =
+            reading.events.iter().map(|event| (event.ts_ns, event.track.tid.clone(), event.stack.join(";"))).collect();
+        let [one, two] = tids.map(Id::Number);
+        let expected = [(1_000_000, one, "main;f".to_owned()), (2_000_000, two, "main;g".to_owned())];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]), "{first}");
+    }
+    let timed = [" 1.000001: \n", &stack("f"), " 2.000001: \n", &stack("g")].concat();
+    let reading = read(&timed);
+    assert_eq!((reading.events.len(), reading.events[1].ts_ns, reading.lost()), (2, 2_000_001_000, vec![]));
+    assert!(!looks_like_perf_script(b"Traceback (most recent call last):\n  File x\n"));
+    assert!(!looks_like_perf_script(b"list of things:\n\tadd one\n"));
+}
+
+#[test]
+fn records_of_the_recorder_are_skipped_but_for_what_it_lost() {
+    let text = "w  2613  3.9: cycles: \n\t55 main+0x1 (/bin/w)\n\nPERF_RECORD_FINISHED_ROUND\n\
+        w  2613 [000]  4.0: PERF_RECORD_LOST lost 25\nw  2613  4.9: cycles: \n\t55 main+0x1 (/bin/w)\n";
+    let reading = read(text);
+    assert_eq!((reading.events.len(), reading.lost()), (2, vec![(Loss::RecorderLost, 25)]));
 }
