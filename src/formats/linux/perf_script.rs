@@ -38,8 +38,8 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
     let Some(header) = ScriptHeader::from_line(first) else {
         // Logs have lines like those without ids.
         return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some()
-            || second.is_some_and(is_untimed_frame)
-                && (is_untimed_frame(first) || ScriptHeader::untimed(first).is_some());
+            || is_untimed_frame(first) && second.is_some_and(is_frame)
+            || second.is_some_and(is_untimed_frame) && ScriptHeader::untimed(first).is_some();
     };
     // Without the name of an event, only the stack or a line of the same form shows that a program with numbers after
     // it is a sample.
@@ -135,7 +135,7 @@ impl<'a> ScriptHeader<'a> {
         // A program may be called anything: the time is the first word of digits and a point with an id before it.
         memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
             let before = &line[..colon];
-            let (before, time) = before.split_at(memchr::memrchr(b' ', before)? + 1);
+            let (before, time) = before.split_at(memchr::memrchr(b' ', before).map_or(0, |space| space + 1));
             memchr::memchr(b'.', time)?;
             let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok())??;
             let mut before = before.trim_ascii_end();
@@ -380,7 +380,10 @@ impl PerfScript {
         let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
         let (said, frame) = sampled_fields(fields);
         let frame = script_frame(frame).filter(|_| frame.ends_with(b")"));
-        let is_sample = fields.is_empty() || is_hardware_event(event) || said.is_empty() && frame.is_some();
+        let is_data = || said.contains(&b'|') || said.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b' ');
+        let is_sample = fields.is_empty()
+            || is_hardware_event(event) && (frame.is_some() || is_data())
+            || said.is_empty() && frame.is_some();
         let said = if is_sample { said } else { b"" };
         let pending = Pending {
             ts_ns,

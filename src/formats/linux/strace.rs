@@ -1,10 +1,11 @@
-//! The output of `strace` and `ltrace`: one line per call, `PID time name(args) = result <seconds>`. With `-T` a call is
+//! The output of `strace`, `ltrace` and `perf trace`: one line per call, `PID time name(args) = result <seconds>`. With `-T` a call is
 //! a span; without it only a call that another thread interrupted has two times, and all others are instants. Times
 //! without a date (`-tt`) begin at midnight and go on past the next one; distances from the line before (`-r`) begin at
 //! 0. The stacks of `-k` are samples at the begins of their calls. The table of sums that `-C` prints after the calls
 //! has no times, so the reader skips it.
 
 mod line;
+mod perf_trace;
 
 use std::sync::Arc;
 
@@ -67,17 +68,14 @@ fn open(source: Source) -> Reader {
 /// The process that `strace` started, in output to the terminal. Lines begin with the process only while there are
 /// several, so the first lines have none: it is the first one that is named and not said to be attached.
 fn first_process(head: &[u8]) -> i64 {
-    let attached = |line| number(word(strip(line, b"strace: Process ")?).0);
+    const ATTACHED: &[u8] = b"strace: Process ";
+    let attached = |line: &[u8]| number(word(&line[memchr::memmem::find(line, ATTACHED)? + ATTACHED.len()..]).0);
     let attached: Vec<i64> = head_lines(head).filter_map(attached).collect();
-    let named = |line| {
-        let inside = strip(line, b"[pid ")?;
+    let named = |line: &[u8]| {
+        let inside = line.strip_prefix(b"[pid ")?;
         number(inside[..memchr::memchr(b']', inside)?].trim_ascii())
     };
     head_lines(head).filter_map(named).find(|tid| !attached.contains(tid)).unwrap_or(0)
-}
-
-fn strip<'a>(line: &'a [u8], begin: &[u8]) -> Option<&'a [u8]> {
-    line.strip_prefix(begin)
 }
 
 #[derive(Debug, Default)]
@@ -113,6 +111,7 @@ struct LastCall {
     tid: i64,
     start_ns: i64,
     place: SourcePos,
+    is_shown: bool,
 }
 
 #[derive(Debug)]
@@ -162,7 +161,8 @@ impl LineParser for Strace {
             let name = text(record.comm, place, &mut batch.batch.losses);
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: Id::Number(tid), name });
         }
-        self.last_call = Some(LastCall { tid, start_ns: ts_ns, place });
+        let is_shown = record.what != StraceEvent::Skipped;
+        self.last_call = Some(LastCall { tid, start_ns: ts_ns, place, is_shown });
         match record.what {
             StraceEvent::Call { name, args, result, dur_ns } => {
                 let result = Some(result);
@@ -186,7 +186,7 @@ impl LineParser for Strace {
             StraceEvent::Resumed { name, args, result, dur_ns } => {
                 let result = Some(result);
                 let mut calls = self.waiting.remove(&tid).unwrap_or_default();
-                match calls.iter().rposition(|begun| *begun.name == *name) {
+                match calls.iter().rposition(|begun| is_name_of(&begun.name, name)) {
                     Some(position) => {
                         // Calls within it end with it at the latest, and nothing says when.
                         for within in calls.drain(position + 1..) {
@@ -194,7 +194,7 @@ impl LineParser for Strace {
                         }
                         let begun = calls.remove(position);
                         let start_ns = begun.start_ns;
-                        self.last_call = Some(LastCall { tid, start_ns, place });
+                        self.last_call = Some(LastCall { tid, start_ns, place, is_shown });
                         let dur_ns = dur_ns.or_else(|| ts_ns.checked_sub(start_ns));
                         let args = [&*begun.args, args];
                         self.call(batch, &Done { tid, start_ns, dur_ns, name, args, result, place });
@@ -215,6 +215,7 @@ impl LineParser for Strace {
                 let (track, name) = (batch.track_with(&thread(tid)), batch.name(note, None, place));
                 batch.push(bare(ts_ns, EventKind::Instant, track, name));
             }
+            StraceEvent::Skipped => batch.lose(Loss::IgnoredMetadata, place),
             StraceEvent::Unknown => batch.lose(line.loss(), place),
         }
     }
@@ -231,6 +232,11 @@ impl LineParser for Strace {
         }
         Ok(())
     }
+}
+
+/// Whether a call is resumed by this name: `ltrace` leaves out the library of `library->function`.
+fn is_name_of(begun: &[u8], resumed: &[u8]) -> bool {
+    begun.strip_suffix(resumed).is_some_and(|before| before.is_empty() || before.ends_with(b"->"))
 }
 
 /// A call with what is known of it.
@@ -264,8 +270,8 @@ impl Strace {
     /// Hands on the stack of the call of the line before, as a sample at its begin.
     fn stack(&mut self, batch: &mut BatchBuilder) {
         let Some(call) = self.last_call.take() else { return };
-        if self.frames.is_empty() {
-            return;
+        if self.frames.is_empty() || !call.is_shown {
+            return self.frames.clear();
         }
         let mut stack = StackIdx::EMPTY;
         while let Some(StackLine { name, module }) = self.frames.pop() {
@@ -280,7 +286,7 @@ impl Strace {
     /// The time of a line. Times of day that jump back by half a day have passed midnight.
     fn time(&mut self, record: StraceRecord<'_>) -> Option<i64> {
         match record.clock {
-            StraceClock::Utc => return Some(record.ns),
+            StraceClock::Utc | StraceClock::Machine => return Some(record.ns),
             StraceClock::Distance => {
                 self.distance_ns = self.distance_ns.checked_add(record.ns)?;
                 return Some(self.distance_ns);

@@ -298,10 +298,11 @@ fn fields_may_be_added_and_left_out_and_the_samples_are_the_same() {
 fn events_without_names_are_samples_or_what_their_fields_say() {
     let reading = read(
         "a 7/7 [000] 1.000001: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=9 next_prio=120\n\
-         a 7/7 [000] 1.000002: runtime=5 [ns]\n",
+         a 7/7 [000] 1.000002: runtime=5 [ns]\na 7/7 [000] 1.000003: fd: 0x1, count: 2\n",
     );
     assert!(reading.events.iter().any(|event| event.track.kind == TrackKind::Cpu));
     assert!(reading.events.iter().any(|event| event.name == "(unnamed event)" && event.args.contains("runtime=5")));
+    assert!(reading.events.iter().any(|event| event.name == "fd" && event.kind == EventKind::Instant));
     assert_eq!(reading.lost(), []);
     let bare = read("a 7/8 1.000001: \na 7/8 1.000002: \n");
     assert_eq!((bare.events.len(), bare.events[0].kind, bare.lost()), (2, EventKind::Sample, vec![]));
@@ -328,9 +329,11 @@ fn samples_without_times_are_one_after_the_other_and_a_loss_says_so() {
         let expected = [(1_000_000, one, "main;f".to_owned()), (2_000_000, two, "main;g".to_owned())];
         assert_eq!((found, reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]), "{first}");
     }
-    let timed = [" 1.000001: \n", &stack("f"), " 2.000001: \n", &stack("g")].concat();
-    let reading = read(&timed);
-    assert_eq!((reading.events.len(), reading.events[1].ts_ns, reading.lost()), (2, 2_000_001_000, vec![]));
+    for space in ["", " "] {
+        let timed = [space, "1.000001: \n", &stack("f"), space, "2.000001: \n", &stack("g")].concat();
+        let reading = read(&timed);
+        assert_eq!((reading.events.len(), reading.events[1].ts_ns, reading.lost()), (2, 2_000_001_000, vec![]));
+    }
     assert!(!looks_like_perf_script(b"Traceback (most recent call last):\n  File x\n"));
     assert!(!looks_like_perf_script(b"list of things:\n\tadd one\n"));
 }

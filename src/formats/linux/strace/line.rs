@@ -1,6 +1,7 @@
 //! A line of `strace` or `ltrace` -> its thread, its time, and the part of a call that it tells. Refuses nothing: what is
 //! no call is unknown.
 
+use super::perf_trace;
 use crate::formats::input::decimal::nanos_from_seconds;
 
 /// Fewer digits before the point of a time are those of a distance.
@@ -33,6 +34,8 @@ pub(super) enum StraceClock {
     TimeOfDay,
     /// Since the line before.
     Distance,
+    /// Of the machine, or of the recording.
+    Machine,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,11 +61,16 @@ pub(super) enum StraceEvent<'a> {
     },
     /// `--- signal ---` or `+++ exited with 0 +++`
     Note(&'a [u8]),
+    /// A line that tells nothing of the time of the recording.
+    Skipped,
     Unknown,
 }
 
 impl<'a> StraceRecord<'a> {
     pub(super) fn from_line(line: &'a [u8]) -> Option<Self> {
+        if let Some(record) = perf_trace::record(line) {
+            return Some(record);
+        }
         let mut rest = line.trim_ascii_start();
         let mut owner = None;
         if let Some(after) = rest.strip_prefix(b"[pid ") {
@@ -123,6 +131,20 @@ fn without_notes(mut rest: &[u8]) -> &[u8] {
 }
 
 impl<'a> StraceEvent<'a> {
+    /// The name of a call, and all after its bracket.
+    pub(super) fn begun(text: &'a [u8]) -> Self {
+        let Some(open) = memchr::memchr(b'(', text) else { return Self::Unknown };
+        let (name, args) = (&text[..open], &text[open + 1..]);
+        // `ltrace` writes `library->function`, `function@library` and names of C++.
+        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:~<>@$-".contains(byte);
+        if !name.first().is_some_and(|first| first.is_ascii_alphanumeric() || b"_.".contains(first))
+            || !name.iter().all(is_of_name)
+        {
+            return Self::Unknown;
+        }
+        Self::Begun { name, args }
+    }
+
     pub(super) fn from_text(rest: &'a [u8]) -> Self {
         if let Some(resumed) = rest.strip_prefix(b"<... ") {
             let Some(end) = memchr::memmem::find(resumed, b" resumed>") else { return Self::Unknown };
@@ -132,14 +154,10 @@ impl<'a> StraceEvent<'a> {
         if rest.starts_with(b"--- ") || rest.starts_with(b"+++ ") {
             return Self::Note(note(rest));
         }
-        let Some(open) = memchr::memchr(b'(', rest) else { return Self::Unknown };
-        let (name, rest) = (&rest[..open], &rest[open + 1..]);
-        // `ltrace` writes `library->function`, `function@library` and names of C++.
-        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:~<>@$-".contains(byte);
-        if !name.first().is_some_and(|first| first.is_ascii_alphanumeric() || b"_.".contains(first))
-            || !name.iter().all(is_of_name)
-        {
-            return Self::Unknown;
+        let Self::Begun { name, args: rest } = Self::begun(rest) else { return Self::Unknown };
+        // On a terminal, the first words of a new process cut the line of the call that made it.
+        if let Some(cut) = memchr::memmem::rfind(rest, b"strace: Process ").filter(|_| rest.ends_with(b" attached")) {
+            return Self::Begun { name, args: &rest[..cut] };
         }
         if let Some(args) = rest.strip_suffix(b"<unfinished ...>").or(rest.strip_suffix(b"<no return ...>")) {
             return Self::Begun { name, args: args.trim_ascii_end() };
@@ -165,6 +183,14 @@ fn ended(mut rest: &[u8]) -> (&[u8], &[u8], Option<i64>) {
 
 /// A line of a stack that `-k` prints below its call: ` > file(function+0x1) [0x2]`, or ` > function+0x1 [0x2]`.
 pub(super) fn stack_line(line: &[u8]) -> Option<StackLine> {
+    const INDENT: &[u8] = &[b' '; 24];
+    if line.starts_with(INDENT) {
+        // `perf trace --call-graph` prints `function (file)` below the call.
+        let text = line.trim_ascii();
+        let (function, file) = text.split_at(memchr::memmem::rfind(text, b" (")?);
+        let module = file[2..].strip_suffix(b")")?;
+        return Some(StackLine { name: function.into(), module: module.into() });
+    }
     let text = line.strip_prefix(b" > ")?.trim_ascii_end();
     let text =
         text.strip_suffix(b"]").and_then(|text| Some(text[..memchr::memmem::rfind(text, b" [0x")?].trim_ascii_end()));

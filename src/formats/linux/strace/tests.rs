@@ -202,3 +202,44 @@ fn calls_of_libraries_as_ltrace_names_them_are_calls() {
     assert_eq!(reading.names(), ["libfoo.so->bar", "malloc@libc.so.6", "exit@SYS", "exited (status 0)"]);
     assert_eq!(reading.lost(), [(Loss::UnmatchedBegin, 1)]);
 }
+
+#[test]
+fn calls_that_perf_trace_prints_are_spans_from_the_times_before_them() {
+    let reading = read(
+        "         ? (         ): my prog/7  ... [continued]: execve())                                           = 0\n                                       _start (/lib/ld.so)\n\
+         \x20    0.055 ( 0.017 ms): my prog/7 fcntl(fd: 6</tmp/a (deleted)>, cmd: GETFD)                    = 0\n\
+         \x20                                      brk (/lib/ld.so)\n                                       main (/bin/w)\n\
+         \x20    0.100 (         ): my prog/7 nanosleep(rqtp: 0x7f                                          ) ...\n\
+         \x20    0.120 ( 0.002 ms): sh/8 close(fd: 3)                                                      = -1 EBADF (Bad)\n\
+         \x20    0.300 ( 0.200 ms): my prog/7  ... [continued]: nanosleep())                                 = 0\n\
+         \x20    0.400 ( 0.000 ms): sh/8 minfault [elf_load+0x28a] => 0x5574 (?k)\n",
+    );
+    let of = |kind: EventKind| {
+        let events = reading.events.iter().filter(move |event| event.kind == kind);
+        events.map(|event| (event.ts_ns, event.value, &*event.name)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(EventKind::Complete),
+        [(55_000, 17_000, "fcntl"), (100_000, 200_000, "nanosleep"), (120_000, 2_000, "close")]
+    );
+    assert_eq!(of(EventKind::Instant), [(400_000, 0, "minfault [elf_load+0x28a] => 0x5574 (?k)")]);
+    let sample = reading.events.iter().find(|event| event.kind == EventKind::Sample).expect("a stack");
+    assert_eq!((sample.ts_ns, &*sample.stack), (55_000, &["main".to_owned(), "brk".to_owned()][..]));
+    let close = reading.events.iter().find(|event| event.name == "close").expect("a call");
+    assert_eq!((&close.track.tid, &*close.args), (&Id::Number(8), r#"{"args":"fd: 3","ret":"-1 EBADF (Bad)"}"#));
+    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
+}
+
+#[test]
+fn a_call_that_a_new_process_cuts_on_the_terminal_is_resumed() {
+    let reading = read(
+        "12:00:01 clone(child_stack=NULL, flags=SIGCHLDstrace: Process 9 attached\n[pid 9] 12:00:01 getpid() = 9\n\
+         [pid 8] 12:00:02 <... clone resumed>, tidptr=0x7) = 9\n",
+    );
+    let clone = reading.events.iter().find(|event| event.name == "clone").expect("a call");
+    assert_eq!((clone.value, &clone.track.tid), (1_000_000_000, &Id::Number(8)));
+    assert_eq!(clone.args, r#"{"args":"child_stack=NULL, flags=SIGCHLD, tidptr=0x7","ret":"9"}"#);
+    assert_eq!(reading.lost(), []);
+    let library = read("7 1795166531.000001 w->f(1 <unfinished ...>\n7 1795166531.000003 <... f resumed> ) = 3\n");
+    assert_eq!((library.names(), library.lost()), (vec!["w->f"], vec![]));
+}
