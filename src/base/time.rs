@@ -46,7 +46,9 @@ pub(crate) fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
 /// Nanoseconds since 1970 of a date and time with its zone as ISO 8601 writes it, such as `2026-11-22T10:37:28.036Z`.
 #[must_use]
 pub(crate) fn epoch_nanos(text: &str) -> Option<i64> {
-    text.parse::<DateTime<FixedOffset>>().ok()?.timestamp_nanos_opt()
+    // Without a zone it is taken for UTC.
+    let parsed = text.parse::<DateTime<FixedOffset>>().or_else(|_| format!("{text}Z").parse());
+    parsed.ok()?.timestamp_nanos_opt()
 }
 
 /// A count with thin groups of three digits, such as `1 234 567`.

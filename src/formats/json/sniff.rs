@@ -7,12 +7,15 @@ pub(crate) fn has_key(head: &[u8], key: &str) -> bool {
     found.any(|at| head[at + quoted.len()..].trim_ascii_start().starts_with(b":"))
 }
 
-/// An object, or an array that begins as one of JSON does, after a byte order mark and white space perhaps. Logs often
-/// begin each line with a time or a level in brackets.
+/// An object or an array that begins as those of JSON do, after a byte order mark and white space perhaps. Logs often
+/// begin each line with a time or a level in brackets, and stacks of PHP begin with `{main}`.
 pub(crate) fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     match head.trim_ascii_start() {
-        [b'{', ..] => true,
+        [b'{', rest @ ..] => {
+            let first = rest.trim_ascii_start().first();
+            first.is_none_or(|first| !first.is_ascii_alphabetic() && *first != b'_')
+        }
         [b'[', rest @ ..] => match rest.trim_ascii_start() {
             [] | [b'{' | b'[' | b']' | b',' | b'"', ..] => true,
             number => {

@@ -6,12 +6,15 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::console::{ConsoleSpans, looks_like_console};
 use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
+use crate::formats::json::outline::Outline;
+use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -24,18 +27,36 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(open),
 };
 
-/// Whether a capture is JSON whose first key is `resourceSpans`, in either spelling.
+/// Whether a capture is JSON whose first key is `resourceSpans`, in either spelling, or that has requests within.
 fn looks_like_otlp(head: &[u8]) -> bool {
-    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
-    let key = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
-    key.starts_with(b"\"resourceSpans\"") || key.starts_with(b"\"resource_spans\"")
+    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let key = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
+    let begins = |keys: &[&str]| keys.iter().any(|name| key.starts_with(format!("\"{name}\"").as_bytes()));
+    begins(&["resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"])
+        || is_wrapped(head)
+        || looks_like_console(head)
+}
+
+/// Whether requests are values of an array, or of the answer of a tool: those of Tempo and of Jaeger.
+fn is_wrapped(head: &[u8]) -> bool {
+    looks_like_json(head) && {
+        let outline = Outline::from_head(head);
+        let keys = ["[].resourceSpans", "trace.resourceSpans", "result.resourceSpans", "batches[].resource"];
+        keys.iter().any(|key| outline.has_all(&[key]))
+    }
 }
 
 /// Makes a reader of requests.
 fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
+    if looks_like_console(source.head()) {
+        return Ok(crate::formats::input::lines::open(source, ConsoleSpans::default()));
+    }
     if source.is_live() {
         // A document that is laid out for people is written at once, not as it comes.
         return Ok(crate::formats::input::lines::open(source, Requests::default()));
+    }
+    if is_wrapped(source.head()) {
+        return Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })));
     }
     let first = source.head().trim_ascii_start();
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -61,8 +82,13 @@ const LINE_BYTES_USUAL: usize = 4 << 20;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Request<'a> {
-    #[serde(borrow, default, deserialize_with = "or_default", alias = "resource_spans")]
-    resource_spans: Vec<ResourceSpans<'a>>,
+    #[serde(borrow, default, alias = "resource_spans")]
+    resource_spans: Option<Vec<ResourceSpans<'a>>>,
+    /// Collectors write metrics and logs to the same file.
+    #[serde(borrow)]
+    resource_metrics: Option<&'a RawValue>,
+    #[serde(borrow)]
+    resource_logs: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -259,6 +285,10 @@ impl LineParser for Requests {
         self.decoder.layout.flush(out)
     }
 
+    fn refusal(&self) -> Option<&'static str> {
+        (self.decoder.has_others && !self.decoder.has_spans).then_some("metrics or logs of OpenTelemetry without spans")
+    }
+
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         self.decoder.layout.flush(out)
     }
@@ -286,11 +316,16 @@ impl StreamReader for OneRequest {
 struct JsonDecoder {
     layout: Layout,
     attributes: Attributes,
+    /// Whether a request was one for spans, and whether one was for metrics or logs.
+    has_spans: bool,
+    has_others: bool,
 }
 
 impl JsonDecoder {
     fn take_request(&mut self, request: &Request<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        for of_resource in &request.resource_spans {
+        self.has_others |= request.resource_metrics.is_some() || request.resource_logs.is_some();
+        self.has_spans |= request.resource_spans.is_some();
+        for of_resource in request.resource_spans.iter().flatten() {
             let service = self.service(of_resource.resource.as_ref(), batch);
             for of_scope in &of_resource.scope_spans {
                 let scope = of_scope.scope.as_ref().map_or("", |scope| &scope.name);
@@ -303,11 +338,27 @@ impl JsonDecoder {
 
     /// Like [`Self::take_request`] for a request of any size, span by span.
     fn take_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let (mut requests, mut is_array) = (document.items(Some(document.whole())), false);
+        while let Some(request) = requests.next()? {
+            is_array = true;
+            self.take_members(document, request, out)?;
+        }
+        if is_array { Ok(()) } else { self.take_members(document, document.whole(), out) }
+    }
+
+    fn take_members(&mut self, document: &Document, object: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
         // This covers several documents in a row, too.
-        let mut members = document.members(document.whole());
+        let mut members = document.members(object);
         while let Some((key, value)) = members.next()? {
-            if matches!(&*key, b"resourceSpans" | b"resource_spans") {
-                self.take_resources(document, value, out)?;
+            match &*key {
+                b"resourceSpans" | b"resource_spans" | b"batches" => self.take_resources(document, value, out)?,
+                b"trace" | b"result" => {
+                    let [spans] = document.pick(value, ["resourceSpans"])?;
+                    if let Some(spans) = spans {
+                        self.take_resources(document, spans, out)?;
+                    }
+                }
+                _ => {}
             }
         }
         Ok(())

@@ -271,3 +271,64 @@ fn a_real_request_of_bytes_has_its_spans_events_and_links() {
         assert_eq!(link["attributes"], serde_json::json!({"why": "input"}));
     }
 }
+
+#[test]
+fn requests_read_the_same_within_arrays_and_answers_of_tools() {
+    let span = r#"{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","name":"n","startTimeUnixNano":"1544712660000000000","endTimeUnixNano":"1544712661000000000"}"#;
+    let resources = format!(r#"[{{"resource":{{}},"scopeSpans":[{{"scope":{{"name":"lib"}},"spans":[{span}]}}]}}]"#);
+    let request = format!(r#"{{"resourceSpans":{resources}}}"#);
+    for text in [
+        request.clone(),
+        format!("[{request}]"),
+        format!(r#"{{"batches":{resources}}}"#),
+        format!(r#"{{"trace":{request},"metrics":{{}}}}"#),
+        format!(r#"{{"result":{request}}}"#),
+        format!("{{\"resourceMetrics\":[]}}\n{{\"resourceLogs\":[{{}}]}}\n{request}\n"),
+    ] {
+        let reading = read(&text);
+        assert_eq!(reading.short(), [(1_544_712_660_000_000_000, 1_000_000_000, "n")], "{text}");
+        assert_eq!(reading.lost(), [], "{text}");
+    }
+    let two = read(&format!("[{request},\n{request}]\n"));
+    assert_eq!(two.events.len(), 2);
+    let error = crate::formats::testing::read_bytes(b"{\"resourceMetrics\":[{}]}\n").expect_err("no spans").to_string();
+    assert!(error.contains("metrics or logs of OpenTelemetry"), "{error}");
+}
+
+#[test]
+fn spans_that_exporters_print_are_those_of_their_programs() {
+    let corpus = |name: &str| {
+        let path = data("").join("../fuzz/corpus/otlp_json").join(name);
+        std::fs::read_to_string(path).expect("a small capture")
+    };
+    // Start and duration in nanoseconds, the name, the first bytes of the arguments; then an event in between.
+    let (start, ms) = (1_704_164_645_678_901_000, 1_000_000);
+    let python = read(&corpus("console_python"));
+    assert_eq!(
+        python.short(),
+        [
+            (start, 100 * ms as u64, "foo"),
+            (start + 10 * ms, 10 * ms as u64, "bar"),
+            (1_704_164_645_700_000_000, 0, "e")
+        ]
+    );
+    assert_eq!(python.lost(), [(Loss::IgnoredMetadata, 1)], "what the program printed");
+    assert_eq!(python.events[0].track, python.events[1].track, "the child is below its parent");
+    let go = read(&corpus("console_go"));
+    assert_eq!(go.short()[0], (start + 234 - 3_600_000_000_000, 100 * ms as u64, "foo"));
+    assert!(go.events[0].args.contains(r#""a":"b""#), "{}", go.events[0].args);
+    let node = read(&corpus("console_node"));
+    assert_eq!(node.short(), [(1_704_164_645_678_000_000, 23_456_780, "main"), (1_704_164_645_680_000_000, 0, "e")]);
+    assert!(node.events[0].args.ends_with(r#""key":"it's","deep":null,"long":"ab"}"#), "{}", node.events[0].args);
+    assert_eq!((go.lost(), node.lost()), (vec![], vec![]));
+    for (reading, service) in [(&python, "unknown_service"), (&go, "svc"), (&node, "unknown_service:node")] {
+        let is = |told: &Metadata| matches!(told, Metadata::ProcessName { name, .. } if **name == *service);
+        assert!(reading.metadata.iter().any(is), "{service}");
+    }
+    let whole = corpus("console_python");
+    for len in whole.find("\"events\"").expect("there")..whole.len() {
+        let reading = read(&whole[..len]);
+        let is_cut = reading.losses.count(Loss::Truncated) + reading.losses.count(Loss::BadRecord) > 0;
+        assert!(reading.events.len() == 3 || is_cut || reading.events.len() == 2, "{len} bytes: {:?}", reading.short());
+    }
+}

@@ -42,7 +42,7 @@ struct Har;
 #[serde(rename_all = "camelCase")]
 struct HarPage<'a> {
     #[serde(borrow)]
-    started_date_time: Option<&'a str>,
+    started_date_time: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "or_default")]
     id: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -65,7 +65,8 @@ struct PageTimings<'a> {
 pub(super) struct HarEntry<'a> {
     #[serde(default, deserialize_with = "or_default")]
     pageref: String,
-    started_date_time: Option<String>,
+    #[serde(borrow)]
+    started_date_time: Option<&'a RawValue>,
     #[serde(borrow)]
     time: Option<&'a RawValue>,
     request: Option<HarRequest>,
@@ -175,8 +176,12 @@ impl SpanDecoder for Har {
 }
 
 /// The time of a page or an entry; `None`, counted, without one.
-fn started_ns(text: Option<&str>, place: SourcePos, batch: &mut BatchBuilder) -> Option<i64> {
-    let started_ns = text.and_then(epoch_nanos);
+/// Some tools write milliseconds since 1970.
+fn started_ns(started: Option<&RawValue>, place: SourcePos, batch: &mut BatchBuilder) -> Option<i64> {
+    let started_ns = started.and_then(|started| match serde_json::from_str::<String>(started.get()) {
+        Ok(text) => epoch_nanos(&text),
+        Err(_) => TimeUnit::Milliseconds.nanos(started).ok(),
+    });
     if started_ns.is_none() {
         batch.lose(Loss::BadTime, place);
     }
@@ -224,7 +229,7 @@ pub(super) fn take_entry(
     layout: &mut Layout,
     batch: &mut BatchBuilder,
 ) {
-    let Some(start_ns) = started_ns(entry.started_date_time.as_deref(), place, batch) else { return };
+    let Some(start_ns) = started_ns(entry.started_date_time, place, batch) else { return };
     let id_of = |part: &str| span_id(&number.to_le_bytes(), part.as_bytes());
     let mut push = |start_ns: i64, end_ns: i64, part: &str, parent: Option<&str>, name: &str, args: &str| {
         layout.push(ServiceSpan {

@@ -1,11 +1,13 @@
 //! Jaeger's JSON, as its API answers and its window saves: `data` is an array of traces, each with its spans and the
-//! processes that they point to. Times are microseconds since 1970. Logs are instants, tags are arguments.
+//! processes that they point to. Traces may also be an array of their own, or one be the document; and each line may be
+//! a span with its process, as Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs are
+//! instants, tags are arguments.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, or_default, times};
+use super::{SpanDecoder, SpanDocument, SpanLines, or_default, times};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
@@ -13,7 +15,8 @@ use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::{ReadError, Reader};
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{ReadError, Reader, input};
 use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
@@ -21,16 +24,27 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_jaeger,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
     opener: Opener::Capture(|source, _| {
+        if is_lines(&Outline::from_head(source.head())) {
+            return Ok(input::lines::open(source, SpanLines::new(take_line)));
+        }
         Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Jaeger })))
     }),
 };
 
-/// Whether this is an object whose `data` holds traces with spans.
+/// Whether each line is a span, perhaps in a hit of Elasticsearch.
+fn is_lines(outline: &Outline) -> bool {
+    outline.has_all(&["traceID", "operationName"]) || outline.has_all(&["_source.traceID", "_source.operationName"])
+}
+
+/// Whether this is an object whose `data` holds traces with spans, or such traces.
 fn looks_like_jaeger(head: &[u8]) -> bool {
     looks_like_json(head) && {
         let outline = Outline::from_head(head);
         outline.has_all(&["data", "data[].spans"]) && !outline.has_all(&["traceEvents"])
             || outline.has_all(&["data[].traceID"])
+            || outline.has_all(&["spans[].operationName"])
+            || outline.has_all(&["[].spans[].operationName"])
+            || is_lines(&outline)
     }
 }
 
@@ -101,8 +115,11 @@ struct JaegerProcess {
 
 impl SpanDecoder for Jaeger {
     fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let [data] = document.pick(document.whole(), ["data"])?;
-        let mut traces = document.items(data);
+        let [data, spans] = document.pick(document.whole(), ["data", "spans"])?;
+        if data.is_none() && spans.is_some() {
+            return take_trace(document, document.whole(), layout, out);
+        }
+        let mut traces = document.items(data.or(Some(document.whole())));
         while let Some(trace) = traces.next()? {
             take_trace(document, trace, layout, out)?;
         }
@@ -127,7 +144,7 @@ fn take_trace(
         let process = span.process.as_ref().or_else(|| processes.get(&span.process_id));
         let name = process.map_or("", |process| &process.service_name);
         let name = if name.is_empty() { "unknown service" } else { name };
-        take_span(&span, name, place, layout, out);
+        take_span(&span, name, place, layout, out.batch);
         if layout.is_full(out.budget()) {
             layout.flush(out)?;
         }
@@ -135,12 +152,28 @@ fn take_trace(
     Ok(())
 }
 
-fn take_span(span: &JaegerSpan<'_>, service: &str, place: SourcePos, layout: &mut Layout, out: &mut Output<'_>) {
+/// A line that is a span with its process.
+fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
+    #[derive(Deserialize)]
+    struct Hit<'a> {
+        #[serde(borrow, rename = "_source")]
+        source: &'a RawValue,
+    }
+    let hit = serde_json::from_slice::<Hit<'_>>(line).ok();
+    let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
+    let span = serde_json::from_slice::<JaegerSpan<'_>>(text).ok()?;
+    let name = span.process.as_ref().map_or("", |process| &process.service_name);
+    let name = if name.is_empty() { "unknown service" } else { name };
+    take_span(&span, name, place, layout, batch);
+    Some(())
+}
+
+fn take_span(span: &JaegerSpan<'_>, service: &str, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
     let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0) else {
-        return out.batch.lose(Loss::BadTime, place);
+        return batch.lose(Loss::BadTime, place);
     };
-    let service = layout.service(service, out.batch);
+    let service = layout.service(service, batch);
     let mut args = ArgsWriter::default();
     let child_of = || span.references.iter().find(|reference| reference.ref_type == "CHILD_OF");
     let reference = child_of().or(span.references.first());
@@ -159,7 +192,7 @@ fn take_span(span: &JaegerSpan<'_>, service: &str, place: SourcePos, layout: &mu
     let mut points = Vec::new();
     for log in &span.logs {
         let Some(ts_ns) = log.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok()) else {
-            out.batch.lose(Loss::BadTime, place);
+            batch.lose(Loss::BadTime, place);
             continue;
         };
         let text = |key: &str| {

@@ -7,6 +7,7 @@ pub(crate) mod jaeger;
 pub(crate) mod next_js;
 pub(crate) mod playwright;
 pub(crate) mod zipkin;
+mod zipkin_v1;
 
 #[cfg(test)]
 mod tests;
@@ -18,9 +19,9 @@ use super::json::document::{Document, TimeUnit};
 use super::otlp::layout::Layout;
 use super::output::batch::BatchBuilder;
 use super::{BatchSink, ReadContext, ReadError, StreamReader};
-use crate::formats::input::lines::Output;
+use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
-use crate::model::Loss;
+use crate::model::{Loss, SourcePos};
 
 /// Reads the spans of a document into a layout.
 trait SpanDecoder: Send {
@@ -44,6 +45,43 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
             document.count_cut(&mut batch.batch.losses);
         }
         batch.flush(sink)
+    }
+}
+
+/// Reads the spans of a line; `None` for a line without any.
+type TakeLine = fn(&[u8], SourcePos, &mut Layout, &mut BatchBuilder) -> Option<()>;
+
+/// A capture with spans on each line.
+struct SpanLines {
+    layout: Layout,
+    take: TakeLine,
+}
+
+impl SpanLines {
+    fn new(take: TakeLine) -> Self {
+        Self { layout: Layout::default(), take }
+    }
+}
+
+impl LineParser for SpanLines {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let text = line.bytes.trim_ascii();
+        let text = text.strip_suffix(b",").unwrap_or(text);
+        if !matches!(text, b"" | b"[" | b"]") && (self.take)(text, line.place(), &mut self.layout, batch).is_none() {
+            batch.lose(line.loss(), line.place());
+        }
+    }
+
+    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.layout.is_full(out.budget()) { self.layout.flush(out) } else { Ok(()) }
+    }
+
+    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.layout.flush(out)
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.layout.flush(out)
     }
 }
 

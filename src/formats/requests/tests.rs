@@ -175,3 +175,110 @@ fn each_is_told_from_the_others_by_its_keys() {
         r#"[{"ph":"X","ts":1,"dur":1,"name":"x","args":{"traceId":"1","id":"2","log":{"version":1,"creator":1}}}]"#;
     assert_eq!(format_of(trace.as_bytes()), Some("Chrome JSON"));
 }
+
+#[test]
+fn jaegers_traces_read_the_same_in_every_document_that_holds_them() {
+    let answer = corpus("jaeger/trace.json");
+    let expected = read(&answer);
+    let value: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let traces = value["data"].as_array().expect("traces");
+    let alone = read(&serde_json::Value::Array(traces.clone()).to_string());
+    assert_eq!(alone.short(), expected.short());
+    let [trace] = &traces[..] else { panic!("one trace") };
+    let one = read(&trace.to_string());
+    assert_eq!(one.short(), expected.short());
+    // As Elasticsearch has them, and as elasticdump writes them.
+    let span = r#"{"traceID":"a","spanID":"1","operationName":"op","references":[],"startTime":1500000000000000,"duration":5,"tags":[],"logs":[],"process":{"serviceName":"svc","tags":[]}}"#;
+    for line in [span.to_owned(), format!(r#"{{"_index":"jaeger-span","_id":"x","_source":{span}}}"#)] {
+        let reading = read(&format!("{line}\n{}\n", line.replace("000,", "007,")));
+        let base = 1_500_000_000_000_000_000;
+        assert_eq!(reading.short(), [(base, 5000, "op"), (base + 7000, 5000, "op")], "{line}");
+        assert_eq!(reading.lost(), []);
+    }
+}
+
+#[test]
+fn zipkins_spans_read_the_same_alone_and_on_lines() {
+    let text = r#"{"traceId":"1","id":"2","name":"get","timestamp":1500000000000000,"duration":9,"localEndpoint":{"serviceName":"fe"}}"#;
+    let expected = [(1_500_000_000_000_000_000, 9000, "get")];
+    for one in [text.to_owned(), text.replace("{\"traceId", "{\n\"traceId"), format!("[{text}]"), format!("{text}\n")] {
+        let reading = read(&one);
+        assert_eq!((reading.short(), reading.lost()), (expected.to_vec(), vec![]), "{one}");
+    }
+    for two in [format!("{text}\n{text}\n"), format!("[{text}]\n[{text}]\n")] {
+        assert_eq!(read(&two).short(), [expected[0]; 2], "{two}");
+    }
+}
+
+#[test]
+fn zipkins_spans_of_version_1_have_the_times_of_their_annotations() {
+    let at = |us: u32, value: &str, service: &str| {
+        format!(
+            r#"{{"timestamp":1500000000000{us:03},"value":"{value}","endpoint":{{"serviceName":"{service}","ipv4":"1.2.3.4"}}}}"#
+        )
+    };
+    let span = |id: u32, more: &str, annotations: &[String]| {
+        format!(
+            r#"{{"traceId":"1","id":"{id}","name":"n{id}",{more}"annotations":[{}],"binaryAnnotations":[{{"key":"http.path","value":"/a","endpoint":{{"serviceName":"fe"}}}}]}}"#,
+            annotations.join(",")
+        )
+    };
+    let spans = [
+        span(1, r#""timestamp":1500000000000000,"duration":900,"#, &[at(0, "sr", "fe"), at(900, "ss", "fe")]),
+        span(
+            2,
+            r#""parentId":"1","#,
+            &[
+                at(100, "cs", "fe"),
+                at(200, "sr", "be"),
+                at(250, "note", "be"),
+                at(300, "ss", "be"),
+                at(400, "cr", "fe"),
+            ],
+        ),
+        span(3, r#""parentId":"1","timestamp":1500000000000500,"duration":10,"#, &[]),
+    ];
+    let reading = read(&format!("[{}]", spans.join(",")));
+    let base = 1_500_000_000_000_000_000;
+    let shown: Vec<_> = reading
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Complete)
+        .map(|event| ((event.ts_ns - base) / 1000, event.value / 1000, &*event.name, event.track.pid.clone()))
+        .collect();
+    let [fe, be] = [0, 1].map(|index| shown[index * 2].3.clone());
+    assert_ne!(fe, be);
+    assert_eq!(
+        shown,
+        [(0, 900, "n1", fe.clone()), (100, 300, "n2", fe.clone()), (200, 100, "n2", be.clone()), (500, 10, "n3", fe)]
+    );
+    let note = reading.events.iter().find(|event| event.name == "note").expect("an instant");
+    assert_eq!((note.kind, &note.track.pid), (EventKind::Instant, &be));
+    assert!(reading.events.iter().any(|event| event.kind == EventKind::FlowEnd), "from the client to the server");
+    let first = reading.events.iter().find(|event| event.name == "n1").expect("a span");
+    assert!(first.args.contains(r#""tags":{"http.path":"/a"}"#), "{}", first.args);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn requests_of_har_begin_at_dates_of_every_spelling() {
+    let at = |started: &str| {
+        let har = format!(
+            r#"{{"log":{{"version":"1.2","creator":{{"name":"x"}},"entries":[{{"startedDateTime":{started},"time":5,"request":{{"method":"GET","url":"http://x"}}}}]}}}}"#
+        );
+        let reading = read(&har);
+        assert_eq!(reading.lost(), [], "{started}");
+        reading.events[0].ts_ns
+    };
+    let expected = 1_704_164_645_678_000_000;
+    for started in [
+        r#""2024-01-02T03:04:05.678Z""#,
+        r#""2024-01-02T04:04:05.678\u002B01:00""#,
+        r#""2024-01-02T02:04:05.6780000-01:00""#,
+        r#""2024-01-02 03:04:05.678""#,
+        r#""2024-01-02T03:04:05.678""#,
+        "1704164645678",
+    ] {
+        assert_eq!(at(started), expected, "{started}");
+    }
+}

@@ -1,20 +1,20 @@
-//! Zipkin's spans of version 2: an array of spans, or an array of traces that are arrays
-//! of spans, in microseconds since
-//! 1970. Annotations are instants, and tags are arguments. A span that a server shares with its client has its id; an
-//! arrow leads from the client's half to the server's. Version 1 is not read.
+//! Zipkin's spans: an array of spans, an array of traces that are arrays of spans, or lines of either, in microseconds
+//! since 1970. Annotations are instants, and tags are arguments. A span that a server shares with its client has its
+//! id; an arrow leads from the client's half to the server's. Spans of version 1 are read by `zipkin_v1`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, or_default, times};
+use super::{SpanDecoder, SpanDocument, SpanLines, or_default, times, zipkin_v1};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::lines::Output;
+use crate::formats::input::lines::{Output, head_lines};
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::{ReadError, Reader};
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{ReadError, Reader, input};
 use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
@@ -22,8 +22,14 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_zipkin,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
     opener: Opener::Capture(|source, _| {
-        let is_nested = Outline::from_head(source.head()).has_all(&["[][].traceId"]);
-        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Zipkin { is_nested } })))
+        let outline = Outline::from_head(source.head());
+        let first = source.head().trim_ascii_start();
+        let first = first[..memchr::memchr(b'\n', first).unwrap_or(first.len())].trim_ascii();
+        if outline.has_all(&["traceId"]) && first.ends_with(b"}") || is_array_a_line(source.head()) {
+            return Ok(input::lines::open(source, SpanLines::new(take_line)));
+        }
+        let (is_nested, is_one) = (outline.has_all(&["[][].traceId"]), outline.has_all(&["traceId"]));
+        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Zipkin { is_nested, is_one } })))
     }),
 };
 
@@ -43,17 +49,29 @@ fn looks_like_zipkin(head: &[u8]) -> bool {
             && !has("ph")
             && ["timestamp", "localEndpoint", "annotations", "kind"].iter().any(|key| has(key))
     };
-    has("[]") || has("[][]")
+    let has_one = || {
+        outline.has_all(&["traceId", "id", "name"])
+            && (outline.has_all(&["localEndpoint.serviceName"]) || outline.has_all(&["annotations[].endpoint"]))
+    };
+    has("[]") || has("[][]") || has_one()
+}
+
+/// Whether more than one line begins with a bracket and ends with one: arrays on lines.
+fn is_array_a_line(head: &[u8]) -> bool {
+    let is_array = |line: &&[u8]| line.starts_with(b"[{") && line.ends_with(b"}]");
+    head_lines(head).filter(|line| !line.is_empty()).take(2).filter(is_array).count() == 2
 }
 
 struct Zipkin {
     /// Whether the array is one of traces.
     is_nested: bool,
+    /// Whether the document is a span.
+    is_one: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ZipkinSpan<'a> {
+pub(super) struct ZipkinSpan<'a> {
     #[serde(default, deserialize_with = "or_default")]
     trace_id: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -63,13 +81,16 @@ struct ZipkinSpan<'a> {
     name: String,
     kind: Option<String>,
     #[serde(borrow)]
-    timestamp: Option<&'a RawValue>,
+    pub(super) timestamp: Option<&'a RawValue>,
     #[serde(borrow)]
-    duration: Option<&'a RawValue>,
-    local_endpoint: Option<Endpoint>,
+    pub(super) duration: Option<&'a RawValue>,
+    pub(super) local_endpoint: Option<Endpoint>,
     remote_endpoint: Option<Endpoint>,
     #[serde(borrow, default, deserialize_with = "or_default")]
-    annotations: Vec<Annotation<'a>>,
+    pub(super) annotations: Vec<Annotation<'a>>,
+    /// The tags of version 1.
+    #[serde(borrow, default, deserialize_with = "or_default")]
+    pub(super) binary_annotations: Vec<BinaryAnnotation<'a>>,
     #[serde(borrow)]
     tags: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "or_default")]
@@ -78,9 +99,9 @@ struct ZipkinSpan<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Endpoint {
+pub(super) struct Endpoint {
     #[serde(default, deserialize_with = "or_default")]
-    service_name: String,
+    pub(super) service_name: String,
     #[serde(default, deserialize_with = "or_default")]
     ipv4: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -88,15 +109,34 @@ struct Endpoint {
 }
 
 #[derive(Deserialize)]
-struct Annotation<'a> {
+pub(super) struct Annotation<'a> {
     #[serde(borrow)]
-    timestamp: Option<&'a RawValue>,
+    pub(super) timestamp: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "or_default")]
-    value: String,
+    pub(super) value: String,
+    /// In version 1: where it was made.
+    pub(super) endpoint: Option<Endpoint>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct BinaryAnnotation<'a> {
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) key: String,
+    #[serde(borrow)]
+    pub(super) value: Option<&'a RawValue>,
+    pub(super) endpoint: Option<Endpoint>,
 }
 
 impl SpanDecoder for Zipkin {
     fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.is_one {
+            let text = document.text(document.whole())?;
+            let place = document.whole().place();
+            if take_line(&text, place, layout, out.batch).is_none() {
+                out.batch.lose(Loss::BadRecord, place);
+            }
+            return Ok(());
+        }
         if !self.is_nested {
             return take_spans(document, document.whole(), layout, out);
         }
@@ -118,7 +158,7 @@ fn take_spans(
     while let Some(element) = spans.next()? {
         let place = SourcePos::Offset(element.offset);
         let Some(span) = element.parse::<ZipkinSpan<'_>>(&mut out.batch.batch.losses) else { continue };
-        take_span(&span, place, layout, out);
+        take_span(&span, place, layout, out.batch);
         if layout.is_full(out.budget()) {
             layout.flush(out)?;
         }
@@ -126,13 +166,53 @@ fn take_spans(
     Ok(())
 }
 
-fn take_span(span: &ZipkinSpan<'_>, place: SourcePos, layout: &mut Layout, out: &mut Output<'_>) {
-    const UNIT: TimeUnit = TimeUnit::Microseconds;
+/// A line that is a span, or an array of them.
+fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
+    if line.starts_with(b"[") {
+        let spans = serde_json::from_slice::<Vec<ZipkinSpan<'_>>>(line).ok()?;
+        spans.iter().for_each(|span| take_span(span, place, layout, batch));
+    } else {
+        take_span(&serde_json::from_slice::<ZipkinSpan<'_>>(line).ok()?, place, layout, batch);
+    }
+    Some(())
+}
+
+/// A part of a span that one service saw: all of it in version 2.
+pub(super) struct Half<'s> {
+    pub(super) service: Option<&'s str>,
+    pub(super) kind: Option<&'s str>,
+    pub(super) start_ns: i64,
+    /// 0 if it has not ended.
+    pub(super) end_ns: i64,
+    pub(super) remote: Option<&'s str>,
+    /// Whether it is the server's half of a span that its client has, too.
+    pub(super) is_shared: bool,
+}
+
+const UNIT: TimeUnit = TimeUnit::Microseconds;
+
+fn take_span(span: &ZipkinSpan<'_>, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+    let halves = zipkin_v1::halves(span);
+    if !halves.is_empty() {
+        return halves.iter().for_each(|half| take_half(span, half, place, layout, batch));
+    }
     let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0) else {
-        return out.batch.lose(Loss::BadTime, place);
+        return batch.lose(Loss::BadTime, place);
     };
-    let service = span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name).filter(|name| !name.is_empty());
-    let service = layout.service(service.unwrap_or("unknown service"), out.batch);
+    let half = Half {
+        service: span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name),
+        kind: span.kind.as_deref(),
+        start_ns,
+        end_ns,
+        remote: span.remote_endpoint.as_ref().map(|remote| &*remote.service_name),
+        is_shared: span.shared,
+    };
+    take_half(span, &half, place, layout, batch);
+}
+
+fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+    let service = half.service.filter(|name| !name.is_empty()).unwrap_or("unknown service");
+    let service = layout.service(service, batch);
     let mut args = ArgsWriter::default();
     let parent = span.parent_id.as_deref();
     let remote = span.remote_endpoint.as_ref();
@@ -141,11 +221,11 @@ fn take_span(span: &ZipkinSpan<'_>, place: SourcePos, layout: &mut Layout, out: 
         port => format!("{}:{port}", remote.ipv4),
     });
     for (key, text) in [
-        ("kind", span.kind.as_deref()),
+        ("kind", half.kind),
         ("trace_id", Some(&*span.trace_id)),
         ("span_id", Some(&*span.id)),
         ("parent_span_id", parent),
-        ("remote_service", remote.map(|remote| &*remote.service_name)),
+        ("remote_service", half.remote),
         ("remote_address", address.as_deref()),
     ] {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
@@ -156,19 +236,26 @@ fn take_span(span: &ZipkinSpan<'_>, place: SourcePos, layout: &mut Layout, out: 
         args.key("", b"tags");
         args.json.push_str(tags.get());
     }
+    zipkin_v1::write_tags(span, &mut args);
     let mut points = Vec::new();
     for annotation in &span.annotations {
+        let is_others = annotation.endpoint.as_ref().is_some_and(|endpoint| {
+            half.service.is_some_and(|service| !endpoint.service_name.is_empty() && endpoint.service_name != service)
+        });
+        if is_others {
+            continue;
+        }
         match annotation.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok()) {
             Some(ts_ns) => points.push(Point { ts_ns, name: annotation.value.as_bytes().into(), args: "".into() }),
-            None => out.batch.lose(Loss::BadTime, place),
+            None => batch.lose(Loss::BadTime, place),
         }
     }
     let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
     // The client's half has the same id, and is what called the server's.
-    let parent = if span.shared { Some(span.id.as_str()) } else { parent };
+    let parent = if half.is_shared { Some(span.id.as_str()) } else { parent };
     layout.push(ServiceSpan {
-        start_ns,
-        end_ns,
+        start_ns: half.start_ns,
+        end_ns: half.end_ns,
         id: id_of(&span.id),
         parent: parent.map(id_of),
         service,
