@@ -1,5 +1,6 @@
 //! Reads around the event array: its brackets, or the object in which `traceEvents` is one key among others, and
-//! `samples`, an array of the same kind, another. The other keys are stepped over in constant memory.
+//! `samples`, an array of the same kind, another. The other keys are stepped over in constant memory. Documents may
+//! follow each other, as those of runs that append to one file.
 
 use crate::formats::input::source::excerpt;
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
@@ -127,7 +128,12 @@ impl Envelope {
                 },
                 EnvelopeStage::ArrayOpened => {
                     if !matches!(byte, b'{' | b']' | b',') {
-                        return Err(no_capture("an object for each event"));
+                        if !self.array_found {
+                            return Err(no_capture("an object for each event"));
+                        }
+                        losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
+                        self.stage = EnvelopeStage::Left;
+                        continue;
                     }
                     self.array_found = true;
                     return Ok((here, Follows::Records));
@@ -148,6 +154,12 @@ impl Envelope {
                         Err(_) => return Err(no_capture("a key and its value")),
                     },
                 },
+                // Another trace that was appended to the file.
+                EnvelopeStage::Closed if self.array_found && matches!(byte, b'[' | b'{') => {
+                    scanner.pos += 1;
+                    self.is_object = byte == b'{';
+                    self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::ArrayOpened };
+                }
                 EnvelopeStage::Closed => {
                     losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
                     self.stage = EnvelopeStage::Left;

@@ -92,6 +92,15 @@ fn split(text: &[u8], at: u8) -> (&[u8], &[u8]) {
 
 /// `function (file.py:12)` of `path/file.py:function:12`; anything else as it is.
 fn title(frame: &[u8]) -> Box<[u8]> {
+    // Newer versions add the last line and columns: `path/file.py:function:12:13:1:9`.
+    let mut first_number = frame.len();
+    while let Some(colon) = memchr::memrchr(b':', &frame[..first_number])
+        && number(&frame[colon + 1..first_number]).is_some()
+    {
+        first_number = colon;
+    }
+    let line_end = frame.get(first_number + 1..).and_then(|rest| memchr::memchr(b':', rest));
+    let frame = line_end.map_or(frame, |len| &frame[..first_number + 1 + len]);
     let parts = memchr::memrchr(b':', frame).and_then(|last| {
         let (before, line) = (&frame[..last], &frame[last + 1..]);
         let colon = memchr::memrchr(b':', before)?;
@@ -119,6 +128,10 @@ impl LineParser for Austin {
         let sample = Sample::from_line(bytes).filter(|_| line.has_end);
         let Some(Sample { pid, tid, frames, metric }) = sample else { return batch.lose(line.loss(), line.place()) };
         let is_memory = self.mode.as_deref() == Some("memory");
+        if is_memory && metric < 0 {
+            // Memory that was given back has no place in a profile of what was taken.
+            return batch.lose(Loss::IgnoredPhase, line.place());
+        }
         let weight = u64::try_from(metric).ok().and_then(|metric| metric.checked_mul(if is_memory { 1 } else { 1000 }));
         let Some(weight) = weight else { return batch.lose(Loss::BadNumber, line.place()) };
         if !self.now_ns.contains_key(&(pid, tid.clone())) {
@@ -202,7 +215,7 @@ mod tests {
         let [ten, five, seven] = [10, 5, 7].map(args);
         let expected = [(0, "f (a.py:3) > :GC:", &*ten), (0, "", &*five), (5, "<module> (y.py:1)", &*seven)];
         assert_eq!(found, expected.map(|(ts_ns, stack, args)| (ts_ns, stack.to_owned(), args)));
-        assert_eq!(reading.lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 1), (Loss::Truncated, 1)]);
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::Truncated, 1), (Loss::IgnoredPhase, 1)]);
         assert_eq!(format_of(b"P1;T0:1;a.py:f:3 10\nP1;T0:1;a.py:f:3 10\n"), Some("Austin samples"));
         assert_eq!(format_of(b"main;f 10\n"), Some("Collapsed stacks"));
     }
@@ -216,5 +229,20 @@ mod tests {
         assert_eq!(reading.events.len(), lines.count());
         let found: u64 = reading.events.iter().map(|event| SampleMeasure::from_args(&event.args).weight).sum();
         assert_eq!((found, reading.lost()), (sum * 1000, vec![]));
+    }
+
+    #[test]
+    fn frames_with_columns_have_the_line_that_they_begin_at() {
+        for (frame, expected) in [
+            ("/x/a.py:f:8", "f (a.py:8)"),
+            ("/x/a.py:f:8:9:2:3", "f (a.py:8)"),
+            ("C:\\x\\a.py:f:8:9", "f (a.py:8)"),
+            (":GC:", ":GC:"),
+            ("5:6", "5:6"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&title(frame.as_bytes())), expected);
+        }
+        let reading = read("# austin: 3.6.0\n# mode: memory\n\nP1;T0:1;a.py:f:8 1024\nP1;T0:1;a.py:f:8 -99\n");
+        assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::IgnoredPhase, 1)]));
     }
 }

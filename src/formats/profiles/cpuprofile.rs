@@ -1,5 +1,6 @@
 //! V8's CPU profiles (`.cpuprofile`): a tree of calls, the node that was seen at each sample, and the time between
-//! them in microseconds. Node's `(root)` is left out of stacks: it is in all of them.
+//! them in microseconds, or the times themselves. Node's `(root)` is left out of stacks: it is in all of them. A profile
+//! without samples has the hits of each node as weights.
 
 use std::sync::Arc;
 
@@ -7,12 +8,14 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::frames::FrameTable;
+use super::weighed::WeighedRow;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::sample_measure::SAMPLES;
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// V8's default time between two samples.
@@ -22,7 +25,7 @@ const USUAL_INTERVAL_NS: i64 = 1_000_000;
 pub(crate) const FORMAT: Format = Format {
     name: "V8 CPU profile",
     sniff: looks_like_cpuprofile,
-    shows: &[Shown::Samples],
+    shows: &[Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
@@ -51,6 +54,9 @@ pub(crate) struct V8CallNode {
     pub(crate) parent: Option<u64>,
     #[serde(default)]
     pub(crate) children: Vec<u64>,
+    /// How many samples it has itself.
+    #[serde(default)]
+    pub(crate) hit_count: u64,
 }
 
 /// A function, with its place in a script. Lines count from 0.
@@ -88,11 +94,16 @@ pub(crate) struct Calls {
     waiting: FxHashMap<u64, Vec<u64>>,
     /// The children that may be joined: something came of them since the last time.
     came: Vec<u64>,
+    /// The nodes that were hit, with their counts.
+    hits: Vec<(u64, u64)>,
 }
 
 impl Calls {
     /// Bytes of a node in memory, without its title: hash tables are half full at worst.
-    const NODE_BYTES: usize = FrameTable::ROW_BYTES + FrameTable::TITLE_BYTES + 2 * size_of::<(u64, Option<u32>)>();
+    const NODE_BYTES: usize = FrameTable::ROW_BYTES
+        + FrameTable::TITLE_BYTES
+        + 2 * size_of::<(u64, Option<u32>)>()
+        + 2 * size_of::<(u64, u64)>();
 
     /// Bytes of a call from one node to another, until both have come.
     const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
@@ -106,6 +117,9 @@ impl Calls {
             u32::try_from(self.frames.len() - 1).ok()
         };
         self.rows.insert(node.id, row);
+        if node.hit_count > 0 {
+            self.hits.push((node.id, node.hit_count));
+        }
         self.callers.extend(node.parent.map(|parent| (node.id, parent)));
         self.callers.extend(node.children.iter().map(|&child| (child, node.id)));
         self.came.push(node.id);
@@ -134,6 +148,22 @@ impl Calls {
         refused
     }
 
+    /// Hands on a sample for each node that was hit, as wide as its hits.
+    fn emit_hits(
+        &mut self,
+        batch: &mut BatchBuilder,
+        sink: &mut dyn BatchSink,
+        context: &ReadContext,
+    ) -> Result<(), ReadError> {
+        let mut row = WeighedRow::new("hits", SAMPLES, -1, batch);
+        for (node, hits) in std::mem::take(&mut self.hits) {
+            let stack = self.stack(node, batch, row.place()).unwrap_or_default();
+            row.push(hits, stack, batch);
+            batch.flush_if_full(sink, context)?;
+        }
+        batch.flush(sink)
+    }
+
     /// The stack that ends with a node; `None` for a node that does not exist.
     pub(crate) fn stack(
         &mut self,
@@ -150,8 +180,13 @@ impl StreamReader for CpuProfile {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
-        let keys = ["nodes", "startTime", "samples", "timeDeltas"];
-        let [nodes, start, samples, deltas] = document.pick(document.whole(), keys)?;
+        let [nodes, profile, result] = document.pick(document.whole(), ["nodes", "profile", "result"])?;
+        // The answer of the debugger's protocol has the profile within.
+        let result = result.map_or(Ok([None]), |result| document.pick(result, ["profile"]))?[0];
+        let whole = document.whole();
+        let profile = if nodes.is_some() { whole } else { profile.or(result).unwrap_or(whole) };
+        let keys = ["nodes", "startTime", "samples", "timeDeltas", "timestamps"];
+        let [nodes, start, samples, deltas, times] = document.pick(profile, keys)?;
         if nodes.is_none() {
             return Err(document.without("the JSON of a profile with nodes"));
         }
@@ -167,7 +202,11 @@ impl StreamReader for CpuProfile {
             batch.lose(Loss::BadTime, SourcePos::Time(0));
             0
         });
-        let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas));
+        if samples.is_none() && !document.is_cut() {
+            return calls.emit_hits(&mut batch, sink, context);
+        }
+        let has_times = deltas.is_none() && times.is_some();
+        let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas.or(times)));
         let mut last_ns = USUAL_INTERVAL_NS;
         loop {
             let (sample, delta) = match (samples.next()?, deltas.next()?) {
@@ -179,7 +218,8 @@ impl StreamReader for CpuProfile {
                 }
             };
             let later_ns = if let Some(delta) = delta {
-                TimeUnit::Microseconds.parse_nanos(delta.text).ok()
+                let micros = TimeUnit::Microseconds.parse_nanos(delta.text).ok();
+                if has_times { micros.and_then(|ts_ns| ts_ns.checked_sub(now_ns)) } else { micros }
             } else {
                 // They follow the samples, so a file that is cut lacks them.
                 batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
@@ -287,5 +327,25 @@ mod tests {
             assert_eq!(times, expected, "{len}");
             assert_eq!(reading.losses.count(Loss::MissingWeight), samples.saturating_sub(deltas) as u64, "{len}");
         }
+    }
+
+    #[test]
+    fn times_instead_of_distances_wrapped_profiles_and_hits_alone_are_read() {
+        let nodes = r#""nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},{"id":2,"hitCount":7,"callFrame":{"functionName":"f","url":"a.js","lineNumber":4}}]"#;
+        let timed = format!(r#"{{{nodes},"startTime":1000,"endTime":5000,"samples":[2,2],"timestamps":[1500,2000]}}"#);
+        let expected = [(1_500_000, 0, ""), (2_000_000, 0, "")];
+        let result = format!(r#"{{"id":5,"result":{{"profile":{timed}}}}}"#);
+        let deltas = timed.replace(r#""timestamps":[1500,2000]"#, r#""timeDeltas":[500,500]"#);
+        for text in [timed.clone(), format!(r#"{{"profile":{timed}}}"#), result, deltas] {
+            let reading = read(&text);
+            assert_eq!((reading.short(), reading.lost()), (expected.to_vec(), vec![]), "{text}");
+            assert_eq!(reading.events[0].stack, ["f (a.js:5)"]);
+        }
+        let hits = read(&format!(r#"{{{nodes},"startTime":1000,"endTime":5000}}"#));
+        assert_eq!(
+            (hits.events.len(), &*hits.events[0].stack, hits.lost()),
+            (1, &["f (a.js:5)".to_owned()][..], vec![])
+        );
+        assert_eq!(hits.events[0].args, r#"{"event":"hits","unit":"samples","period":7}"#);
     }
 }

@@ -11,3 +11,4 @@ pub(crate) mod pprof;
 pub(crate) mod speedscope;
 mod weighed;
 pub(crate) mod xdebug;
+mod xdebug_text;

@@ -1,11 +1,12 @@
 //! Function traces of PHP as Xdebug writes them for programs (`.xt`, `xdebug.trace_format=1`): fields between tabs, a
 //! line for each call and one for its end, in seconds since the start. Calls are spans of one thread with their file,
-//! line and arguments; the memory in use is a counter. The format for people and that of HTML are not read.
+//! line and arguments; the memory in use is a counter. `xdebug_text` reads the format for people; that of HTML is refused.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::xdebug_text::{XdebugText, looks_like_text};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -33,10 +34,14 @@ const CALL_BYTES: usize = 128;
 fn looks_like_xdebug(head: &[u8]) -> bool {
     head_lines(head).take(3).any(|line| line.starts_with(b"File format: ")) && head.starts_with(b"Version: ")
         || head.starts_with(b"TRACE START [") && head_lines(head).nth(1).is_some_and(|line| line.contains(&b'\t'))
+        || looks_like_text(head)
 }
 
 /// Makes a reader of a trace.
 fn open(source: Source) -> Reader {
+    if looks_like_text(source.head()) {
+        return input::lines::open(source, XdebugText::default());
+    }
     input::lines::open(source, Xdebug::default())
 }
 
@@ -75,16 +80,15 @@ impl LineParser for Xdebug {
         }
         if !self.is_named {
             self.is_named = true;
-            let (pid, tid, name) = (Id::None, Id::Number(1), "PHP".into());
-            batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+            name_thread(batch);
         }
         let mut fields = line.bytes.split(|&byte| byte == b'\t');
         let (level, call, kind) = (fields.next(), number(fields.next()), fields.next().unwrap_or_default());
         let (time, memory) = (fields.next().unwrap_or_default(), fields.next());
         // The last line has the time and the memory at the end, and no call.
         let is_last = level == Some(b"") && call.is_none() && kind.is_empty();
-        // The value that a call returned has neither a time nor memory.
-        if kind == b"R" && call.is_some() {
+        // The value that a call returned, and one that was assigned to a variable, have neither a time nor memory.
+        if kind == b"R" && call.is_some() || kind == b"A" {
             return;
         }
         // A line that is cut may lack digits of its time.
@@ -181,14 +185,23 @@ impl Xdebug {
     }
 }
 
+/// The one thread of PHP.
+pub(super) fn thread() -> TrackKey {
+    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(1), name: Arc::default(), slot: 0 }
+}
+
+pub(super) fn name_thread(batch: &mut BatchBuilder) {
+    let (pid, tid, name) = (Id::None, Id::Number(1), "PHP".into());
+    batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+}
+
 fn span(call: &OpenCall, batch: &mut BatchBuilder) -> Event {
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(1), name: Arc::default(), slot: 0 };
-    let (track, name) = (batch.track_with(&key), batch.name(&call.name, None, call.place));
+    let (track, name) = (batch.track_with(&thread()), batch.name(&call.name, None, call.place));
     let detail = batch.batch.chunk.details.push(&Detail { args_json: &call.args, ..Detail::default() });
     Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) }
 }
 
-fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
+pub(super) fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
     let name = "memory (bytes)".into();
     let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name, slot: 0 };
     let value = (bytes as f64).to_bits();
@@ -207,7 +220,7 @@ mod tests {
     fn calls_have_their_place_and_arguments_and_memory_is_a_counter() {
         let reading = read(&format!(
             "{HEAD}1\t0\t0\t0.000279\t396840\t{{main}}\t1\t\t/w.php\t0\t0\n2\t1\t0\t0.0003\t396900\tstrlen\t0\t\t/w.php\t2\t2\t'a'\t7\n\
-             2\t1\t1\t0.0004\t396872\n2\t1\tR\t\t\t1\n2\t9\t1\t0.0005\t5\nnonsense\n\t\t\t0.0006\t360\nTRACE END   [x]\n"
+             2\t1\t1\t0.0004\t396872\n2\t1\tR\t\t\t1\n2\t\tA\t\t\t\t/w.php\t3\t$a\t5\n2\t9\t1\t0.0005\t5\nnonsense\n\t\t\t0.0006\t360\nTRACE END   [x]\n"
         ));
         let spans: Vec<_> = reading.events.iter().filter(|event| event.kind == EventKind::Complete).collect();
         let found: Vec<_> = spans.iter().map(|span| (span.ts_ns, span.value, span.name.as_str())).collect();

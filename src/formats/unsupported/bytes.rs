@@ -104,3 +104,8 @@ pub(super) fn is_page_with(head: &[u8], text: &str) -> bool {
 pub(super) fn has_line(head: &[u8], begin: &[u8]) -> bool {
     head_lines(head).take(20).any(|line| line.starts_with(begin))
 }
+
+/// Whether the first lines have these words.
+pub(super) fn has_word(head: &[u8], word: &[u8]) -> bool {
+    head_lines(head).take(20).any(|line| memchr::memmem::find(line, word).is_some())
+}

@@ -4,7 +4,7 @@
 use Sniff::{Head, Keys};
 
 use super::bytes::{
-    SQLITE, has_line, is_etl, is_gperftools, is_heaptrack, is_page_with, is_picture, is_pstats, is_stackprof,
+    SQLITE, has_line, has_word, is_etl, is_gperftools, is_heaptrack, is_page_with, is_picture, is_pstats, is_stackprof,
     is_windows_program, is_xplane, is_xray,
 };
 use crate::formats::linux::strace;
@@ -244,6 +244,11 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         advice: "send it through git-ecosystem's trace2receiver to OpenTelemetry, and open what its file exporter writes",
     },
     UnsupportedFormat {
+        sniff: Keys(&["linux-perf-json-version"]),
+        found: "a recording of perf as JSON (perf data convert)",
+        advice: "open the perf.data that it was made of",
+    },
+    UnsupportedFormat {
         sniff: Keys(&["dhatFileVersion"]),
         found: "a profile of DHAT",
         advice: "dh_view.html of valgrind shows it; no tool is known that converts it",
@@ -256,6 +261,78 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         sniff: Head(strace::looks_like_strace_without_times),
         found: "what strace or ltrace prints without times",
         advice: "record it again with `strace -f -ttt -T -o trace.txt`, or `ltrace` with the same options",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"Activity.TraceId:") || has_line(head, b"Activity.Id:")),
+        found: "what the console exporter of .NET prints",
+        advice: "send the spans to a collector by OTLP, and open what its file exporter writes",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b"LoggingSpanExporter - '")),
+        found: "what the logging exporter of Java prints, which has no times",
+        advice: "export with `OTEL_TRACES_EXPORTER=otlp` to a collector, and open what its file exporter writes",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"Span #0") && has_word(head, b"TraceId")),
+        found: "what an exporter of OpenTelemetry prints for people",
+        advice: "export by OTLP to a collector, and open what its file exporter writes",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"<table class='xdebug-trace'")),
+        found: "a trace of Xdebug as a page",
+        advice: "record it with `xdebug.trace_format=1`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"# DURATION") || has_line(head, b"#   TIMESTAMP        DURATION")),
+        found: "what uftrace prints",
+        advice: "convert its recording with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Analysis of sampling ") || has_line(head, b"Call graph:")),
+        found: "what `sample` of macOS prints",
+        advice: "convert it with `stackcollapse-sample.awk CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"Full thread dump ")),
+        found: "stacks of Java's threads (jstack)",
+        advice: "convert them with `stackcollapse-jstack.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Thread 1 (") || has_line(head, b"#0  0x")),
+        found: "stacks that gdb prints",
+        advice: "convert them with `stackcollapse-gdb.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"CPU     ID                    FUNCTION:NAME")),
+        found: "what DTrace prints",
+        advice: "convert stacks with `stackcollapse.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            head.starts_with(b"# To display the perf.data header info") || has_line(head, b"# Overhead ")
+        }),
+        found: "a report of perf",
+        advice: "open the perf.data that it was made of, or what `perf script` prints",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b"Performance counter stats for ")),
+        found: "counts of `perf stat`",
+        advice: "they are sums without times; `perf record PROGRAM` records when and where",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b"  wait time  sch delay   run time")),
+        found: "what `perf sched timehist` prints",
+        advice: "open the perf.data that it was made of",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b") (+?.?????????) ") || has_word(head, b"] (+?.?????????) ")),
+        found: "what babeltrace prints",
+        advice: "no tool is known that converts it; Trace Compass shows the trace that it was made of",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"[    0.000000] ")),
+        found: "a log of the kernel (dmesg)",
+        advice: "it holds messages and no spans; `trace-cmd record -e all PROGRAM` records events",
     },
     // A slip of the hand in a file dialog or of the completion of a shell.
     UnsupportedFormat {
@@ -320,5 +397,9 @@ pub(super) const FOLDERS: &[FolderFormat] = &[
 /// Maps of stacks, without the line before them that is on another stream.
 fn begins_with_stacks_of_bpf(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
-    head.starts_with(b"@[\n") || head.starts_with(b"@stacks[") || head.starts_with(b"Attached ") && has_line(head, b"@")
+    let is_of_stacks = || ["@[kstack", "@[ustack", "@[\n"].iter().any(|begin| head.starts_with(begin.as_bytes()));
+    is_of_stacks()
+        || head.starts_with(b"{\"type\": \"attached_probes\"")
+        || head.starts_with(b"@stacks[")
+        || head.starts_with(b"Attached ") && has_line(head, b"@")
 }

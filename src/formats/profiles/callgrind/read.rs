@@ -120,6 +120,8 @@ struct CallgrindParser<'c> {
     memory: ProfileMemory<'c>,
     graph: CallGraph,
     events: Vec<CostEvent>,
+    /// What the events count, in words.
+    long_names: FxHashMap<Box<[u8]>, Box<[u8]>>,
     /// How many numbers at the beginning of a line of costs are positions.
     positions: usize,
     files: NumberedNames,
@@ -147,6 +149,7 @@ impl<'c> CallgrindParser<'c> {
             memory,
             graph: CallGraph::default(),
             events: Vec::new(),
+            long_names: FxHashMap::default(),
             positions: 1,
             files: NumberedNames::default(),
             functions: NumberedNames::default(),
@@ -186,9 +189,18 @@ impl<'c> CallgrindParser<'c> {
         match key {
             // A file of several parts repeats it.
             b"events" if self.events.is_empty() => {
-                let names = words().take(EVENTS_MAX).map(|word| CostEvent::from_name(&String::from_utf8_lossy(word)));
-                self.events = names.collect();
+                let event = |word: &[u8]| {
+                    let long = self.long_names.get(word).map(|long| String::from_utf8_lossy(long)).unwrap_or_default();
+                    CostEvent::from_names(&String::from_utf8_lossy(word), &long)
+                };
+                self.events = words().take(EVENTS_MAX).map(event).collect();
                 self.graph.set_events(self.events.len());
+            }
+            // The long name of an event comes before it: `event: curB : currently allocated Bytes`.
+            b"event" if self.long_names.len() < EVENTS_MAX => {
+                if let Some(colon) = memchr::memchr(b':', value) {
+                    self.long_names.insert(value[..colon].trim_ascii().into(), value[colon + 1..].trim_ascii().into());
+                }
             }
             b"positions" => self.positions = words().count().clamp(1, 4),
             _ => {}
@@ -246,7 +258,11 @@ impl<'c> CallgrindParser<'c> {
         };
         let file = file.unwrap_or(&self.file);
         let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        let title = if base.is_empty() || base == b"???" { name.to_vec() } else { [name, b" (", base, b")"].concat() };
+        let title = if base.is_empty() || matches!(base, b"???" | b"UnknownFile???") {
+            name.to_vec()
+        } else {
+            [name, b" (", base, b")"].concat()
+        };
         let (row, bytes) = self.graph.function(&title);
         self.memory.add(bytes, line.offset)?;
         Ok(row)
