@@ -54,7 +54,7 @@ const SHAPES: [Shape; 6] = [
             (r#"],"weights":["#, "10000,10000"),
         ],
         after: "]}]}",
-        is_sampled: false,
+        is_sampled: true,
         events: 2,
     },
     Shape {

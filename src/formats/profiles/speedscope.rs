@@ -1,7 +1,6 @@
 //! The file format of speedscope: profiles that share a table of frames, each a thread here. Evented profiles are
-//! begins and ends. Sampled ones are stacks with weights, which many tools sum up or sort: a weight is how long the
-//! stack is drawn, as speedscope does it in order of time, so they become spans and not samples. Weights that are no
-//! times are drawn 1 ms each, bytes 1 ns each.
+//! begins and ends, which are drawn 1 ms for each unit that is no time, 1 ns for a byte. Sampled ones are samples that
+//! weigh what their profile says in its unit, drawn one after the other as wide as they weigh, as speedscope draws them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,23 +12,27 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
+use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::args::Detail;
+use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 use crate::model::{
-    Event, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind,
+    EventKind, Id, Loss, LossValue, Metadata, NameIdx, SampleMeasure, SourcePos, StackIdx, TrackIdx, TrackKey,
+    TrackKind,
 };
 
 /// Bytes of a frame beside its title.
 const FRAME_BYTES: usize = size_of::<Box<str>>();
 
 /// The duration of a sample without a weight: that of a weight of 1 in a unit that is no time.
-const UNWEIGHTED_NS: i64 = 1_000_000;
+const UNWEIGHTED_NS: u64 = 1_000_000;
 
 /// Profiles in the format of speedscope.
 pub(crate) const FORMAT: Format = Format {
     name: "speedscope",
     sniff: looks_like_speedscope,
-    shows: &[Shown::Spans],
+    shows: &[Shown::Spans, Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
@@ -37,7 +40,13 @@ pub(crate) const FORMAT: Format = Format {
 fn looks_like_speedscope(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
     let names_it = memchr::memmem::find(head, b"speedscope").is_some() && (has("$schema") || has("exporter"));
-    looks_like_json(head) && names_it && !has("traceEvents") && !has("ph")
+    // Tools may leave the schema out.
+    let has_type = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
+    let is_alike = || {
+        let is_profile = has("samples") && has_type("\"sampled\"") || has("events") && has_type("\"evented\"");
+        has("profiles") && has("unit") && has("startValue") && is_profile
+    };
+    looks_like_json(head) && !has("traceEvents") && !has("ph") && (names_it || is_alike())
 }
 
 /// Makes a reader of a speedscope file.
@@ -88,10 +97,12 @@ impl StreamReader for Speedscope {
             let profile = SpeedscopeProfile::read(&document, extent, &mut batch)?;
             let name = profile.title().into();
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
-            let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
+            let slot = if profile.kind == "sampled" { TrackKey::SLOT_UNTIMED } else { 0 };
+            let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot };
             let document = &document;
+            let (frames, args) = (&frames, ArgsWriter::default());
             let mut builder =
-                SpeedscopeEventBuilder { document, frames: &frames, key, batch: &mut batch, sink: &mut *sink, context };
+                SpeedscopeEventBuilder { document, frames, key, batch: &mut batch, sink: &mut *sink, context, args };
             match &*profile.kind {
                 "evented" => builder.events(&profile)?,
                 "sampled" => builder.samples(&profile)?,
@@ -182,6 +193,7 @@ impl SpeedscopeProfile {
         let name = self.name.as_deref().unwrap_or("profile");
         match (self.unit(), self.unit.as_deref()) {
             ((_, true), _) => name.to_owned(),
+            _ if self.kind == "sampled" => name.to_owned(),
             (_, Some("bytes")) => format!("{name} (1 ns is a byte)"),
             _ => format!("{name} (1 ms is a weight of 1)"),
         }
@@ -195,6 +207,7 @@ struct SpeedscopeEventBuilder<'a> {
     batch: &'a mut BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
+    args: ArgsWriter,
 }
 
 impl SpeedscopeEventBuilder<'_> {
@@ -235,22 +248,28 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(())
     }
 
-    /// A frame goes on while the next stacks have it at the same depth, below the same frames. Samples and weights are
-    /// read side by side; those without a partner count as losses. Weights follow the samples, so a file that is cut
-    /// has samples without: they last as long as the one before them.
+    /// Samples and weights are read side by side; those without a partner count as losses. Weights follow the samples, so
+    /// a file that is cut has samples without: they weigh as much as the one before them.
     fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
-        let (unit, _) = profile.unit();
+        let (time_unit, is_time) = profile.unit();
+        let (event, unit) = match (is_time, profile.unit.as_deref()) {
+            (true, _) => ("time", NANOSECONDS),
+            (_, Some("bytes")) => ("weight", BYTES),
+            _ => ("weight", COUNT),
+        };
+        // What is no time is drawn as if it were.
+        let weight_unit = if is_time { time_unit } else { TimeUnit::Nanoseconds };
         let mut now_ns = 0;
-        if !profile.start.is_empty() {
-            now_ns = unit.parse_nanos(&profile.start).unwrap_or_else(|_| {
+        if !profile.start.is_empty() && is_time {
+            now_ns = time_unit.parse_nanos(&profile.start).unwrap_or_else(|_| {
                 self.batch.lose(Loss::BadTime, SourcePos::Time(0));
                 0
             });
         }
+        let is_unweighted = profile.weights.is_none() && !is_time && !self.document.is_cut();
         let (mut samples, mut weights) =
             (self.document.elements(profile.samples), self.document.elements(profile.weights));
-        let mut open: Vec<(u32, i64)> = Vec::new();
-        let mut last_ns = UNWEIGHTED_NS;
+        let mut last = if is_time { UNWEIGHTED_NS } else { 1 };
         loop {
             let (sample, weight) = match (samples.next()?, weights.next()?) {
                 (Some(sample), weight) => (sample, weight),
@@ -260,44 +279,57 @@ impl SpeedscopeEventBuilder<'_> {
                     continue;
                 }
             };
-            if weight.is_none() {
+            if weight.is_none() && !is_unweighted {
                 self.batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
             }
-            // An unreadable sample still takes its time.
-            let stack: Vec<u32> = sample.parse(&mut self.batch.batch.losses).unwrap_or_default();
-            let same = open.iter().zip(&stack).take_while(|((open, _), frame)| open == *frame).count();
-            self.close(&mut open, same, now_ns)?;
-            open.extend(stack[same..].iter().map(|&frame| (frame, now_ns)));
-            let dur_ns = match weight {
-                Some(weight) => unit.parse_nanos(weight.text).ok().filter(|&ns| ns >= 0),
-                None => Some(last_ns),
+            let weight = match weight {
+                Some(weight) => weight_unit.parse_nanos(weight.text).ok().and_then(|weight| u64::try_from(weight).ok()),
+                None => Some(last),
             };
-            last_ns = dur_ns.unwrap_or(last_ns);
-            match dur_ns.and_then(|dur_ns| now_ns.checked_add(dur_ns)) {
+            let weight = weight.unwrap_or_else(|| {
+                self.batch.lose(Loss::BadNumber, SourcePos::Time(now_ns));
+                0
+            });
+            last = if weight == 0 { last } else { weight };
+            // An unreadable sample still takes its time.
+            let frames: Option<Vec<u32>> = sample.parse(&mut self.batch.batch.losses);
+            if let Some(frames) = frames {
+                self.sample(now_ns, &frames, (event, unit, weight));
+            }
+            let drawn_ns = SampleMeasure { event: "".into(), unit: unit.into(), weight }.drawn_ns();
+            match now_ns.checked_add_unsigned(drawn_ns) {
                 Some(next_ns) => now_ns = next_ns,
+                // Later samples are drawn over it.
                 None => self.batch.lose(Loss::BadNumber, SourcePos::Time(now_ns)),
             }
+            self.batch.flush_if_full(self.sink, self.context)?;
         }
-        self.close(&mut open, 0, now_ns)
+        Ok(())
     }
 
-    /// Ends the frames below a depth.
-    fn close(&mut self, open: &mut Vec<(u32, i64)>, depth: usize, now_ns: i64) -> Result<(), ReadError> {
-        // Outermost first, so that the outer one of frames with the same times comes first.
-        for &(frame, start_ns) in &open[depth..] {
-            let (track, name) = self.rows(Some(frame), SourcePos::Time(start_ns));
-            let value = now_ns.abs_diff(start_ns);
-            self.batch.push(Event { value, ..bare(start_ns, EventKind::Complete, track, name) });
+    /// Adds a sample of frames, outermost first.
+    fn sample(&mut self, ts_ns: i64, frames: &[u32], (event, unit, weight): (&str, &str, u64)) {
+        let mut stack = StackIdx::EMPTY;
+        let mut track = self.batch.track_with(&self.key);
+        for &frame in frames {
+            let name;
+            (track, name) = self.rows(Some(frame), SourcePos::Time(ts_ns));
+            stack = self.batch.batch.stacks.intern(stack, name);
         }
-        open.truncate(depth);
-        self.batch.flush_if_full(self.sink, self.context)
+        self.args.clear();
+        self.args.text("event", event.as_bytes());
+        self.args.text("unit", unit.as_bytes());
+        self.args.number("period", weight);
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = self.batch.batch.chunk.details.push(&detail);
+        self.batch.push_sample(ts_ns, track, stack, detail);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::testing::{data, read, read_bytes, read_path};
+    use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
     use proptest::prelude::*;
 
     fn file(profiles: &str) -> String {
@@ -307,47 +339,72 @@ mod tests {
         )
     }
 
+    /// Time, weight, and frames of each sample.
+    fn samples(reading: &Reading) -> Vec<(i64, u64, Vec<String>)> {
+        let weight = |args: &str| SampleMeasure::from_args(args).weight;
+        reading.events.iter().map(|event| (event.ts_ns, weight(&event.args), event.stack.clone())).collect()
+    }
+
     #[test]
-    fn a_real_capture_has_the_time_of_each_frame_that_its_samples_sum_up_to() {
+    fn a_real_capture_has_the_samples_of_its_profiles_in_nanoseconds() {
         let reading = read_path(&data("pyspy.speedscope.json")).expect("a capture");
         assert_eq!(reading.lost(), []);
         let text = std::fs::read(data("pyspy.speedscope.json")).expect("a file");
         let json: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
         for (number, profile) in (1i64..).zip(json["profiles"].as_array().expect("profiles")) {
-            // Every sample of py-spy weighs 2 ms here, and is drawn once for each of its frames.
-            let samples = profile["samples"].as_array().expect("samples");
-            let frames: usize = samples.iter().map(|stack| stack.as_array().expect("a stack").len()).sum();
-            let spans = reading.events.iter().filter(|event| event.track.tid == Id::Number(number));
-            assert_eq!(spans.map(|event| event.value).sum::<u64>(), frames as u64 * 2_000_000, "profile {number}");
+            let stacks = profile["samples"].as_array().expect("samples");
+            let own: Vec<_> = reading.events.iter().filter(|event| event.track.tid == Id::Number(number)).collect();
+            assert_eq!(own.len(), stacks.len(), "profile {number}");
+            for (at, (event, stack)) in own.iter().zip(stacks).enumerate() {
+                // Every sample of py-spy weighs 2 ms here.
+                assert_eq!(event.args, r#"{"event":"time","unit":"ns","period":2000000}"#);
+                assert_eq!(event.ts_ns - own[0].ts_ns, 2_000_000 * at as i64);
+                assert_eq!(event.stack.len(), stack.as_array().expect("frames").len());
+            }
         }
     }
 
     proptest! {
         #[test]
-        fn at_every_moment_the_spans_around_it_are_the_stack_of_its_sample(
-            samples in proptest::collection::vec((proptest::collection::vec(0u32..3, 0..5), 1u64..9), 1..20),
+        fn samples_follow_each_other_by_their_weights(
+            meant in proptest::collection::vec((proptest::collection::vec(0u32..3, 0..5), 0u64..9), 1..20),
+            unit in 0usize..4,
         ) {
-            let stacks: Vec<&Vec<u32>> = samples.iter().map(|(stack, _)| stack).collect();
-            let weights: Vec<u64> = samples.iter().map(|&(_, weight)| weight).collect();
+            let (unit, read_as, step) = [
+                ("nanoseconds", "ns", 1), ("milliseconds", "ns", 1_000_000), ("bytes", "bytes", 1), ("none", "count", 1),
+            ][unit];
+            let stacks: Vec<&Vec<u32>> = meant.iter().map(|(stack, _)| stack).collect();
+            let weights: Vec<u64> = meant.iter().map(|&(_, weight)| weight).collect();
             let profile = format!(
-                r#"{{"type":"sampled","name":"p","unit":"nanoseconds","startValue":5,"samples":{stacks:?},"weights":{weights:?}}}"#
+                r#"{{"type":"sampled","name":"p","unit":"{unit}","startValue":5,"samples":{stacks:?},"weights":{weights:?}}}"#
             );
             let reading = read(&file(&profile));
             prop_assert_eq!(reading.lost(), []);
-            let mut now = 5;
-            for (stack, weight) in &samples {
-                let names: Vec<&str> = stack.iter().map(|&frame| ["a", "b (b.rs:7)", "c"][frame as usize]).collect();
-                for moment in now..now + *weight as i64 {
-                    // Of spans with equal starts the outer one is the longer one, or the first.
-                    let mut around: Vec<_> = reading.events.iter().filter(|event| {
-                        event.ts_ns <= moment && moment < event.ts_ns + event.value as i64
-                    }).collect();
-                    around.sort_by_key(|event| (event.ts_ns, std::cmp::Reverse(event.value)));
-                    prop_assert_eq!(around.iter().map(|event| &*event.name).collect::<Vec<_>>(), names.clone());
-                }
-                now += *weight as i64;
+            // Counts are drawn a microsecond each, and begin at 0 as bytes do.
+            let drawn = if read_as == "count" { 1000 } else { step };
+            let mut now = if read_as == "ns" { 5 * step as i64 } else { 0 };
+            let mut expected = Vec::new();
+            for (stack, weight) in &meant {
+                let names = stack.iter().map(|&frame| ["a", "b (b.rs:7)", "c"][frame as usize].to_owned()).collect();
+                expected.push((now, weight * step, names));
+                now += (weight * drawn) as i64;
             }
+            prop_assert_eq!(samples(&reading), expected);
+            let unit_of = |args: &str| SampleMeasure::from_args(args).unit.into_owned();
+            prop_assert!(reading.events.iter().all(|event| unit_of(&event.args) == read_as));
         }
+    }
+
+    #[test]
+    fn profiles_without_weights_count_and_those_without_a_schema_are_read() {
+        let profile = r#"{"type":"sampled","name":"p","unit":"none","startValue":0,"samples":[[0],[0,1],[9]]}"#;
+        let reading = read(&file(profile));
+        let weights: Vec<_> = samples(&reading).into_iter().map(|(ts, weight, _)| (ts, weight)).collect();
+        assert_eq!(weights, [(0, 1), (1000, 1), (2000, 1)]);
+        assert_eq!(reading.lost(), [(Loss::MissingText, 1)], "a frame that is not there");
+        let bare = format!(r#"{{"exporter":"rbspy","profiles":[{profile}],"shared":{{"frames":[{{"name":"a"}}]}}}}"#);
+        assert_eq!(read(&bare).events.len(), 3);
+        assert!(!looks_like_speedscope(br#"{"profiles":[{"type":"sampled"}],"unit":1}"#));
     }
 
     #[test]
@@ -372,17 +429,13 @@ mod tests {
         let text = format!("{{{schema},{shared},\"profiles\":[{profile}]}}");
         let cut = |before: &str| {
             let reading = read_bytes(&text.as_bytes()[..text.find(before).expect("there")]).expect("a part");
-            let spans: Vec<_> = reading.short().iter().map(|&(ts, dur, name)| (ts, dur, name.to_owned())).collect();
-            (spans, reading.losses.count(Loss::MissingWeight))
-        };
-        let spans = |ns: [u64; 3]| {
-            let rows = [(0, ns[0] + ns[1], "a"), (ns[0], ns[1], "b"), (ns[0] + ns[1], ns[2], "c")];
-            rows.map(|(ts, dur, name)| (ts as i64, dur, name.to_owned())).to_vec()
+            let weights: Vec<_> = samples(&reading).into_iter().map(|(_, weight, _)| weight).collect();
+            (weights, reading.losses.count(Loss::MissingWeight))
         };
         // A number that ends where the file does may have had more digits.
-        assert_eq!(cut(",\"weights"), (spans([1_000_000; 3]), 3));
-        assert_eq!(cut("70,9"), (spans([5, 5, 5]), 2));
-        assert_eq!(cut("9]"), (spans([5, 70, 70]), 1));
+        assert_eq!(cut(",\"weights"), (vec![1_000_000; 3], 3));
+        assert_eq!(cut("70,9"), (vec![5; 3], 2));
+        assert_eq!(cut("9]"), (vec![5, 70, 70], 1));
         // Also in a file that is whole.
         let reading = read(&file(&profile.replace(r#","weights":[5,70,9]"#, "")));
         assert_eq!(reading.lost(), [(Loss::MissingWeight, 3)]);
