@@ -17,7 +17,7 @@ use super::low_args::{
     LowWindow,
 };
 use super::low_cache::{LowCacheAction, LowCacheClear};
-use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
+use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
 use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
 use super::low_stats::LowStatsOf;
 pub(super) use super::question_args::{Annotate, Flame, FlameFormat, Search, SpanChoice, Spans, Stats, Symbols};
@@ -371,7 +371,7 @@ fn to_write(output: PathBuf) -> PathBuf {
 }
 
 /// The files with the offset of each.
-fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<Sources, CliError> {
+fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Result<Sources, CliError> {
     let input = |path: PathBuf| if path == Path::new("-") { Input::stdin() } else { path.into() };
     let mut files: Vec<SourceFile> =
         files.into_iter().map(|path| SourceFile { input: input(path), offset_ns: 0 }).collect();
@@ -395,7 +395,7 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
         };
         return Err(CliError::Usage(format!("--offset {file}: {problem}")));
     }
-    Ok(Sources::new(files))
+    Ok(Sources::new(files).with_weight_unit(unit.map(LowUnit::weight_unit)))
 }
 
 /// The least memory of a load. Readers keep tables of names and stack frames in fixed shares of the budget, and hold a
@@ -440,7 +440,7 @@ fn check_memory(memory: Option<u64>) -> Result<(), CliError> {
 /// The sources that still run, and how long their events wait for each other, if that is given.
 fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Option<Duration>), CliError> {
     let LowLive { sources: paths, command, delay } = low;
-    let files = sources(paths, LowOffsets { offsets: Vec::new() })?;
+    let files = sources(paths, LowOffsets { offsets: Vec::new(), unit: None })?;
     let mut inputs = live_sources(&files)?;
     inputs.extend((!command.is_empty()).then_some(LiveInput::Command(command)));
     if inputs.is_empty() {

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
 use super::low_cache::LowCache;
-use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme};
+use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
 use super::low_live::{LowFollow, LowFollowLimits, LowKept, LowLive, LowTail};
 use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
@@ -66,12 +66,15 @@ pub(super) struct LowWindow {
     pub(crate) common: LowCommon,
 }
 
-/// By how much files are moved in time.
+/// How files are read: by how much they are moved in time, and in which unit.
 #[derive(Debug, Args)]
 pub(super) struct LowOffsets {
     /// Move a file in time, such as b.json=+1.5ms: FILE as it is given, or its name alone; for each FILE once
     #[arg(long = "offset", value_name = "FILE=TIME", value_parser = offset, requires = "files")]
     pub(crate) offsets: Vec<(String, i64)>,
+    /// The unit of collapsed stacks, which name none [default: samples]
+    #[arg(long, value_enum, requires = "files")]
+    pub(crate) unit: Option<LowUnit>,
 }
 
 /// The files that a command loads.

@@ -2,6 +2,8 @@
 
 use clap::ValueEnum;
 
+use crate::model::WeightUnit;
+
 /// The file format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowRowFormat {
@@ -68,4 +70,28 @@ pub(super) enum LowHues {
     #[default]
     Usual,
     Colorblind,
+}
+
+/// The unit of weights, as its user calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LowUnit {
+    Ns,
+    Us,
+    Ms,
+    S,
+    Bytes,
+    Count,
+}
+
+impl LowUnit {
+    pub(super) fn weight_unit(self) -> WeightUnit {
+        match self {
+            Self::Ns => WeightUnit::Nanoseconds,
+            Self::Us => WeightUnit::Microseconds,
+            Self::Ms => WeightUnit::Milliseconds,
+            Self::S => WeightUnit::Seconds,
+            Self::Bytes => WeightUnit::Bytes,
+            Self::Count => WeightUnit::Count,
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::base::budget::Budget;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::unwind::UnwindFiles;
-use crate::model::{Batch, Chunk, Losses, Names, Sources, Stacks, TextSpill, TrackTables};
+use crate::model::{Batch, Chunk, Losses, Names, Sources, Stacks, TextSpill, TrackTables, WeightUnit};
 
 /// The settings of a reading.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +24,8 @@ pub struct ReadContext {
     pub chunk_limits: ChunkLimits,
     /// The file for the letters of names that are too many for memory; without it, they stay in memory.
     pub text_spill: Option<Arc<TextSpill>>,
+    /// The unit of weights in formats that have none.
+    pub weight_unit: Option<WeightUnit>,
     /// The files that recorded stacks are unwound by; without them, such a stack is its innermost frame.
     pub unwind_files: Option<TraceFiles>,
 }

@@ -128,7 +128,7 @@ pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) ->
     read_with(file_of(bytes).path(), &ReadContext { chunk_limits, ..context(1) })
 }
 
-fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
+pub(super) fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut taker = CollectingSink::default();
     match sniff::open(path, context)? {
         Reader::Stream(mut reader) => reader.read(&mut taker, context)?,

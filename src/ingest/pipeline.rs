@@ -113,6 +113,7 @@ fn context(sources: &Sources, options: &LoadOptions, cancel: &Cancel, progress: 
         threads: options.threads.max(1),
         chunk_limits: ChunkLimits::default(),
         text_spill: None,
+        weight_unit: sources.weight_unit(),
         unwind_files: options.unwind_files.clone().map(|files| TraceFiles { files, sources: sources.clone() }),
     }
 }

@@ -21,6 +21,7 @@ pub(crate) use event::{Event, EventFlags, EventKind, Payload};
 pub(crate) use loss::{Loss, LossValue, Losses, Lost, Severity, SourcePos};
 pub(crate) use modules::{BuildId, Module, ModuleKind};
 pub(crate) use names::{NameIdx, NameRow, Names};
+pub use sample_measure::WeightUnit;
 pub(crate) use sample_measure::{SampleEvent, SampleEvents, SampleMeasure, SampleSum};
 pub(crate) use sources::{Input, SourceFile, Sources};
 pub(crate) use stacks::{StackIdx, StackRow, Stacks};

@@ -22,6 +22,33 @@ pub(crate) const OTHER_EVENTS: &str = "(other events)";
 /// The width of a count in a picture of a profile without times: a microsecond. Cycles of many cores for an hour fit.
 const COUNT_NS: u64 = 1_000;
 
+/// The unit of weights in a trace that names none, as its user knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WeightUnit {
+    /// Times, which are shown in nanoseconds.
+    Nanoseconds,
+    Microseconds,
+    Milliseconds,
+    Seconds,
+    Bytes,
+    Count,
+}
+
+impl WeightUnit {
+    /// The unit that samples are shown in, and how many of it one of these is.
+    #[must_use]
+    pub(crate) fn shown(self) -> (&'static str, u64) {
+        match self {
+            Self::Nanoseconds => (NANOSECONDS, 1),
+            Self::Microseconds => (NANOSECONDS, 1_000),
+            Self::Milliseconds => (NANOSECONDS, 1_000_000),
+            Self::Seconds => (NANOSECONDS, 1_000_000_000),
+            Self::Bytes => (BYTES, 1),
+            Self::Count => (COUNT, 1),
+        }
+    }
+}
+
 /// The event that a sample is of, and its weight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampleMeasure<'a> {

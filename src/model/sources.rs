@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::WeightUnit;
+
 /// The input that a file of a capture is read from, with the path that names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Input {
@@ -69,6 +71,8 @@ pub struct Sources {
     files: Vec<SourceFile>,
     /// The path to read instead of a file, by its position; `None` for the file itself.
     instead: Vec<Option<PathBuf>>,
+    /// The unit of weights without one.
+    weight_unit: Option<WeightUnit>,
 }
 
 impl SourceFile {
@@ -103,7 +107,18 @@ impl Sources {
     /// These files, in this order: the processes of the first keep their ids.
     #[must_use]
     pub(crate) fn new(files: Vec<SourceFile>) -> Self {
-        Self { files, instead: Vec::new() }
+        Self { files, instead: Vec::new(), weight_unit: None }
+    }
+
+    /// The same with a unit for weights that have none.
+    #[must_use]
+    pub(crate) fn with_weight_unit(self, weight_unit: Option<WeightUnit>) -> Self {
+        Self { weight_unit, ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn weight_unit(&self) -> Option<WeightUnit> {
+        self.weight_unit
     }
 
     /// These files, none of them moved.
@@ -146,7 +161,7 @@ impl Sources {
             let by_ns = if *known == *name { by_ns } else { 0 };
             SourceFile { input: file.input.clone(), offset_ns: file.offset_ns.saturating_add(by_ns) }
         });
-        Self::new(files.collect())
+        Self::new(files.collect()).with_weight_unit(self.weight_unit)
     }
 
     /// One name for all of them, in a few words.

@@ -39,6 +39,8 @@ impl CacheKey {
             describe(file.path(), &mut bytes).map_err(|error| (file.path(), error))?;
             bytes.extend(file.offset_ns.to_le_bytes());
         }
+        // Nothing for none: the stores that are kept stay good.
+        bytes.extend(sources.weight_unit().map(|unit| unit as u8));
         if sources.alone().is_none() {
             // Processes are labelled by what their files are called.
             sources.names().iter().for_each(|name| bytes.extend_from_slice(name.as_bytes()));

@@ -118,3 +118,22 @@ fn a_chrome_export_has_samples_with_frames_that_name_their_callers() {
     };
     assert_eq!((told(&out), told(&out).len()), (told(&file), 40));
 }
+
+#[test]
+fn collapsed_stacks_are_in_the_unit_that_is_named_and_each_unit_is_kept_by_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, cache) = (folder.path().join("stacks.txt"), folder.path().join("cache"));
+    std::fs::write(&file, "main;f 3\nmain;g 2\n").expect("written");
+    let stats = |unit: &[&str]| {
+        let words = [&["stats", "--samples", "--cache", text(&cache), text(&file)], unit].concat();
+        let rows = longspan(&words).done();
+        rows.lines().nth(1).expect("a row").to_owned()
+    };
+    for _ in 0..2 {
+        assert_eq!(stats(&[]), "stacks,samples,f,3,3,1,1");
+        assert_eq!(stats(&["--unit", "ms"]), "stacks,ns,f,3000000,3000000,1,1");
+        assert_eq!(stats(&["--unit", "bytes"]), "stacks,bytes,f,3,3,1,1");
+    }
+    let error = longspan(&["stats", text(&file), "--unit", "years"]).failed(2);
+    assert!(error.contains("bytes"), "{error}");
+}

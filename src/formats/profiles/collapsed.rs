@@ -1,6 +1,7 @@
 //! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no time and
-//! no unit: each stack is a sample that weighs as many samples as its line says. Equal beginnings of stacks are drawn
-//! together, in the order of their first appearance.
+//! no unit: each stack is a sample that weighs as many samples as its line says, or so many of the unit that the user
+//! names. Equal beginnings of stacks are drawn together, in the order of their first appearance. Lines with two weights
+//! each, as `difffolded.pl` writes them, are two rows: before and after.
 //!
 //! Weights with decimals, of which some tools write milliseconds, are kept as millionths, where one line has any.
 
@@ -14,7 +15,8 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
-use crate::model::Loss;
+use crate::model::sample_measure::SAMPLES;
+use crate::model::{Loss, WeightUnit};
 
 /// The most frames in memory, about 100 bytes each; real graphs have some thousand.
 const FRAMES_MAX: usize = 1 << 22;
@@ -27,7 +29,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
     sniff: looks_like_collapsed,
     shows: &[Shown::Samples, Shown::Arguments],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit))),
 };
 
 /// Whether the first lines are stacks with weights.
@@ -47,8 +49,19 @@ fn looks_like_collapsed(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of collapsed stacks.
-fn open(source: Source) -> Reader {
-    crate::formats::input::lines::open(source, Collapsed::default())
+fn open(source: Source, unit: Option<WeightUnit>) -> Reader {
+    let is_pair = |line: &[u8]| split(line).is_some_and(|(stack, _)| is_of_pair(stack) && is_of_pair(line));
+    let is_difference = {
+        let mut lines = head_lines(source.head()).filter(|line| !is_blank(line)).peekable();
+        lines.peek().is_some() && lines.all(is_pair)
+    };
+    crate::formats::input::lines::open(source, Collapsed { unit, is_difference, ..Collapsed::default() })
+}
+
+/// Whether a text ends with a whole number after a space, and with more before that.
+fn is_of_pair(text: &[u8]) -> bool {
+    let space = memchr::memrchr(b' ', text.trim_ascii_end());
+    space.is_some_and(|space| space > 0 && text[space + 1..].trim_ascii_end().iter().all(u8::is_ascii_digit))
 }
 
 /// The name of a stack without frames: py-spy sees some while Python starts.
@@ -93,6 +106,9 @@ struct Collapsed {
     titles: FxHashMap<Box<[u8]>, u32>,
     /// By caller, 0 for none and else 1 + its row, and title.
     row_index: FxHashMap<(u32, u32), u32>,
+    unit: Option<WeightUnit>,
+    /// Whether lines have a weight before and one after.
+    is_difference: bool,
 }
 
 #[derive(Debug)]
@@ -101,6 +117,8 @@ struct CollapsedRow {
     /// The weight of the stacks that end here, in millionths of a sample; `None` where none does. It cannot overflow: fewer
     /// than 2^40 lines weigh less than 2^84 each.
     millionths: Option<u128>,
+    /// The same of the weights before, where lines have two.
+    before_millionths: Option<u128>,
 }
 
 impl LineParser for Collapsed {
@@ -110,6 +128,10 @@ impl LineParser for Collapsed {
         }
         let Some((stack, weight)) = split(line.bytes) else { return batch.lose(line.loss(), line.place()) };
         let LineWeight::Millionths(millionths) = weight else { return batch.lose(Loss::BadNumber, line.place()) };
+        let (stack, before) = match split(stack).filter(|_| self.is_difference) {
+            Some((stack, LineWeight::Millionths(before))) => (stack, Some(before)),
+            _ => (stack, None),
+        };
         // Some tools write a semicolon before the first frame or after the last: there is no frame without a name.
         let mut names = stack.split(|&byte| byte == b';').filter(|name| !name.trim_ascii().is_empty()).peekable();
         let no_frames = names.peek().is_none().then_some(NO_FRAMES);
@@ -122,17 +144,40 @@ impl LineParser for Collapsed {
         }
         if let Some(innermost) = caller.and_then(|row| self.rows.get_mut(row as usize)) {
             *innermost.millionths.get_or_insert(0) += millionths;
+            if let Some(before) = before {
+                *innermost.before_millionths.get_or_insert(0) += before;
+            }
         }
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let mut weights = self.rows.iter().filter_map(|row| row.millionths);
-        let is_whole = weights.all(|weight| weight.is_multiple_of(MILLIONTHS));
-        let (unit, divisor) = if is_whole { ("samples", MILLIONTHS) } else { ("millionths", 1) };
-        let mut stacks = WeighedRow::new("stacks", unit, -1, out.batch);
+        if !self.is_difference {
+            return self.emit("stacks", -1, |row| row.millionths, out);
+        }
+        self.emit("before", -2, |row| row.before_millionths, out)?;
+        self.emit("after", -1, |row| row.millionths, out)
+    }
+}
+
+impl Collapsed {
+    /// Hands on a row with the stacks that have a weight.
+    fn emit(
+        &mut self,
+        event: &str,
+        sort_index: i64,
+        weight_of: fn(&CollapsedRow) -> Option<u128>,
+        out: &mut Output<'_>,
+    ) -> Result<(), ReadError> {
+        let is_whole = self.rows.iter().filter_map(weight_of).all(|weight| weight.is_multiple_of(MILLIONTHS));
+        let (unit, factor, divisor) = match self.unit.map(WeightUnit::shown) {
+            Some((unit, factor)) => (unit, u128::from(factor), MILLIONTHS),
+            None if is_whole => (SAMPLES, 1, MILLIONTHS),
+            None => ("millionths", 1, 1),
+        };
+        let mut stacks = WeighedRow::new(event, unit, sort_index, out.batch);
         for row in depth_first(&self.rows) {
-            let Some(weight) = self.rows[row as usize].millionths.map(|weight| weight / divisor) else { continue };
-            let weight = u64::try_from(weight).unwrap_or_else(|_| {
+            let Some(weight) = weight_of(&self.rows[row as usize]) else { continue };
+            let weight = u64::try_from(weight.saturating_mul(factor) / divisor).unwrap_or_else(|_| {
                 out.batch.lose(Loss::BadNumber, stacks.place());
                 u64::MAX
             });
@@ -142,9 +187,7 @@ impl LineParser for Collapsed {
         }
         Ok(())
     }
-}
 
-impl Collapsed {
     /// The frame of this name that `caller` calls, new or known. Fails if there are too many, or the stack is too deep.
     fn row(&mut self, caller: Option<u32>, name: &[u8]) -> Result<u32, Loss> {
         let title = match self.titles.get(name) {
@@ -164,10 +207,10 @@ impl Collapsed {
         let row = row.ok_or(Loss::OverLimit)?;
         if !self.frames.push_titled(caller, title) {
             // The row is there without its caller, and no line ends in it.
-            self.rows.push(CollapsedRow { caller: None, millionths: None });
+            self.rows.push(CollapsedRow { caller: None, millionths: None, before_millionths: None });
             return Err(Loss::DeepNesting);
         }
-        self.rows.push(CollapsedRow { caller, millionths: None });
+        self.rows.push(CollapsedRow { caller, millionths: None, before_millionths: None });
         self.row_index.insert(key, row);
         Ok(row)
     }
@@ -317,5 +360,41 @@ mod tests {
         let reading = read(&format!("main;g 1\n{deep} 1\n{deep} 1\nmain;h 2"));
         assert_eq!(reading.lost(), [(Loss::DeepNesting, 2)]);
         assert_eq!(samples(&reading), lines(&[("main;g", 1), ("main;h", 2)]));
+    }
+
+    #[test]
+    fn weights_are_in_the_unit_that_the_user_names() {
+        let file = crate::formats::testing::file_of(b"main;f 1500\nmain;g 2.5\n");
+        for (unit, shown, weights) in [
+            (WeightUnit::Nanoseconds, "ns", [1500, 2]),
+            (WeightUnit::Microseconds, "ns", [1_500_000, 2500]),
+            (WeightUnit::Milliseconds, "ns", [1_500_000_000, 2_500_000]),
+            (WeightUnit::Seconds, "ns", [1_500_000_000_000, 2_500_000_000]),
+            (WeightUnit::Bytes, "bytes", [1500, 2]),
+            (WeightUnit::Count, "count", [1500, 2]),
+        ] {
+            let context =
+                crate::formats::ReadContext { weight_unit: Some(unit), ..crate::formats::ReadContext::default() };
+            let reading = crate::formats::testing::read_with(file.path(), &context).expect("stacks");
+            assert_eq!(samples(&reading), lines(&[("main;f", weights[0]), ("main;g", weights[1])]));
+            let measure = SampleMeasure::from_args(&reading.events[0].args);
+            assert_eq!(measure.unit, shown, "{unit:?}");
+        }
+    }
+
+    #[test]
+    fn lines_with_two_weights_are_before_and_after() {
+        let reading = read("a;b 10 12\na;c d 5 3\n");
+        let event = |args: &str| SampleMeasure::from_args(args).event.into_owned();
+        let of = |name: &str| {
+            let own = reading.events.iter().filter(|seen| event(&seen.args) == name);
+            own.map(|seen| (seen.stack.join(";"), SampleMeasure::from_args(&seen.args).weight)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (of("before"), of("after")),
+            (lines(&[("a;b", 10), ("a;c d", 5)]), lines(&[("a;b", 12), ("a;c d", 3)]))
+        );
+        // One line without makes numbers parts of names.
+        assert_eq!(seen("a;b 10 12\na;c 3\n"), lines(&[("a;b 10", 12), ("a;c", 3)]));
     }
 }
