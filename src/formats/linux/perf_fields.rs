@@ -1,4 +1,4 @@
-//! What `perf script` prints of a sample beside its stack, by `-F`: addresses and sources of data, flags of branches,
+//! The fields of a sample in `perf script` beside its stack, by `-F`: addresses and sources of data, flags of branches,
 //! and the machine's own state. The first are kept as text; branches, registers and instructions are left out.
 
 /// The name of a tracepoint by its fields, for `-F` without the event.

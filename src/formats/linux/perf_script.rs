@@ -94,7 +94,7 @@ struct Pending {
     cpu: Option<u64>,
     period: Option<u64>,
     event: Box<[u8]>,
-    /// What else the line says of the sample.
+    /// The other fields of the line.
     fields: Box<[u8]>,
     place: SourcePos,
     /// Whether the event is handed on already, so that only a stack makes a sample of it.

@@ -197,7 +197,7 @@ impl LineParser for Strace {
                         self.last_call = Some(LastCall { tid, start_ns, place, is_shown });
                         let dur_ns = dur_ns.or_else(|| ts_ns.checked_sub(start_ns));
                         let args = [&*begun.args, args];
-                        self.call(batch, &Done { tid, start_ns, dur_ns, name, args, result, place });
+                        self.call(batch, &Done { tid, start_ns, dur_ns, name: &begun.name, args, result, place });
                         if name == b"execve" && result == Some(b"0") {
                             name_thread(batch, tid, &begun.args, place);
                         }

@@ -91,7 +91,7 @@ impl LineParser for ConsoleSpans {
     }
 }
 
-/// What the exporters print of a span.
+/// A span with all that the exporters print of it.
 struct ConsoleSpan {
     trace_id: String,
     id: String,

@@ -257,7 +257,7 @@ impl SpeedscopeEventBuilder<'_> {
             (_, Some("bytes")) => ("weight", BYTES),
             _ => ("weight", COUNT),
         };
-        // What is no time is drawn as if it were.
+        // Counts and bytes are drawn as if they were times.
         let weight_unit = if is_time { time_unit } else { TimeUnit::Nanoseconds };
         let mut now_ns = 0;
         if !profile.start.is_empty() && is_time {

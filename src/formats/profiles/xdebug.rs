@@ -2,11 +2,9 @@
 //! line for each call and one for its end, in seconds since the start. Calls are spans of one thread with their file,
 //! line and arguments; the memory in use is a counter. `xdebug_text` reads the format for people; that of HTML is refused.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
-use super::xdebug_text::{XdebugText, looks_like_text};
+use super::xdebug_text::{XdebugText, looks_like_text, memory_in_use, name_thread, thread};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -15,7 +13,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader, input};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Xdebug trace",
@@ -185,28 +183,10 @@ impl Xdebug {
     }
 }
 
-/// The one thread of PHP.
-pub(super) fn thread() -> TrackKey {
-    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(1), name: Arc::default(), slot: 0 }
-}
-
-pub(super) fn name_thread(batch: &mut BatchBuilder) {
-    let (pid, tid, name) = (Id::None, Id::Number(1), "PHP".into());
-    batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
-}
-
 fn span(call: &OpenCall, batch: &mut BatchBuilder) -> Event {
     let (track, name) = (batch.track_with(&thread()), batch.name(&call.name, None, call.place));
     let detail = batch.batch.chunk.details.push(&Detail { args_json: &call.args, ..Detail::default() });
     Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) }
-}
-
-pub(super) fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
-    let name = "memory (bytes)".into();
-    let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name, slot: 0 };
-    let value = (bytes as f64).to_bits();
-    let track = batch.track_with(&key);
-    batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
 }
 
 #[cfg(test)]

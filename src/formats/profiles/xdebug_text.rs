@@ -3,14 +3,15 @@
 //! are collected (`>=> value`); else a call lasts until the next one that is not below it. Values of variables are
 //! left out.
 
-use super::xdebug::{memory_in_use, name_thread, thread};
+use std::sync::Arc;
+
 use crate::formats::ReadError;
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Loss, SourcePos};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// More calls are open in no program: PHP has no room for them.
 const OPEN_MAX: usize = 1 << 16;
@@ -29,7 +30,7 @@ struct TextRecord<'a> {
     memory: u64,
     kind: TextKind,
     depth: usize,
-    /// What follows the arrow.
+    /// The text after the arrow.
     text: &'a [u8],
 }
 
@@ -161,6 +162,24 @@ impl XdebugText {
             }
         }
     }
+}
+
+/// The one thread of PHP.
+pub(super) fn thread() -> TrackKey {
+    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(1), name: Arc::default(), slot: 0 }
+}
+
+pub(super) fn name_thread(batch: &mut BatchBuilder) {
+    let (pid, tid, name) = (Id::None, Id::Number(1), "PHP".into());
+    batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+}
+
+pub(super) fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
+    let name = "memory (bytes)".into();
+    let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name, slot: 0 };
+    let value = (bytes as f64).to_bits();
+    let track = batch.track_with(&key);
+    batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
 }
 
 #[cfg(test)]

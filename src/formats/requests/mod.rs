@@ -7,6 +7,7 @@ pub(crate) mod jaeger;
 pub(crate) mod next_js;
 pub(crate) mod playwright;
 pub(crate) mod zipkin;
+mod zipkin_span;
 mod zipkin_v1;
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 //! since 1970. Annotations are instants, and tags are arguments. A span that a server shares with its client has its
 //! id; an arrow leads from the client's half to the server's. Spans of version 1 are read by `zipkin_v1`.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
-use super::{SpanDecoder, SpanDocument, SpanLines, or_default, times, zipkin_v1};
+use super::zipkin_span::{Half, ZipkinSpan};
+use super::{SpanDecoder, SpanDocument, SpanLines, times, zipkin_v1};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{Output, head_lines};
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
@@ -69,64 +67,6 @@ struct Zipkin {
     is_one: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ZipkinSpan<'a> {
-    #[serde(default, deserialize_with = "or_default")]
-    trace_id: String,
-    #[serde(default, deserialize_with = "or_default")]
-    id: String,
-    parent_id: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-    kind: Option<String>,
-    #[serde(borrow)]
-    pub(super) timestamp: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) duration: Option<&'a RawValue>,
-    pub(super) local_endpoint: Option<Endpoint>,
-    remote_endpoint: Option<Endpoint>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    pub(super) annotations: Vec<Annotation<'a>>,
-    /// The tags of version 1.
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    pub(super) binary_annotations: Vec<BinaryAnnotation<'a>>,
-    #[serde(borrow)]
-    tags: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
-    shared: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Endpoint {
-    #[serde(default, deserialize_with = "or_default")]
-    pub(super) service_name: String,
-    #[serde(default, deserialize_with = "or_default")]
-    ipv4: String,
-    #[serde(default, deserialize_with = "or_default")]
-    port: u32,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Annotation<'a> {
-    #[serde(borrow)]
-    pub(super) timestamp: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
-    pub(super) value: String,
-    /// In version 1: where it was made.
-    pub(super) endpoint: Option<Endpoint>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct BinaryAnnotation<'a> {
-    #[serde(default, deserialize_with = "or_default")]
-    pub(super) key: String,
-    #[serde(borrow)]
-    pub(super) value: Option<&'a RawValue>,
-    pub(super) endpoint: Option<Endpoint>,
-}
-
 impl SpanDecoder for Zipkin {
     fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError> {
         if self.is_one {
@@ -175,18 +115,6 @@ fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut Bat
         take_span(&serde_json::from_slice::<ZipkinSpan<'_>>(line).ok()?, place, layout, batch);
     }
     Some(())
-}
-
-/// A part of a span that one service saw: all of it in version 2.
-pub(super) struct Half<'s> {
-    pub(super) service: Option<&'s str>,
-    pub(super) kind: Option<&'s str>,
-    pub(super) start_ns: i64,
-    /// 0 if it has not ended.
-    pub(super) end_ns: i64,
-    pub(super) remote: Option<&'s str>,
-    /// Whether it is the server's half of a span that its client has, too.
-    pub(super) is_shared: bool,
 }
 
 const UNIT: TimeUnit = TimeUnit::Microseconds;

@@ -1,7 +1,7 @@
 //! Zipkin's spans of version 1: who did what when is in annotations, `cs` and `cr` of the client, `sr` and `ss` of the
 //! server, `ms` and `mr` of a message; tags are binary annotations. A span of both sides becomes two, as in version 2.
 
-use super::zipkin::{Half, ZipkinSpan};
+use super::zipkin_span::{Half, ZipkinSpan};
 use crate::formats::json::document::TimeUnit;
 use crate::formats::output::args::ArgsWriter;
 

@@ -31,7 +31,7 @@ fn what_is_no_capture_is_refused_with_what_was_found() {
         "FILE: byte 24: expected an array of events, or an object with the key traceEvents, found an object with the keys a, b"
     );
     assert_eq!(error_of(br#"{"traceEvents":[4]}"#), "FILE: byte 16: expected an object for each event, found \"4]}\"");
-    assert_eq!(error_of(b"{'nonsense'"), "FILE: byte 1: expected a key and its value, found \"'nonsense'\"");
+    assert_eq!(error_of(b"{5nonsense"), "FILE: byte 1: expected a key and its value, found \"5nonsense\"");
     assert!(matches!(read_path(Path::new("/")), Err(ReadError::NotAFile { .. })));
     assert!(matches!(read_path(Path::new("/dev/zero")), Err(ReadError::NotAFile { .. })));
     assert!(matches!(read_path(Path::new("/does/not/exist")), Err(ReadError::Io { .. })));

@@ -120,7 +120,7 @@ struct CallgrindParser<'c> {
     memory: ProfileMemory<'c>,
     graph: CallGraph,
     events: Vec<CostEvent>,
-    /// What the events count, in words.
+    /// By event: its name in words.
     long_names: FxHashMap<Box<[u8]>, Box<[u8]>>,
     /// How many numbers at the beginning of a line of costs are positions.
     positions: usize,
