@@ -35,6 +35,8 @@ pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
 mod timeline_keeper;
+#[cfg(test)]
+mod track_reads_tests;
 pub(crate) mod window;
 #[cfg(test)]
 mod written_tests;

@@ -12,6 +12,17 @@ use super::cursor::LaneCursor;
 use super::overlay::NameOverlay;
 use super::track_groups::{TrackGroup, TrackGroups};
 
+#[cfg(test)]
+thread_local! {
+    static TRACK_READS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// How often this thread has asked for a track or its lanes so far: what bounds the work of a frame.
+#[cfg(test)]
+pub(crate) fn track_reads() -> u64 {
+    TRACK_READS.get()
+}
+
 /// A store that can be asked from any thread. Clones are cheap and see the same.
 #[derive(Debug, Clone)]
 pub struct Snapshot(Arc<SnapshotParts>);
@@ -82,6 +93,8 @@ impl Snapshot {
     /// If there is no such track.
     #[must_use]
     pub fn track(&self, track: TrackIdx) -> &Track {
+        #[cfg(test)]
+        TRACK_READS.set(TRACK_READS.get() + 1);
         &self.tracks().tracks[track.index()]
     }
 
@@ -165,6 +178,8 @@ impl Snapshot {
     /// The lanes of a track: instants, samples, counter, spans by depth, flows.
     #[must_use]
     pub(crate) fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
+        #[cfg(test)]
+        TRACK_READS.set(TRACK_READS.get() + 1);
         self.store().lanes_of(track)
     }
 

@@ -1,0 +1,93 @@
+//! Frames of traces with many tracks: each looks at those in view, however many there are.
+
+use std::fmt::Write as _;
+
+use egui::{Event, Key, Modifiers, pos2};
+
+use super::tests::{Session, snapshot};
+use crate::query::snapshot::track_reads;
+use crate::scene::arrange::TrackOrder;
+use crate::scene::rows::GroupKind;
+use crate::ui::command::{Command, RowCommand, TimelineCommand};
+
+/// Threads with a span each, in processes of a hundred.
+fn opened(tracks: usize) -> Session {
+    let mut json = String::from("[");
+    for track in 0..tracks {
+        let (pid, tid, ts) = (track / 100, track % 100, track % 977);
+        write!(json, r#"{{"ph":"X","name":"s","pid":{pid},"tid":{tid},"ts":{ts},"dur":30}},"#).unwrap();
+    }
+    let json = format!("{}]", json.trim_end_matches(','));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(&json), "many".into(), false);
+    (0..30).for_each(|_| settle(&mut session));
+    session
+}
+
+/// A frame, and whatever the background says.
+fn settle(session: &mut Session) {
+    session.frame(Vec::new());
+    while let Ok(event) = session.events.recv_timeout(std::time::Duration::from_millis(20)) {
+        session.app.handle(event);
+    }
+}
+
+/// The most reads of a track in one of the frames of some events.
+fn most_reads(session: &mut Session, events: Vec<Event>) -> u64 {
+    let mut most = 0;
+    for events in [events, Vec::new(), Vec::new(), Vec::new()] {
+        let before = track_reads();
+        session.frame(events);
+        most = most.max(track_reads() - before);
+    }
+    most
+}
+
+fn rows(command: RowCommand) -> Command {
+    Command::Timeline(TimelineCommand::Rows(command))
+}
+
+/// The most reads in a frame, by what a user does.
+fn work(tracks: usize) -> Vec<(String, u64)> {
+    let mut session = opened(tracks);
+    let mut found = Vec::new();
+    let key = |key| Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::NONE };
+    let wheel = |y| Event::MouseWheel {
+        unit: egui::MouseWheelUnit::Point,
+        delta: egui::vec2(0.0, y),
+        phase: egui::TouchPhase::Move,
+        source: egui::MouseWheelSource::Unknown,
+        modifiers: Modifiers::NONE,
+    };
+    for (what, events) in [
+        ("nothing", Vec::new()),
+        ("hover over a name", vec![Event::PointerMoved(pos2(60.0, 200.0))]),
+        ("hover over the canvas", vec![Event::PointerMoved(pos2(600.0, 300.0))]),
+        ("scroll", vec![Event::PointerMoved(pos2(600.0, 300.0)), wheel(-120.0)]),
+        ("zoom", vec![key(Key::W)]),
+    ] {
+        found.push((what.to_owned(), most_reads(&mut session, events)));
+    }
+    for (what, command) in [
+        ("order by name", RowCommand::Order(TrackOrder::Name)),
+        ("filter", RowCommand::Filter("9".to_owned())),
+        ("no filter", RowCommand::Filter(String::new())),
+        ("fold a process", RowCommand::ToggleFold(GroupKind::Process(crate::model::ProcessIdx(1)))),
+    ] {
+        let before = track_reads();
+        session.app.act(rows(command));
+        found.push((format!("{what}: the command"), track_reads() - before));
+        found.push((format!("{what}: while it is laid out"), most_reads(&mut session, Vec::new())));
+        (0..10).for_each(|_| settle(&mut session));
+        found.push((format!("{what}: after it"), most_reads(&mut session, Vec::new())));
+    }
+    found
+}
+
+#[test]
+fn frames_read_the_tracks_in_view_however_many_there_are() {
+    let (few, many) = (work(6_000), work(60_000));
+    for ((what, few), (_, many)) in few.into_iter().zip(many) {
+        assert!(many <= few + few / 4 + 300, "{what}: {many} reads of tracks with 60,000, {few} with 6,000");
+    }
+}
