@@ -25,6 +25,7 @@ mod pasted;
 pub(crate) mod picture;
 pub(crate) mod preferences;
 pub(crate) mod recent;
+pub(crate) mod restart;
 mod selected_flows;
 mod show;
 pub(crate) mod single_instance;

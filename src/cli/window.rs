@@ -14,6 +14,7 @@ use crate::app::desktop;
 use crate::app::follow_request::FollowRequest;
 use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
+use crate::app::restart;
 use crate::app::{self, AppError, AppOptions, SymbolOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
@@ -28,6 +29,7 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 
 /// Opens the window and stays until it is closed.
 pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &Load) -> Result<(), CliError> {
+    restart::without_device_layer();
     let folders = Folders::for_user();
     // No other window can read what comes to this process.
     let hand_over = how.is_usual && follow.is_none() && !sources.files().iter().any(|file| is_unseekable(&file.input));
@@ -54,6 +56,7 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.
 pub(super) fn demo(how: &Load) -> Result<(), CliError> {
+    restart::without_device_layer();
     if has_display() {
         match open(Sources::default(), None, true, how) {
             Err(CliError::App(AppError::NoWindow { reason })) => say(format_args!("no window: {reason}")),
@@ -73,6 +76,7 @@ pub(super) fn demo(how: &Load) -> Result<(), CliError> {
 
 /// Draws a capture into a PNG file.
 pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
+    restart::without_device_layer();
     starting_over(&render.sources, how, |how| render_once(render, how))
 }
 

@@ -100,3 +100,16 @@ fn where_that_is_preferred_a_second_start_opens_a_window_of_its_own() {
     let _second = second_window(&session, &two);
     assert_eq!(window.title(), "one.json - Longspan");
 }
+
+#[test]
+fn without_a_runtime_folder_no_library_writes_on_stderr() {
+    let session = private_session();
+    let [one, _] = captures(&session);
+    let window = session.open_by(session.command(&[text(&one)]).env_remove("XDG_RUNTIME_DIR"));
+    window.until_found("the capture", span_color("alpha"));
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    let mut render = session.command(&["render", text(&one), "-o", "x.png", "--size", "64x64"]);
+    let output = render.env_remove("XDG_RUNTIME_DIR").output().expect("the program starts");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
