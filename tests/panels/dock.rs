@@ -151,3 +151,20 @@ fn hits_have_the_details_of_the_one_that_was_gone_to_beside_them() {
     session.until("its arguments", |session| session.says("/index.html") && session.says("Hits 1 to 1 of 1"));
     assert_shown(&mut session, "Search panel");
 }
+
+#[test]
+fn tabs_without_room_scroll_and_none_is_drawn_over_the_actions() {
+    let size = vec2(640.0, 400.0);
+    let mut session = Session::with_capture(size, 1.0);
+    for panel in ["Statistics", "Spans", "Counters", "Flame graph", "Samples", "Heat map", "Scheduling", "Symbols"] {
+        session.give(panel);
+        session.harness.run_steps(3);
+        let tab = session.harness.get_by_label(&format!("{panel} panel")).rect();
+        let full = session.harness.get_by_label("Full").rect();
+        assert!(full.right() <= size.x && tab.left() >= 0.0, "{panel} at {tab}, Full at {full}");
+        assert!(tab.right() <= full.left(), "{panel} at {tab} is over Full at {full}");
+        if let Some(table) = session.harness.query_by_label("Table") {
+            assert!(tab.right() <= table.rect().left(), "{panel} at {tab} is over Table at {}", table.rect());
+        }
+    }
+}

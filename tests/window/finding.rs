@@ -222,7 +222,7 @@ fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menu
     window.until_said("Thread 1, folded");
     window.key("Return");
     window.until_said("Thread 1, unfolded");
-    go_to("View");
+    go_to("Analyze");
     window.key("Return");
     window.until_said("Statistics Ctrl+T");
     go_to("Statistics");

@@ -40,7 +40,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
                 let tracks = snapshot.display_order().len() as u64;
                 ui.label(weak(format!(
                     "{}  ·  {}  ·  {}",
-                    events(summary.spans, summary.samples),
+                    events(summary.spans, summary.samples, (summary.instants, summary.counters)),
                     counted(tracks, "track"),
                     duration_text(dur_ns)
                 )));
@@ -65,9 +65,12 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
     command
 }
 
-/// How many spans there are, and samples: a profile has nothing but these, and most captures have none.
-fn events(spans: u64, samples: u64) -> String {
+/// How many spans there are, and samples: a profile has nothing but these, and most captures have none. Of a trace that
+/// has neither, the instants or else the values of counters.
+fn events(spans: u64, samples: u64, (instants, values): (u64, u64)) -> String {
     match (spans, samples) {
+        (0, 0) if instants > 0 => counted(instants, "instant"),
+        (0, 0) if values > 0 => counted(values, "counter value"),
         (_, 0) => counted(spans, "span"),
         (0, _) => counted(samples, "sample"),
         _ => format!("{}  ·  {}", counted(spans, "span"), counted(samples, "sample")),
@@ -86,9 +89,11 @@ mod tests {
 
     #[test]
     fn a_profile_is_not_said_to_hold_no_spans_and_a_trace_not_to_hold_no_samples() {
-        let said =
-            [(0, 0), (1, 0), (12, 0), (0, 1), (0, 1204), (34, 12)].map(|(spans, samples)| events(spans, samples));
-        let expected = ["0 spans", "1 span", "12 spans", "1 sample", "1\u{2009}204 samples", "34 spans  ·  12 samples"];
+        let said = [(0, 0), (1, 0), (12, 0), (0, 1), (0, 1204), (34, 12)]
+            .map(|(spans, samples)| events(spans, samples, (0, 7)));
+        let expected =
+            ["7 counter values", "1 span", "12 spans", "1 sample", "1\u{2009}204 samples", "34 spans  ·  12 samples"];
         assert_eq!(said, expected);
+        assert_eq!([events(0, 0, (1, 7)), events(0, 0, (0, 0))], ["1 instant", "0 spans"]);
     }
 }

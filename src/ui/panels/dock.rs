@@ -1,12 +1,14 @@
 //! The dock below the timeline: a tab for each panel that is open, one of them shown. Its height is the user's, and
 //! leaves the timeline two fifths of the window, unless the panel is given all of the room.
 
-use egui::{Button, Frame, Rect, RichText, Role, Sense, Ui, WidgetInfo};
+use egui::epaint::text::FontsView;
+use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
 use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::letters::letter_width;
 
 /// The part of the window that stays with the timeline.
 const TIMELINE_PART: f32 = 0.4;
@@ -14,8 +16,14 @@ const TIMELINE_PART: f32 = 0.4;
 /// The room of all actions of a panel beside each other, in points.
 const TOOLS_POINTS: f32 = 250.0;
 
-/// The lowest dock, in points.
-const POINTS_MIN: f32 = 80.0;
+/// The room of the menu of these actions, where they have none beside each other.
+const TABLE_POINTS: f32 = 64.0;
+
+/// The room of the button that gives a panel all of the window.
+const FULL_POINTS: f32 = 52.0;
+
+/// The lowest dock, in points: its tabs, the line of a panel, the head of a table and some rows.
+const POINTS_MIN: f32 = 140.0;
 
 /// A tab as the dock shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +32,13 @@ pub(crate) struct DockHead {
     /// A count after the title; empty where there is none.
     pub(crate) count: String,
     pub(crate) tools: PanelTools,
+}
+
+impl DockHead {
+    fn title(&self) -> String {
+        let gap = if self.count.is_empty() { "" } else { " " };
+        format!("{}{gap}{}", self.panel.title(), self.count)
+    }
 }
 
 /// The actions of a panel that the dock offers beside the tabs.
@@ -67,12 +82,14 @@ pub(crate) struct Dock {
     is_full: bool,
     /// The height during a drag of the edge, in points.
     dragged: Option<f32>,
+    /// The tab that was scrolled into view, and the room that the tabs had.
+    revealed: Option<(Panel, f32)>,
 }
 
 impl Default for Dock {
     /// The details are open from the start: they show once a span is selected.
     fn default() -> Self {
-        Self { open: vec![Panel::Details], recent: Vec::new(), is_full: false, dragged: None }
+        Self { open: vec![Panel::Details], recent: Vec::new(), is_full: false, dragged: None, revealed: None }
     }
 }
 
@@ -172,30 +189,31 @@ impl Dock {
 
     fn show_heads(&mut self, ui: &mut Ui, heads: &[DockHead], active: Panel) -> Vec<Command> {
         let mut commands = Vec::new();
+        let tools = heads.iter().find(|head| head.panel == active).map(|head| head.tools).unwrap_or_default();
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             ui.spacing_mut().button_padding.y = 2.0;
-            for DockHead { panel, count, .. } in heads {
-                let title = panel.title();
-                let gap = if count.is_empty() { "" } else { " " };
-                let text = RichText::new(format!("{title}{gap}{count}"));
-                let response = ui.add(Button::selectable(*panel == active, text));
-                let label = format!("{title} panel");
-                response.widget_info(|| WidgetInfo::selected(Role::Tab, true, *panel == active, &label));
-                if response.clicked() {
-                    self.activate(*panel);
-                }
-            }
+            let room = ui.available_width();
+            let is_wide = room - tabs_points(ui, heads) >= TOOLS_POINTS + FULL_POINTS;
+            let tools_points = match (tools == PanelTools::default(), is_wide) {
+                (true, _) => 0.0,
+                (false, true) => TOOLS_POINTS,
+                (false, false) => TABLE_POINTS,
+            };
+            // Tabs that have no room scroll: they would be drawn over the actions.
+            let tabs_room = (room - FULL_POINTS - tools_points).max(TABLE_POINTS);
+            let hidden = scroll_area::ScrollBarVisibility::AlwaysHidden;
+            let tabs = ScrollArea::horizontal().id_salt("tabs").max_width(tabs_room).scroll_bar_visibility(hidden);
+            tabs.show(ui, |ui| ui.horizontal(|ui| self.show_tabs(ui, heads, active, tabs_room)));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let response = ui.add(Button::selectable(self.is_full, "Full"));
                 if response.on_hover_text("All of the room for the panel; Esc gives it back").clicked() {
                     commands.push(Command::Panel(PanelCommand::ToggleFull));
                 }
-                let tools = heads.iter().find(|head| head.panel == active).map(|head| head.tools).unwrap_or_default();
                 if tools == PanelTools::default() {
                     return;
                 }
-                if ui.available_width() >= TOOLS_POINTS {
+                if is_wide {
                     commands.extend(tools.show(ui, active));
                 } else {
                     let inside = ui.menu_button("Table", |ui| tools.show(ui, active)).inner;
@@ -204,6 +222,23 @@ impl Dock {
             });
         });
         commands
+    }
+
+    /// Shows the tabs in some room, with the active one in view when it becomes that.
+    fn show_tabs(&mut self, ui: &mut Ui, heads: &[DockHead], active: Panel, room: f32) {
+        let reveals = self.revealed.replace((active, room)) != Some((active, room));
+        for head in heads {
+            let is_active = head.panel == active;
+            let response = ui.add(Button::selectable(is_active, head.title()));
+            let label = format!("{} panel", head.panel.title());
+            response.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_active, &label));
+            if is_active && reveals {
+                response.scroll_to_me(None);
+            }
+            if response.clicked() {
+                self.activate(head.panel);
+            }
+        }
     }
 
     /// The upper edge, which the user drags.
@@ -225,6 +260,16 @@ impl Dock {
         let points = self.dragged.take_if(|_| response.drag_stopped())?;
         Some(Command::App(AppCommand::KeepDockHeight(points.round() as u16)))
     }
+}
+
+/// The width of all tabs beside each other.
+fn tabs_points(ui: &Ui, heads: &[DockHead]) -> f32 {
+    let font = egui::TextStyle::Button.resolve(ui.style());
+    let around = 2.0 * ui.spacing().button_padding.x + ui.spacing().item_spacing.x;
+    let width = |fonts: &mut FontsView<'_>, title: &str| -> f32 {
+        title.chars().map(|letter| letter_width(fonts, &font, letter)).sum()
+    };
+    ui.fonts_mut(|fonts| heads.iter().map(|head| width(fonts, &head.title()) + around).sum())
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl SourcesPanel {
         let mut commands = Vec::new();
         let mut is_entered = false;
         let why = "What is added to the times of a file, such as 1.5ms or -2s: typed, or dragged by its arrow, or with \
-                   Ctrl on the timeline; the files are then read and sorted anew.";
+                   Ctrl on the timeline; the files are then read and sorted again.";
         ui.add(egui::Label::new(RichText::new(why).color(theme.weak_text)).wrap());
         ui.add_space(4.0);
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {

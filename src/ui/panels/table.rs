@@ -215,7 +215,8 @@ impl TableView {
     ) -> TableResponse {
         let mut response = TableResponse::default();
         self.restore(columns, rows, look.saved);
-        let edges = self.edges(columns, ui.available_width() - BAR_POINTS);
+        let edges =
+            columns::edges(columns, &self.layout, |column| self.width(column), ui.available_width() - BAR_POINTS);
         let width = edges.last().map_or(0.0, |(_, right)| *right);
         let right = ui.available_rect_before_wrap().right();
         ScrollArea::horizontal().id_salt(self.name).auto_shrink(false).show(ui, |ui| {
@@ -270,23 +271,6 @@ impl TableView {
     fn width(&self, column: usize) -> Option<f32> {
         let width = self.layout.widths.get(column).copied().flatten()?;
         Some(f32::from(width.clamp(WIDTH_MIN, WIDTH_MAX)))
-    }
-
-    fn edges(&self, columns: &[TableColumn], available: f32) -> Vec<(f32, f32)> {
-        let is_hidden = |number: &usize| columns::is_hidden(&self.layout, *number);
-        let width = |(number, column): (usize, &TableColumn)| {
-            let shown = || self.width(number).unwrap_or(column.width);
-            if is_hidden(&number) { 0.0 } else { shown() }
-        };
-        let others: f32 = columns.iter().enumerate().skip(1).map(width).sum();
-        let mut right = 0.0;
-        let edges = columns.iter().enumerate().map(|(number, column)| {
-            let fills = number == 0 && self.width(0).is_none();
-            let left = right;
-            right += if fills { (available - others).max(column.width) } else { width((number, column)) };
-            (left, right)
-        });
-        edges.collect()
     }
 
     /// The heads of the columns: a click sorts, a drag of the edge resizes. Returns whether a drag of an edge ended.

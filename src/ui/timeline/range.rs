@@ -69,9 +69,9 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());
     painter.galley(at.min, length.galley, theme.canvas);
     let keys = ["Statistics", "Fit selection", "Clear selection"].map(|title| key_of(ui.ctx(), title));
-    let [statistics, fit, let_go] = keys;
+    let [statistics, fit, clear] = keys;
     let tip = format!(
-        "Click, {statistics}: statistics of the scope\n{fit}: fill the view with this time\n{let_go}: let go of it"
+        "Click, {statistics}: statistics of the scope\n{fit}: fill the view with this time\n{clear}: clear the selection"
     );
     let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
     clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))

@@ -16,6 +16,40 @@ pub(super) fn visible(columns: &[TableColumn], layout: &TableLayout) -> Vec<usiz
     (0..columns.len()).filter(|column| !is_hidden(layout, *column)).collect()
 }
 
+/// The left and right edge of each column; those that are hidden have no width. The first column takes the room that
+/// the others leave, and gives some of it to columns of text, whose names would be cut beside an empty half of a window.
+#[must_use]
+pub(super) fn edges(
+    columns: &[TableColumn],
+    layout: &TableLayout,
+    chosen: impl Fn(usize) -> Option<f32>,
+    available: f32,
+) -> Vec<(f32, f32)> {
+    /// The part of the spare room for columns of text after the first.
+    const TEXT_PART: f32 = 0.4;
+    let least = |number: usize| chosen(number).unwrap_or(columns[number].width);
+    let shown = visible(columns, layout);
+    let is_open = |number: &usize| !columns[*number].is_number && chosen(*number).is_none();
+    let spare = (available - shown.iter().map(|&number| least(number)).sum::<f32>()).max(0.0);
+    let texts = shown.iter().skip(1).copied().filter(is_open).count().max(1) as f32;
+    // None is more than twice as wide for it.
+    let more =
+        |number: usize| if is_open(&number) { (spare * TEXT_PART / texts).min(columns[number].width) } else { 0.0 };
+    let given: f32 = shown.iter().skip(1).map(|&number| more(number)).sum();
+    let mut right = 0.0;
+    let edges = (0..columns.len()).map(|number| {
+        let left = right;
+        right += match number {
+            0 if chosen(0).is_none() => least(0) + spare - given,
+            0 => least(0),
+            _ if is_hidden(layout, number) => 0.0,
+            _ => least(number) + more(number),
+        };
+        (left, right)
+    });
+    edges.collect()
+}
+
 /// Shows the menu of columns while it is open at a head. It stays open for several choices.
 pub(super) fn choose_columns(head: &Response, columns: &[TableColumn], layout: &mut TableLayout) {
     let menu = Popup::context_menu(head).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
@@ -38,4 +72,34 @@ pub(super) fn choose_columns(head: &Response, columns: &[TableColumn], layout: &
             }
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [TableColumn; 4] = [
+        TableColumn { title: "Name", width: 100.0, is_number: false, is_sortable: true },
+        TableColumn { title: "Total", width: 80.0, is_number: true, is_sortable: true },
+        TableColumn { title: "Track", width: 150.0, is_number: false, is_sortable: true },
+        TableColumn { title: "Count", width: 70.0, is_number: true, is_sortable: true },
+    ];
+
+    fn widths(layout: &TableLayout, chosen: [Option<f32>; 4], available: f32) -> Vec<f32> {
+        let edges = edges(&COLUMNS, layout, |number| chosen[number], available);
+        edges.into_iter().map(|(left, right)| right - left).collect()
+    }
+
+    #[test]
+    fn names_in_later_columns_have_a_part_of_the_spare_room() {
+        let layout = TableLayout::default();
+        assert_eq!(widths(&layout, [None; 4], 400.0), [100.0, 80.0, 150.0, 70.0]);
+        assert_eq!(widths(&layout, [None; 4], 300.0), [100.0, 80.0, 150.0, 70.0], "a table scrolls");
+        assert_eq!(widths(&layout, [None; 4], 500.0), [160.0, 80.0, 190.0, 70.0]);
+        assert_eq!(widths(&layout, [None; 4], 1400.0), [950.0, 80.0, 300.0, 70.0]);
+        // A width of the user stays.
+        assert_eq!(widths(&layout, [None, None, Some(120.0), None], 1400.0), [1130.0, 80.0, 120.0, 70.0]);
+        let hidden = TableLayout { hidden: [2].into(), ..TableLayout::default() };
+        assert_eq!(widths(&hidden, [None; 4], 1400.0), [1250.0, 80.0, 0.0, 70.0]);
+    }
 }
