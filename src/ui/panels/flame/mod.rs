@@ -137,7 +137,8 @@ impl FlamePanel {
         commands.extend(self.ask(view.scope()));
         ui.horizontal(|ui| self.show_head(ui, view, has_samples, &mut commands));
         ui.horizontal(|ui| self.show_tools(ui, snapshot, view.context.theme));
-        ScrollArea::vertical().id_salt("flame").auto_shrink(false).show(ui, |ui| {
+        // In a low dock the bars give way: what is higher than the dock would be cut at its top.
+        ScrollArea::vertical().id_salt("flame").auto_shrink(false).min_scrolled_height(0.0).show(ui, |ui| {
             self.show_bars(ui, view, &mut commands);
         });
         commands
