@@ -135,7 +135,7 @@ impl<C> TrackPaths<C> {
                 slices.push((slice, sums));
             }
         }
-        Some(BandPaths { paths: sums.paths().to_vec(), slices, is_too_many: false })
+        Some(BandPaths { paths: sums.into_paths(), slices, is_too_many: false })
     }
 }
 

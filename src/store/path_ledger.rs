@@ -48,8 +48,8 @@ impl Default for PathShape {
             track_paths: 4096,
             rows_per_path: 64,
             paths_max: 1 << 20,
-            // A quarter of a pixel of a picture of 4,096, and two of them for numbers of spans.
-            pruned: PruneShape { time_parts: 1 << 14, count_parts: 1 << 11, few_paths: 512 },
+            // A quarter of a pixel of a picture of 2,048, and two of them for numbers of spans.
+            pruned: PruneShape { time_parts: 1 << 13, count_parts: 1 << 10, few_paths: 512 },
         }
     }
 }

@@ -159,6 +159,12 @@ impl PathSumTable {
         self.paths.rows()
     }
 
+    /// The paths without their sums.
+    #[must_use]
+    pub(crate) fn into_paths(self) -> Vec<PathRow> {
+        self.paths.into_rows()
+    }
+
     /// Sums by path index.
     #[must_use]
     pub(crate) fn sums(&self) -> &[PathSums] {

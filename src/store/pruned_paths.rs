@@ -28,26 +28,26 @@ pub(crate) struct PruneShape {
 }
 
 impl PruneShape {
-    /// A shape whose parts are one in so many of those of this one.
-    fn divided(self, by: u64) -> Self {
-        let parts = |parts: u64| parts.saturating_mul(by);
+    /// A shape whose parts are `share` sixteenths of those of this one, divided by `by`.
+    fn shared(self, share: u64, by: u64) -> Self {
+        let parts = |parts: u64| parts.saturating_mul(16).saturating_mul(by).div_ceil(share);
         Self { time_parts: parts(self.time_parts), count_parts: parts(self.count_parts), ..self }
     }
 
-    /// The part of leaves: half of the whole.
+    /// The part of leaves: three quarters of the whole, since most bytes are theirs.
     pub(super) fn of_leaf(self) -> Self {
-        self.divided(2)
+        self.shared(12, 1)
     }
 
-    /// The part of a node that sums others: an eighth of the whole for leaves and for the nodes right above them, half
+    /// The part of a node that sums others: a sixteenth of the whole for leaves and for the nodes right above them, half
     /// of that for each level more.
     fn of_level(self, level: usize) -> Self {
-        self.divided(8 << level.saturating_sub(1).min(40))
+        self.shared(1, 1 << level.saturating_sub(1).min(40))
     }
 
-    /// The part of an answer, which what is left of the whole has room for.
+    /// The part of an answer, which is left of the whole.
     pub(crate) fn of_answer(self) -> Self {
-        self.divided(8)
+        self.shared(1, 1)
     }
 }
 

@@ -121,7 +121,7 @@ fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_cou
     let (_, said) = tree(&["--inverted"]);
     assert!(said.contains(" % of the whole is in small paths, which are [others]; --exact counts all spans"), "{said}");
     let svg = longspan(&["flame", "--no-cache", text(&file), "--format", "svg"]).done();
-    assert!(svg.contains("small paths are [others]: no bar lacks more than 0.0"));
+    assert!(svg.contains("small paths are [others]: no bar lacks more than 0."));
     let folded = longspan(&["flame", "--no-cache", text(&file)]).done();
     assert!(folded.lines().any(|line| line.contains(";[others] ")));
 }

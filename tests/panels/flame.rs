@@ -149,13 +149,13 @@ fn small_paths_are_others_until_all_spans_are_counted() {
     }
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text("many.json", &(text + "]"));
-    session.until("all spans", |session| session.says("002 spans"));
+    session.until_at_last("all spans", |session| session.says("002 spans"));
     session.press(Modifiers::COMMAND, Key::G);
-    session.until("the bound", |session| session.says("Label: bars within 0.0"));
+    session.until_at_last("the bound", |session| session.says("Label: bars within 0.0"));
     assert!(!session.says("Label: exact"));
-    session.until("all is counted", |session| session.says("Label: exact"));
+    session.until_at_last("all is counted", |session| session.says("Label: exact"));
     assert!(!session.says("bars within"));
     // From the innermost function up, the others are a part of all.
     session.click("Inverted");
-    session.until("the view", |session| session.says("Label: exact"));
+    session.until_at_last("the view", |session| session.says("Label: exact"));
 }

@@ -110,7 +110,18 @@ impl Session {
     /// Draws frames and takes answers until `done`.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
-        for _ in 0..200 {
+        self.within(200, what, done);
+    }
+
+    /// The same for answers about hundreds of thousands of spans, also on a busy machine.
+    #[track_caller]
+    pub(crate) fn until_at_last(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+        self.within(3000, what, done);
+    }
+
+    #[track_caller]
+    fn within(&mut self, frames: usize, what: &str, done: impl Fn(&Self) -> bool) {
+        for _ in 0..frames {
             self.harness.step();
             if done(self) {
                 return;

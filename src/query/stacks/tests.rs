@@ -27,7 +27,7 @@ const SMALL: PathShape = PathShape {
     track_paths: u64::MAX / 2,
     rows_per_path: 1,
     paths_max: 1 << 20,
-    pruned: PruneShape { time_parts: 1 << 14, count_parts: 1 << 11, few_paths: 512 },
+    pruned: PruneShape { time_parts: 1 << 13, count_parts: 1 << 10, few_paths: 512 },
 };
 
 /// By path, outermost name first: spans, own time and total time.

@@ -53,7 +53,7 @@ fn assert_pruned(snapshot: &Snapshot, spans: &[TraceSpan], shape: &PathShape, wh
         assert_eq!(found.tree.whole(), after.tree.whole(), "{what}: all spans and their time");
         let SampleSum { samples, weight } = found.missing;
         // The last step of an answer has parts of its own.
-        let parts = u64::min(shape.pruned.time_parts, 1 << 14);
+        let parts = u64::min(shape.pruned.time_parts, 1 << 13);
         assert!(weight <= after.tree.whole().weight / parts * 2, "{what}: {weight} of {:?}", after.tree.whole());
         for (path, sum) in &exact {
             let [_, _, known_ns] = tree.get(path).copied().unwrap_or_default();
