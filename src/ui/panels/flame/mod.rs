@@ -57,8 +57,8 @@ pub(crate) struct FlamePanel {
     answer: Option<Arc<FlameAnswer>>,
     /// Whether the answer is to that question.
     is_answered: bool,
-    /// The most that a bar of the last frame may lack, in points.
-    missing_points: f64,
+    /// The most that a bar of the last frame may lack, in points; `None` before the answer is drawn.
+    missing_points: Option<f64>,
     /// The scope and the events of the paths of the answer.
     counted: Option<(SelectedScope, PathsOf)>,
     words: String,
@@ -73,7 +73,7 @@ pub(crate) struct FlamePanel {
 impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
         self.counted = self.asked.as_ref().map(|asked| (asked.scope.clone(), asked.of.clone()));
-        (self.answer, self.is_answered) = (Some(Arc::clone(answer)), true);
+        (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
         self.menu = None;
         self.reveals = answer.picture.callers.is_some();
         self.search(snapshot);
@@ -204,7 +204,8 @@ impl FlamePanel {
         let Some(answer) = self.answer.as_ref().filter(|answer| !answer.paths.is_exact()) else { return };
         let picture = &answer.picture;
         let text = if picture.is_path_by_path {
-            format!("bars within {} px", points_text(self.missing_points))
+            let Some(points) = self.missing_points else { return };
+            format!("bars within {} px", points_text(points))
         } else {
             let measure = self.history.current.view.measure;
             format!("{} not told apart", share_text(measure.of(picture.others), measure.of(picture.whole)))
@@ -362,7 +363,7 @@ impl FlamePanel {
         });
         let root = measure.of(picture.tree.node(roots[FlamePart::Tree as usize]).total);
         let missing = measure.of(answer.paths.missing) as f64;
-        self.missing_points = missing * f64::from(ui.available_width()) / root.max(1) as f64;
+        self.missing_points = Some(missing * f64::from(ui.available_width()) / root.max(1) as f64);
         let amounts = Amounts::new(&answer.paths);
         let canvas = FlameCanvas {
             snapshot,
