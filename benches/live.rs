@@ -11,7 +11,7 @@
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -104,7 +104,8 @@ fn in_parts(
 
 /// Spans in order of their starts, as a tracer that sorts its buffers writes them.
 fn write_native(out: impl Write, rate: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
-    let mut writer = NativeWriter::new(BufWriter::with_capacity(1 << 20, out), false)?;
+    // Without a buffer: each part is to be on its way when it is written.
+    let mut writer = NativeWriter::new(out, false)?;
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let all: Vec<_> = (0..100).map(|name| names.intern(&format!("function {name}"), None)).collect();
     for tid in 0..THREADS {
@@ -237,10 +238,11 @@ fn of_kernel(file: &str, key: &str) -> u64 {
 /// Seconds of processor time of this process so far.
 fn processor_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<u64> =
-        text.rsplit(')').next().unwrap_or("").split(' ').filter_map(|word| word.parse().ok()).collect();
+    let after_name = text.rsplit(')').next().unwrap_or("");
+    let fields: Vec<i64> = after_name.split(' ').filter_map(|word| word.parse().ok()).collect();
     // The state is no number: user and system time are the 11th and 12th after it, in hundredths.
-    fields.get(10).copied().unwrap_or(0).saturating_add(fields.get(11).copied().unwrap_or(0)) as f64 / 100.0
+    let time = |position: usize| fields.get(position).copied().unwrap_or(0);
+    (time(10) + time(11)) as f64 / 100.0
 }
 
 fn measure(rate: u64, seconds: u64, format: &str) -> Result<(), Box<dyn Error>> {
@@ -270,7 +272,8 @@ fn measure(rate: u64, seconds: u64, format: &str) -> Result<(), Box<dyn Error>> 
         }
         frames.push(screen.frame());
         let drawn_ns = now_ns();
-        if let Some((end_ns, spans)) = screen.shown() {
+        // A picture without a span has no end.
+        if let Some((end_ns, spans)) = screen.shown().filter(|(_, spans)| *spans > 0) {
             last = (drawn_ns, spans);
             first.get_or_insert(last);
             if let Some(before_ns) = shown_ns.replace(end_ns).filter(|before_ns| *before_ns < end_ns) {
