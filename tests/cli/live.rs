@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -346,13 +346,9 @@ fn a_recording_that_the_disk_cuts_short_is_written_and_fails() {
     assert!(spans_of(&out).lines().count() > 5000);
 }
 
-/// Where the tests are run by the superuser, who alone can make a small disk.
+/// On a small disk, which a namespace has where the system lets this user make one; elsewhere it says that it cannot.
 #[test]
 fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
-    let id = Command::new("id").arg("-u").output().expect("id").stdout;
-    if id != b"0\n" {
-        return;
-    }
     let folder = folder();
     let (path, disk) = (folder.path().join("trace.json"), folder.path().join("disk"));
     fs::write(&path, chrome(20_000)).expect("written");
@@ -361,13 +357,20 @@ fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
     let script = r#"mount -t tmpfs -o size=258m tmpfs "$1" || exit 9
         "$0" record -o "$1/out.longspan" -- cat "$2"; echo "status $?"; ls "$1"
         "$0" spans "$1/out.longspan.spool" --no-cache | wc -l"#;
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", script, program(), text(&disk), text(&path)]);
-    let output = command.env("HOME", "/nonexistent").output().expect("unshare");
+    let on_small_disk = |namespaces: &str| {
+        let mut command = Command::new("unshare");
+        command.args([namespaces, "sh", "-c", script, program(), text(&disk), text(&path)]);
+        command.env("HOME", "/nonexistent").output().expect("unshare")
+    };
+    let is_mounted = |output: &Output| output.status.code() != Some(9) && !output.stdout.is_empty();
+    let found = ["-m", "-rm"].into_iter().map(on_small_disk).find(is_mounted);
+    let Some(output) = found else {
+        // Not by a macro, whose text the test harness would keep to itself.
+        let told = b"a_recording_that_has_no_room_to_be_sorted: NOT RUN, this system lets nobody mount a small disk\n";
+        std::io::stderr().write_all(told).expect("stderr");
+        return;
+    };
     let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.code() == Some(9) || output.stdout.is_empty() {
-        return; // containers may not mount anything
-    }
     let printed = String::from_utf8_lossy(&output.stdout).replace(' ', "\n");
     let rows = longspan(&["spans", text(&path), "--no-cache"]).done().lines().count();
     let expected = ["status", "1", "out.longspan.spool", &rows.to_string()];
