@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let written = if is_chrome { write_chrome(out, rate, seconds) } else { write_native(out, rate, seconds) };
         // A reader that has enough closes the pipe.
-        return Ok(written.or_else(|error| if is_closed(&*error) { Ok(()) } else { Err(error) })?);
+        return written.or_else(|error| if is_closed(&*error) { Ok(()) } else { Err(error) });
     }
     measure(rate, seconds, if is_chrome { "chrome" } else { "native" })
 }
@@ -254,7 +254,7 @@ fn measure(rate: u64, seconds: u64, format: &str) -> Result<(), Box<dyn Error>> 
     let mut screen = Screen::new();
     screen.frame();
     let empty_kb = of_kernel("status", "RssAnon:");
-    screen.app.follow_files(&[pipe.clone()]);
+    screen.app.follow_files(std::slice::from_ref(&pipe));
     let mut writer = Command::new(std::env::current_exe()?);
     let to = format!("to={}", pipe.display());
     let mut writer =

@@ -129,6 +129,11 @@ impl App {
             }
         }
         self.open_dropped(ui);
+        self.end_frame(ui, commands)
+    }
+
+    /// Acts on the commands of a frame, and keeps what has changed; returns what the window has to do.
+    fn end_frame(&mut self, ui: &Ui, commands: Vec<Command>) -> Vec<Effect> {
         let mut effects = Vec::new();
         for command in commands {
             match self.act(command) {

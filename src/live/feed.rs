@@ -369,12 +369,11 @@ impl ArrivalKey {
     fn of(self, event: &Event, last_end_ns: &mut Option<i64>) -> i64 {
         let is_whole = event.kind == EventKind::Complete && !event.flags.has(EventFlags::UNFINISHED);
         match self {
-            Self::Start => event.ts_ns,
             Self::End | Self::EndWithPoints if is_whole => *last_end_ns.insert(event.end_ns()),
             Self::EndWithPoints if event.kind != EventKind::Complete => {
                 last_end_ns.map_or(event.ts_ns, |end_ns| end_ns.max(event.ts_ns))
             }
-            Self::End | Self::EndWithPoints => event.ts_ns,
+            _ => event.ts_ns,
         }
     }
 }

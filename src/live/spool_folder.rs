@@ -198,14 +198,14 @@ mod tests {
         folder.write_note(&SpoolNote { rows: 7, files });
         let path = folder.keep().unwrap();
         let left = LeftFolder::all(parent.path()).unwrap().pop().unwrap();
-        let names = |left: &LeftFolder| left.sources().names().iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let names = |left: &LeftFolder| left.sources().names().iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!((left.rows(), left.bytes, left.changed.is_some()), (Some(7), 8, true));
         assert_eq!(names(&left)[..2], ["app.json".to_owned(), "strace".to_owned()]);
         let held = left.hold().unwrap();
         assert!(left.hold().is_none() && LeftFolder::all(parent.path()).unwrap().is_empty());
         drop(held);
         // A note that is damaged, or much too long, names nothing.
-        for damage in [&b"{\"rows\":"[..], b"[1,2]", &[b' '; 2 << 20]] {
+        for damage in [&b"{\"rows\":"[..], b"[1,2]", &vec![b' '; 2 << 20]] {
             fs::write(path.join(NOTE), damage).unwrap();
             let left = LeftFolder::all(parent.path()).unwrap().pop().unwrap();
             assert_eq!((left.rows(), names(&left).len()), (None, 3));

@@ -3,7 +3,7 @@
 //!
 //! One tree covers all tracks; every track with many spans has a tree of its own. Where paths repeat little, a leaf
 //! grows until they do, since the bytes of nodes are bounded for each span. Where they hardly repeat on some track, the
-//! nodes of all trees are [`PrunedPaths`](super::pruned_paths::PrunedPaths). What no leaf covers is swept.
+//! nodes of all trees are [`super::pruned_paths::PrunedPaths`]. What no leaf covers is swept.
 
 use serde::{Deserialize, Serialize};
 

@@ -62,15 +62,9 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
          <style>g:hover rect{{stroke:#000}}text{{pointer-events:none}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#f8f8f4\"/>"
     )?;
-    let (title, mut note) = (title(graph), left_out(narrow, deep, graph.picture.folded));
-    if !graph.missing.is_empty() && graph.picture.is_path_by_path {
-        let lacks = graph.measure.of(graph.missing) as f64 * scale;
-        note += &format!("{}small paths are [others]: no bar lacks more than {lacks:.2} pixels", separator(&note));
-    }
-    if !graph.missing.is_empty() && !graph.picture.is_path_by_path {
-        let part = 100.0 * graph.measure.of(graph.picture.others) as f64 / whole.max(1) as f64;
-        note += &format!("{}small paths, {part:.2} % of all, are [others]", separator(&note));
-    }
+    let left_out = left_out(narrow, deep, graph.picture.folded);
+    let notes: Vec<String> = [left_out, pruned(graph, scale, whole)].into_iter().filter(|it| !it.is_empty()).collect();
+    let (title, note) = (title(graph), notes.join("; "));
     let middle = WIDTH / 2.0;
     writeln!(out, "<text x=\"{middle}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{}</text>", xml(&title))?;
     writeln!(out, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\" fill=\"#666\">{}</text>", xml(&note))?;
@@ -146,9 +140,18 @@ fn left_out(narrow: u64, deep: u64, folded: u64) -> String {
     parts.into_iter().filter(|&(count, _)| count > 0).map(|(_, text)| text).collect::<Vec<_>>().join("; ")
 }
 
-/// The text between a note and what follows it.
-fn separator(note: &str) -> &'static str {
-    if note.is_empty() { "" } else { "; " }
+/// The note on small paths that have no bars of their own; empty without any. `scale` is pixels for each unit of weight.
+fn pruned(graph: &FlameGraph, scale: f64, whole: u64) -> String {
+    let FlameGraph { picture, measure, missing, .. } = graph;
+    if missing.is_empty() {
+        String::new()
+    } else if picture.is_path_by_path {
+        let lacks = measure.of(*missing) as f64 * scale;
+        format!("small paths are [others]: no bar lacks more than {lacks:.2} pixels")
+    } else {
+        let part = 100.0 * measure.of(picture.others) as f64 / whole.max(1) as f64;
+        format!("small paths, {part:.2} % of all, are [others]")
+    }
 }
 
 /// Text for XML, which has no control characters.

@@ -233,10 +233,12 @@ impl LineParser for Ftrace {
         if self.stack.is_some()
             && let Some(frame) = stack_frame(bytes)
         {
-            return match line.has_end {
-                true => self.frames.push(frame.into()),
-                false => batch.lose(line.loss(), line.place()),
-            };
+            if line.has_end {
+                self.frames.push(frame.into());
+            } else {
+                batch.lose(line.loss(), line.place());
+            }
+            return;
         }
         if is_note(bytes) {
             return;

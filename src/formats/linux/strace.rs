@@ -134,9 +134,10 @@ impl LineParser for Strace {
         if self.last_call.is_some()
             && let Some(frame) = stack_line(line.bytes)
         {
-            match line.has_end {
-                true => self.frames.push(frame),
-                false => batch.lose(Loss::Truncated, place),
+            if line.has_end {
+                self.frames.push(frame);
+            } else {
+                batch.lose(Loss::Truncated, place);
             }
             return;
         }

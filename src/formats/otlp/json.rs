@@ -80,15 +80,14 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
 const LINE_BYTES_USUAL: usize = 4 << 20;
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Request<'a> {
-    #[serde(borrow, default, alias = "resource_spans")]
-    resource_spans: Option<Vec<ResourceSpans<'a>>>,
+    #[serde(borrow, default, rename = "resourceSpans", alias = "resource_spans")]
+    spans: Option<Vec<ResourceSpans<'a>>>,
     /// Collectors write metrics and logs to the same file.
-    #[serde(borrow)]
-    resource_metrics: Option<&'a RawValue>,
-    #[serde(borrow)]
-    resource_logs: Option<&'a RawValue>,
+    #[serde(borrow, rename = "resourceMetrics")]
+    metrics: Option<&'a RawValue>,
+    #[serde(borrow, rename = "resourceLogs")]
+    logs: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -323,9 +322,9 @@ struct JsonDecoder {
 
 impl JsonDecoder {
     fn take_request(&mut self, request: &Request<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        self.has_others |= request.resource_metrics.is_some() || request.resource_logs.is_some();
-        self.has_spans |= request.resource_spans.is_some();
-        for of_resource in request.resource_spans.iter().flatten() {
+        self.has_others |= request.metrics.is_some() || request.logs.is_some();
+        self.has_spans |= request.spans.is_some();
+        for of_resource in request.spans.iter().flatten() {
             let service = self.service(of_resource.resource.as_ref(), batch);
             for of_scope in &of_resource.scope_spans {
                 let scope = of_scope.scope.as_ref().map_or("", |scope| &scope.name);

@@ -154,13 +154,11 @@ impl XdebugText {
         let detail = batch.batch.chunk.details.push(&Detail { args_json: &call.args, ..Detail::default() });
         let event = Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) };
         let Some(end_ns) = end_ns else { return batch.push(Event { flags: EventFlags::UNFINISHED, ..event }) };
-        match u64::try_from(end_ns.saturating_sub(call.start_ns)) {
-            Ok(value) => batch.push(Event { value, ..event }),
-            Err(_) => {
-                batch.lose(Loss::NegativeDuration, call.place);
-                batch.push(event);
-            }
+        let dur_ns = u64::try_from(end_ns.saturating_sub(call.start_ns));
+        if dur_ns.is_err() {
+            batch.lose(Loss::NegativeDuration, call.place);
         }
+        batch.push(Event { value: dur_ns.unwrap_or(event.value), ..event });
     }
 }
 
@@ -240,7 +238,8 @@ mod tests {
             for (at, depth) in depths.iter().enumerate() {
                 text += &line(at + 1, depth + 1, "->", &format!("f{at}() /a.php:1"));
             }
-            text += &format!("    0.{:04}     340000\n", depths.len() + 1);
+            let end = format!("    0.{:04}     340000\n", depths.len() + 1);
+            text += &end;
             // Plainly: look at each later line.
             let mut expected: Vec<_> = (0..depths.len())
                 .map(|at| {

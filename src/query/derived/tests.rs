@@ -300,8 +300,8 @@ fn counters_of_a_name_are_summed_while_they_hold_their_values() {
             |ts_ns: i64| from_ns.is_none_or(|from_ns| ts_ns >= from_ns) && to_ns.is_none_or(|to_ns| ts_ns < to_ns);
         let level = |ts_ns: i64| {
             let held = |of: u64| {
-                let until = samples.iter().filter(|&&(pid, ts, _)| pid == of && ts * 1000 <= ts_ns);
-                until.last().map_or(0, |&(_, _, value)| value)
+                let mut until = samples.iter().filter(|&&(pid, ts, _)| pid == of && ts * 1000 <= ts_ns);
+                until.next_back().map_or(0, |&(_, _, value)| value)
             };
             if is_in_range(ts_ns) { (held(0) + held(1)) as f64 } else { 0.0 }
         };

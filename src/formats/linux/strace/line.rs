@@ -83,13 +83,12 @@ impl<'a> StraceRecord<'a> {
         }
         let (tid, comm) = owner.map_or((None, &b""[..]), |(tid, comm)| (Some(tid), comm));
         let (time, rest) = word(rest);
-        let (ns, clock) = match time_of_day(time) {
-            Some(ns) => (ns, StraceClock::TimeOfDay),
-            None => {
-                let point = memchr::memchr(b'.', time)?;
-                let clock = if point >= EPOCH_DIGITS { StraceClock::Utc } else { StraceClock::Distance };
-                (nanos_from_seconds(time).ok().filter(|&ns| ns >= 0)?, clock)
-            }
+        let (ns, clock) = if let Some(ns) = time_of_day(time) {
+            (ns, StraceClock::TimeOfDay)
+        } else {
+            let point = memchr::memchr(b'.', time)?;
+            let clock = if point >= EPOCH_DIGITS { StraceClock::Utc } else { StraceClock::Distance };
+            (nanos_from_seconds(time).ok().filter(|&ns| ns >= 0)?, clock)
         };
         let what = StraceEvent::from_text(without_notes(rest));
         // The table of sums has numbers with decimals, too.
@@ -98,14 +97,17 @@ impl<'a> StraceRecord<'a> {
     }
 }
 
+/// The number of a process and its name, which may be empty.
+type NamedProcess<'a> = (i64, &'a [u8]);
+
 /// The process and its name, as in `12` and `12<sh>`.
-fn process(text: &[u8]) -> Option<(i64, &[u8])> {
+fn process(text: &[u8]) -> Option<NamedProcess<'_>> {
     let Some(open) = memchr::memchr(b'<', text) else { return Some((number(text)?, b"")) };
     Some((number(&text[..open])?, text[open + 1..].strip_suffix(b">")?))
 }
 
 /// The process at the begin of a line, and the time after it. Names may have spaces in them.
-fn process_before_time(text: &[u8]) -> Option<((i64, &[u8]), &[u8])> {
+fn process_before_time(text: &[u8]) -> Option<(NamedProcess<'_>, &[u8])> {
     let (first, after) = word(text);
     if let Some(process) = process(first) {
         return Some((process, after));

@@ -44,6 +44,7 @@ const STEP_POINTS: f32 = 160.0;
 const NARROW_POINTS: f32 = 760.0;
 
 /// A flame graph of the spans or the samples of a slice of time.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 #[derive(Debug, Default)]
 pub(crate) struct FlamePanel {
     samples: bool,
