@@ -43,10 +43,10 @@ pub(crate) fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
     whole.chars().take(len).collect()
 }
 
-/// Nanoseconds since 1970 of a date and time with its zone as ISO 8601 writes it, such as `2026-11-22T10:37:28.036Z`.
+/// Nanoseconds since 1970 of a date and time as ISO 8601 writes it, such as `2026-11-22T10:37:28.036Z`. One without a
+/// zone is taken for UTC, in which the tools that leave it out write.
 #[must_use]
 pub(crate) fn epoch_nanos(text: &str) -> Option<i64> {
-    // Without a zone it is taken for UTC.
     let parsed = text.parse::<DateTime<FixedOffset>>().or_else(|_| format!("{text}Z").parse());
     parsed.ok()?.timestamp_nanos_opt()
 }
@@ -82,14 +82,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_in_their_zone_and_only_whole() {
+    fn dates_are_read_in_their_zone_or_in_utc_and_only_whole() {
         for (text, ns) in [
             ("1970-01-01T00:00:00Z", Some(0)),
             ("1970-01-01T01:00:00.001+01:00", Some(1_000_000)),
             ("1970-01-01T01:00:00+0100", Some(0)),
             ("1969-12-31T23:59:59.999999999Z", Some(-1)),
             ("2026-01-01T00:00:00.000000001Z", Some(1_767_225_600_000_000_001)),
-            ("2026-01-01T00:00:00", None),
+            ("2026-01-01T00:00:00", Some(1_767_225_600_000_000_000)),
+            ("2026-01-01T00:00:00ZZ", None),
+            ("2026-01-01", None),
             ("2026-13-01T00:00:00Z", None),
             ("9999-01-01T00:00:00Z", None),
             ("", None),
