@@ -18,7 +18,7 @@ use crate::app::restart;
 use crate::app::{self, AppError, AppOptions, SymbolOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
-use crate::ingest::spool::{is_read_once, is_unseekable};
+use crate::ingest::spool::{is_pipe, is_unseekable};
 use crate::live::arrivals::LiveInput;
 use crate::model::{SourceFile, Sources};
 use crate::scene::color::Shade;
@@ -36,7 +36,7 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
     let symbols = SymbolOptions { is_off: !how.has_names, folders: how.symbols.clone() };
     // A pipe is looked at while it brings something.
-    let is_pipe = |file: &SourceFile| file.offset_ns == 0 && is_read_once(&file.input);
+    let is_pipe = |file: &SourceFile| file.offset_ns == 0 && is_pipe(&file.input);
     let follow = follow.or_else(|| {
         let is_followed = !sources.files().is_empty() && sources.files().iter().all(is_pipe);
         let inputs = sources.files().iter().map(|file| LiveInput::Input(file.input.clone()));

@@ -76,10 +76,15 @@ impl SpooledInput {
 /// know, as those of `/proc` and `/sys`. An empty file looks the same, and is found empty then.
 #[must_use]
 pub(crate) fn is_read_once(input: &Input) -> bool {
-    let metadata = fs::metadata(input.path());
-    match metadata.as_ref().map(FileKind::from_metadata) {
+    let is_empty = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() == 0;
+    is_pipe(input) || fs::metadata(input.path()).as_ref().is_ok_and(is_empty)
+}
+
+/// Whether an input comes through a pipe, so that a program may still write to it.
+#[must_use]
+pub(crate) fn is_pipe(input: &Input) -> bool {
+    match fs::metadata(input.path()).as_ref().map(FileKind::from_metadata) {
         Ok(FileKind::Pipe) => true,
-        Ok(FileKind::File) => metadata.is_ok_and(|metadata| metadata.len() == 0),
         // Programs that start others give them sockets, too, and those cannot be opened by a path.
         Ok(FileKind::Socket) => matches!(input, Input::Stdin(_)),
         Ok(_) => false,

@@ -144,6 +144,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         "tabs; a second start hands over",
         &[
             "second::a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone_through",
+            "second::an_empty_file_goes_to_the_open_window_which_says_so",
             "second::a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another",
             "second::where_that_is_preferred_a_second_start_opens_a_window_of_its_own",
             "second::without_a_runtime_folder_a_second_start_finds_the_window_too",

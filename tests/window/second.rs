@@ -15,7 +15,10 @@ fn others() -> String {
 
 /// A session with a private folder, which is also that of sockets: no other window meets these.
 fn private_session() -> Session {
-    let session = Session::new();
+    private(Session::new())
+}
+
+fn private(session: Session) -> Session {
     fs::set_permissions(session.folder.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
     session
 }
@@ -57,6 +60,19 @@ fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone
     window.until_title("two.json - Longspan");
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
+}
+
+/// It is as long as a pipe for the system, and was followed by a window of its own that waited without a word.
+#[test]
+fn an_empty_file_goes_to_the_open_window_which_says_so() {
+    let session = private(Session::with_reader());
+    let [one, _] = captures(&session);
+    let window = session.open(&[text(&one)]);
+    window.until_found("the first capture", span_color("alpha"));
+    let mut second = Process(session.command(&[text(&session.file("empty.json", ""))]).spawn().expect("it starts"));
+    let status = window.until("the second start ends", |_| second.0.try_wait().expect("a child"));
+    assert!(status.success(), "{status}");
+    window.until_said("empty.json: the file is empty");
 }
 
 #[test]
