@@ -148,6 +148,7 @@ const PROMISES: &[(&str, &[&str])] = &[
             "second::a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another",
             "second::where_that_is_preferred_a_second_start_opens_a_window_of_its_own",
             "second::without_a_runtime_folder_a_second_start_finds_the_window_too",
+            "second::without_a_runtime_folder_no_library_writes_on_stderr",
         ],
     ),
     ("broken preferences set aside", &["kept::broken_preferences_are_set_aside_and_told_of"]),
