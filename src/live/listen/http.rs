@@ -30,6 +30,9 @@ const BODY_TIME: Duration = Duration::from_secs(20);
 /// How long an answer may take.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 
+/// How long the rest of a refused request may take: half a second may be too short where other programs take all cores.
+const REST_TIME: Duration = Duration::from_secs(3);
+
 /// How often a wait looks whether it is to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -245,7 +248,7 @@ impl HttpConnection {
 
     /// Reads a little of what a refused request still sends: without that, the other end would not read the answer.
     pub(super) fn drain(&mut self) {
-        let until = Instant::now() + Duration::from_millis(500);
+        let until = Instant::now() + REST_TIME;
         self.stream.shutdown(std::net::Shutdown::Write).ok(); // it may have gone
         for _ in 0..64 {
             self.ahead.clear();
