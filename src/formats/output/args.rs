@@ -57,22 +57,71 @@ pub(crate) fn push_quoted(json: &mut String, text: &str) {
 }
 
 fn push_escaped(json: &mut String, text: &str) {
-    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
-        json.push_str(text);
-        return;
-    }
-    for character in text.chars() {
-        match character {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            '\n' => json.push_str("\\n"),
-            '\t' => json.push_str("\\t"),
-            '\r' => json.push_str("\\r"),
-            control if control < ' ' => {
-                let _ = write!(json, "\\u{:04x}", u32::from(control)); // to memory
+    let mut rest = text;
+    // Every escaped character is a single byte, so the text is cut between characters.
+    while let Some(at) = first_escaped(rest.as_bytes()) {
+        json.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => json.push_str("\\\""),
+            b'\\' => json.push_str("\\\\"),
+            b'\n' => json.push_str("\\n"),
+            b'\t' => json.push_str("\\t"),
+            b'\r' => json.push_str("\\r"),
+            control => {
+                let _ = write!(json, "\\u{control:04x}"); // to memory
             }
-            other => json.push(other),
+        }
+        rest = &rest[at + 1..];
+    }
+    json.push_str(rest);
+}
+
+/// The position of the first byte that JSON escapes. Eight bytes are tested at a time: most texts have none.
+fn first_escaped(text: &[u8]) -> Option<usize> {
+    let (words, _) = text.as_chunks::<8>();
+    let plain_words = words.iter().take_while(|&&word| !has_escaped(u64::from_le_bytes(word))).count();
+    let from = 8 * plain_words;
+    let is_escaped = |&byte: &u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    text[from..].iter().position(is_escaped).map(|at| from + at)
+}
+
+/// Whether any of eight bytes is a control character, a quotation mark or a backslash.
+fn has_escaped(word: u64) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    // A byte below `limit`, which is at most 128, borrows into its high bit, which it does not have itself.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH_BITS;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    below(word, 0x20) | equal(b'"') | equal(b'\\') != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::push_quoted;
+
+    fn quoted(text: &str) -> String {
+        let mut json = String::new();
+        push_quoted(&mut json, text);
+        json
+    }
+
+    #[test]
+    fn each_byte_is_escaped_at_each_place_of_a_word() {
+        for byte in 0..0x80_u8 {
+            for before in 0..20 {
+                let text = format!("{}{}é", "x".repeat(before), char::from(byte));
+                let read: Option<String> = serde_json::from_str(&quoted(&text)).ok();
+                assert_eq!(read.as_deref(), Some(&*text), "{byte:#04x} after {before} bytes");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_quoted_text_is_read_back(text in "[\\x00-\\x23\\x5b-\\x5d\\x7f-\\xffa-c€😀]{0,40}") {
+            prop_assert_eq!(serde_json::from_str::<String>(&quoted(&text)).ok(), Some(text));
         }
     }
 }
