@@ -228,21 +228,26 @@ impl PerfettoEventBuilder<'_> {
     /// Adds the counters that the event carries, and returns the thread's own time if it is among them.
     #[inline(never)]
     pub(super) fn further_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
-        if !event.has_counters {
-            return None;
-        }
         let mut thread_ts_ns = None;
-        for (of_values, of_uuids, is_double) in [
-            (track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
-            (track_event::EXTRA_DOUBLE_COUNTER_VALUES, track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true),
+        for (has_values, of_values, of_uuids, is_double) in [
+            (event.has_counters, track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
+            (
+                event.has_double_counters,
+                track_event::EXTRA_DOUBLE_COUNTER_VALUES,
+                track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
+                true,
+            ),
         ] {
+            if !has_values {
+                continue;
+            }
             let own = || {
                 Fields::new(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
             };
             let values = Fields::new(event.bytes)
                 .filter(|field| field.number == of_values)
                 .flat_map(|field| field.value.numbers(is_double));
-            let has_own = own().next().is_some();
+            let has_own = event.names_counter_tracks && own().next().is_some();
             let mut own = own();
             for (position, value) in values.enumerate() {
                 let defaults = &self.sequence.defaults;
@@ -275,7 +280,7 @@ impl PerfettoEventBuilder<'_> {
 
     /// The thread's own time at the event, by either way of telling it.
     pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
-        let by_counter = if event.has_counters { self.further_counters(event, ts_ns) } else { None };
+        let by_counter = self.further_counters(event, ts_ns);
         let us = event.more.own_thread_time.map(|time| match time {
             OwnTime::Absolute(us) => us,
             OwnTime::Later(us) => {

@@ -70,6 +70,9 @@ pub(super) struct EventFields {
     pub(super) kind: u32,
     pub(super) has_inline_category: bool,
     pub(super) has_counters: bool,
+    pub(super) has_double_counters: bool,
+    /// Whether the event names tracks for its counters. Most events leave them to the defaults of their sequence.
+    pub(super) names_counter_tracks: bool,
     pub(super) has_flows: bool,
     pub(super) has_args: bool,
     pub(super) is_broken: bool,
@@ -298,7 +301,8 @@ impl PacketParser<'_> {
             track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
             track_event::NAME_IID => event.name_iid = value.number(),
             track_event::TRACK_UUID => event.track = Some(value.number()),
-            track_event::EXTRA_COUNTER_VALUES | track_event::EXTRA_DOUBLE_COUNTER_VALUES => event.has_counters = true,
+            track_event::EXTRA_COUNTER_VALUES => event.has_counters = true,
+            track_event::EXTRA_DOUBLE_COUNTER_VALUES => event.has_double_counters = true,
             track_event::TIMESTAMP_ABSOLUTE_US => self.more().own_time = Some(OwnTime::Absolute(value.signed())),
             track_event::THREAD_TIME_ABSOLUTE_US => {
                 self.more().own_thread_time = Some(OwnTime::Absolute(value.signed()));
@@ -311,7 +315,9 @@ impl PacketParser<'_> {
             | track_event::TERMINATING_FLOW_IDS_OLD
             | track_event::FLOW_IDS
             | track_event::TERMINATING_FLOW_IDS => event.has_flows = true,
-            track_event::EXTRA_COUNTER_TRACK_UUIDS | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {}
+            track_event::EXTRA_COUNTER_TRACK_UUIDS | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {
+                event.names_counter_tracks = true;
+            }
             // Annotations, and all that is an argument.
             _ => event.has_args = true,
         }
