@@ -44,6 +44,7 @@ pub(crate) mod sums;
 pub(crate) mod sweep;
 mod table;
 mod tables;
+mod track_path_trees;
 pub(crate) mod verified;
 mod whole_path_build;
 pub(crate) mod writer;

@@ -3,11 +3,8 @@
 
 use std::ops::Range;
 
-use super::bounded_tree::BoundedTree;
 use super::lane::LaneIdx;
-use super::ledger::NodeContent;
 use super::ledger_build::{LedgerContext, span_tracks};
-use super::path_ledger::PathShape;
 use super::paths::{PathIdx, PathRow, PathSumTable, PathSums, PathTable};
 use super::read::Store;
 use super::sweep::{EveryRow, PathSweep};
@@ -22,19 +19,27 @@ const BAND_SLICES_MAX: usize = 8;
 /// Bytes of the sums of a path while they wait or are merged.
 const SUMS_BYTES: usize = 2 * size_of::<(PathIdx, PathSums)>();
 
+/// Bytes of a path while the leaf of a single track is swept and pruned: its sums, the time and the spans of it and all
+/// below it, and its others.
+const LEAF_PATH_BYTES: usize = PathSumTable::ROW_BYTES + size_of::<(u128, u64)>() + 2 * size_of::<PathSums>();
+
+/// Spans of a leaf of a single track, as a multiple of those that it has at least: it ends with a slice of all tracks.
+const LEAF_ROWS_MAX: u64 = 2;
+
+/// Leaves of single tracks that are swept at once for each thread, so that no thread waits long for the slowest.
+const LEAVES_PER_THREAD: usize = 4;
+
 pub(super) type Sums = Vec<(PathIdx, PathSums)>;
 
 /// A track of events with spans.
-pub(super) struct TrackPaths<C> {
+pub(super) struct TrackPaths {
     pub(super) track: TrackIdx,
-    lanes: Range<u32>,
+    pub(super) lanes: Range<u32>,
     /// The first start and the last end.
     first_ns: i64,
     last_ns: i64,
-    pub(super) tree: Option<Box<BoundedTree<C>>>,
-    /// Its spans, and the paths that no track before had, in the bands so far.
+    /// Spans in the bands so far.
     pub(super) rows: u64,
-    pub(super) new_paths: u64,
     /// The slice from which on it is left to sweeps.
     pub(super) swept_from: Option<usize>,
 }
@@ -48,28 +53,24 @@ pub(super) struct BandPaths {
     pub(super) is_too_many: bool,
 }
 
-/// The tracks of events that have spans, with trees for those of many; of a single one it would be
-/// the tree of all again.
-pub(super) fn tracks_of<C: NodeContent>(store: &Store, shape: &PathShape) -> Vec<TrackPaths<C>> {
-    let mut tracks: Vec<TrackPaths<C>> = span_tracks(store)
+/// The tracks of events that have spans.
+pub(super) fn tracks_of(store: &Store) -> Vec<TrackPaths> {
+    span_tracks(store)
         .map(|(track, lanes)| {
             let infos = lanes.clone().map(|lane| store.lane(LaneIdx(lane)).info());
             let (first_ns, last_ns) = infos.fold((i64::MAX, i64::MIN), |(first_ns, last_ns), info| {
                 (first_ns.min(info.start_ns), last_ns.max(info.end_ns))
             });
-            TrackPaths { track, lanes, first_ns, last_ns, tree: None, rows: 0, new_paths: 0, swept_from: None }
+            TrackPaths { track, lanes, first_ns, last_ns, rows: 0, swept_from: None }
         })
-        .collect();
-    if tracks.len() > 1 {
-        for track in &mut tracks {
-            let rows: u64 = track.lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum();
-            if rows >= 2 * shape.leaf_rows.max(1) {
-                let tree = BoundedTree::new(Some(track.track), shape.fan_out, shape.leaf_rows, shape.kilorow_bytes);
-                track.tree = Some(Box::new(tree));
-            }
-        }
-    }
-    tracks
+        .collect()
+}
+
+/// Which of `tracks` get a tree of their own: those with spans for two leaves. The tree of the only track would be that
+/// of all again.
+pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -> Vec<bool> {
+    let rows = |track: &TrackPaths| track.lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum::<u64>();
+    tracks.iter().map(|track| tracks.len() > 1 && rows(track) >= 2 * leaf_rows.max(1)).collect()
 }
 
 /// How the budget is divided: a quarter each for the paths of all tracks, for those of the tracks that are swept at
@@ -85,12 +86,18 @@ pub(super) struct PathMemoryPlan {
     pub(super) slices_at_once: usize,
     /// Sums in the nodes that grow.
     pub(super) growing_max: usize,
+    /// Leaves of pruned paths of single tracks that are swept at once, and the paths of each.
+    pub(super) leaves_at_once: usize,
+    pub(super) leaf_paths_max: usize,
 }
 
 impl PathMemoryPlan {
     /// `None` if there is no room for a slice of `rows_min` spans that have a path each.
     pub(super) fn new(context: &LedgerContext<'_>, rows_min: u64) -> Option<Self> {
         let part = context.budget_bytes / 4;
+        let leaf_paths = usize::try_from(LEAF_ROWS_MAX * context.paths.pruned_leaf_rows).unwrap_or(usize::MAX);
+        let leaves_max = LEAVES_PER_THREAD * rayon::current_num_threads();
+        let leaves_at_once = (part / leaf_paths.saturating_mul(LEAF_PATH_BYTES)).clamp(1, leaves_max.max(1));
         let band_rows = (part / (PathTable::ROW_BYTES + SUMS_BYTES)) as u64;
         let slice_rows = context.paths.slice_rows.clamp(1, band_rows.max(1)).max(rows_min);
         let band_slices = usize::try_from(band_rows / slice_rows).ok()?.min(BAND_SLICES_MAX);
@@ -102,11 +109,13 @@ impl PathMemoryPlan {
             band_slices,
             slices_at_once: (band_rows / slice_rows).max(1) as usize,
             growing_max: part / SUMS_BYTES,
+            leaves_at_once,
+            leaf_paths_max: part / leaves_at_once / LEAF_PATH_BYTES,
         })
     }
 }
 
-impl<C> TrackPaths<C> {
+impl TrackPaths {
     /// Adds up the slices of a band; `None` if there is nothing in them.
     pub(super) fn sweep(
         &self,

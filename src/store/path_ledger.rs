@@ -23,6 +23,8 @@ pub(crate) struct PathShape {
     pub(crate) slice_rows: u64,
     /// Spans of one track in a leaf of its own tree, at least. Tracks with fewer than two leaves have no tree.
     pub(crate) leaf_rows: u64,
+    /// The same where paths are pruned: a sweep of both edges takes some 20 ms. Smaller leaves have hardly a path to prune.
+    pub(crate) pruned_leaf_rows: u64,
     /// Nodes that one node of the level above sums.
     pub(crate) fan_out: u32,
     /// Bytes of the nodes of a tree for 1024 of its spans, at most, beside those of one path to the root.
@@ -43,6 +45,7 @@ impl Default for PathShape {
             rows_min: 1 << 18,
             slice_rows: 1 << 17,
             leaf_rows: 1 << 15,
+            pruned_leaf_rows: 1 << 17,
             fan_out: 4,
             kilorow_bytes: 512,
             track_paths: 4096,

@@ -1,8 +1,8 @@
 //! Builds the ledger of paths of a store where whole histograms do not fit: of pruned ones, which carry their paths with
 //! them. There is no table of all paths, whose number may be that of the spans.
 //!
-//! Each track is swept in bands, with a table of paths that lives as long as the band. The store is the same for any
-//! number of threads. Refuses tracks on which children of a span overlap each other, from there on: their widths do not
+//! For the tree of all tracks, each is swept in bands, with a table of paths that lives as long as the band. Tracks with
+//! many spans have trees of [`super::track_path_trees`]. The store is the same for any number of threads. Refuses tracks on which children of a span overlap each other, from there on: their widths do not
 //! add up, so they are swept.
 
 use std::io;
@@ -10,30 +10,16 @@ use std::io;
 use rayon::prelude::*;
 
 use super::append::AppendFile;
-use super::bounded_tree::{BoundedTree, fit};
+use super::bounded_tree::BoundedTree;
 use super::ledger::LedgerIndex;
 use super::ledger_build::{LedgerContext, span_rows};
-use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, TrackPaths, starts, tracks_of};
+use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
 use super::paths::{PathIdx, PathSumTable, PathSums};
 use super::pruned_paths::PrunedPaths;
 use super::read::Store;
-use super::sums::Additive as _;
+use super::track_path_trees::{self, TrackLeaves};
 use crate::base::progress::Stage;
-
-/// A part of a band for the tree of a track: up to the end of a slice.
-struct TrackPart {
-    slice: usize,
-    rows: u64,
-    paths: PrunedPaths,
-}
-
-/// The sums of a track in a band.
-struct SweptBand {
-    band: BandPaths,
-    /// None without a tree.
-    parts: Vec<TrackPart>,
-}
 
 /// Builds the ledger of pruned histograms over the slices between `bounds_ns`. `None` where the sums of all tracks do
 /// not fit, where most spans are on tracks that are swept, and if it was cancelled.
@@ -48,7 +34,13 @@ pub(super) fn build(
     out: &mut AppendFile,
 ) -> io::Result<Option<PathLedgerIndex>> {
     let shape = &context.paths;
-    let mut tracks: Vec<TrackPaths<PrunedPaths>> = tracks_of(store, shape);
+    let mut tracks = tracks_of(store);
+    let have_trees = have_trees(store, &tracks, shape.pruned_leaf_rows);
+    let mut leaves: Vec<Option<TrackLeaves>> = tracks
+        .iter()
+        .zip(have_trees)
+        .map(|(track, has_tree)| has_tree.then(|| TrackLeaves::new(track.track, track.lanes.clone())))
+        .collect();
     let slices = bounds_ns.len() - 1;
     context.progress.begin(Stage::Publishing, slices as u64);
     let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
@@ -58,25 +50,23 @@ pub(super) fn build(
             return Ok(None);
         }
         // `None` for nothing, or else the sums, if they add up.
-        let swept: Vec<Option<Option<SweptBand>>> = tracks
+        let swept: Vec<Option<Option<BandPaths>>> = tracks
             .par_iter()
             .with_max_len(TRACKS_PER_TASK)
-            .map(|track| {
-                let band = track.sweep(store, bounds_ns, band, plan.band_paths_max)?;
-                Some(SweptBand::new(band, track.tree.is_some(), shape))
-            })
+            .map(|track| Some(checked(track.sweep(store, bounds_ns, band, plan.band_paths_max)?)))
             .collect();
         let mut bands: Vec<BandPaths> = Vec::with_capacity(swept.len());
-        for (track, swept) in tracks.iter_mut().zip(swept) {
+        for ((track, leaves), swept) in tracks.iter_mut().zip(&mut leaves).zip(swept) {
             match swept {
-                Some(Some(SweptBand { band, parts })) => {
-                    track.rows += band.slices.iter().map(|(_, sums)| starts(sums)).sum::<u64>();
-                    for TrackPart { slice, rows, paths } in parts {
-                        if let Some(tree) = &mut track.tree {
-                            tree.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
+                Some(Some(swept)) => {
+                    for (slice, sums) in &swept.slices {
+                        let rows = starts(sums);
+                        track.rows += rows;
+                        if let Some(leaves) = leaves {
+                            leaves.add_slice(*slice, rows, shape.pruned_leaf_rows);
                         }
                     }
-                    bands.push(band);
+                    bands.push(swept);
                 }
                 Some(None) => track.swept_from = band.first().copied(),
                 None => {}
@@ -90,10 +80,7 @@ pub(super) fn build(
             }
         }
         whole.nodes.write(out)?;
-        for tree in tracks.iter_mut().filter_map(|track| track.tree.as_deref_mut()) {
-            tree.nodes.write(out)?;
-        }
-        if !fit(&whole, tracks.iter_mut().map(|track| &mut track.tree), plan.growing_max) {
+        if whole.growing_items() > plan.growing_max {
             return Ok(None);
         }
         context.progress.advance(band.len() as u64);
@@ -103,17 +90,23 @@ pub(super) fn build(
     if summed < span_rows(store).0 / 8 {
         return Ok(None);
     }
-    let (mut trees, mut swept_from): (Vec<_>, Vec<_>) = (whole.finish(slices, out)?.into_iter().collect(), Vec::new());
-    for track in tracks {
+    let mut trees: Vec<_> = whole.finish(slices, out)?.into_iter().collect();
+    let mut swept_from = Vec::new();
+    for (track, leaves) in tracks.iter().zip(&mut leaves) {
         let end = track.swept_from.unwrap_or(slices);
         if end < slices {
             // There are no more slices than 32 bits count: leaves are numbered by them.
             swept_from.push((track.track, end as u32));
         }
-        if let Some(tree) = track.tree {
-            trees.extend(tree.finish(end, out)?);
+        if let Some(leaves) = leaves {
+            leaves.finish(end);
         }
     }
+    let leaves: Vec<TrackLeaves> = leaves.into_iter().flatten().collect();
+    let Some(track_trees) = track_path_trees::build(store, context, plan, (&leaves, bounds_ns), out)? else {
+        return Ok(None);
+    };
+    trees.extend(track_trees);
     if trees.is_empty() {
         return Ok(None);
     }
@@ -121,33 +114,13 @@ pub(super) fn build(
     Ok(Some(PathLedgerIndex { paths: Vec::new(), swept_from, trees }))
 }
 
-impl SweptBand {
-    /// Prunes a band for the tree of its track. `None` if it has too many paths, or if children of a span overlap each
-    /// other.
-    fn new(band: BandPaths, has_tree: bool, shape: &PathShape) -> Option<Self> {
-        if band.is_too_many {
-            return None;
-        }
-        let mut spare_ns = vec![0_i128; band.paths.len()];
-        for (_, sums) in &band.slices {
-            if !adds_up(&band, sums, &mut spare_ns) {
-                return None;
-            }
-        }
-        let (mut parts, mut rows) = (Vec::new(), 0);
-        let mut growing = vec![PathSums::default(); if has_tree { band.paths.len() } else { 0 }];
-        for (number, (slice, sums)) in band.slices.iter().enumerate().filter(|_| has_tree) {
-            sums.iter().for_each(|(path, added)| growing[path.index()].add(added));
-            rows += starts(sums);
-            if rows >= shape.leaf_rows || number + 1 == band.slices.len() {
-                let paths = PrunedPaths::new(&band.paths, &growing, shape.pruned.of_leaf())?;
-                parts.push(TrackPart { slice: *slice, rows, paths });
-                growing.fill(PathSums::default());
-                rows = 0;
-            }
-        }
-        Some(Self { band, parts })
+/// The paths of a track in a band. `None` if there are too many, or if children of a span overlap each other.
+fn checked(band: BandPaths) -> Option<BandPaths> {
+    if band.is_too_many {
+        return None;
     }
+    let mut spare_ns = vec![0_i128; band.paths.len()];
+    band.slices.iter().all(|(_, sums)| adds_up(&band, sums, &mut spare_ns)).then_some(band)
 }
 
 /// Whether no path has less time in a slice than the paths right below it. `spare_ns` has a zero for each path.

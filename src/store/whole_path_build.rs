@@ -13,7 +13,7 @@ use super::append::AppendFile;
 use super::bounded_tree::{BoundedTree, fit};
 use super::ledger::LedgerIndex;
 use super::ledger_build::LedgerContext;
-use super::path_bands::{BandPaths, PathMemoryPlan, Sums, TRACKS_PER_TASK, TrackPaths, starts, tracks_of};
+use super::path_bands::{BandPaths, PathMemoryPlan, Sums, TRACKS_PER_TASK, TrackPaths, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
 use super::paths::{PathIdx, PathTable};
 use super::read::Store;
@@ -29,6 +29,14 @@ pub(super) enum WholePaths {
     None,
 }
 
+/// A track, and the tree of its paths.
+struct WholeTrack {
+    paths: TrackPaths,
+    tree: Option<Box<BoundedTree<Sums>>>,
+    /// Paths that no track before had, in the bands so far.
+    new_paths: u64,
+}
+
 /// Builds the ledger of whole histograms over the slices between `bounds_ns`.
 ///
 /// # Errors
@@ -41,7 +49,7 @@ pub(super) fn build(
     out: &mut AppendFile,
 ) -> io::Result<WholePaths> {
     let shape = &context.paths;
-    let mut tracks: Vec<TrackPaths<Sums>> = tracks_of(store, shape);
+    let mut tracks = whole_tracks(store, shape);
     let slices = bounds_ns.len() - 1;
     context.progress.begin(Stage::Publishing, slices as u64);
     let mut paths = PathTable::new(plan.paths_max);
@@ -54,7 +62,7 @@ pub(super) fn build(
         let swept: Vec<Option<BandPaths>> = tracks
             .par_iter()
             .with_max_len(TRACKS_PER_TASK)
-            .map(|track| track.sweep(store, bounds_ns, band, plan.track_paths_max))
+            .map(|track| track.paths.sweep(store, bounds_ns, band, plan.track_paths_max))
             .collect();
         let mut sums: Vec<Sums> = band.iter().map(|_| Sums::new()).collect();
         for (track, swept) in tracks.iter_mut().zip(swept) {
@@ -88,10 +96,22 @@ pub(super) fn build(
     Ok(WholePaths::Built(PathLedgerIndex { paths: paths.into_rows(), swept_from: Vec::new(), trees }))
 }
 
+fn whole_tracks(store: &Store, shape: &PathShape) -> Vec<WholeTrack> {
+    let tracks = tracks_of(store);
+    let have_trees = have_trees(store, &tracks, shape.leaf_rows);
+    let tree = |track| BoundedTree::new(Some(track), shape.fan_out, shape.leaf_rows, shape.kilorow_bytes);
+    let whole = |(paths, has_tree): (TrackPaths, bool)| WholeTrack {
+        tree: has_tree.then(|| Box::new(tree(paths.track))),
+        paths,
+        new_paths: 0,
+    };
+    tracks.into_iter().zip(have_trees).map(whole).collect()
+}
+
 /// Adds the slices of a band to the tree of a track and to the sums of all tracks, with the paths of all tracks. False
 /// if these are too many.
 fn add_band(
-    track: &mut TrackPaths<Sums>,
+    track: &mut WholeTrack,
     band: BandPaths,
     slices: &[usize],
     paths: &mut PathTable,
@@ -114,13 +134,13 @@ fn add_band(
         }
         own.sort_unstable_by_key(|&(path, _)| path);
         let rows = starts(&own);
-        track.rows += rows;
+        track.paths.rows += rows;
         if let Some(tree) = &mut track.tree {
             tree.add_slice(&own, rows, slice).map_err(io::Error::other)?;
         }
         sums[slice - slices[0]].extend(own);
     }
-    Ok(track.new_paths <= shape.track_paths + track.rows / shape.rows_per_path.max(1))
+    Ok(track.new_paths <= shape.track_paths + track.paths.rows / shape.rows_per_path.max(1))
 }
 
 /// Sorts sums by path, and adds up those of one.

@@ -22,6 +22,7 @@ const SMALL: PathShape = PathShape {
     rows_min: 1,
     slice_rows: 16,
     leaf_rows: 8,
+    pruned_leaf_rows: 24,
     fan_out: 3,
     kilorow_bytes: u64::MAX,
     track_paths: u64::MAX / 2,

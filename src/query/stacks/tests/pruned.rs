@@ -221,3 +221,19 @@ fn a_sweep_of_too_many_paths_has_the_largest_and_the_exact_rest() {
         }
     }
 }
+
+#[test]
+fn a_single_track_has_nodes_where_its_paths_hardly_repeat_in_the_slices_of_all_tracks() {
+    let spans = calls(4, 400, 5, 12, 9, 0);
+    // The few spans of one track in a slice have too many paths for its bytes; those of a leaf are pruned.
+    let shape =
+        PathShape { slice_rows: 64, leaf_rows: 64, pruned_leaf_rows: 1 << 10, kilorow_bytes: 4 << 10, ..PRUNED };
+    let (_file, snapshot) = store_of_paths(&spans, Some(shape), 1 << 26);
+    for track in 0..4 {
+        let found = from_track(&snapshot, track);
+        let rows = spans.iter().filter(|span| span.track == track).count() as u64;
+        assert!(rows > 4 << 10, "{rows} spans on track {track}");
+        assert!(found.work.nodes > 0 && found.work.rows <= rows / 4, "track {track}: {:?} of {rows}", found.work);
+    }
+    assert_pruned(&snapshot, &spans, &shape, "single tracks");
+}

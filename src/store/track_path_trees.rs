@@ -1,0 +1,158 @@
+//! Builds the trees of pruned paths of single tracks. Each leaf is a sweep of its own over one track.
+//!
+//! The slices of all tracks would not do for leaves: paths that hardly repeat in some thousand spans of one track leave
+//! nothing to prune there, so a leaf would grow without an end. Leaves of one track have many more spans.
+//! Memory is bounded: leaves are swept in groups that fit. A tree that does not fit ends with the last leaf that does.
+
+use std::io;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::append::AppendFile;
+use super::bounded_tree::BoundedTree;
+use super::ledger::TreeIndex;
+use super::ledger_build::LedgerContext;
+use super::path_bands::PathMemoryPlan;
+use super::path_ledger::PathShape;
+use super::paths::PathSumTable;
+use super::pruned_paths::PrunedPaths;
+use super::read::Store;
+use super::sweep::{EveryRow, PathSweep};
+use crate::base::progress::Stage;
+use crate::model::TrackIdx;
+
+/// The leaves of the tree of one track, which grow slice by slice.
+pub(super) struct TrackLeaves {
+    pub(super) track: TrackIdx,
+    lanes: Range<u32>,
+    /// The slice after each leaf.
+    ends: Vec<usize>,
+    /// Spans that start in the leaf that grows.
+    rows: u64,
+}
+
+/// A leaf of one track: the slices that it covers.
+struct Leaf<'t> {
+    track: &'t TrackLeaves,
+    slices: Range<usize>,
+}
+
+/// The pruned paths of a leaf.
+struct LeafPaths {
+    paths: PrunedPaths,
+    rows: u64,
+}
+
+impl TrackLeaves {
+    pub(super) fn new(track: TrackIdx, lanes: Range<u32>) -> Self {
+        Self { track, lanes, ends: Vec::new(), rows: 0 }
+    }
+
+    /// Counts the spans that start in a slice; slices come in order, and empty ones may be left out.
+    pub(super) fn add_slice(&mut self, slice: usize, rows: u64, leaf_rows: u64) {
+        self.rows += rows;
+        if self.rows >= leaf_rows {
+            self.ends.push(slice + 1);
+            self.rows = 0;
+        }
+    }
+
+    /// Ends the last leaf before the slice `end`.
+    pub(super) fn finish(&mut self, end: usize) {
+        if self.ends.last().is_none_or(|&last| last < end) {
+            self.ends.push(end);
+        }
+    }
+
+    fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| Leaf { track: self, slices: start..end })
+    }
+}
+
+impl Leaf<'_> {
+    /// Sweeps and prunes the leaf. `None` if it has too many paths, or if children of a span overlap each other.
+    fn sweep(&self, store: &Store, bounds_ns: &[i64], paths_max: usize, shape: &PathShape) -> Option<LeafPaths> {
+        let Range { start, end } = self.slices;
+        let mut sums = PathSumTable::new(paths_max);
+        let mut sweep = PathSweep::new(store, self.track.lanes.clone(), bounds_ns[start], EveryRow, &mut sums);
+        // The last slice has the spans that start at the very end.
+        sweep.sum_to(if end + 1 == bounds_ns.len() { i64::MAX } else { bounds_ns[end] }, &mut sums);
+        if sums.folded() > 0 {
+            return None;
+        }
+        let paths = PrunedPaths::new(sums.paths(), sums.sums(), shape.pruned.of_leaf())?;
+        Some(LeafPaths { paths, rows: sweep.rows() })
+    }
+}
+
+/// A tree that grows leaf by leaf.
+struct GrowingTree {
+    tree: BoundedTree<PrunedPaths>,
+    track: TrackIdx,
+    /// The slice after the last leaf.
+    end: usize,
+    /// Whether a leaf did not fit: those after it are left out.
+    is_full: bool,
+}
+
+impl GrowingTree {
+    fn new(track: TrackIdx, shape: &PathShape) -> Self {
+        let tree = BoundedTree::new(Some(track), shape.fan_out, 1, shape.kilorow_bytes);
+        Self { tree, track, end: 0, is_full: false }
+    }
+
+    fn add(&mut self, leaf: &LeafPaths, end: usize, out: &mut AppendFile, growing_max: usize) -> io::Result<()> {
+        self.tree.add_slice(&leaf.paths, leaf.rows, end - 1).map_err(io::Error::other)?;
+        self.tree.nodes.write(out)?;
+        self.end = end;
+        self.is_full = self.tree.growing_items() > growing_max;
+        Ok(())
+    }
+}
+
+/// Builds the trees of `tracks` over the slices between `bounds_ns`, in the order of the tracks. `None` if it was
+/// cancelled.
+///
+/// # Errors
+/// I/O errors of a write, such as a full disk.
+pub(super) fn build(
+    store: &Store,
+    context: &LedgerContext<'_>,
+    plan: &PathMemoryPlan,
+    (tracks, bounds_ns): (&[TrackLeaves], &[i64]),
+    out: &mut AppendFile,
+) -> io::Result<Option<Vec<TreeIndex>>> {
+    let shape = &context.paths;
+    let leaves: Vec<Leaf<'_>> = tracks.iter().flat_map(TrackLeaves::leaves).collect();
+    context.progress.begin(Stage::Publishing, leaves.len() as u64);
+    let mut trees = Vec::new();
+    let mut growing: Option<GrowingTree> = None;
+    for some in leaves.chunks(plan.leaves_at_once) {
+        if context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let sweep = |leaf: &Leaf<'_>| leaf.sweep(store, bounds_ns, plan.leaf_paths_max, shape);
+        let swept: Vec<Option<LeafPaths>> = some.par_iter().with_max_len(1).map(sweep).collect();
+        for (leaf, swept) in some.iter().zip(swept) {
+            let track = leaf.track.track;
+            if growing.as_ref().is_none_or(|tree| tree.track != track)
+                && let Some(done) = growing.replace(GrowingTree::new(track, shape))
+            {
+                trees.extend(done.tree.finish(done.end, out)?);
+            }
+            if let Some(tree) = growing.as_mut().filter(|tree| !tree.is_full) {
+                match swept {
+                    Some(paths) => tree.add(&paths, leaf.slices.end, out, plan.growing_max)?,
+                    None => tree.is_full = true,
+                }
+            }
+        }
+        context.progress.advance(some.len() as u64);
+    }
+    if let Some(done) = growing {
+        trees.extend(done.tree.finish(done.end, out)?);
+    }
+    Ok(Some(trees))
+}
