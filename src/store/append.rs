@@ -1,4 +1,4 @@
-//! A file that only grows, written through one large buffer. Never reads, never seeks, never rewrites.
+//! Appends to a file through one large buffer. Never reads, seeks or rewrites.
 
 use std::fs::File;
 use std::io;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::base::disk::Disk;
 
-/// How much is gathered before it is written: large enough that a billion spans take some ten thousand writes.
+/// Bytes buffered before a write: a billion spans take some ten thousand writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The store file while it grows, with a buffer in front of it.
+/// The store file while it grows, with its write buffer.
 #[derive(Debug)]
 pub(crate) struct AppendFile {
     file: File,
@@ -19,7 +19,7 @@ pub(crate) struct AppendFile {
 }
 
 impl AppendFile {
-    /// Starts at the beginning of an empty file.
+    /// Starts at offset 0 of an empty file.
     #[must_use]
     pub(crate) fn new(file: File, disk: Arc<dyn Disk>) -> Self {
         Self { file, disk, buffer: Vec::with_capacity(BUFFER_BYTES), written: 0 }
@@ -31,8 +31,8 @@ impl AppendFile {
         self.written + self.buffer.len() as u64
     }
 
-    /// Appends what `fill` adds to the buffer, at a position that is a multiple of 8, and returns that position. Fails
-    /// with the I/O error of a write, such as a full disk.
+    /// Appends what `fill` adds to the buffer, padded to start at a multiple of 8. Returns its offset, or the I/O error
+    /// of a write, such as a full disk.
     pub(crate) fn append_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
@@ -45,13 +45,12 @@ impl AppendFile {
         Ok(position)
     }
 
-    /// Appends `bytes` at a position that is a multiple of 8, and returns that position. Fails with the I/O error of a
-    /// write, such as a full disk.
+    /// Appends `bytes`, padded to start at a multiple of 8. Returns their offset, or the I/O error of a write.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         self.append_with(|buffer| buffer.extend_from_slice(bytes))
     }
 
-    /// Appends `bytes` right after those before. Fails with the I/O error of the write, such as a full disk.
+    /// Appends `bytes` without padding. Returns the I/O error of a failed write.
     pub(crate) fn append_more(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
@@ -60,7 +59,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Writes the buffer to the file. Fails with the I/O error of a write, such as a full disk.
+    /// Writes the buffer to the file. Returns the I/O error of a failed write.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.disk.write_all_at(&self.file, &self.buffer, self.written)?;
         self.written += self.buffer.len() as u64;
@@ -68,8 +67,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Writes the buffer to the file, and makes the file durable. Fails with the I/O error of a write,
-    /// such as a full disk.
+    /// Writes the buffer to the file and syncs it to disk. Returns the I/O error of a failed write.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.disk.sync(&self.file)

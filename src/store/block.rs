@@ -1,40 +1,41 @@
-//! Up to 64 rows of one lane, packed: the unit that a query decodes.
+//! Packs up to 64 rows of one lane into a block, the unit that a query decodes.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 4 | bits a value of the four columns: start steps, values, names, details |
+//! | 4 | bit widths of the four columns: start deltas, values, names, details |
 //! | 4 | smallest name |
 //! | 8 | smallest value |
 //! | 8 | smallest detail |
 //! | rest | the four columns in this order, each bit-packed and padded to 8 bytes |
 //!
-//! Starts are kept as the step from the row before (the first row's start is in the extent's directory), the others as
-//! what they exceed the smallest by (frame of reference). Times wrap: steps are exact over the whole of `i64`.
+//! Starts are stored as the delta from the previous row; the first start is in the directory of the extent. The other
+//! columns use frame-of-reference encoding: the difference from the smallest value. Arithmetic wraps, so deltas cover
+//! all of `i64`.
 
 use super::pack;
 
-/// Rows in a full block: their durations take 512 bytes decoded, eight cache lines, and the packed whole about as much.
+/// Rows in a full block: the decoded durations take 512 bytes (eight cache lines), the packed block about as much.
 pub const BLOCK_ROWS: usize = 64;
 
 const HEADER_BYTES: usize = 24;
 
-/// The most bytes of a packed block: four columns of full width, of 8, 8, 4 and 8 bytes a row.
+/// Largest size of a packed block: four columns of full width, 8 + 8 + 4 + 8 bytes per row.
 pub(crate) const BLOCK_BYTES_MAX: usize = HEADER_BYTES + BLOCK_ROWS * 28;
 
-/// One row of a lane, whatever its kind.
+/// One row of a lane of any kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Row {
-    /// The time at which it starts.
+    /// Start time in nanoseconds.
     pub start_ns: i64,
-    /// Its duration, the bits of a counter's value, a flow's id, or a sample's stack.
+    /// A duration, the bits of a counter value, a flow id, or the index of a stack, by the kind of the lane.
     pub value: u64,
-    /// The position of its arguments; 0 for none.
+    /// Reference to the arguments; 0 for none.
     pub detail: u64,
-    /// The index of its name.
+    /// Index of the name.
     pub name: u32,
 }
 
-/// Appends the block of `rows`, which are in order of start. The first start is not part of it.
+/// Appends the encoded block of `rows`, which are sorted by start. The first start is not stored in the block.
 pub fn encode(rows: &[Row], bytes: &mut Vec<u8>) {
     let name_min = rows.iter().map(|row| row.name).min().unwrap_or(0);
     let value_min = rows.iter().map(|row| row.value).min().unwrap_or(0);
@@ -54,7 +55,7 @@ pub fn encode(rows: &[Row], bytes: &mut Vec<u8>) {
     pack::pack(bytes, details(), widths[3]);
 }
 
-/// A packed block, split into its columns, which are not yet decoded.
+/// A packed block, split into columns that are not decoded yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     rows: usize,
@@ -67,7 +68,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Tells the columns of a block apart. Missing bytes read as zeros: the extent's checksum finds damage.
+    /// Splits a block into its columns. Missing bytes read as zeros: the checksum of the extent detects damage.
     #[must_use]
     pub fn new(bytes: &'a [u8], rows: usize, first_start_ns: i64) -> Self {
         let rows = rows.clamp(1, BLOCK_ROWS);
@@ -92,19 +93,19 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// How many rows it has, 1 to 64.
+    /// Number of rows, 1 to 64.
     #[must_use]
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many bytes it takes in the file.
+    /// Size of the packed block in bytes.
     #[must_use]
     pub(crate) fn bytes(&self) -> usize {
         HEADER_BYTES + self.columns.iter().map(|column| column.len()).sum::<usize>()
     }
 
-    /// Decodes all starts into `starts`; the entries after the last row are unspecified.
+    /// Decodes all starts into `starts`. Entries after the last row are unspecified.
     pub fn starts(&self, starts: &mut [i64; BLOCK_ROWS]) {
         let mut steps = [0; BLOCK_ROWS];
         self.column(0, self.rows - 1, &mut steps);
@@ -115,7 +116,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Decodes all values into `values`; the entries after the last row are unspecified.
+    /// Decodes all values into `values`. Entries after the last row are unspecified.
     pub fn values(&self, values: &mut [u64; BLOCK_ROWS]) {
         self.column(1, self.rows, values);
         values.iter_mut().for_each(|value| *value = value.wrapping_add(self.value_min));
@@ -127,26 +128,26 @@ impl<'a> Block<'a> {
         self.name_min.wrapping_add(pack::get(self.columns[2], self.widths[2], row) as u32)
     }
 
-    /// The smallest name, and one that is not smaller than any.
+    /// Returns the smallest name and an upper bound of the names.
     #[must_use]
     pub fn name_bounds(&self) -> (u32, u32) {
         let above = (u64::MAX >> (64 - self.widths[2].max(1))).min(u32::MAX.into()) as u32;
         (self.name_min, if self.widths[2] == 0 { self.name_min } else { self.name_min.saturating_add(above) })
     }
 
-    /// Decodes all names into `names`; the entries after the last row are unspecified.
+    /// Decodes all names into `names`. Entries after the last row are unspecified.
     pub(crate) fn names(&self, names: &mut [u64; BLOCK_ROWS]) {
         self.column(2, self.rows, names);
         names.iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
     }
 
-    /// The position of the arguments of a row.
+    /// Returns the reference to the arguments of a row.
     #[must_use]
     pub(crate) fn detail(&self, row: usize) -> u64 {
         self.detail_min.wrapping_add(pack::get(self.columns[3], self.widths[3], row))
     }
 
-    /// Unpacks the first `count` values of a column; the entries of `out` after these are unspecified.
+    /// Unpacks the first `count` values of a column. Entries of `out` after these are unspecified.
     fn column(&self, column: usize, count: usize, out: &mut [u64; BLOCK_ROWS]) {
         let (bytes, width) = (self.columns[column], self.widths[column]);
         if !pack::unpack_full(bytes, width, out) {
@@ -154,7 +155,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Appends all rows, decoded, to `rows`.
+    /// Appends all decoded rows to `rows`.
     pub fn decode(&self, rows: &mut Vec<Row>) {
         let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
         self.starts(&mut starts);

@@ -1,5 +1,5 @@
-//! A tree of a ledger whose nodes take a bounded number of bytes for each of its rows: where items hardly repeat, a
-//! leaf grows until they do. Knows nothing of what the nodes sum.
+//! A ledger tree whose nodes take a bounded number of bytes per row. Where items hardly repeat, a leaf grows until they
+//! do. Independent of what the nodes sum.
 
 use std::io;
 
@@ -8,26 +8,26 @@ use super::ledger::{NodeContent, TreeIndex};
 use super::ledger_tree::TreeBuilder;
 use crate::model::TrackIdx;
 
-/// Bytes of an item in a node, as an estimate.
+/// Estimated bytes per item of a node.
 const ITEM_BYTES: u64 = 8;
 
 pub(super) struct BoundedTree<C> {
     pub(super) nodes: TreeBuilder<C>,
-    /// Rows so far.
+    /// Rows added.
     rows: u64,
-    /// Bytes of the nodes for 1024 rows, at most.
+    /// Limit for the bytes of the nodes, per 1024 rows.
     kilorow_bytes: u64,
 }
 
 impl<C: NodeContent> BoundedTree<C> {
-    /// A tree whose leaves have `leaf_rows` rows at least.
+    /// Creates a tree whose leaves cover at least `leaf_rows` rows.
     pub(super) fn new(track: Option<TrackIdx>, fan_out: u32, leaf_rows: u64, kilorow_bytes: u64) -> Self {
         let mut nodes = TreeBuilder::new(track, fan_out);
         nodes.leaf_rows = leaf_rows;
         Self { nodes, rows: 0, kilorow_bytes }
     }
 
-    /// Adds the content of a slice in which `rows` rows start; slices come in order, and empty ones may be left out.
+    /// Adds the content of a slice in which `rows` rows start. Slices come in order; empty ones may be skipped.
     pub(super) fn add_slice(&mut self, content: &C, rows: u64, slice: usize) -> Result<(), postcard::Error> {
         self.rows += rows;
         self.nodes.leaf.merge(content);
@@ -39,20 +39,20 @@ impl<C: NodeContent> BoundedTree<C> {
         }
     }
 
-    /// Whether the leaf that grows may end here.
+    /// Returns whether the growing leaf is within the limit, so that it may end here.
     fn has_room(&self) -> bool {
         let leaf_bytes = ITEM_BYTES * self.nodes.leaf.items() as u64;
         let bytes_max = u128::from(self.kilorow_bytes) * u128::from(self.rows) / 1024;
         u128::from(self.nodes.node_bytes + leaf_bytes) <= bytes_max
     }
 
-    /// Items of the nodes that grow: memory is what they take.
+    /// Counts the items of the growing nodes, which determine the memory of the tree.
     pub(super) fn growing_items(&self) -> usize {
         self.nodes.growing().map(C::items).sum()
     }
 
-    /// Ends the tree after `slices` slices. Its last leaf stays away if it has no room; `None` if
-    /// the tree has no other.
+    /// Ends the tree after `slices` slices. A last leaf over the limit is left out. Returns `None` if no other leaf
+    /// exists.
     pub(super) fn finish(mut self, slices: usize, out: &mut AppendFile) -> io::Result<Option<TreeIndex>> {
         if self.has_room() {
             self.nodes.close_last_leaf(slices).map_err(io::Error::other)?;
@@ -61,7 +61,8 @@ impl<C: NodeContent> BoundedTree<C> {
     }
 }
 
-/// Gives up the largest trees of single tracks until those that grow fit; false if that of all tracks does not.
+/// Drops the largest trees of single tracks until the growing trees fit in `items_max`. Returns false if the tree of
+/// all tracks alone does not fit.
 pub(super) fn fit<'t, C: NodeContent + 't>(
     whole: &BoundedTree<C>,
     trees: impl Iterator<Item = &'t mut Option<Box<BoundedTree<C>>>>,

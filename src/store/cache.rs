@@ -1,7 +1,7 @@
-//! The folder of finished stores: one file per capture, named by what its files are on disk, made by rename only.
+//! The cache folder of finished stores: one file per trace, named by a hash of its input files, created by rename only.
 //!
-//! A changed capture has another key and is loaded again. A killed load leaves a `.building` file without a lock, which
-//! the next load removes. The folder is the user's own (0700), and is not used if it is a link or another's.
+//! A changed trace has another key and is imported again. A killed import leaves an unlocked `.building` file, which
+//! the next import removes. The folder belongs to the user (0700); a link or a folder of another user is refused.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -20,42 +20,41 @@ use crate::model::Sources;
 const STORE_EXTENSION: &str = "lsstore";
 const BUILDING_EXTENSION: &str = "building";
 
-/// A store used later than this from now was used under a clock that was wrong.
+/// A store with a last use later than this after now was used under a wrong clock.
 const CLOCK_ERROR_MAX: Duration = Duration::from_hours(24);
 
-/// The identity of a capture on disk: its files, in their order, and the offset of each in time. A
-/// change of one changes it.
+/// Identity of a trace on disk: its files in their order, and the time offset of each. Any change gives another key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CacheKey(String);
 
 impl CacheKey {
-    /// The key of a capture in its present state.
+    /// Computes the key of a trace in its present state.
     ///
     /// # Errors
-    /// The first path that does not exist or cannot be resolved, with what the system says of it.
+    /// Returns the first path that does not exist or cannot be resolved, with the error of the system.
     pub(crate) fn from_sources(sources: &Sources) -> Result<Self, (&Path, io::Error)> {
         let mut bytes = Vec::new();
         for file in sources.files() {
             describe(file.path(), &mut bytes).map_err(|error| (file.path(), error))?;
             bytes.extend(file.offset_ns.to_le_bytes());
         }
-        // Nothing for none: the stores that are kept stay good.
+        // Without a unit nothing is hashed, so older keys stay valid.
         bytes.extend(sources.weight_unit().map(|unit| unit as u8));
         if sources.alone().is_none() {
-            // Processes are labelled by what their files are called.
+            // The file names are hashed too, since they label processes.
             sources.names().iter().for_each(|name| bytes.extend_from_slice(name.as_bytes()));
         }
         Ok(Self(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes))))
     }
 
-    /// The key in letters and digits, for a file name.
+    /// Returns the key in letters and digits, for a file name.
     #[must_use]
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Appends the identity of a file on disk: the bytes that a key hashes.
+/// Appends the identity of a file on disk to the bytes that the key hashes.
 fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     let resolved = fs::canonicalize(path)?;
     let stamps = files::stamps(&fs::metadata(&resolved)?);
@@ -65,37 +64,37 @@ fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder, and the disk that stores are written through.
+/// The cache folder, and the disk through which stores are written.
 #[derive(Debug, Clone)]
 pub struct Cache {
     folder: PathBuf,
     disk: Arc<dyn Disk>,
 }
 
-/// A store that the folder keeps, as the list of them shows it.
+/// A store in the cache folder, as listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CacheEntry {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
-    /// When it was opened last.
+    /// Last use.
     pub(crate) used: SystemTime,
 }
 
-/// A store that is being made in the folder; removed when dropped unless it was published.
+/// A store being written in the cache folder. Dropping it without publishing removes the file.
 #[derive(Debug)]
 pub(crate) struct Building(Temporary);
 
 impl Cache {
-    /// The user's usual folder for caches, with `longspan` in it.
+    /// Returns `longspan` in the user's cache folder.
     #[must_use]
     pub(crate) fn default_folder() -> Option<PathBuf> {
         dirs::cache_dir().map(|folder| folder.join("longspan"))
     }
 
-    /// Uses `folder`, which is made if it is not there.
+    /// Opens `folder` as a cache, and creates it if it is missing.
     ///
     /// # Errors
-    /// If it cannot be made, is a link or no folder, or belongs to another user.
+    /// Returns an error if the folder cannot be created, is a link or no folder, or belongs to another user.
     pub fn open(folder: &Path) -> io::Result<Self> {
         if let Some(parent) = folder.parent() {
             fs::create_dir_all(parent)?;
@@ -105,7 +104,7 @@ impl Cache {
         Ok(Self { folder: folder.into(), disk: Arc::new(SystemDisk) })
     }
 
-    /// The same on a disk of the caller's choice.
+    /// Replaces the disk.
     #[must_use]
     pub(crate) fn on(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }
@@ -116,13 +115,13 @@ impl Cache {
         &self.folder
     }
 
-    /// The cached store of a capture, if there is an intact one. A damaged one is removed.
+    /// Returns the cached store of a trace if it is intact. Removes a damaged one.
     #[must_use]
     pub(crate) fn get(&self, key: &CacheKey) -> Option<Store> {
         let path = self.path_of(key);
         match Store::open(&path) {
             Ok(store) => {
-                // A read-only folder still serves its stores, but cannot record which was used last.
+                // A read-only folder serves its stores, but cannot record the last use.
                 File::open(&path).and_then(|file| file.set_modified(SystemTime::now())).ok();
                 Some(store)
             }
@@ -134,8 +133,8 @@ impl Cache {
         }
     }
 
-    /// Forgets a kept store that was found damaged, so that its capture is sorted again when it is opened next. Fails
-    /// if it cannot be removed. One that has no name, or has lost it meanwhile, is no error.
+    /// Removes a damaged store, so that its trace is imported again on the next open. Returns an error if it cannot be
+    /// removed. A store whose file is already gone is no error.
     pub(crate) fn forget(store: &Path) -> io::Result<()> {
         if store.extension().is_none_or(|ending| ending != STORE_EXTENSION) {
             return Ok(());
@@ -146,16 +145,16 @@ impl Cache {
         }
     }
 
-    /// Starts a new store, locked for as long as this process lives. Fails if the folder cannot be written.
+    /// Creates a new store, locked until this process ends. Returns an error if the folder is not writable.
     pub(crate) fn build(&self, key: &CacheKey) -> io::Result<Building> {
         sweep(&self.folder);
-        // One process may load the same capture twice at once.
+        // Two threads of one process may import the same trace at once.
         let name = |number| format!("{}-{}-{number}.{BUILDING_EXTENSION}", key.0, std::process::id());
         Temporary::named(&self.folder, name, Access::Private).map(Building)
     }
 
-    /// Gives a finished store its name, in place of one that may be there. Fails with the I/O error of
-    /// the rename or the sync.
+    /// Renames a finished store to its final name and replaces an older one. Returns the I/O error of the rename or the
+    /// sync.
     pub(crate) fn publish(&self, building: Building, key: &CacheKey) -> io::Result<PathBuf> {
         let path = self.path_of(key);
         building.0.publish(|from| self.disk.rename(from, &path))?;
@@ -163,7 +162,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// The kept stores, the one used last first. Fails if the folder cannot be read.
+    /// Lists the stores, most recently used first. Returns an error if the folder cannot be read.
     pub(crate) fn entries(&self) -> io::Result<Vec<CacheEntry>> {
         let latest = SystemTime::now().checked_add(CLOCK_ERROR_MAX).unwrap_or(SystemTime::UNIX_EPOCH);
         let mut entries = Vec::new();
@@ -173,7 +172,7 @@ impl Cache {
             if path.extension().is_some_and(|extension| extension == STORE_EXTENSION)
                 && let Ok(meta) = entry.metadata()
             {
-                // After a clock that was ahead, such a store would stay for years. The next use sets its time right.
+                // A last use in the future would keep such a store for years. The next use corrects the time.
                 let used = meta.modified()?;
                 let used = if used > latest { SystemTime::UNIX_EPOCH } else { used };
                 entries.push(CacheEntry { path, bytes: meta.len(), used });
@@ -183,19 +182,19 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Removes all kept stores and the leftovers of killed loads, and returns what the stores took. Stores that are
-    /// open stay readable until they are closed.
+    /// Removes all stores and the leftovers of killed imports. Returns the bytes of the stores. Open stores stay
+    /// readable until they are closed.
     ///
     /// # Errors
-    /// If the folder or a store cannot be removed.
+    /// Returns an error if the folder or a store cannot be removed.
     pub fn clear(&self) -> io::Result<u64> {
         sweep(&self.folder);
         self.shrink_to(0, None)
     }
 
-    /// Removes the stores that were not used for longest until the rest take at most `bytes_max`; returns
-    /// what they took. The store of `spared` is never removed, and takes its part first. Fails if the folder
-    /// or a store cannot be removed.
+    /// Removes the least recently used stores until the rest take at most `bytes_max`, and returns their size. The
+    /// store of `spared` is never removed, and is counted first. Returns an error if the folder or a store cannot be
+    /// removed.
     pub(crate) fn shrink_to(&self, bytes_max: u64, spared: Option<&CacheKey>) -> io::Result<u64> {
         let spared = spared.map(|key| self.path_of(key));
         let mut entries = self.entries()?;
@@ -213,8 +212,8 @@ impl Cache {
         Ok(removed_bytes)
     }
 
-    /// Removes the stores of earlier versions, which no load can use any more, and returns how many there were. Those
-    /// of later versions belong to another installation. Fails if the folder or a store cannot be removed.
+    /// Removes the stores of earlier versions, which no import can use, and returns their number. Stores of later
+    /// versions belong to another installation and stay. Returns an error if the folder or a store cannot be removed.
     pub(crate) fn remove_earlier_versions(&self) -> io::Result<u64> {
         let mut removed = 0;
         for entry in self.entries()? {
@@ -238,7 +237,7 @@ impl Building {
     }
 }
 
-/// The version of a kept store; `None` if it has no end that tells.
+/// Reads the version from the tail of a store; `None` if the tail is invalid.
 fn version_of(path: &Path) -> Option<u32> {
     const TAIL_BYTES: usize = 32;
     let mut file = File::open(path).ok()?;
@@ -248,7 +247,7 @@ fn version_of(path: &Path) -> Option<u32> {
     Trailer::version_of(&tail)
 }
 
-/// Removes what killed loads have left in the folder.
+/// Removes the leftovers of killed imports.
 fn sweep(folder: &Path) {
     let is_building = |name: &OsStr| Path::new(name).extension().is_some_and(|ending| ending == BUILDING_EXTENSION);
     temporary::sweep_where(folder, is_building);
@@ -313,7 +312,7 @@ mod tests {
             let mut altered = whole.clone();
             altered[damage] ^= 1;
             fs::write(&path, &altered).unwrap();
-            // Padding between the sections is the only part that no checksum covers, and that nothing reads.
+            // Padding between sections is the only part without a checksum, and it is never read.
             assert!(cache.get(&key).is_none() || whole[damage] == 0, "byte {damage}");
             fs::write(&path, &whole[..damage]).unwrap();
             assert!(cache.get(&key).is_none(), "cut at {damage}");

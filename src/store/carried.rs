@@ -1,14 +1,14 @@
-//! A sorted store inside of another file: its extents in order of time, and its blocks of details, cut into parts.
+//! Embeds a sorted store in another file, cut into parts: its extents by start time, and its blocks of details.
 //!
-//! | bytes of a part | what |
+//! | bytes of a part | content |
 //! |---|---|
-//! | 24 | the version, how many entries, how far in time all rows are there |
-//! | 16 an entry | whose rows, how long |
-//! | rest | the extents and blocks, each padded to 8 bytes |
+//! | 24 | version, number of entries, time before which all rows are present |
+//! | 16 per entry | track, kind and size |
+//! | rest | extents and blocks, each padded to 8 bytes |
 //!
-//! The reader packs the rows again, on all threads, lane by lane. It neither carries nor trusts anything derived from
-//! rows, whoever made the file: no forest, no pyramid, no unchecked order. Reading and packing are still to do;
-//! sorting, pairing and nesting, of which each waits for the one before, are done.
+//! The reader repacks all rows, lane by lane, on all threads. Forests, pyramids and the order of rows are derived
+//! again: a part may come from any program and is not trusted. Reading and packing remain; the sequential steps of
+//! sorting, pairing and nesting are saved.
 
 use std::collections::hash_map::Entry;
 use std::io;
@@ -30,20 +30,19 @@ use super::read::Store;
 use super::writer::StoreWriter;
 use crate::model::{StackIdx, TrackIdx};
 
-/// Bytes after which a part is closed: few enough to stay in the cache of a processor, and enough
-/// that headers do not matter.
+/// Bytes after which a part ends: few enough to fit in the processor's cache, and enough to make headers negligible.
 const PART_BYTES: usize = 1 << 20;
 
 /// The header of a part.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct PartHeader {
-    /// [`BODY_VERSION`] of the store: extents are those of that version.
+    /// [`BODY_VERSION`] of the store that the extents come from.
     version: u32,
     entries: u32,
-    /// All rows before this time are in this part, or in those before it; the end of time in the last part.
+    /// All rows before this time are in this part or an earlier one. `i64::MAX` in the last part.
     sorted_to_ns: i64,
-    /// Rows in the parts before it.
+    /// Number of rows in earlier parts.
     rows_before: u64,
 }
 
@@ -53,21 +52,21 @@ struct PartHeader {
 struct PartEntry {
     track: TrackIdx,
     depth: u16,
-    /// The [`LaneKind`], by its code, or [`DETAILS`].
+    /// The code of the [`LaneKind`], or [`DETAILS`].
     kind: u8,
-    /// 1 if the lane's last row has no end in the capture.
+    /// 1 if the last row of the lane has no end in the trace.
     unfinished: u8,
     bytes: u32,
-    /// The length of unpacked details.
+    /// Uncompressed size of a block of details.
     raw_bytes: u32,
 }
 
-/// The kind of an entry that is a block of details.
+/// Kind of an entry that is a block of details.
 const DETAILS: u8 = u8::MAX;
 
 impl Store {
-    /// The parts that are carried, in order. `None` in place of one that is damaged here, and nothing after it: without
-    /// the last, the others are of no use.
+    /// Iterates over the parts of this store, in order. Yields `None` for a damaged part and ends there, since the last
+    /// part is needed to use the others.
     #[must_use]
     pub fn carried_parts(&self) -> CarriedParts<'_> {
         let lanes = (0..self.lane_count()).map(LaneIdx);
@@ -80,15 +79,15 @@ impl Store {
     }
 }
 
-/// The iterator of [`Store::carried_parts`], one part at a time.
+/// Iterator returned by [`Store::carried_parts`].
 #[derive(Debug)]
 pub struct CarriedParts<'a> {
     store: &'a Store,
-    /// The extents of all lanes, in order of time.
+    /// Extents of all lanes, sorted by start time.
     extents: Vec<(LaneIdx, usize)>,
     next_extent: usize,
     next_detail: usize,
-    /// Rows in the parts so far.
+    /// Rows in the parts returned.
     rows: u64,
     is_over: bool,
 }
@@ -114,7 +113,7 @@ impl CarriedParts<'_> {
             let (lane, number) = self.extents[self.next_extent];
             let (lane, info) = (self.store.lane(lane), self.store.lane(lane).info());
             let (extents, extent) = (lane.extents(), lane.extent(number)?);
-            // The details of rows come before the rows, or soon after.
+            // The details of a row are written before the row, or soon after.
             self.push_details(extents[number].offset, &mut entries, &mut body)?;
             entries.push(PartEntry {
                 track: info.track,
@@ -142,7 +141,7 @@ impl CarriedParts<'_> {
         Some([bytemuck::bytes_of(&header), bytemuck::cast_slice(&entries), &body].concat())
     }
 
-    /// Adds the blocks of details that lie before `offset`.
+    /// Adds the blocks of details that lie before `offset` in the file.
     fn push_details(&mut self, offset: u64, entries: &mut Vec<PartEntry>, body: &mut Vec<u8>) -> Option<()> {
         while let Some((block, packed)) = self.store.detail_block(self.next_detail)
             && block.offset < offset
@@ -161,7 +160,7 @@ fn push_padded(body: &mut Vec<u8>, bytes: &[u8]) {
     body.resize(body.len().next_multiple_of(8), 0);
 }
 
-/// A part that was read.
+/// A parsed part.
 struct StorePart<'a> {
     header: PartHeader,
     entries: &'a [PartEntry],
@@ -169,7 +168,7 @@ struct StorePart<'a> {
 }
 
 impl<'a> StorePart<'a> {
-    /// Splits a part into header, entries and body; `None` for a part of another version, or for no part.
+    /// Splits a part into header, entries and body. Returns `None` for another version or invalid bytes.
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let (header, rest) = bytes.split_at_checked(size_of::<PartHeader>())?;
         let header: PartHeader = bytemuck::try_pod_read_unaligned(header).ok()?;
@@ -182,13 +181,13 @@ impl<'a> StorePart<'a> {
         })
     }
 
-    /// How many rows its extents say that they have.
+    /// Sums the row counts that the headers of the extents declare.
     fn rows(&self) -> u64 {
         let extents = self.pieces().filter(|(entry, _)| entry.kind != DETAILS);
         extents.filter_map(|(_, bytes)| Extent::new(bytes)).map(|extent| u64::from(extent.rows())).sum()
     }
 
-    /// The entries with their bytes, up to the first one that is cut.
+    /// Iterates over entries and their bytes, up to the first truncated one.
     fn pieces(&self) -> impl Iterator<Item = (&'a PartEntry, &'a [u8])> + use<'a> {
         let mut rest = self.body;
         self.entries.iter().map_while(move |entry| {
@@ -200,32 +199,32 @@ impl<'a> StorePart<'a> {
     }
 }
 
-/// Whether these are the bytes of the last part of a store of this version.
+/// Returns whether `bytes` is the last part of a store of this version.
 #[must_use]
 pub(crate) fn is_last_part(bytes: &[u8]) -> bool {
     StorePart::new(bytes).is_some_and(|part| part.header.sorted_to_ns == i64::MAX)
 }
 
-/// The rows are out of order, or point beyond the tables: the parts are no store of that capture.
+/// Error for parts whose rows are out of order or refer beyond the tables: they are no store of that trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the sorted store in the trace has rows that are out of order or point beyond its tables")]
 pub struct NoStore;
 
-/// A store that is being taken out of its parts.
+/// A store that is rebuilt from its parts.
 #[derive(Debug)]
 pub struct CarriedStore {
     writer: StoreWriter,
     lanes: FxHashMap<(TrackIdx, LaneKind, u16), LaneIdx>,
     limits: Limits,
     pool: rayon::ThreadPool,
-    /// Rows of the parts so far.
+    /// Rows of the parts added.
     rows: u64,
     sorted_to_ns: i64,
-    /// The furthest that a row points into the details.
+    /// The largest reference of a row into the details.
     detail_max: u64,
 }
 
-/// The bounds of the indices that rows may have.
+/// Upper bounds for the indices in rows.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     names: usize,
@@ -234,10 +233,10 @@ struct Limits {
 }
 
 impl CarriedStore {
-    /// Starts with a writer of an empty file. `meta` is what the capture says: what rows point to.
+    /// Starts with a writer of an empty file. `meta` has the tables that rows refer to.
     ///
     /// # Errors
-    /// If the system has no thread left.
+    /// Returns an error if no thread can be started.
     pub fn new(writer: StoreWriter, meta: &Meta, threads: usize) -> io::Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
         let limits = Limits { names: meta.names.len(), stacks: meta.stacks.len(), tracks: meta.tracks.tracks.len() };
@@ -252,24 +251,25 @@ impl CarriedStore {
         })
     }
 
-    /// Takes the next parts: the more at once, the better all threads have something to do.
+    /// Adds the next parts. More parts in one call keep more threads busy.
     ///
     /// # Errors
-    /// Any I/O error of a write; [`NoStore`] within the `Ok`, after which the store so far is of no use.
+    /// Returns the I/O error of a failed write. Invalid parts are [`NoStore`] within the `Ok`, after which the store is
+    /// unusable.
     pub fn add_parts(&mut self, parts: &[Vec<u8>]) -> io::Result<Result<(), NoStore>> {
         let mut pieces = Vec::new();
         for bytes in parts {
             let Some(part) = StorePart::new(bytes) else { return Ok(Err(NoStore)) };
             let before = pieces.len();
             pieces.extend(part.pieces());
-            // A part that is missing shows here.
+            // A missing part is detected here.
             if pieces.len() - before != part.entries.len() || part.header.rows_before != self.rows {
                 return Ok(Err(NoStore));
             }
             self.rows += part.rows();
             self.sorted_to_ns = part.header.sorted_to_ns;
         }
-        // By lane, its extents; and for each piece, whose it is and which of them.
+        // The extents of each lane; and for each piece its lane and its index in that list.
         let mut of_lane: FxHashMap<LaneIdx, Vec<&[u8]>> = FxHashMap::default();
         let mut places = Vec::with_capacity(pieces.len());
         for &(entry, bytes) in &pieces {
@@ -315,7 +315,7 @@ impl CarriedStore {
         Ok(Ok(()))
     }
 
-    /// The lane of an entry; `None` for a block of details.
+    /// Returns the lane of an entry; `None` for a block of details.
     fn lane_of(&mut self, entry: &PartEntry) -> Result<Option<LaneIdx>, NoStore> {
         if entry.kind == DETAILS {
             return Ok(None);
@@ -327,7 +327,7 @@ impl CarriedStore {
         let lane = match self.lanes.entry((entry.track, kind, entry.depth)) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
-                // The trace is then sorted from its events, which ends in the same error with its reason.
+                // On failure the trace is sorted from its events, which reports the same error with its reason.
                 let added = self.writer.add_lane(entry.track, kind, entry.depth).map_err(|_| NoStore)?;
                 *place.insert(added)
             }
@@ -338,7 +338,7 @@ impl CarriedStore {
         Ok(Some(lane))
     }
 
-    /// The time before which all rows are there.
+    /// Returns the time before which all rows are present.
     #[must_use]
     pub(crate) fn sorted_to_ns(&self) -> i64 {
         self.sorted_to_ns
@@ -348,25 +348,22 @@ impl CarriedStore {
         self.writer.lanes.iter().map(LaneBuilder::info)
     }
 
-    /// The store so far; see [`StoreWriter::preview`]. Fails with the I/O error of a write; if only the preview cannot
-    /// be made, the error is inside the `Ok`.
+    /// Opens the rows added so far; see [`StoreWriter::preview`]. Returns the I/O error of a write; if only the preview
+    /// fails, the error is inside the `Ok`.
     pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         self.writer.flush()?;
         Ok(self.writer.preview(meta))
     }
 
-    /// Ends the store; see [`StoreWriter::finish`].
+    /// Completes the store; see [`StoreWriter::finish`].
     ///
     /// # Errors
-    /// Any I/O error of a write; [`NoStore`] within the `Ok` if parts are missing.
+    /// Returns the I/O error of a failed write. Missing parts are [`NoStore`] within the `Ok`.
     pub fn finish(self, meta: &Meta) -> io::Result<Result<(), NoStore>> {
         self.finish_with_ledger(meta.clone(), None)
     }
 
-    /// The same with a ledger, if there is a context to build it in.
-    ///
-    /// # Errors
-    /// As [`Self::finish`].
+    /// Completes the store, and builds its ledger if a context is given. Fails as [`Self::finish`] does.
     pub(crate) fn finish_with_ledger(
         self,
         meta: Meta,
@@ -379,19 +376,19 @@ impl CarriedStore {
     }
 }
 
-/// Extents of one lane that are packed again.
+/// Extents of one lane to repack.
 struct RepackJob<'a> {
     extents: Vec<&'a [u8]>,
     builder: &'a mut LaneBuilder,
     packed: RepackedLanes,
 }
 
-/// Extents as they are to be written.
+/// Repacked extents, ready to write.
 #[derive(Default)]
 struct RepackedLanes {
     extents: Vec<PackedExtent>,
     bytes: Vec<u8>,
-    /// The end of each in these.
+    /// End offset of each extent in the bytes.
     ends: Vec<usize>,
 }
 
@@ -407,7 +404,7 @@ impl<'a> RepackJob<'a> {
         Self { extents, builder, packed: RepackedLanes::default() }
     }
 
-    /// Packs all rows with the cuts that they have. Returns the furthest that one points into the details.
+    /// Packs all rows with their block boundaries. Returns the largest reference into the details.
     fn pack(&mut self, limits: Limits, buckets_max: usize) -> Result<u64, NoStore> {
         let (mut rows, mut detail_max) = (Vec::new(), 0);
         for bytes in &self.extents {
@@ -431,14 +428,15 @@ impl<'a> RepackJob<'a> {
             self.packed.extents.push(packed);
             self.packed.ends.push(self.packed.bytes.len());
         }
-        // A million lanes would keep 2 GiB.
+        // Without this, a million lanes would hold 2 GiB.
         self.builder.forget_room();
         Ok(detail_max)
     }
 }
 
 impl Limits {
-    /// Whether the indices of a row are within the tables. Its details are checked at the end, when all are known.
+    /// Returns whether the indices of a row are within the tables. References to details are checked at the end, when
+    /// all blocks are known.
     fn allow(self, kind: LaneKind, row: &Row) -> bool {
         let means_something = match kind {
             LaneKind::Samples => {

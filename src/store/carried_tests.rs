@@ -1,4 +1,4 @@
-//! Stores that are put into parts and taken out again: as they were, and with parts that somebody made up.
+//! Stores cut into parts and rebuilt: the same rows, and no harm from forged parts.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn meta() -> Meta {
     Meta { names: Arc::new(names), stacks: Arc::new(stacks), tracks, ..Meta::default() }
 }
 
-/// A store of `rows` rows in each of the lanes of both tracks.
+/// Writes a store with `rows` rows in each lane of both tracks.
 fn build(path: &Path, rows: u64, held_bytes: usize) {
     let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
     let mut writer = StoreWriter::new(file, held_bytes).unwrap();
@@ -73,12 +73,12 @@ fn build(path: &Path, rows: u64, held_bytes: usize) {
     writer.finish(&meta()).unwrap();
 }
 
-/// All parts of the store in a file.
+/// Returns all parts of the store in a file.
 fn parts_of(path: &Path) -> Vec<Vec<u8>> {
     Store::open(path).unwrap().carried_parts().map(|part| part.expect("nothing is damaged")).collect()
 }
 
-/// The store that is read from parts, `at_once` of them at a time.
+/// Rebuilds a store from parts, adding `at_once` of them per call.
 fn take_out(path: &Path, parts: &[Vec<u8>], at_once: usize, threads: usize) -> Option<Store> {
     let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
     let meta = meta();
@@ -90,7 +90,7 @@ fn take_out(path: &Path, parts: &[Vec<u8>], at_once: usize, threads: usize) -> O
     Some(Store::open(path).unwrap())
 }
 
-/// All rows of a store with the blobs of their details.
+/// Returns all rows of a store with the blobs of their details.
 fn rows_of(store: &Store) -> Vec<(LaneIdx, Row, Vec<u8>)> {
     let mut reader = DetailReader::default();
     let mut all = Vec::new();
@@ -109,7 +109,7 @@ fn rows_of(store: &Store) -> Vec<(LaneIdx, Row, Vec<u8>)> {
     all
 }
 
-/// Everything that questions rely on, looked up row by row.
+/// Checks row by row every index that queries rely on.
 fn assert_consistent(store: &Store) {
     for lane in (0..store.lane_count()).map(LaneIdx) {
         let (lane, info) = (store.lane(lane), store.lane(lane).info());
@@ -210,7 +210,7 @@ fn parts_that_somebody_made_up_are_refused_or_make_a_consistent_store() {
     build(&path, 70, 1 << 20);
     let [part] = &parts_of(&path)[..] else { panic!("one part") };
     let (mut refused, mut made) = (0, 0);
-    // Every third byte will do: 16 of them are an entry, 24 a header.
+    // Every third byte is enough: an entry has 16 bytes, a header 24.
     for at in (0..part.len()).step_by(3) {
         let mut altered = part.clone();
         altered[at] ^= 0x11;

@@ -1,7 +1,7 @@
-//! Arguments in compressed side blocks: out of the way of the spans, which are read a thousand times more often.
+//! Arguments in compressed side blocks, apart from the spans, which are read a thousand times more often.
 //!
-//! A [`DetailRef`] is one more than the position of a blob in the endless stream of all blobs, so that the references
-//! of neighbouring spans are close together and pack into few bits.
+//! A [`DetailRef`] is one plus the offset of a blob in the concatenation of all blobs. References of neighbouring spans
+//! are close together, so they pack into few bits.
 
 use std::io;
 use std::ops::Range;
@@ -13,63 +13,63 @@ use super::append::AppendFile;
 use super::lane::DetailRef;
 use super::verified::Verified;
 
-/// Raw bytes in a block: enough for zstd to find repeats, little enough to decompress in some 100 µs for one tooltip.
+/// Uncompressed bytes per block: enough for zstd to find repeats, and decompressed in some 100 µs for a tooltip.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// The most raw bytes of a block: four times what a record of a capture may hold, as nested arguments are spelled out
-/// when they are kept. A larger claim is damage.
+/// Limit for the uncompressed bytes of a block: four times the largest record of a trace, because nested arguments are
+/// flattened with their full keys. A larger claim is damage.
 const BLOCK_BYTES_MAX: usize = 256 << 20;
 
-/// Bytes before each blob, which hold its length.
+/// Size of the length prefix of a blob.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
-/// zstd's fastest regular level: arguments are written once for every span, and read for few.
+/// zstd's fastest regular level: every argument is written once, and few are read.
 const ZSTD_LEVEL: i32 = 1;
 
 /// The position of a block of details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct DetailBlock {
-    /// The position of its first byte in the stream of all blobs.
+    /// Offset of its first byte in the concatenation of all blobs.
     pub(crate) stream_start: u64,
-    /// Its offset in the file.
+    /// Offset in the file.
     pub(crate) offset: u64,
-    /// Its length in the file.
+    /// Compressed size.
     pub(crate) packed_bytes: u32,
-    /// Its length after it is decompressed.
+    /// Uncompressed size.
     pub(crate) raw_bytes: u32,
-    /// xxh3-64 of its bytes in the file.
+    /// xxh3-64 of the compressed bytes.
     pub(crate) checksum: u64,
 }
 
-/// How long a packed block is when it is unpacked; it says so without being unpacked.
+/// Reads the uncompressed size from the zstd frame header.
 #[must_use]
 pub(crate) fn unpacked_bytes(packed: &[u8]) -> Option<u64> {
     zstd::zstd_safe::get_frame_content_size(packed).ok().flatten().filter(|&bytes| bytes <= BLOCK_BYTES_MAX as u64)
 }
 
 impl DetailBlock {
-    /// Its bytes in the file; nothing if they are not there.
+    /// Returns the compressed bytes; `None` if the file is too short.
     pub(super) fn packed<'a>(&self, file: &'a [u8]) -> Option<&'a [u8]> {
         let start = usize::try_from(self.offset).ok()?;
         file.get(start..start.checked_add(self.packed_bytes as usize)?)
     }
 
-    /// Whether its bytes are those that were written.
+    /// Returns whether the checksum of the compressed bytes matches.
     #[must_use]
     pub(crate) fn is_intact(&self, file: &[u8]) -> bool {
         self.packed(file).is_some_and(|packed| xxh3_64(packed) == self.checksum)
     }
 }
 
-/// The positions of blobs in the stream of all blobs, in the order in which they are kept.
+/// Assigns stream offsets to blobs in the order in which they are stored.
 #[derive(Debug, Default)]
 pub(crate) struct DetailPositions {
     end: u64,
 }
 
 impl DetailPositions {
-    /// The place of the next blob; an empty one needs none.
+    /// Returns the reference of the next blob; 0 for an empty one.
     pub(crate) fn next(&mut self, blob: &[u8]) -> DetailRef {
         if blob.is_empty() {
             return DetailRef(0);
@@ -80,7 +80,7 @@ impl DetailPositions {
     }
 }
 
-/// Gathers blobs into blocks, which it packs and writes.
+/// Collects blobs into blocks, compresses and writes them.
 #[derive(Debug, Default)]
 pub(crate) struct DetailWriter {
     blocks: Vec<DetailBlock>,
@@ -90,8 +90,8 @@ pub(crate) struct DetailWriter {
 }
 
 impl DetailWriter {
-    /// Adds a blob; an empty one needs no place. Fails with the I/O error of a write, such as a full disk, and for a
-    /// blob of 4 GiB, whose length has no room.
+    /// Adds a blob; an empty one gets reference 0. Returns the I/O error of a failed write, or an error for a blob of 4
+    /// GiB, whose length does not fit the prefix.
     pub(crate) fn push(&mut self, blob: &[u8], file: &mut AppendFile) -> io::Result<DetailRef> {
         if blob.is_empty() {
             return Ok(DetailRef(0));
@@ -105,7 +105,7 @@ impl DetailWriter {
         Ok(self.positions.next(blob))
     }
 
-    /// Writes the block that is being gathered. Fails with the I/O error of a write, such as a full disk.
+    /// Writes the current block. Returns the I/O error of a failed write.
     pub(crate) fn flush(&mut self, file: &mut AppendFile) -> io::Result<()> {
         if self.raw.is_empty() {
             return Ok(());
@@ -116,8 +116,8 @@ impl DetailWriter {
         self.push_block(&packed, raw_bytes, file)
     }
 
-    /// Adds a block that is packed already, of `raw_bytes` when it is unpacked. No blob may be waiting. Fails with the
-    /// I/O error of a write, such as a full disk.
+    /// Adds a compressed block that holds `raw_bytes`. The current block must be empty. Returns the I/O error of a
+    /// failed write.
     pub(crate) fn push_block(&mut self, packed: &[u8], raw_bytes: u32, file: &mut AppendFile) -> io::Result<()> {
         self.blocks.push(DetailBlock {
             stream_start: self.stream_start,
@@ -130,13 +130,14 @@ impl DetailWriter {
         Ok(())
     }
 
-    /// The furthest that a [`DetailRef`] may point with the blocks that are written.
+    /// Returns the upper limit for a [`DetailRef`] into the written blocks.
     #[must_use]
     pub(crate) fn end(&self) -> u64 {
         self.stream_start
     }
 
-    /// Forgets the blocks before the one of `reference`, to which nothing refers any more; returns where they are.
+    /// Drops the blocks before the one of `reference`, which are no longer referred to. Returns their ranges in the
+    /// file.
     pub(super) fn drop_before(&mut self, reference: u64) -> Vec<Range<u64>> {
         let position = reference.saturating_sub(1);
         let end = |block: &DetailBlock| block.stream_start + u64::from(block.raw_bytes);
@@ -145,14 +146,13 @@ impl DetailWriter {
         places.collect()
     }
 
-    /// The blocks written so far.
     #[must_use]
     pub(crate) fn blocks(&self) -> &[DetailBlock] {
         &self.blocks
     }
 }
 
-/// Reads blobs back, keeping the last block decompressed: neighbours in time are neighbours here.
+/// Reads blobs, and caches the last decompressed block: neighbours in time are neighbours in a block.
 #[derive(Debug, Default)]
 pub struct DetailReader {
     block: Option<usize>,
@@ -160,7 +160,7 @@ pub struct DetailReader {
 }
 
 impl DetailReader {
-    /// The blob that `reference` points to, or nothing for 0 and for a block that is damaged.
+    /// Returns the blob at `reference`, or an empty slice for 0 and for a damaged block.
     pub(crate) fn blob(
         &mut self,
         reference: DetailRef,

@@ -1,14 +1,14 @@
-//! A run of up to 64 blocks of one lane, written once and never changed: what the store file is made of.
+//! A run of up to 64 blocks of one lane, written once and never changed: the unit of the store file.
 //!
-//! | part | bytes | what |
+//! | part | bytes | content |
 //! |---|---|---|
 //! | header | 32 | [`ExtentHeader`] |
-//! | directory | 32 a block | [`BlockEntry`]: first start, where, first row, the longest row |
-//! | forest | 8 or 16 a node | the lower levels of the lane's [`iforest`]: one leaf a block |
+//! | directory | 32 per block | [`BlockEntry`]: first start, offset, first row, longest row |
+//! | forest | 8 or 16 per node | lower levels of the lane's [`iforest`], one leaf per block |
 //! | blocks | varying | packed rows, [`block`] |
 //!
-//! A lane grows by whole extents, each twice as large as the one before up to the limit, so that a lane of ten spans
-//! takes hundreds of bytes, one of a hundred million has few extents, and neither is moved when it grows.
+//! A lane grows by whole extents, each twice as large as the previous one up to the limit. A lane of ten spans takes
+//! hundreds of bytes, a lane of a hundred million has few extents, and neither is moved when it grows.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -17,11 +17,10 @@ use super::iforest::{self, Aggregate};
 use super::signature::{self, NameSignature};
 use crate::model::NameIdx;
 
-/// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of
-/// some 800 KiB above them.
+/// Blocks in a full extent: 4,096 rows, some 32 KiB. The index of a lane of 10^8 rows then takes some 800 KiB.
 pub(crate) const EXTENT_BLOCKS: usize = 64;
 
-/// The most bytes of an extent: its offsets fit 32 bits by far.
+/// Largest size of an extent; far below the limit of 32-bit offsets.
 const EXTENT_BYTES_MAX: usize = size_of::<ExtentHeader>()
     + EXTENT_BLOCKS * (size_of::<BlockEntry>() + 2 * size_of::<[u64; 2]>() + block::BLOCK_BYTES_MAX);
 
@@ -33,7 +32,7 @@ const EXTENT_MAGIC: u32 = u32::from_le_bytes(*b"LSEX");
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct ExtentHeader {
-    /// xxh3-64 of everything after it.
+    /// xxh3-64 of the rest of the extent.
     checksum: u64,
     magic: u32,
     blocks: u32,
@@ -42,34 +41,32 @@ pub(crate) struct ExtentHeader {
     bytes: u64,
 }
 
-/// The position of one block in its extent, and a summary of its rows.
+/// The position of one block in its extent, with a summary of its rows.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct BlockEntry {
-    /// The start of its first row.
     pub(crate) first_start_ns: i64,
-    /// The offset in bytes from the start of the extent.
+    /// Byte offset from the start of the extent.
     pub(crate) offset: u32,
-    /// Its first row, counted from the start of the extent.
+    /// Index of its first row, from the start of the extent.
     pub(crate) first_row: u32,
-    /// The start of its longest row, the first of equals. With it, most questions of a view from afar are
-    /// answered without unpacking the block.
+    /// Start of its longest row, the first of equals. With it, most queries of a zoomed-out view need not unpack the
+    /// block.
     pub(crate) longest_start_ns: i64,
-    /// The name of its longest row.
     pub(crate) longest_name: NameIdx,
-    /// Which row of the block that is.
+    /// Index of the longest row in the block.
     pub(crate) longest_slot: u32,
 }
 
-/// The part of an extent that its lane keeps in memory.
+/// The in-memory part of an extent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ExtentRecord {
-    /// Its offset in the file.
+    /// Offset in the file.
     pub(crate) offset: u64,
-    /// The start of its first row.
+    /// Start of the first row in nanoseconds.
     pub first_start_ns: i64,
-    /// Its first row, counted from the start of the lane.
+    /// Index of the first row in the lane.
     pub first_row: u64,
     pub(crate) rows: u32,
     pub(crate) bytes: u32,
@@ -78,20 +75,20 @@ pub struct ExtentRecord {
 const _: () = assert!(size_of::<ExtentHeader>() == 32 && size_of::<BlockEntry>() == 32);
 const _: () = assert!(size_of::<ExtentRecord>() == 32);
 
-/// Packed blocks that wait to be written as one extent.
+/// Packed blocks to be written as one extent.
 #[derive(Debug, Default)]
 pub(crate) struct ExtentBuilder {
     directory: Vec<BlockEntry>,
     leaves: Vec<u64>,
     packed: Vec<u8>,
     rows: u32,
-    /// The names in it; nothing while it is empty, since most lanes of a large capture wait empty.
+    /// Names in the extent; `None` while it is empty, because most lanes of a large trace have an empty builder.
     names: Option<Box<NameSignature>>,
 }
 
 impl ExtentBuilder {
-    /// Packs `rows`, at most 64 and at least one, as the next block. `leaf` is their aggregate, as words. The caller
-    /// ends the extent at [`EXTENT_BLOCKS`], so that its bytes stay within [`EXTENT_BYTES_MAX`].
+    /// Packs `rows` (1 to 64) as the next block. `leaf` is their aggregate, as words. The caller ends the extent at
+    /// [`EXTENT_BLOCKS`], which keeps it within [`EXTENT_BYTES_MAX`].
     pub(crate) fn push_block(&mut self, rows: &[Row], leaf: &[u64]) {
         let Some(first) = rows.first() else { return };
         debug_assert!(rows.len() <= BLOCK_ROWS && self.directory.len() < EXTENT_BLOCKS);
@@ -127,7 +124,7 @@ impl ExtentBuilder {
         self.rows
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the memory in use, in bytes.
     #[must_use]
     pub(crate) fn memory_bytes(&self) -> usize {
         let names = if self.names.is_some() { size_of::<NameSignature>() } else { 0 };
@@ -137,18 +134,18 @@ impl ExtentBuilder {
             + names
     }
 
-    /// The start of the first row that waits.
+    /// Returns the start of the first pending row.
     #[must_use]
     pub(crate) fn first_start_ns(&self) -> Option<i64> {
         self.directory.first().map(|entry| entry.first_start_ns)
     }
 
-    /// Appends the signature of its names to `out`.
+    /// Appends the signature of the names to `out`.
     pub(crate) fn sign(&self, out: &mut Vec<u64>) {
         out.extend(self.names.iter().flat_map(|names| names.folded(signature::words(self.rows))));
     }
 
-    /// Appends the extent to `out` and empties the builder. Returns the aggregate of the whole extent.
+    /// Appends the extent to `out` and empties the builder. Returns the aggregate of all its rows.
     pub(crate) fn finish<A: Aggregate + Pod>(&mut self, out: &mut Vec<u8>) -> A {
         let leaves: Vec<A> = self
             .leaves
@@ -195,7 +192,7 @@ pub struct Extent<'a> {
 }
 
 impl<'a> Extent<'a> {
-    /// Tells the parts of an extent apart; `None` if they contradict each other.
+    /// Splits an extent into its parts; `None` if its header contradicts its length.
     #[must_use]
     pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
         let header: &ExtentHeader = bytemuck::try_from_bytes(bytes.get(..size_of::<ExtentHeader>())?).ok()?;
@@ -213,7 +210,7 @@ impl<'a> Extent<'a> {
         })
     }
 
-    /// Whether the bytes are those that were written.
+    /// Returns whether the checksum matches.
     #[must_use]
     pub(crate) fn is_intact(bytes: &[u8]) -> bool {
         let Some(header) = bytes.get(..size_of::<ExtentHeader>()) else { return false };
@@ -229,7 +226,7 @@ impl<'a> Extent<'a> {
         self.bytes
     }
 
-    /// How many blocks it has, at least 1.
+    /// Number of blocks, at least 1.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.directory.len()
@@ -240,22 +237,22 @@ impl<'a> Extent<'a> {
         self.rows
     }
 
-    /// The directory: the position of each block.
+    /// Returns the directory of blocks.
     #[must_use]
     pub(crate) fn directory(&self) -> &'a [BlockEntry] {
         self.directory
     }
 
-    /// The lower levels of the lane's forest; empty if `A` is not what the lane aggregates.
+    /// Returns the lower levels of the lane's forest; empty if the lane does not aggregate `A`.
     #[must_use]
     pub(crate) fn forest<A: Pod>(&self) -> &'a [A] {
         bytemuck::try_cast_slice(self.nodes).unwrap_or(&[])
     }
 
-    /// The block of that number.
+    /// Returns a block by index.
     ///
     /// # Panics
-    /// If there is no such block.
+    /// Panics if there is no such block.
     #[must_use]
     pub fn block(&self, block: usize) -> Block<'a> {
         let entry = self.directory[block];
@@ -264,7 +261,7 @@ impl<'a> Extent<'a> {
         Block::new(self.packed(block), rows, entry.first_start_ns)
     }
 
-    /// The bytes of one of its blocks; none if there is no such block.
+    /// Returns the bytes of a block; empty if there is no such block.
     #[must_use]
     pub(crate) fn packed(&self, block: usize) -> &'a [u8] {
         let Some(entry) = self.directory.get(block) else { return &[] };

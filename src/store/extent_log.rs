@@ -1,8 +1,8 @@
-//! The extents of all lanes of a store that is being built, in the order in which they were written. Each lane holds
-//! its last entry, and each entry the one before it in its lane. Never reads the extents themselves.
+//! The log of all written extents of a store under construction, in file order. Each lane has the index of its last
+//! entry, and each entry links to the previous one of its lane. Never reads the extents themselves.
 //!
-//! A capture may have millions of lanes with one small extent each: an entry of 48 bytes takes the place of four lists
-//! for each lane, which took some 300.
+//! A trace may have millions of lanes with one small extent each. An entry takes 48 bytes; four vectors per lane took
+//! some 300.
 
 use std::io;
 
@@ -11,32 +11,32 @@ use super::iforest::{self, Aggregate, LongestNs, MinMax};
 use super::row_limit::next_index;
 use super::signature;
 
-/// An extent that is packed, and has no position in the file yet.
+/// A packed extent without a position in the file.
 #[derive(Debug, Clone)]
 pub(super) struct PackedExtent {
     /// Its offset is set when it is written.
     pub(crate) record: ExtentRecord,
-    /// The aggregate of its rows, as words.
+    /// Aggregate of its rows, as words.
     pub(crate) aggregate: [u64; 2],
-    /// The signature of its names.
+    /// Signature of its names.
     pub(crate) signature: Vec<u64>,
 }
 
-/// The extents of one lane: a position in the [`ExtentLog`].
+/// The extents of one lane: a linked list in the [`ExtentLog`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct LaneExtents {
-    /// One more than the position of the last entry; 0 for a lane without extents.
+    /// One plus the index of the last entry; 0 for a lane without extents.
     last: u32,
     count: u32,
 }
 
 impl LaneExtents {
-    /// How many extents the lane has.
+    /// Number of extents of the lane.
     pub(super) fn count(self) -> usize {
         self.count as usize
     }
 
-    /// Forgets the first extents of the lane.
+    /// Drops the first extents of the lane.
     pub(super) fn drop_first(&mut self, extents: usize) {
         self.count = self.count.saturating_sub(u32::try_from(extents).unwrap_or(u32::MAX));
     }
@@ -49,15 +49,15 @@ struct LogEntry {
     rows: u32,
     bytes: u32,
     aggregate: [u64; 2],
-    /// The extent before, as [`LaneExtents::last`] counts them.
+    /// The previous extent of the lane, numbered like [`LaneExtents::last`].
     previous: u32,
-    /// The first word of its signature.
+    /// Index of the first word of its signature.
     signature: u32,
 }
 
 const _: () = assert!(size_of::<LogEntry>() == 48);
 
-/// See the head of this file.
+/// See the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct ExtentLog {
     entries: Vec<LogEntry>,
@@ -65,8 +65,8 @@ pub(super) struct ExtentLog {
 }
 
 impl ExtentLog {
-    /// Adds an extent that was written at `offset`, the next of the lane that has `extents`. Fails beyond 2^32 extents,
-    /// or words of signatures, which take terabytes of rows.
+    /// Adds an extent that was written at `offset` to the lane of `extents`. Returns an error beyond 2^32 extents or
+    /// signature words, which need terabytes of rows.
     pub(super) fn push(&mut self, extents: &mut LaneExtents, packed: &PackedExtent, offset: u64) -> io::Result<()> {
         let position = next_index(self.entries.len(), "extents")?;
         let signature = next_index(self.signatures.len(), "words of signatures")?;
@@ -79,12 +79,12 @@ impl ExtentLog {
         Ok(())
     }
 
-    /// How many entries it holds, also of extents that were forgotten.
+    /// Number of entries, including dropped extents.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The same without what was forgotten. Fails as [`Self::push`] does.
+    /// Returns a copy without dropped extents. Fails as [`Self::push`] does.
     pub(super) fn compacted<'a>(&self, lanes: impl Iterator<Item = &'a mut LaneExtents>) -> io::Result<Self> {
         let mut compacted = Self::default();
         for extents in lanes {
@@ -102,11 +102,11 @@ impl ExtentLog {
         Ok(compacted)
     }
 
-    /// The extents of a lane, first to last.
+    /// Returns the extents of a lane, first to last.
     pub(super) fn lane(&self, extents: LaneExtents) -> LaneLog<'_> {
         let mut positions = Vec::with_capacity(extents.count());
         let mut next = extents.last;
-        // Those before were forgotten.
+        // Earlier entries were dropped.
         while let Some(position) = next.checked_sub(1).filter(|_| positions.len() < extents.count()) {
             positions.push(position);
             next = self.entries[position as usize].previous;
@@ -124,7 +124,7 @@ pub(super) struct LaneLog<'a> {
 }
 
 impl LaneLog<'_> {
-    /// Where they are, and which rows they hold: those after the rows of the extents before.
+    /// Returns the positions of the extents; rows are counted from the first extent that is not dropped.
     pub(super) fn records(&self) -> impl Iterator<Item = ExtentRecord> + '_ {
         let mut next_row = 0;
         self.entries().map(move |&LogEntry { offset, first_start_ns, rows, bytes, .. }| {
@@ -134,7 +134,7 @@ impl LaneLog<'_> {
         })
     }
 
-    /// The words of their signatures.
+    /// Returns the words of the signatures.
     pub(super) fn signatures(&self) -> impl Iterator<Item = u64> + '_ {
         self.entries().flat_map(|entry| {
             let first = entry.signature as usize;
@@ -142,12 +142,12 @@ impl LaneLog<'_> {
         })
     }
 
-    /// The words of the forest above them, for a lane that is a counter's or not.
+    /// Builds the forest above the extents, as words.
     pub(super) fn forest(&self, is_counter: bool) -> Vec<u64> {
         self.forest_with(is_counter, std::iter::empty())
     }
 
-    /// The same with the aggregates of extents after them.
+    /// Builds the forest above the extents and further aggregates after them.
     pub(super) fn forest_with(&self, is_counter: bool, later: impl Iterator<Item = [u64; 2]>) -> Vec<u64> {
         if is_counter {
             let leaf = |[min, max]: [u64; 2]| MinMax { min: f64::from_bits(min), max: f64::from_bits(max) };

@@ -1,40 +1,40 @@
-//! The part of a flow point that is not its time or id, in the bits of a row's detail.
+//! Encodes a flow point's role and binding in the `detail` bits of its row.
 
 use crate::model::{Event, EventFlags, EventKind};
 
-/// Which part of a flow a point is.
+/// Role of a flow point within its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowRole {
-    /// The flow leaves its span here.
+    /// The flow leaves its span.
     Start,
-    /// The flow passes through here.
+    /// The flow passes through.
     Step,
-    /// The flow arrives at its span here.
+    /// The flow arrives at its span.
     End,
 }
 
 /// A point of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowPoint {
-    /// Which part of the flow it is.
+    /// Its role in the flow.
     pub role: FlowRole,
-    /// Whether an end belongs to the span around it rather than to the next one on its thread.
+    /// Whether an end binds to the enclosing span instead of the next span on its thread.
     pub binds_enclosing: bool,
-    /// The depth of the span around it, if there is one.
+    /// Depth of the enclosing span, if any.
     pub depth: Option<u16>,
-    /// How it is known what it belongs to.
+    /// How its event was determined.
     pub(crate) bound: FlowBound,
 }
 
-/// How it is known which row a point of a flow belongs to.
+/// How the event of a flow point was determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FlowBound {
-    /// The time alone says the event: the one that runs, came last, or comes next.
+    /// By time alone: the running event, the last one, or the next one.
     #[default]
     Time,
-    /// The capture says that it is of the span around it, at its depth.
+    /// The trace binds it to the enclosing span, at its depth.
     Span,
-    /// The capture says that it is of an instant of its time.
+    /// The trace binds it to an instant at its time.
     Instant,
 }
 
@@ -51,15 +51,15 @@ impl FlowBound {
 const ROLE_MASK: u64 = 3;
 const ENCLOSING: u64 = 4;
 const DEPTH_SHIFT: u32 = 3;
-/// 16 bits of depth, one of them more since 0 is none.
+/// The depth takes 16 bits, plus one because 0 means none.
 const BOUND_SHIFT: u32 = DEPTH_SHIFT + 17;
 
-/// In the depth of an event that is placed: its binding is in the bits above the depth, which nesting never reaches.
+/// Within the depth of a bound event, the binding is stored in bits that nesting never reaches.
 const PLACED_BOUND_SHIFT: u32 = 14;
 const PLACED_DEPTH_MAX: u16 = (1 << PLACED_BOUND_SHIFT) - 1;
 
 impl FlowPoint {
-    /// The point that an event is, with the depth of the span that is around it if it is not placed.
+    /// Converts an event, with the depth of the enclosing span if the event has no binding of its own.
     #[must_use]
     pub(crate) fn from_event(event: &Event, around: Option<u16>) -> Self {
         let (depth, bound) = if event.flags.has(EventFlags::PLACED) {
@@ -77,14 +77,14 @@ impl FlowPoint {
         Self { role, binds_enclosing: event.flags.has(EventFlags::BIND_ENCLOSING), depth, bound }
     }
 
-    /// The mark that stands in place of a depth.
+    /// Encodes the binding as a depth.
     #[must_use]
     pub(crate) fn placed_depth(self) -> u16 {
         let depth = self.depth.map_or(0, |depth| depth.saturating_add(1)).min(PLACED_DEPTH_MAX);
         depth | (self.bound as u16) << PLACED_BOUND_SHIFT
     }
 
-    /// The bits that stand in place of a detail.
+    /// Encodes the point as a detail.
     #[must_use]
     pub(crate) fn to_bits(self) -> u64 {
         let enclosing = if self.binds_enclosing { ENCLOSING } else { 0 };
@@ -92,7 +92,7 @@ impl FlowPoint {
         self.role as u64 | enclosing | depth << DEPTH_SHIFT | (self.bound as u64) << BOUND_SHIFT
     }
 
-    /// Reads the detail of a row.
+    /// Decodes the detail of a row.
     #[must_use]
     pub fn from_bits(bits: u64) -> Self {
         let role = match bits & ROLE_MASK {

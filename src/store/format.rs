@@ -1,15 +1,14 @@
-//! The bytes of a store file: the one place that says where each part is.
+//! The layout of a store file, defined only here.
 //!
-//! | part | what |
+//! | part | content |
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
-//! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
+//! | body | extents and detail blocks, in the order in which they filled up, each aligned to 8 bytes |
 //! | sections | overview, signatures, lanes, extents, forests, details, meta, ledger, samples, paths, in this order |
-//! | [`Trailer`] | offsets of the sections, their checksums, the length of the file |
+//! | [`Trailer`] | offsets and checksums of the sections, length of the file |
 //!
-//! All numbers are little-endian. The file is written front to back and has no trailer until everything else
-//! is durable, so a file with a valid trailer is whole. A version that differs is not read: stores are
-//! caches, and are made again.
+//! Numbers are little-endian. The file is written front to back, and the trailer only once everything else is durable:
+//! a file with a valid trailer is complete. Another version is rejected: stores are caches and can be rebuilt.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,45 +21,44 @@ use super::overview::OverviewShape;
 use crate::base::mapped::Mapped;
 use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 
-/// How a store file begins.
+/// First bytes of a store file.
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
-/// Raised whenever the meaning of any byte changes.
+/// Incremented whenever the meaning of any byte changes.
 pub(crate) const VERSION: u32 = 13;
 
-/// The version of extents and details, which other files carry as well: raised only when these change.
+/// Version of extents and details, which other files embed. Incremented only when these change.
 pub(crate) const BODY_VERSION: u32 = 7;
 
 /// The tables after the body, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// Pyramids of all lanes, one after the other.
+    /// Pyramids of all lanes, concatenated.
     Overview,
-    /// Words of the [`signature`](super::signature)s of all extents, those of a lane together.
+    /// Words of the [`signature`](super::signature)s of all extents, grouped by lane.
     Signatures,
-    /// [`LaneRecord`]s, those of a track together.
+    /// [`LaneRecord`]s, grouped by track.
     Lanes,
-    /// [`ExtentRecord`](super::extent::ExtentRecord)s, those of a lane together.
+    /// [`ExtentRecord`](super::extent::ExtentRecord)s, grouped by lane.
     Extents,
-    /// Words of the forests above the extents, those of a lane together.
+    /// Words of the forests above the extents, grouped by lane.
     Forests,
     /// The table of all [`DetailBlock`](super::details::DetailBlock)s.
     Details,
     /// The one [`Meta`], encoded as postcard.
     Meta,
-    /// The [`LedgerIndex`](super::ledger::LedgerIndex), encoded as postcard; empty for a store without a ledger. Its
+    /// The [`LedgerIndex`](super::ledger::LedgerIndex), encoded as postcard; empty for a store without a ledger. The
     /// nodes are in the body.
     Ledger,
-    /// The [`SampleLedgerIndex`](super::sample_ledger::SampleLedgerIndex), as that of the ledger.
+    /// The [`SampleLedgerIndex`](super::sample_ledger::SampleLedgerIndex), encoded likewise.
     Samples,
-    /// The [`PathLedgerIndex`](super::path_ledger::PathLedgerIndex), as that of the ledger.
+    /// The [`PathLedgerIndex`](super::path_ledger::PathLedgerIndex), encoded likewise.
     Paths,
 }
 
-/// How many sections there are.
 pub(crate) const SECTIONS: usize = 10;
 
-/// The position of a section, and its checksum.
+/// Position and checksum of a section.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct SectionRecord {
@@ -74,17 +72,17 @@ pub(crate) struct SectionRecord {
 #[repr(C)]
 pub(crate) struct Trailer {
     pub(crate) sections: [SectionRecord; SECTIONS],
-    /// The length of the file, this trailer included.
+    /// Length of the file, including this trailer.
     pub(crate) file_bytes: u64,
     version: u32,
     unused: u32,
     magic: [u8; 8],
-    /// xxh3-64 of the trailer before this field.
+    /// xxh3-64 of the preceding bytes of the trailer.
     checksum: u64,
 }
 
 impl Trailer {
-    /// A trailer for a file of `file_bytes` in all.
+    /// Creates the trailer of a file of `file_bytes`.
     #[must_use]
     pub(crate) fn new(sections: [SectionRecord; SECTIONS], file_bytes: u64) -> Self {
         let mut trailer = Self { sections, file_bytes, version: VERSION, unused: 0, magic: MAGIC, checksum: 0 };
@@ -92,7 +90,7 @@ impl Trailer {
         trailer
     }
 
-    /// The trailer at the end of `file`, if it is whole and of this version.
+    /// Reads the trailer at the end of `file`; `None` if it is damaged or of another version.
     #[must_use]
     pub(crate) fn from_file(file: &[u8]) -> Option<Self> {
         let start = file.len().checked_sub(size_of::<Self>())?;
@@ -105,7 +103,7 @@ impl Trailer {
         whole.then_some(trailer)
     }
 
-    /// The version of the store that ends with `tail`, 32 bytes or more. All versions end alike.
+    /// Reads the version from the tail of a store, of at least 32 bytes. All versions have the same tail.
     #[must_use]
     pub(crate) fn version_of(tail: &[u8]) -> Option<u32> {
         let last = tail.last_chunk::<24>()?;
@@ -113,7 +111,7 @@ impl Trailer {
         (magic == MAGIC).then(|| u32::from_le_bytes(*version))
     }
 
-    /// The bytes of a section, if they are those that were written.
+    /// Returns the bytes of a section if its checksum matches.
     #[must_use]
     pub(crate) fn section<'a>(&self, file: &'a [u8], section: Section) -> Option<&'a [u8]> {
         let record = self.sections[section as usize];
@@ -128,39 +126,38 @@ impl Trailer {
     }
 }
 
-/// The identity of a lane, and the positions of its parts in the tables.
+/// Identity of a lane, and the positions of its parts in the tables.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct LaneRecord {
-    /// The track that it belongs to.
     pub(crate) track: TrackIdx,
-    /// The nesting depth, for spans.
+    /// Nesting depth, for spans.
     pub(crate) depth: u16,
-    /// The [`LaneKind`](super::lane::LaneKind), by its code.
+    /// Code of the [`LaneKind`](super::lane::LaneKind).
     pub(crate) kind: u8,
-    /// 1 if the last row has no end in the capture.
+    /// 1 if the last row has no end in the trace.
     pub(crate) unfinished: u8,
     pub(crate) rows: u64,
-    /// The start of the first row.
+    /// Start of the first row.
     pub(crate) start_ns: i64,
-    /// The latest end of a row.
+    /// Latest end of a row.
     pub(crate) end_ns: i64,
-    /// Its first row in the table of extents.
+    /// Index of its first extent in the table of extents.
     pub(crate) extent_first: u64,
-    /// Its first word in the forests.
+    /// Index of its first word in the forests.
     pub(crate) forest_first: u64,
-    /// Its first word in the signatures.
+    /// Index of its first word in the signatures.
     pub(crate) signature_first: u64,
-    /// Its first bucket in the overview.
+    /// Index of its first bucket in the overview.
     pub(crate) overview_first: u64,
-    /// Its pyramid; no bucket if it has none.
+    /// Shape of its pyramid; a count of 0 for none.
     pub(crate) overview: OverviewShape,
     pub(crate) extent_count: u64,
 }
 
 const _: () = assert!(size_of::<LaneRecord>() == 88);
 
-/// Everything else that a store knows.
+/// Metadata of a store.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Meta {
     /// Names and categories of all rows.
@@ -185,10 +182,10 @@ struct MetaRest {
 }
 
 impl Meta {
-    /// The size of the metadata from which on the letters of names stay in the map.
+    /// Size of the metadata from which the text of names stays in the map.
     const MAPPED_BYTES_MIN: usize = 8 << 20;
 
-    /// Reads it from a part of a map. Fails if the bytes are something else.
+    /// Decodes the metadata from a range of a map.
     pub(crate) fn read(map: &Arc<Mapped>, range: Range<usize>) -> Result<Self, postcard::Error> {
         let bytes = map.get(range.clone()).unwrap_or(&[]);
         if bytes.len() < Self::MAPPED_BYTES_MIN { postcard::from_bytes(bytes) } else { Self::read_mapped(map, range) }
@@ -201,7 +198,7 @@ impl Meta {
     }
 }
 
-/// The counts and properties that `info` prints of a capture.
+/// Counts and properties of a trace, printed by `info`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Number of spans in lanes.
@@ -210,36 +207,36 @@ pub struct Summary {
     pub instants: u64,
     /// Number of counter values in lanes.
     pub counters: u64,
-    /// Number of points of flows in lanes.
+    /// Number of flow points in lanes.
     pub flows: u64,
     /// Number of samples in lanes.
     pub samples: u64,
-    /// The first time; 0 in a capture without events.
+    /// First time; 0 for a trace without events.
     pub start_ns: i64,
-    /// The last end; 0 in a capture without events.
+    /// Last end; 0 for a trace without events.
     pub end_ns: i64,
-    /// The time before which all rows are in the store, in a preview.
+    /// In a preview, the time before which all rows are present.
     pub sorted_to_ns: Option<i64>,
-    /// The length of the capture on disk, compressed or not.
+    /// Size of the trace on disk, as stored (compressed or not).
     pub source_bytes: u64,
-    /// Events that come after a later one in the capture.
+    /// Events that come after a later one in the trace.
     pub late_events: u64,
-    /// The most that an event is late by.
+    /// Largest lateness of an event.
     pub max_lateness_ns: u64,
-    /// The cost of the load.
+    /// Cost of the import.
     pub load: LoadStats,
 }
 
-/// The cost of a load: counts that repeat exactly, and the seconds.
+/// Cost of an import: counts that repeat exactly, and seconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadStats {
-    /// Wall time from opening the capture to the published store.
+    /// Wall time from opening the trace to publishing the store.
     pub(crate) seconds: f64,
-    /// The most bytes that were charged to the budget at once.
+    /// Peak of bytes charged to the budget.
     pub peak_budget_bytes: u64,
-    /// Number of chunks in the capture.
+    /// Number of chunks in the trace.
     pub(crate) chunks: u64,
-    /// The most chunks that were open at once in the merge.
+    /// Peak of chunks open at once in the merge.
     pub chunks_open_max: u64,
     /// Moves in the head table.
     pub(crate) head_moves: u64,

@@ -1,8 +1,9 @@
-//! A store that is looked at while it grows, many times a second. Rows that will not move any more go to a file as full
-//! extents, once; those that are few yet, or may still move, are packed in memory and shared by all pictures until they
-//! change. A picture never flushes a partial extent, so that its cost follows what has changed, and the number of
-//! lanes and extents. Keeps no overview and no ledger: the store that is sorted at the end has both. [`ring`] drops the
-//! oldest extents of a store that is to keep the last ones only.
+//! A store that is queried while it grows, many times a second.
+//!
+//! Settled rows go to a file as full extents, once. The rest, settled or still moving, is packed in memory and shared
+//! by all pictures until it changes. A picture never flushes a partial extent: its cost follows the changes and the
+//! number of lanes and extents. There is no overview and no ledger; the final sorted store has both. [`ring`] drops the
+//! oldest extents of a bounded store.
 
 pub(crate) mod ring;
 
@@ -30,65 +31,64 @@ use crate::base::disk::SystemDisk;
 use crate::base::mapped::Mapped;
 use crate::model::TrackIdx;
 
-/// Rows of an extent in the file.
+/// Rows of a full extent, which goes to the file.
 const EXTENT_ROWS: usize = BLOCK_ROWS * EXTENT_BLOCKS;
 
-/// Rows of an extent in memory: few, so that one more row at the end of a lane does not pack all others again.
+/// Rows of an extent in memory: few, so that one more row repacks few others.
 const PACKED_ROWS: usize = BLOCK_ROWS * 8;
 
-/// The name of the store in messages about its map.
+/// The name of the store in errors about its map.
 const PATH: &str = "the sorted part of a trace that still runs";
 
-/// A store of a trace that still runs.
+/// The store of a trace that still runs.
 #[derive(Debug)]
 pub(crate) struct GrowingStore {
     file: AppendFile,
     lanes: Vec<GrowingLane>,
     extents: ExtentLog,
     details: DetailWriter,
-    /// The file as it was mapped last, with its length then.
+    /// The current map of the file, and the length that it covers.
     map: Option<(u64, Arc<Mapped>)>,
-    /// Rows in memory that do not move any more.
+    /// Rows in memory that no longer move.
     settled_rows: usize,
     settled_rows_max: usize,
-    /// Rows that were packed in memory so far: the work of pictures.
+    /// Rows packed in memory since the start: the work of pictures.
     packed_rows: u64,
-    /// The lanes of the last picture in their order, and the generation that they are.
+    /// The lanes of the last picture in order, and their generation.
     shown_lanes: Vec<usize>,
     generation: LaneGeneration,
-    /// Whether the depth of a lane has changed since.
+    /// Whether the depth of a lane has changed since the last picture.
     has_moved_lanes: bool,
-    /// The part that was dropped; `None` for a store that keeps everything.
+    /// Dropped rows; `None` for an unbounded store.
     ring: Option<Ring>,
 }
 
-/// A lane of the store.
 #[derive(Debug)]
 struct GrowingLane {
     track: TrackIdx,
     kind: LaneKind,
     depth: u16,
-    /// The rows of the extents in the file.
+    /// Rows in extents of the file.
     rows: u64,
     start_ns: i64,
     end_ns: i64,
     extents: LaneExtents,
-    /// The same as a ring knows them; none for a store that keeps everything.
+    /// The extents as a ring needs them; empty for an unbounded store.
     kept: VecDeque<RingExtent>,
-    /// Rows that are in no extent of the file, and do not move any more.
+    /// Rows that no longer move and are not in the file yet.
     settled: Vec<Row>,
     /// Rows that may still move.
     moving: Vec<Row>,
-    /// Whether the last of them has no end yet.
+    /// Whether the last moving row has no end yet.
     is_unfinished: bool,
-    /// Both, packed, with the rows that were.
+    /// Settled and moving rows, packed.
     packed: Vec<PackedRows>,
     packed_from: Vec<Row>,
-    /// Whether nothing has changed since.
+    /// Whether `packed` is up to date.
     is_packed: bool,
 }
 
-/// The rows of an extent that is not sealed yet.
+/// The packed rows of an extent in memory.
 #[derive(Debug, Clone)]
 struct PackedRows {
     extent: PackedExtent,
@@ -96,8 +96,8 @@ struct PackedRows {
 }
 
 impl GrowingStore {
-    /// A store in an empty file, which holds at most `settled_rows_max` rows in memory beside those that may move.
-    /// Fails with the I/O error of a write.
+    /// Creates a store in an empty file. At most `settled_rows_max` settled rows stay in memory, besides the moving
+    /// ones. Returns the I/O error of a failed write.
     pub(crate) fn new(file: File, settled_rows_max: usize) -> io::Result<Self> {
         let mut file = AppendFile::new(file, Arc::new(SystemDisk));
         file.append(&MAGIC)?;
@@ -117,7 +117,7 @@ impl GrowingStore {
         })
     }
 
-    /// Adds a lane. Fails beyond the last index that a store can have.
+    /// Adds a lane. Returns an error when the lane indices are used up.
     pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> io::Result<LaneIdx> {
         let index = next_lane(self.lanes.len())?;
         self.lanes.push(GrowingLane {
@@ -139,19 +139,19 @@ impl GrowingStore {
         Ok(index)
     }
 
-    /// Moves a lane among those of its track.
+    /// Changes the depth of a lane within its track.
     pub(crate) fn set_depth(&mut self, lane: LaneIdx, depth: u16) {
         let known = &mut self.lanes[lane.index()].depth;
         self.has_moved_lanes |= mem::replace(known, depth) != depth;
     }
 
-    /// Keeps an encoded detail. Fails with the I/O error of a write.
+    /// Appends an encoded detail. Returns the I/O error of a failed write.
     pub(crate) fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
         self.details.push(blob, &mut self.file)
     }
 
-    /// Adds a row that does not move any more; the rows of a lane come in order, as for a
-    /// [`StoreWriter`](super::StoreWriter). Fails with the I/O error of a write.
+    /// Appends a row that no longer moves. Rows of a lane are sorted as for a [`StoreWriter`](super::StoreWriter).
+    /// Returns the I/O error of a failed write.
     pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let lane = &mut self.lanes[lane.index()];
         lane.settled.push(row);
@@ -171,8 +171,8 @@ impl GrowingStore {
         Ok(())
     }
 
-    /// Sets the rows of a lane that may still move, after all others of it. `is_unfinished` says that the last
-    /// one has no end yet.
+    /// Replaces the moving rows of a lane, which follow all settled ones. `is_unfinished` means that the last one has
+    /// no end yet.
     pub(crate) fn set_moving(&mut self, lane: LaneIdx, rows: &mut Vec<Row>, is_unfinished: bool) {
         let lane = &mut self.lanes[lane.index()];
         if lane.moving != *rows || lane.is_unfinished != is_unfinished {
@@ -187,13 +187,13 @@ impl GrowingStore {
         self.file.position()
     }
 
-    /// Rows that were packed in memory so far.
+    /// Returns the number of rows packed in memory since the start.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests bound the work of a picture by it"))]
     pub(crate) fn packed_rows(&self) -> u64 {
         self.packed_rows
     }
 
-    /// All rows so far, as a store to query. Fails with the I/O error of a write, or of another map.
+    /// Returns all rows as a store to query. Returns the I/O error of a failed write or map.
     pub(crate) fn picture(&mut self, meta: Meta) -> io::Result<Store> {
         self.details.flush(&mut self.file)?;
         let map = self.mapped()?;
@@ -241,7 +241,7 @@ impl GrowingStore {
         Ok(store.with_generation(self.generation))
     }
 
-    /// The file with all that is written; mapped again only where it has grown.
+    /// Returns a map of everything written; maps the file again only if it has grown.
     fn mapped(&mut self) -> io::Result<Arc<Mapped>> {
         self.file.flush()?;
         let bytes = self.file.position();
@@ -262,7 +262,7 @@ impl GrowingLane {
         self.rows == 0 && self.settled.is_empty() && self.moving.is_empty()
     }
 
-    /// Its place among the lanes of a picture.
+    /// The sort key among the lanes of a picture.
     fn order(&self) -> (TrackIdx, LaneKind, u16) {
         (self.track, self.kind, self.depth)
     }
@@ -287,13 +287,13 @@ impl GrowingLane {
         self.rows += written.rows;
         self.start_ns = self.start_ns.min(written.start_ns);
         self.end_ns = self.end_ns.max(written.end_ns);
-        // A lane that waits for its next extent holds no room for it.
+        // The capacity is returned while the lane waits for its next extent.
         let count = std::mem::take(&mut self.settled).len();
         self.forget_packed(count);
         Ok(())
     }
 
-    /// Forgets what is packed of the first rows in memory, which are not there any more.
+    /// Drops the packed form of the first `count` rows in memory.
     fn forget_packed(&mut self, count: usize) {
         if count.is_multiple_of(PACKED_ROWS) && count <= self.packed_from.len() {
             self.packed_from.drain(..count);
@@ -304,12 +304,12 @@ impl GrowingLane {
         self.is_packed = false;
     }
 
-    /// Packs what is in memory, as far as that is not done; returns how many rows were packed.
+    /// Packs the rows in memory that are not packed yet, and returns their number.
     fn pack(&mut self) -> u64 {
         if std::mem::replace(&mut self.is_packed, true) {
             return 0;
         }
-        // Each extent begins where a block does: the rows before are those of whole extents.
+        // Each extent starts at a block boundary, since the rows before it fill whole extents.
         let rows: Vec<Row> = self.settled.iter().chain(&self.moving).copied().collect();
         let packed_from = self.packed_from.chunks(PACKED_ROWS);
         let same = rows.chunks(PACKED_ROWS).zip(packed_from).take_while(|(now, before)| now == before).count();
@@ -322,7 +322,7 @@ impl GrowingLane {
             packed_rows += extent.len() as u64;
             buffer.clear();
             if let Some(extent) = builder.close_extent(&mut buffer) {
-                // Words, because an extent is read in place and holds some.
+                // A buffer of words, because an extent is read in place as `u64`.
                 let mut words = vec![0u64; buffer.len().div_ceil(size_of::<u64>())];
                 bytemuck::cast_slice_mut(&mut words)[..buffer.len()].copy_from_slice(&buffer);
                 self.packed.push(PackedRows { extent, bytes: words.into() });
@@ -332,7 +332,7 @@ impl GrowingLane {
         packed_rows
     }
 
-    /// The end of one of its rows.
+    /// Returns the end of a row.
     fn end_of(&self, row: &Row) -> i64 {
         match self.kind {
             LaneKind::Spans => row.start_ns.saturating_add_unsigned(row.value),
@@ -340,12 +340,12 @@ impl GrowingLane {
         }
     }
 
-    /// Its record, with the first of its entries in each table.
+    /// Returns the record of the lane, with the index of its first entry in each table.
     fn record(&self, extents: usize, forests: usize, signatures: usize) -> LaneRecord {
         let held = self.settled.iter().chain(&self.moving);
         let end_of = |row: &Row| self.end_of(row);
         let first_ns = held.clone().next().map_or(i64::MAX, |row| row.start_ns);
-        // Spans of a lane end in order; so do points.
+        // Spans of a lane end in order, as do points.
         let end_ns = held.clone().next_back().map_or(i64::MIN, end_of);
         LaneRecord {
             track: self.track,

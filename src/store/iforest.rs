@@ -1,21 +1,21 @@
 //! The implicit in-order forest: range aggregates over an append-only array in O(log n), without pointers.
 //!
-//! After "`IForestIndex`" of gigatrace by Tristan Hume. For `n` leaves the array has `2n - 1` nodes: leaf `i` is at the
-//! even position `2i`, and each odd position aggregates a power of two of leaves on both of its sides, as many levels
-//! up as the position has trailing one bits. Subtrees are neighbours in memory, and appending moves nothing.
+//! Based on "`IForestIndex`" of gigatrace by Tristan Hume. For `n` leaves the array has `2n - 1` nodes. Leaf `i` is at
+//! the even position `2i`. Each odd position aggregates a power of two of leaves on both sides, as many levels up as
+//! the position has trailing one bits. Subtrees are contiguous, and appending moves nothing.
 //!
-//! The slow answer that this is fast at: `leaves[i..j].fold(identity, combine)`.
+//! Equivalent to `leaves[i..j].fold(identity, combine)`, which is O(n).
 //!
-//! Knows nothing of files: it works on any slice of nodes.
+//! Works on any slice of nodes, in a file or not.
 
 use std::ops::Range;
 
-/// A summary of rows that can be put together from summaries of parts.
+/// A summary of rows that can be combined from summaries of parts.
 pub trait Aggregate: Copy + PartialEq {
     /// The summary of no rows.
     const IDENTITY: Self;
 
-    /// The summary of the rows of `self` followed by those of `later`.
+    /// Returns the summary of the rows of `self` followed by those of `later`.
     #[must_use]
     fn combine(self, later: Self) -> Self;
 }
@@ -44,7 +44,6 @@ pub(crate) struct MinMax {
 }
 
 impl MinMax {
-    /// The summary of one value.
     #[must_use]
     pub(crate) fn from_value(value: f64) -> Self {
         Self::IDENTITY.combine(Self { min: value, max: value })
@@ -59,7 +58,7 @@ impl Aggregate for MinMax {
     }
 }
 
-/// How many nodes a forest of `leaves` has.
+/// Number of nodes of a forest of `leaves`.
 #[must_use]
 pub(crate) fn node_count(leaves: usize) -> usize {
     (2 * leaves).saturating_sub(1)
@@ -68,13 +67,13 @@ pub(crate) fn node_count(leaves: usize) -> usize {
 /// Appends a leaf and completes the nodes that end with it. O(1) amortised.
 pub fn push<A: Aggregate>(nodes: &mut Vec<A>, leaf: A) {
     if !nodes.is_empty() {
-        // The odd position before the leaf: completed below, or by a later leaf.
+        // The odd position before the leaf is completed below, or by a later leaf.
         nodes.push(A::IDENTITY);
     }
     nodes.push(leaf);
     let leaves = nodes.len().div_ceil(2);
     let mut half = 1;
-    // A node of 2 * half leaves ends here whenever that many divide the number of leaves.
+    // A node over 2 * half leaves is complete when that many divide the number of leaves.
     while leaves.is_multiple_of(2 * half) {
         let middle = 2 * (leaves - half) - 1;
         let combined = nodes[middle - half].combine(nodes[middle + half]);
@@ -83,10 +82,10 @@ pub fn push<A: Aggregate>(nodes: &mut Vec<A>, leaf: A) {
     }
 }
 
-/// The aggregate of the leaves in `range`, in O(log n).
+/// Returns the aggregate of the leaves in `range`, in O(log n).
 ///
 /// # Panics
-/// If the range ends beyond the leaves.
+/// Panics if the range ends beyond the leaves.
 #[must_use]
 pub fn range<A: Aggregate>(nodes: &[A], range: Range<usize>) -> A {
     let mut total = A::IDENTITY;
@@ -96,9 +95,9 @@ pub fn range<A: Aggregate>(nodes: &[A], range: Range<usize>) -> A {
     total
 }
 
-/// The first leaf in `range` whose aggregate is not less than `bound`, in O(log n).
+/// Returns the first leaf in `range` whose aggregate is at least `bound`, in O(log n).
 ///
-/// Made for [`LongestNs`], where "not less than the maximum of the range" finds the block of the longest span.
+/// With [`LongestNs`] and the maximum of the range as bound, it finds the block of the longest span.
 #[must_use]
 pub(crate) fn first_at_least<A: Aggregate + PartialOrd>(nodes: &[A], range: Range<usize>, bound: A) -> Option<usize> {
     let (mut position, mut half) = cover(range).find(|&(position, _)| nodes[position] >= bound)?;
@@ -110,7 +109,8 @@ pub(crate) fn first_at_least<A: Aggregate + PartialOrd>(nodes: &[A], range: Rang
     Some(position / 2)
 }
 
-/// The complete nodes that together hold exactly `range`, from left to right, each with half its number of leaves.
+/// Iterates over the complete nodes that together cover exactly `range`, left to right, each with half its number of
+/// leaves.
 pub(crate) fn cover(range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
     let Range { mut start, end } = range;
     std::iter::from_fn(move || {
@@ -138,7 +138,7 @@ mod tests {
         nodes
     }
 
-    /// Pseudo-random leaves that do not depend on the forest's code.
+    /// Generates pseudo-random leaves independently of the forest's code.
     fn leaves(count: usize, seed: u64) -> Vec<u64> {
         let mut state = seed;
         let step = |_| {

@@ -1,10 +1,10 @@
-//! One lane on its way into a store: rows come in order of time, and leave as packed extents.
+//! Builds one lane of a store: rows are pushed in time order, and packed extents come out.
 //!
-//! Given the same rows and the same cuts between blocks and extents, it makes the same bytes, so a store that is taken
-//! out of another file ([`carried`](super::carried)) is the one that was put in.
+//! The same rows with the same block and extent boundaries give the same bytes, so a store that is rebuilt from another
+//! file ([`carried`](super::carried)) equals the original.
 //!
-//! A capture may have millions of lanes with a few rows each, so a lane whose rows are written keeps 64 bytes: rows and
-//! blocks that wait are in a box, and a pyramid begins only where a lane has enough rows for one.
+//! A trace may have millions of lanes with a few rows each. A lane without pending rows takes 64 bytes: the pending
+//! rows and blocks are boxed, and the pyramid starts only with enough rows.
 
 use std::fs::File;
 use std::io;
@@ -19,11 +19,11 @@ use super::overview::{OverviewBuilder, ROWS_MIN};
 use crate::base::files;
 use crate::model::{NameIdx, TrackIdx};
 
-/// Rows from which a lane of spans begins its pyramid: those of its extents of 1, 2, 4, ... 64 blocks, the last of
-/// which ends one block before [`ROWS_MIN`].
+/// Row count at which a lane of spans starts its pyramid: extents of 1, 2, 4, ... 64 blocks, the last of which ends one
+/// block before [`ROWS_MIN`].
 const OVERVIEW_BEGINS_AT: u64 = ROWS_MIN - BLOCK_ROWS as u64;
 
-/// A lane that grows, row by row.
+/// A lane under construction.
 #[derive(Debug)]
 pub(super) struct LaneBuilder {
     pub(crate) track: TrackIdx,
@@ -43,9 +43,9 @@ const _: () = assert!(size_of::<LaneBuilder>() == 56);
 /// Rows and blocks that are not written yet.
 #[derive(Debug, Default)]
 struct UnwrittenRows {
-    /// Rows that wait to be packed.
+    /// Rows to be packed.
     rows: Vec<Row>,
-    /// Blocks that wait to be written.
+    /// Blocks to be written.
     extent: ExtentBuilder,
 }
 
@@ -54,7 +54,7 @@ impl UnwrittenRows {
         size_of::<Self>() + self.rows.capacity() * size_of::<Row>() + self.extent.memory_bytes()
     }
 
-    /// Packs the rows that wait as one block.
+    /// Packs the pending rows as one block.
     fn pack(&mut self, kind: LaneKind) {
         if self.rows.is_empty() {
             return;
@@ -75,14 +75,14 @@ impl UnwrittenRows {
     }
 }
 
-/// Changes of the memory of a lane, for the sums over all lanes.
+/// Memory changes of a lane, added to the sums over all lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pushed {
-    /// Bytes that wait, more than before.
+    /// Increase of the pending bytes.
     pub(crate) waiting_bytes: usize,
-    /// Buckets of its pyramid, more or fewer than before: they may have been made wider.
+    /// Change in the number of pyramid buckets; negative if they were merged.
     pub(crate) buckets: isize,
-    /// Whether the lane had no waiting rows before.
+    /// Whether the lane had no pending rows before.
     pub(crate) is_first: bool,
     pub(crate) is_block_full: bool,
 }
@@ -103,7 +103,7 @@ impl LaneBuilder {
         }
     }
 
-    /// Its place among the lanes of the finished store.
+    /// The sort key among the lanes of the finished store.
     pub(super) fn order(&self) -> (TrackIdx, LaneKind, u16) {
         (self.track, self.kind, self.depth)
     }
@@ -113,12 +113,12 @@ impl LaneBuilder {
         LaneInfo { track, kind, depth, rows, start_ns, end_ns }
     }
 
-    /// Bytes of rows and blocks that are not written yet.
+    /// Returns the bytes of rows and blocks to be written.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting.as_ref().map_or(0, |waiting| waiting.memory_bytes())
     }
 
-    /// Buckets of its pyramid so far.
+    /// Returns the number of pyramid buckets.
     pub(super) fn buckets(&self) -> usize {
         self.overview.as_ref().map_or(0, |overview| overview.buckets())
     }
@@ -127,14 +127,14 @@ impl LaneBuilder {
         self.overview.take().map(|overview| *overview)
     }
 
-    /// Makes the buckets of its pyramid wider until at most `buckets_max` are left.
+    /// Merges pyramid buckets until at most `buckets_max` are left.
     pub(super) fn shrink_overview_to(&mut self, buckets_max: usize) {
         if let Some(overview) = &mut self.overview {
             overview.shrink_to(buckets_max);
         }
     }
 
-    /// Takes a row that starts no earlier than the one before, and for spans no earlier than that one's end. Its
+    /// Adds a row. It starts no earlier than the previous row; a span starts no earlier than the previous one ends. The
     /// pyramid has at most `buckets_max` buckets afterwards.
     #[inline]
     pub(super) fn push(&mut self, row: Row, buckets_max: usize) -> Pushed {
@@ -153,26 +153,26 @@ impl LaneBuilder {
         let waiting = self.waiting.get_or_insert_default();
         let capacity = waiting.rows.capacity();
         waiting.rows.push(row);
-        // A lane keeps the room that it has grown to: a million busy lanes would hold 2 GiB that nobody counts.
+        // Capacity counts too: a million busy lanes would otherwise hold 2 GiB outside the budget.
         waiting_bytes += (waiting.rows.capacity() - capacity) * size_of::<Row>();
         Pushed { waiting_bytes, buckets, is_first, is_block_full: waiting.rows.len() == BLOCK_ROWS }
     }
 
-    /// Packs the rows that wait as one block, and says how many blocks wait then.
+    /// Packs the pending rows as one block, and returns the number of pending blocks.
     pub(super) fn pack(&mut self) -> usize {
         let Some(waiting) = &mut self.waiting else { return 0 };
         waiting.pack(self.kind);
         waiting.extent.blocks()
     }
 
-    /// Whether this number of blocks makes an extent. Each extent is twice the one before: small lanes show early, and
+    /// Returns whether this many blocks fill an extent. Each extent is twice the previous one: small lanes show early,
     /// large ones soon write full extents.
     pub(super) fn is_extent_full(&self, blocks: usize) -> bool {
         let doubled = 1usize.checked_shl(self.extents.count() as u32).unwrap_or(EXTENT_BLOCKS);
         blocks >= doubled.min(EXTENT_BLOCKS)
     }
 
-    /// Writes the blocks that wait as one extent. Fails with the I/O error of a write, such as a full disk.
+    /// Writes the pending blocks as one extent. Returns the I/O error of a failed write.
     pub(super) fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.extent.blocks() > 0) {
             let mut packed = None;
@@ -184,7 +184,7 @@ impl LaneBuilder {
         Ok(())
     }
 
-    /// Packs and writes all that waits, and gives its room back. Fails as [`Self::write`] does.
+    /// Packs and writes everything pending, and frees its memory. Fails as [`Self::write`] does.
     pub(super) fn write_all(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
         self.pack();
         self.write(file, log)?;
@@ -192,12 +192,12 @@ impl LaneBuilder {
         Ok(())
     }
 
-    /// Gives back the room of rows and blocks that are written.
+    /// Frees the memory of written rows and blocks.
     pub(super) fn forget_room(&mut self) {
         self.waiting = None;
     }
 
-    /// Appends the blocks that wait to `out` as one extent; nothing if no block waits.
+    /// Appends the pending blocks to `out` as one extent; `None` without pending blocks.
     pub(super) fn close_extent(&mut self, out: &mut Vec<u8>) -> Option<PackedExtent> {
         let waiting = self.waiting.as_mut()?;
         let (first_start_ns, rows) = (waiting.extent.first_start_ns()?, waiting.extent.rows());
@@ -212,24 +212,24 @@ impl LaneBuilder {
             }
             _ => [waiting.extent.finish::<LongestNs>(out).0, 0],
         };
-        // At most `EXTENT_BYTES_MAX`, which a check at compile time holds below 4 GiB.
+        // At most `EXTENT_BYTES_MAX`, which a compile-time check keeps below 4 GiB.
         let bytes = (out.len() - start) as u32;
         let record = ExtentRecord { offset: 0, first_start_ns, first_row, rows, bytes };
         Some(PackedExtent { record, aggregate, signature })
     }
 
-    /// Whether its rows are many enough for a pyramid that is not begun.
+    /// Returns whether the lane has enough rows for a pyramid that is not started.
     pub(super) fn wants_overview(&self) -> bool {
         self.kind == LaneKind::Spans && self.overview.is_none() && self.rows >= OVERVIEW_BEGINS_AT
     }
 
-    /// Begins the pyramid: with the rows that are written, which are read back from `file`, and those that wait. No
-    /// block may wait. Fails with the I/O error of a read.
+    /// Starts the pyramid with the written rows, read back from `file`, and the pending ones. No block may be pending.
+    /// Returns the I/O error of a failed read.
     pub(super) fn begin_overview(&mut self, file: &File, extents: &LaneLog<'_>, buckets_max: usize) -> io::Result<()> {
         let mut overview = Box::<OverviewBuilder>::default();
         let (mut words, mut rows) = (Vec::<u64>::new(), Vec::new());
         for record in extents.records() {
-            // Words, because an extent is read in place and holds some.
+            // A buffer of words, because an extent is read in place as `u64`.
             words.resize((record.bytes as usize).div_ceil(size_of::<u64>()), 0);
             let bytes = &mut bytemuck::cast_slice_mut(&mut words)[..record.bytes as usize];
             files::read_exact_at(file, bytes, record.offset)?;

@@ -1,11 +1,12 @@
-//! The ledger of a store: sums by name for slices of time, in trees, so that totals of any range come from a few nodes
-//! and two edges instead of all rows.
+//! The ledger of a store: trees of sums by name for slices of time. Totals of any range come from a few nodes and a
+//! sweep of both edges, instead of all rows.
 //!
-//! One tree covers all tracks of events; every track with many rows has a tree of its own. It is a segment tree: its
+//! One tree covers all tracks of events; every track with many rows has its own tree. Each is a segment tree: its
 //! leaves are runs of consecutive slices, and a node sums up to `fan_out` nodes of the level below. Sums of disjoint
-//! slices add up, so any union of nodes is exact.
+//! slices are additive, so any union of nodes is exact.
 //!
-//! The checksum of a node is verified on its first read. A damaged node has no sums, and its time is swept instead.
+//! The checksum of a node is verified on its first read. A damaged node yields no sums; its time range is swept
+//! instead.
 
 use std::ops::Range;
 
@@ -18,21 +19,21 @@ use crate::base::mapped::Mapped;
 use crate::base::sketch::Sketch;
 use crate::model::{NameIdx, TrackIdx};
 
-/// The sizes of a ledger.
+/// Size parameters of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LedgerShape {
-    /// Traces with fewer spans have no ledger: a sweep over all of them is as fast. Nor have those with fewer
-    /// than four spans a lane.
+    /// Minimum number of spans for a ledger; a sweep over fewer is as fast. Traces with fewer than four spans per lane
+    /// have none either.
     pub(crate) rows_min: u64,
-    /// Spans of all tracks that start in a slice, at least. A sweep of both edges takes some 20 ms.
+    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes some 20 ms.
     pub(crate) slice_rows: u64,
-    /// Spans of one track in a leaf of its own tree, at least. Tracks with fewer than two leaves have no tree.
+    /// Minimum number of spans of one track in a leaf of its tree. Tracks with fewer than two leaves have no tree.
     pub(crate) leaf_rows: u64,
-    /// Nodes that one node of the level above sums. With 4, the nodes take a third more than the leaves alone, and a
-    /// range is covered by some 20 of them at a billion spans.
+    /// Child nodes summed by a node. With 4, all nodes take a third more than the leaves alone, and a range is covered
+    /// by some 20 nodes at a billion spans.
     pub(crate) fan_out: u32,
-    /// Slices of a leaf of the tree of sketches, a power of two: sketches take a kilobyte a name, so they are kept for
-    /// some eight million spans together.
+    /// Slices per leaf of the tree of sketches, a power of two. Sketches take a kilobyte per name, so one leaf covers
+    /// some eight million spans.
     pub(crate) sketch_slices: usize,
 }
 
@@ -42,26 +43,26 @@ impl Default for LedgerShape {
     }
 }
 
-/// The tables of a ledger; its nodes lie in the body of the store.
+/// The tables of a ledger; its nodes are in the body of the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerIndex {
-    /// The bounds of the slices: the first start, the starts of all further slices, the last end.
+    /// Bounds of the slices: the first start, the start of each further slice, the last end.
     pub(crate) bounds_ns: Vec<i64>,
     pub(crate) fan_out: u32,
-    /// The tree of all tracks first, the others in order of their tracks.
+    /// The tree of all tracks first, then those of single tracks in track order.
     pub(crate) trees: Vec<TreeIndex>,
-    /// The tree of the spread of whole durations on all tracks.
+    /// The tree of sketches: distributions of whole durations on all tracks.
     pub(crate) sketches: Option<TreeIndex>,
 }
 
 /// The nodes of one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TreeIndex {
-    /// The track; `None`: all tracks of events.
+    /// The track; `None` for all tracks of events.
     pub(crate) track: Option<TrackIdx>,
-    /// The first slice of each leaf, and the end of the last.
+    /// First slice of each leaf, and the end of the last.
     pub(crate) leaves: Vec<u32>,
-    /// The leaves, then each level above, up to a single node.
+    /// The leaves, then each level above, up to the root.
     pub(crate) nodes: Vec<NodeRecord>,
 }
 
@@ -70,15 +71,15 @@ pub(crate) struct TreeIndex {
 pub(crate) struct NodeRecord {
     pub(super) offset: u64,
     bytes: u32,
-    /// The xxh3-64 of the bytes of the node.
+    /// xxh3-64 of the node's bytes.
     checksum: u64,
 }
 
-/// A ledger that is ready to be asked.
+/// A ledger that can be queried.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     index: LedgerIndex,
-    /// By tree, the number of its first node among all nodes.
+    /// Index of each tree's first node among all nodes.
     first_nodes: Vec<usize>,
     verified: Verified,
 }
@@ -88,30 +89,30 @@ pub(crate) struct Ledger {
 pub(crate) struct LedgerNode {
     tree: usize,
     node: usize,
-    /// The first and the last bound of its slices.
+    /// Index of its first and last slice bound.
     pub(crate) from: u32,
     pub(crate) to: u32,
 }
 
-/// The sums of a name as they are written: what is usually small takes few bytes.
+/// The packed sums of a name: differences that are usually small take few bytes.
 #[derive(Serialize, Deserialize)]
 struct PackedSums {
-    /// The step from the name before, less one.
+    /// Delta from the previous name, minus one.
     name_step: u32,
     starts: u64,
     total_ns: u128,
     covered_ns: u128,
-    /// The total less the union.
+    /// Total minus union.
     repeated_ns: u128,
-    /// Whole durations less the total: the time beyond the range.
+    /// Whole durations minus total: the time beyond the range.
     beyond_ns: i128,
     whole_squares: u128,
     min_ns: u64,
-    /// The longest less the shortest.
+    /// Longest minus shortest.
     spread_ns: u64,
 }
 
-/// A number that the items of a node are ordered by.
+/// Sort key of the items of a node.
 pub(crate) trait NodeKey: Copy + Ord {
     fn number(self) -> u32;
 
@@ -128,29 +129,29 @@ impl NodeKey for NameIdx {
     }
 }
 
-/// The item of a node for each name or path: sums, or a sketch.
+/// The item of a node per name or path: sums, or a sketch.
 pub(crate) trait NodeItem: Additive + Sized {
     type Key: NodeKey;
 
-    /// Appends the item of a key that comes `key_step` keys after the one before.
+    /// Appends the item of a key that comes `key_step` keys after the previous one.
     fn pack(&self, key_step: u32, out: Vec<u8>) -> postcard::Result<Vec<u8>>;
 
-    /// Reads the next item and its step; `None` if the bytes are not those of an item.
+    /// Decodes the next item and its key step; `None` if the bytes are invalid.
     fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])>;
 }
 
-/// The sums of a node.
+/// The content of a node.
 pub(crate) trait NodeContent: Default {
-    /// Adds those of another range.
+    /// Adds the content of another range.
     fn merge(&mut self, other: &Self);
 
-    /// Leaves out what a node has no room for, once it has all; leaves have the level 0. Usually nothing.
+    /// Prunes a complete node to its size limit; leaves have level 0. Does nothing by default.
     fn settle(&mut self, _level: usize) {}
 
-    /// Appends them as they are written.
+    /// Appends the packed content.
     fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()>;
 
-    /// How many items have most of its bytes.
+    /// Number of items, which take most of the bytes.
     fn items(&self) -> usize;
 }
 
@@ -224,7 +225,7 @@ impl NodeItem for Sketch {
 }
 
 impl NodeRecord {
-    /// Appends the packed sums to `out`. `offset` is where these bytes begin in the file.
+    /// Appends the packed content to `out`. `offset` is the file offset of these bytes.
     pub(crate) fn pack(content: &impl NodeContent, offset: u64, out: &mut Vec<u8>) -> postcard::Result<Self> {
         let start = out.len();
         content.pack(out)?;
@@ -238,7 +239,7 @@ impl NodeRecord {
     }
 }
 
-/// Calls `each` for the items of a node; false if the bytes are not those of a node.
+/// Calls `each` for the items of a node. Returns false if the bytes are invalid.
 fn unpack<T: NodeItem>(mut bytes: &[u8], mut each: impl FnMut(T::Key, T)) -> bool {
     let mut next = 0u32;
     while !bytes.is_empty() {
@@ -251,7 +252,7 @@ fn unpack<T: NodeItem>(mut bytes: &[u8], mut each: impl FnMut(T::Key, T)) -> boo
     true
 }
 
-/// How many nodes each level of a tree has, from the leaves up to a single node.
+/// Iterates over the number of nodes per level, from the leaves to the root.
 pub(super) fn level_counts(leaves: usize, fan_out: usize) -> impl Iterator<Item = usize> {
     let mut next = Some(leaves).filter(|&count| count > 0);
     std::iter::from_fn(move || {
@@ -262,7 +263,7 @@ pub(super) fn level_counts(leaves: usize, fan_out: usize) -> impl Iterator<Item 
 }
 
 impl Ledger {
-    /// A ledger of nodes in a map; `None` if the index contradicts itself.
+    /// Creates a ledger of mapped nodes; `None` if the index contradicts itself.
     #[must_use]
     pub(crate) fn new(index: LedgerIndex) -> Option<Self> {
         let slices = u32::try_from(index.bounds_ns.len().checked_sub(1)?).ok()?;
@@ -281,19 +282,19 @@ impl Ledger {
         (!index.trees.is_empty()).then(|| Self { first_nodes, verified: Verified::new(nodes), index })
     }
 
-    /// The bounds of the slices in time.
+    /// Returns the bounds of the slices in nanoseconds.
     #[must_use]
     pub(crate) fn bounds_ns(&self) -> &[i64] {
         &self.index.bounds_ns
     }
 
-    /// The tree of a track, or of all tracks of events.
+    /// Returns the index of the tree of a track, or of all tracks of events.
     #[must_use]
     pub(crate) fn tree(&self, track: Option<TrackIdx>) -> Option<usize> {
         self.index.trees.binary_search_by_key(&track, |tree| tree.track).ok()
     }
 
-    /// The tree of the spread of whole durations on all tracks.
+    /// Returns the index of the tree of sketches.
     #[must_use]
     pub(crate) fn sketches(&self) -> Option<usize> {
         self.index.sketches.is_some().then_some(self.index.trees.len())
@@ -303,8 +304,8 @@ impl Ledger {
         self.index.trees.get(tree).or(self.index.sketches.as_ref()).unwrap_or(&self.index.trees[0])
     }
 
-    /// The fewest nodes of a tree that cover leaves within the bounds `from..to`, in order of time, and the
-    /// bounds that they cover together.
+    /// Returns the fewest nodes of a tree that cover leaves within the bounds `from..to`, in time order, and the bounds
+    /// that they cover together.
     #[must_use]
     pub(crate) fn cover(&self, tree: usize, from: u32, to: u32) -> (Vec<LedgerNode>, Range<u32>) {
         let leaves = &self.tree_index(tree).leaves;
@@ -328,7 +329,7 @@ impl Ledger {
                 nodes.push(node(start));
                 start += 1;
             }
-            // The last node of a level is the last child of its parent, however few that has.
+            // The last node of a level is the last child of its parent, even if the parent has fewer than `fan_out`.
             while start < stop && !stop.is_multiple_of(fan_out) && stop != count {
                 stop -= 1;
                 behind.push(node(stop));
@@ -344,12 +345,12 @@ impl Ledger {
         (nodes, leaves[first]..leaves[end])
     }
 
-    /// The nodes that a node sums, in order of time; none of a leaf.
+    /// Returns the child nodes of a node, in time order; empty for a leaf.
     #[must_use]
     pub(crate) fn children(&self, node: LedgerNode) -> Vec<LedgerNode> {
         let leaves = &self.tree_index(node.tree).leaves;
         let fan_out = (self.index.fan_out as usize).max(2);
-        // The nodes of a level, and how many leaves each has.
+        // The nodes of a level, and the number of leaves of each.
         let (mut below, mut first, mut width) = (None::<(usize, usize, usize)>, 0, 1);
         for count in level_counts(leaves.len() - 1, fan_out) {
             if node.node < first + count {
@@ -371,14 +372,14 @@ impl Ledger {
         Vec::new()
     }
 
-    /// Calls `each` for the items of a node in order: sketches for nodes of the tree of sketches, else sums. False if
-    /// the node is damaged: nothing was passed on then.
+    /// Calls `each` for the items of a node in order: sketches in the tree of sketches, sums elsewhere. Returns false
+    /// if the node is damaged, without having called `each`.
     #[must_use]
     pub(crate) fn read<T: NodeItem>(&self, map: &Mapped, node: LedgerNode, each: impl FnMut(T::Key, T)) -> bool {
         self.intact_bytes(map, node).is_some_and(|bytes| unpack(bytes, each))
     }
 
-    /// The bytes of a node; `None` if they are damaged.
+    /// Returns the bytes of a node; `None` if they are damaged.
     pub(super) fn intact_bytes<'m>(&self, map: &'m Mapped, node: LedgerNode) -> Option<&'m [u8]> {
         let record = self.tree_index(node.tree).nodes[node.node];
         let bytes = record.bytes(map)?;
@@ -386,31 +387,31 @@ impl Ledger {
         self.verified.is_intact(number, || xxh3_64(bytes) == record.checksum).then_some(bytes)
     }
 
-    /// The track whose spans a node sums; `None`: those of all tracks of events.
+    /// Returns the track of a node's tree; `None` for all tracks of events.
     #[must_use]
     pub(crate) fn track_of(&self, node: LedgerNode) -> Option<TrackIdx> {
         self.tree_index(node.tree).track
     }
 
-    /// The offset of a node in the file.
+    /// Returns the offset of a node in the file.
     #[cfg(test)]
     pub(crate) fn offset(&self, node: LedgerNode) -> u64 {
         self.tree_index(node.tree).nodes[node.node].offset
     }
 
-    /// How many bytes a node takes in the file.
+    /// Returns the size of a node in the file.
     #[must_use]
     pub(crate) fn node_bytes(&self, node: LedgerNode) -> u64 {
         self.tree_index(node.tree).nodes[node.node].bytes.into()
     }
 
-    /// How many nodes were damaged so far.
+    /// Number of nodes that were found damaged.
     #[must_use]
     pub(crate) fn damaged(&self) -> u64 {
         self.verified.damaged()
     }
 
-    /// Reads all nodes that are not read yet.
+    /// Reads all nodes that were not read yet.
     pub(crate) fn verify_all(&self, map: &Mapped) {
         for (tree, &first) in self.index.trees.iter().chain(&self.index.sketches).zip(&self.first_nodes) {
             for (number, record) in tree.nodes.iter().enumerate() {
@@ -427,7 +428,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree whose leaves are the slices, without bytes.
+    /// Builds a tree whose leaves are the slices, without bytes.
     fn ledger(leaves: u32, fan_out: u32) -> Ledger {
         let record = NodeRecord { offset: 0, bytes: 0, checksum: 0 };
         let count = level_counts(leaves as usize, fan_out as usize).sum();

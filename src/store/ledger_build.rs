@@ -1,8 +1,8 @@
-//! Builds the ledger of a store whose rows are all written: sweeps bands of slices, each track on a thread of its own,
-//! and appends the nodes to the file.
+//! Builds the ledger of a completely written store: sweeps bands of slices, each track on its own thread, and appends
+//! the nodes to the file.
 //!
-//! Memory is bounded by a budget. Where the sums of all tracks do not fit, the store gets no ledger, and questions
-//! sweep its rows. Where only the trees of single tracks do not fit, the tracks with the most rows get one.
+//! Memory is bounded by a budget. If the sums of all tracks do not fit, the store gets no ledger, and queries sweep its
+//! rows. If only the trees of single tracks do not fit, the tracks with the most rows get one.
 
 use std::io;
 use std::ops::Range;
@@ -25,23 +25,23 @@ use crate::base::progress::{Progress, Stage};
 use crate::base::sketch::Sketch;
 use crate::model::{NameIdx, TrackIdx};
 
-/// How a ledger is built.
+/// Parameters for building the ledgers.
 pub(crate) struct LedgerContext<'a> {
     pub(crate) shape: LedgerShape,
-    /// The shape of the ledger of samples, which has a budget of the same size.
+    /// Shape of the sample ledger, which has a budget of the same size.
     pub(crate) samples: SampleShape,
-    /// The shape of the ledger of paths, which has a budget of the same size.
+    /// Shape of the path ledger, which has a budget of the same size.
     pub(crate) paths: PathShape,
-    /// Bytes that the sums may take while they grow.
+    /// Memory limit for the growing sums.
     pub(crate) budget_bytes: usize,
     pub(crate) cancel: &'a Cancel,
     pub(crate) progress: &'a Progress,
 }
 
-/// Tasks of a band, at least, as far as there are tracks: one track may have most of the rows.
+/// Minimum number of tasks per band, if there are enough tracks: one track may have most of the rows.
 const TASKS: usize = 64;
 
-/// Tracks of one task, at most.
+/// Maximum number of tracks per task.
 const TRACKS_PER_TASK: usize = 16;
 
 /// A track of events with spans.
@@ -52,11 +52,11 @@ struct TrackBuild {
     tree: Option<Box<TreeBuilder<ByName<NameSums>>>>,
 }
 
-/// Builds the ledger of all rows of `store`, whose file `out` appends to. `None` for a small trace, for one with more
-/// names than the budget has room for, and if it was cancelled.
+/// Builds the ledger of all rows of `store`, whose file `out` appends to. Returns `None` for a small trace, for more
+/// names than fit the budget, or if cancelled.
 ///
 /// # Errors
-/// I/O errors of a write, such as a full disk.
+/// Returns the I/O error of a failed write.
 pub(super) fn build(
     store: &Store,
     context: &LedgerContext<'_>,
@@ -64,8 +64,8 @@ pub(super) fn build(
 ) -> io::Result<Option<LedgerIndex>> {
     let shape = &context.shape;
     let (rows, lanes) = span_rows(store);
-    // A slice begins with the spans that are open, at most one a lane, so it has several times as many rows. Millions
-    // of lanes with few rows each get no ledger, nor the memory that it takes.
+    // A slice starts with the open spans, at most one per lane, so it needs several times as many rows. Millions of
+    // lanes with few rows each get no ledger, whose memory would not pay.
     let open_rows = 4 * lanes;
     if rows < shape.rows_min.max(open_rows).max(1) {
         return Ok(None);
@@ -90,7 +90,7 @@ pub(super) fn build(
         }
         let band = first..(first + plan.band_slices).min(slices);
         let band_sums: Vec<Mutex<SumTable>> = band.clone().map(|_| Mutex::new(SumTable::new(names))).collect();
-        // A failure to pack is a node of 4 GiB: there are not that many names.
+        // Packing fails only for a node of 4 GiB, and there are not that many names.
         tracks
             .par_chunks_mut(tracks_per_task)
             .try_for_each(|tracks| -> Result<(), postcard::Error> {
@@ -136,20 +136,20 @@ pub(super) fn build(
     Ok(Some(LedgerIndex { bounds_ns, fan_out: shape.fan_out, trees, sketches }))
 }
 
-/// Ends a tree that reaches to the last slice.
+/// Ends a tree that covers all slices.
 fn finish<C: NodeContent>(mut tree: TreeBuilder<C>, slices: usize, out: &mut AppendFile) -> io::Result<TreeIndex> {
     tree.close_last_leaf(slices).map_err(io::Error::other)?;
     tree.finish(out)
 }
 
-/// The sums of one task, handed on from task to task.
+/// The sums of one task, reused by the next task.
 struct TaskTables {
     sums: SumTable,
-    /// The spread of durations since the last leaf of sketches; `None` if sketches have no room.
+    /// Distributions of durations since the last leaf of sketches; `None` if sketches do not fit.
     sketches: Option<SketchTable>,
 }
 
-/// How many spans of events there are, and in how many lanes.
+/// Counts the spans of events, and the lanes that have them.
 pub(super) fn span_rows(store: &Store) -> (u64, u64) {
     let tracks = &store.meta().tracks.tracks;
     let lanes = (0..store.lane_count()).map(|lane| store.lane(LaneIdx(lane)).info());
@@ -158,16 +158,16 @@ pub(super) fn span_rows(store: &Store) -> (u64, u64) {
     spans.fold((0, 0), |(rows, lanes), info| (rows + info.rows, lanes + 1))
 }
 
-/// The tracks of events that have spans, in order, with the lanes of these.
+/// Iterates over the tracks of events with spans, in order, with their span lanes.
 pub(super) fn span_tracks(store: &Store) -> impl Iterator<Item = (TrackIdx, Range<u32>)> + '_ {
     let tracks = (0u32..).map(TrackIdx).zip(&store.meta().tracks.tracks);
     let events = tracks.filter(|(_, row)| !row.key.kind.is_derived());
     let lanes = events.map(|(track, _)| (track, span_lanes(store, store.lanes_of(track))));
-    // A lane has rows.
+    // Every lane has rows.
     lanes.filter(|(_, lanes)| !lanes.is_empty())
 }
 
-/// The same with their rows.
+/// Returns these tracks with their row counts.
 fn track_builds(store: &Store) -> Vec<TrackBuild> {
     let builds = span_tracks(store).map(|(track, lanes)| {
         let rows = lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum();
@@ -184,7 +184,7 @@ struct MemoryPlan {
     has_sketches: bool,
 }
 
-/// Bytes of a sketch, as an estimate: 15 octaves of durations are 480 counts.
+/// Estimated bytes of a sketch: 15 octaves of durations are 480 counts.
 const SKETCH_BYTES: usize = 2048;
 
 impl MemoryPlan {
@@ -203,17 +203,17 @@ impl MemoryPlan {
         if has_sketches {
             rest -= sketches;
         }
-        // Half of what is left goes to wider bands, which sweep each track less often from a search.
+        // Half of the rest goes to wider bands, which need fewer searches per track.
         let band_slices = 1 + (rest / 2 / slice).min(shape.sketch_slices - 1);
         // Leaves of sketches are whole bands.
         let band_slices = 1 << band_slices.ilog2();
         Some(Self { band_slices, tree_bytes: rest - (band_slices - 1) * slice, has_sketches })
     }
 
-    /// Begins trees for the tracks with the most rows, as far as they fit.
+    /// Starts trees for the tracks with the most rows, until the memory is used up.
     fn give_trees(&self, tracks: &mut [TrackBuild], names: usize, shape: &LedgerShape) {
         if tracks.len() < 2 {
-            return; // it would be the tree of all tracks again
+            return; // it would equal the tree of all tracks
         }
         let fits = 2 * shape.leaf_rows.max(1);
         let mut large: Vec<usize> = (0..tracks.len()).filter(|&track| tracks[track].rows >= fits).collect();
@@ -255,7 +255,7 @@ impl TrackBuild {
         }
         let mut sweep = TrackSweep::new(store, self.lanes.clone(), from_ns, EveryRow);
         for (slice, sums) in band.zip(band_sums) {
-            // The last slice has what starts at the very end.
+            // The last slice includes rows that start exactly at the end.
             let to_ns = if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] };
             let TaskTables { sums: own, sketches } = &mut *tables;
             match sketches {
@@ -278,7 +278,7 @@ impl TrackBuild {
 }
 
 impl TreeBuilder<ByName<NameSums>> {
-    /// Adds the sums of a slice; slices come in order, and those without sums may be left out.
+    /// Adds the sums of a slice. Slices come in order; those without sums may be skipped.
     fn add_slice(&mut self, sums: &ByName<NameSums>, slice: usize) -> Result<(), postcard::Error> {
         self.leaf.merge(sums);
         self.rows += sums.iter().map(|(_, sums)| sums.starts).sum::<u64>();

@@ -1,4 +1,4 @@
-//! The nodes of one tree of a ledger, from the first leaf to the root. Knows nothing of what they sum.
+//! Builds one tree of a ledger, from the first leaf to the root. Independent of what the nodes sum.
 
 use std::io;
 
@@ -9,22 +9,22 @@ use crate::model::TrackIdx;
 /// A tree that grows leaf by leaf.
 pub(super) struct TreeBuilder<C> {
     fan_out: usize,
-    /// Rows of a leaf, at least.
+    /// Minimum number of rows per leaf.
     pub(super) leaf_rows: u64,
-    /// The leaf that still takes rows.
+    /// The leaf under construction.
     pub(super) leaf: C,
-    /// How many rows start in the leaf that grows.
+    /// Rows that start in that leaf.
     pub(super) rows: u64,
-    /// Bytes of all nodes so far.
+    /// Bytes of all closed nodes.
     pub(super) node_bytes: u64,
     tree: TreeIndex,
     levels: Vec<LevelBuilder<C>>,
-    /// Nodes that are not written yet, and for each its level and number.
+    /// Packed nodes to be written, with the level and index of each.
     packed: Vec<u8>,
     unwritten: Vec<(usize, usize)>,
 }
 
-/// The nodes of one level, and the node above them that grows.
+/// The closed nodes of one level, and the parent under construction.
 struct LevelBuilder<C> {
     records: Vec<NodeRecord>,
     parent: C,
@@ -46,9 +46,9 @@ impl<C: NodeContent> TreeBuilder<C> {
         }
     }
 
-    /// Ends the leaf that grows before the slice `end`.
+    /// Closes the current leaf before the slice `end`.
     pub(super) fn close_leaf(&mut self, end: usize) -> Result<(), postcard::Error> {
-        // There are fewer slices than rows of any trace divided by thousands.
+        // A trace has thousands of rows per slice, so slices fit 32 bits.
         self.tree.leaves.push(u32::try_from(end).unwrap_or(u32::MAX));
         self.rows = 0;
         let leaf = std::mem::take(&mut self.leaf);
@@ -77,7 +77,7 @@ impl<C: NodeContent> TreeBuilder<C> {
         self.push_node(level + 1, parent)
     }
 
-    /// Appends the nodes that are packed.
+    /// Writes the packed nodes.
     pub(super) fn write(&mut self, out: &mut AppendFile) -> io::Result<()> {
         if self.packed.is_empty() {
             return Ok(());
@@ -90,23 +90,23 @@ impl<C: NodeContent> TreeBuilder<C> {
         Ok(())
     }
 
-    /// Ends the last leaf after the last slice, unless it has ended.
+    /// Closes the last leaf after the last slice, if it is open.
     pub(super) fn close_last_leaf(&mut self, slices: usize) -> Result<(), postcard::Error> {
         let is_open = self.tree.leaves.last().is_none_or(|&end| (end as usize) < slices);
         if is_open { self.close_leaf(slices) } else { Ok(()) }
     }
 
-    /// Whether a leaf has ended.
+    /// Returns whether any leaf is closed.
     pub(super) fn has_leaves(&self) -> bool {
         self.tree.leaves.len() > 1
     }
 
-    /// The leaf and the nodes above it that grow: memory is what they take.
+    /// Iterates over the nodes under construction, which determine the memory of the tree.
     pub(super) fn growing(&self) -> impl Iterator<Item = &C> {
         std::iter::once(&self.leaf).chain(self.levels.iter().map(|level| &level.parent))
     }
 
-    /// Closes the nodes above the leaves, up to a single one. A leaf that has not ended is left out.
+    /// Closes the nodes above the leaves, up to the root. A leaf that is still open is dropped.
     pub(super) fn finish(mut self, out: &mut AppendFile) -> io::Result<TreeIndex> {
         let mut level = 0;
         while self.levels.get(level).is_some_and(|growing| growing.records.len() > 1) {

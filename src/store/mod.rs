@@ -1,11 +1,11 @@
-//! The sorted result on disk: per-lane blocks of rows with their indexes, one file, mapped read-only.
+//! The sorted trace on disk: per-lane blocks of rows with their indexes, in one file that is mapped read-only.
 //!
-//! From small to large: a [`block`] packs 64 rows, an [`extent`] holds 64 blocks with the lower levels of the
-//! [`iforest`], a lane has its extents with the upper levels, and an [`overview`] pyramid for views from far away. The
-//! [`writer`] appends extents as they fill up; [`format`](mod@format) says where each part is; [`read`] maps the
-//! finished file. A store may be [`carried`] by a file of another kind, and a [`growing`] one is looked at meanwhile.
+//! From small to large: a [`block`] packs 64 rows; an [`extent`] holds 64 blocks with the lower levels of the
+//! [`iforest`]; a lane has its extents with the upper levels, and an [`overview`] pyramid for zoomed-out views. The
+//! [`writer`] appends full extents; [`format`](mod@format) defines the layout; [`read`] maps the finished file. A store
+//! may be [`carried`] by a file of another format. A [`growing`] store is queried while it is written.
 //!
-//! Knows nothing of captures, chunks or pixels.
+//! Independent of trace formats, chunks and pixels.
 
 pub(crate) mod append;
 pub(crate) mod block;

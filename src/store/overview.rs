@@ -1,51 +1,50 @@
-//! A small pyramid of time buckets per lane: the longest span that touches each, for views from far away.
+//! A small pyramid of time buckets per lane: the longest span that touches each bucket, for zoomed-out views.
 //!
-//! Zoomed fully out, an exact query per pixel touches a few cold cache lines of the forest each; the pyramid answers
-//! the same question from a few contiguous kilobytes. Bucket widths are powers of two in absolute time, so the buckets
-//! of a level are unions of those of the level below and line up with a view's buckets.
+//! Zoomed fully out, an exact query per pixel reads a few cold cache lines of the forest for each pixel. The pyramid
+//! answers the same query from a few contiguous kilobytes. Bucket widths are powers of two in absolute time, so the
+//! buckets of a level are unions of those below, and line up with the buckets of a view.
 //!
-//! The slow answer: for each bucket, the longest of the spans that touch it, the first of equally long ones.
+//! Equivalent to: for each bucket, the longest of the spans that touch it, the first of equals.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::lane::Span;
 use crate::model::NameIdx;
 
-/// Buckets at the finest level of a large lane: eight for each pixel column of a 1920 pixel view of the whole capture,
-/// so that the pyramid serves the first three doublings of zoom, in which the forest would touch the most blocks.
+/// Buckets at the finest level of a large lane: eight per pixel column of a 1920-pixel view of the whole trace. The
+/// pyramid then serves the first three doublings of zoom, in which the forest would read the most blocks.
 pub(crate) const BUCKETS_MAX: usize = 16 * 1024;
 
-/// Rows for each bucket of a small lane: half a block, because a bucket that begins and ends within blocks has both of
-/// them unpacked. With all its levels the pyramid then takes at most two bytes a row.
+/// Rows per bucket of a small lane: half a block, because a bucket with both ends inside blocks unpacks two. The
+/// pyramid with all levels then takes at most two bytes per row.
 const ROWS_PER_BUCKET: u64 = 32;
 
-/// Rows from which a lane has a pyramid: below, the forest answers from a handful of extents.
+/// Minimum number of rows for a pyramid; below, the forest answers from a handful of extents.
 pub(crate) const ROWS_MIN: u64 = 256 * ROWS_PER_BUCKET;
 
 /// The summary of one bucket. Spans count in every bucket that they touch, other rows in the one in which they start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct OverviewBucket {
-    /// The start of the longest span.
     pub(crate) start_ns: i64,
     pub(crate) dur_ns: u64,
-    /// Its row in the lane; `u64::MAX` if no span touches the bucket.
+    /// Index of the longest span in the lane; `u64::MAX` if no span touches the bucket.
     pub(crate) row: u64,
     pub(crate) name: NameIdx,
-    /// How many spans start in the bucket; stays at the largest number once there.
+    /// Spans that start in the bucket; saturates.
     pub(crate) rows: u32,
 }
 
 const EMPTY: OverviewBucket = OverviewBucket { start_ns: 0, dur_ns: 0, row: u64::MAX, name: NameIdx::EMPTY, rows: 0 };
 
 impl OverviewBucket {
-    /// Whether no span touches the bucket.
+    /// Returns whether no span touches the bucket.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.row == u64::MAX
     }
 
-    /// The summary of both buckets; `later` covers the later time.
+    /// Merges two buckets; `later` covers the later time.
     #[must_use]
     pub(crate) fn combine(self, later: Self) -> Self {
         let rows = self.rows.saturating_add(later.rows);
@@ -54,7 +53,7 @@ impl OverviewBucket {
     }
 }
 
-/// Gathers the finest level while a lane grows, doubling the width of the buckets whenever they become too many.
+/// Builds the finest level while a lane grows, and doubles the bucket width whenever there are too many buckets.
 #[derive(Debug, Default)]
 pub(crate) struct OverviewBuilder {
     buckets: Vec<OverviewBucket>,
@@ -64,13 +63,13 @@ pub(crate) struct OverviewBuilder {
 }
 
 impl OverviewBuilder {
-    /// How many buckets it holds.
+    /// Number of buckets.
     #[must_use]
     pub(crate) fn buckets(&self) -> usize {
         self.buckets.len()
     }
 
-    /// Makes the buckets wider until at most `buckets_max` are left, at least 4.
+    /// Merges buckets until at most `buckets_max` (at least 4) are left.
     pub(crate) fn shrink_to(&mut self, buckets_max: usize) {
         while self.buckets.len() > buckets_max.max(4) {
             self.halve();
@@ -78,8 +77,7 @@ impl OverviewBuilder {
         self.buckets.shrink_to_fit();
     }
 
-    /// Takes the next span of the lane, which starts no earlier than the one before,
-    /// into at most `buckets_max` buckets.
+    /// Adds the next span of the lane, which starts no earlier than the previous one, to at most `buckets_max` buckets.
     pub(crate) fn push(&mut self, span: &Span, buckets_max: usize) {
         let row = self.rows;
         self.rows += 1;
@@ -88,7 +86,7 @@ impl OverviewBuilder {
             self.first = span.start_ns >> self.width_log2;
         }
         let limit = usize::try_from(self.rows / ROWS_PER_BUCKET).unwrap_or(buckets_max).clamp(4, buckets_max.max(4));
-        // Spans come in order, so the difference is not negative and fits 64 bits without a sign.
+        // Spans come in order, so the difference is not negative and fits `u64`.
         while (last_ns >> self.width_log2).wrapping_sub(self.first).cast_unsigned() >= limit as u64 {
             self.halve();
         }
@@ -104,7 +102,7 @@ impl OverviewBuilder {
         self.buckets[first].rows = self.buckets[first].rows.saturating_add(1);
     }
 
-    /// The finished pyramid, finest level first; nothing for a lane that is too small to need one.
+    /// Returns the finished pyramid, finest level first; `None` for a lane that is too small to need one.
     #[must_use]
     pub(crate) fn finish(self) -> Option<(OverviewShape, Vec<OverviewBucket>)> {
         if self.rows < ROWS_MIN {
@@ -113,7 +111,7 @@ impl OverviewBuilder {
         let shape = OverviewShape { first: self.first, width_log2: self.width_log2, count: self.buckets.len() as u32 };
         let mut all = self.buckets;
         let (mut start, mut first) = (0, shape.first);
-        // Two buckets may stay for ever: those before and after time 0 have no common parent.
+        // Two buckets may remain: those before and after time 0 have no common parent.
         while all.len() - start > 2 {
             let level = coarser(&all[start..], first);
             start = all.len();
@@ -130,10 +128,10 @@ impl OverviewBuilder {
     }
 }
 
-/// The level above `buckets`, the first of which has the number `first`.
+/// Computes the level above `buckets`, the first of which has the index `first`.
 fn coarser(buckets: &[OverviewBucket], first: i64) -> Vec<OverviewBucket> {
     let mut level = Vec::with_capacity(buckets.len() / 2 + 1);
-    // An odd first bucket is the right half of its parent.
+    // A first bucket with an odd index is the right half of its parent.
     let lead = usize::from(first & 1 == 1).min(buckets.len());
     level.extend_from_slice(&buckets[..lead]);
     level.extend(buckets[lead..].chunks(2).map(|pair| pair.iter().skip(1).fold(pair[0], |a, &b| a.combine(b))));
@@ -144,11 +142,11 @@ fn coarser(buckets: &[OverviewBucket], first: i64) -> Vec<OverviewBucket> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct OverviewShape {
-    /// The number of its first bucket.
+    /// Index of the first bucket.
     pub(crate) first: i64,
-    /// The binary logarithm of its bucket width in nanoseconds.
+    /// Binary logarithm of the bucket width in nanoseconds.
     pub(crate) width_log2: u32,
-    /// How many buckets it has.
+    /// Number of buckets.
     pub(crate) count: u32,
 }
 
@@ -160,15 +158,15 @@ impl OverviewShape {
 /// One level of a pyramid in the mapped file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverviewLevel<'a> {
-    /// The number of the first bucket.
+    /// Index of the first bucket.
     pub(crate) first: i64,
-    /// The binary logarithm of the bucket width in nanoseconds.
+    /// Binary logarithm of the bucket width in nanoseconds.
     pub(crate) width_log2: u32,
     pub(crate) buckets: &'a [OverviewBucket],
 }
 
 impl OverviewShape {
-    /// The coarsest level whose buckets are not wider than `2^width_log2`, or `None` if even the finest is wider.
+    /// Returns the coarsest level whose buckets are at most `2^width_log2` wide, or `None` if even the finest is wider.
     #[must_use]
     pub(crate) fn level<'a>(&self, all: &'a [OverviewBucket], width_log2: u32) -> Option<OverviewLevel<'a>> {
         if width_log2 < self.width_log2 {

@@ -1,12 +1,12 @@
-//! Bit packing: integers of one block, each in as many bits as the largest needs. Knows nothing of what they mean.
+//! Bit packing: the integers of one block, each in as many bits as the largest needs.
 
-/// How many bits the largest of `values` needs, 0 to 64.
+/// Returns the bits that the largest of `values` needs, 0 to 64.
 #[must_use]
 pub(crate) fn width(values: impl Iterator<Item = u64>) -> u32 {
     u64::BITS - values.fold(0, |bits, value| bits | value).leading_zeros()
 }
 
-/// How many bytes `count` values of `width` bits take: whole words, so that every column starts aligned.
+/// Returns the bytes of `count` values of `width` bits: whole words, so that every column starts aligned.
 #[must_use]
 pub(crate) fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(64) * 8
@@ -24,7 +24,7 @@ pub(crate) fn pack(bytes: &mut Vec<u8>, values: impl Iterator<Item = u64>, width
         if used >= 64 {
             bytes.extend_from_slice(&word.to_le_bytes());
             used -= 64;
-            // The bits that did not fit; none are left if the value ended with the word.
+            // The bits that did not fit; none if the value ended with the word.
             word = if used == 0 { 0 } else { value >> (width - used) };
         }
     }
@@ -59,10 +59,9 @@ pub(crate) fn unpack(column: &[u8], width: u32, out: &mut [u64]) {
 /// Values in the column of a full block. The last may be padding: 63 values take as many words as 64.
 pub(crate) const FULL: usize = 64;
 
-/// Reads the values of a column of [`FULL`] of them; returns false, having read nothing, if the column
-/// is not one of those.
+/// Reads the values of a column of [`FULL`] values. Returns false, without reading, for any other column.
 ///
-/// The same as [`unpack`] in a third of the time: each width has its own code, without a branch for each value.
+/// Equivalent to [`unpack`] in a third of the time: each width has its own code, without a branch per value.
 pub(crate) fn unpack_full(column: &[u8], width: u32, out: &mut [u64; FULL]) -> bool {
     let reader = usize::try_from(width).ok().and_then(|width| READERS.get(width));
     let Some(reader) = reader.filter(|_| column.len() == packed_bytes(FULL, width)) else { return false };
@@ -70,7 +69,7 @@ pub(crate) fn unpack_full(column: &[u8], width: u32, out: &mut [u64; FULL]) -> b
     true
 }
 
-/// Up to this width a value lies within the 8 bytes from the one that it begins in.
+/// Up to this width, a value fits in the 8 bytes from the byte in which it starts.
 const WIDTH_MAX: usize = 57;
 
 macro_rules! readers {
@@ -85,18 +84,18 @@ static READERS: [ReadFull; WIDTH_MAX + 1] = readers!(
     29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57
 );
 
-/// Values that begin with a byte and end with one, whatever their width.
+/// Values per group: a group starts and ends at a byte boundary, for any width.
 const GROUP: usize = 8;
 
 /// Reads a full column of values of `WIDTH` bits.
 fn read_full<const WIDTH: usize>(column: &[u8], out: &mut [u64; FULL]) {
-    /// A group of the largest width, and 8 bytes to read beyond it; or all groups of the smallest widths, with as many.
+    /// Fits a group of the largest width plus 8 bytes read beyond it, or all groups of the smallest widths plus 8.
     const ROOM_BYTES: usize = WIDTH_MAX + 16;
     if WIDTH == 0 {
         out.fill(0);
         return;
     }
-    // In the last groups, not all values have the 8 bytes that are read: they are read from a padded copy.
+    // Values near the end lack the 8 bytes that are read, so the last groups come from a padded copy.
     let direct = (column.len().saturating_sub(8) / WIDTH).min(FULL / GROUP);
     let (now, later) = out.split_at_mut(direct * GROUP);
     for (number, group) in now.chunks_exact_mut(GROUP).enumerate() {
@@ -110,11 +109,11 @@ fn read_full<const WIDTH: usize>(column: &[u8], out: &mut [u64; FULL]) {
     }
 }
 
-/// Reads one group. `bytes` go at least 8 beyond the byte in which its last value begins.
+/// Reads one group. `bytes` extends at least 8 bytes beyond the byte in which its last value starts.
 #[inline]
 fn read_group<const WIDTH: usize>(bytes: &[u8], group: &mut [u64]) {
     let mask = u64::MAX >> (64 - WIDTH);
-    // The one check of bounds for the group.
+    // The only bounds check of the group.
     let bytes = &bytes[..WIDTH * (GROUP - 1) / 8 + 8];
     for (index, value) in group.iter_mut().enumerate().take(GROUP) {
         let bit = index * WIDTH;
@@ -157,7 +156,7 @@ mod tests {
             } else {
                 prop_assert!(bits > 57);
             }
-            // A column that is cut, or too long, has no such reader.
+            // A column that is cut or too long has no such reader.
             prop_assert!(bits == 0 || !unpack_full(&column[1..], bits, &mut at_once));
         }
     }

@@ -1,5 +1,5 @@
-//! The tracks of a store whose call paths are summed, band by band: each a run of slices that is swept together, each
-//! track on a thread of its own. Knows how memory is divided, and nothing of what becomes of the sums.
+//! Sums call paths of a store's tracks band by band. A band is a run of slices swept together, each track on its own
+//! thread. Divides the memory budget; callers decide what becomes of the sums.
 
 use std::ops::Range;
 
@@ -10,23 +10,23 @@ use super::read::Store;
 use super::sweep::{EveryRow, PathSweep};
 use crate::model::TrackIdx;
 
-/// Tracks of one task, at most.
+/// Maximum number of tracks per task.
 pub(super) const TRACKS_PER_TASK: usize = 16;
 
-/// Slices that are swept together, at most: a sweep begins with a search in each lane.
+/// Maximum number of slices per band. Each sweep of a band starts with a search in each lane.
 const BAND_SLICES_MAX: usize = 8;
 
-/// Bytes of the sums of a path while they wait or are merged.
+/// Bytes of a path's sums while queued or merged.
 const SUMS_BYTES: usize = 2 * size_of::<(PathIdx, PathSums)>();
 
-/// Bytes of a path while the leaf of a single track is swept and pruned: its sums, the time and the spans of it and all
-/// below it, and its others.
+/// Bytes of a path while the leaf of a single track is swept and pruned: its sums, the time and spans of its subtree,
+/// and its others.
 const LEAF_PATH_BYTES: usize = PathSumTable::ROW_BYTES + size_of::<(u128, u64)>() + 2 * size_of::<PathSums>();
 
-/// Spans of a leaf of a single track, as a multiple of those that it has at least: it ends with a slice of all tracks.
+/// Spans of a leaf of a single track, as a multiple of its minimum: a leaf ends at a slice bound of all tracks.
 const LEAF_ROWS_MAX: u64 = 2;
 
-/// Leaves of single tracks that are swept at once for each thread, so that no thread waits long for the slowest.
+/// Leaves of single tracks swept at once per thread, so that no thread waits long for the slowest.
 const LEAVES_PER_THREAD: usize = 4;
 
 pub(super) type Sums = Vec<(PathIdx, PathSums)>;
@@ -35,25 +35,25 @@ pub(super) type Sums = Vec<(PathIdx, PathSums)>;
 pub(super) struct TrackPaths {
     pub(super) track: TrackIdx,
     pub(super) lanes: Range<u32>,
-    /// The first start and the last end.
+    /// First start and last end.
     first_ns: i64,
     last_ns: i64,
-    /// Spans in the bands so far.
+    /// Spans in the bands swept.
     pub(super) rows: u64,
-    /// The slice from which on it is left to sweeps.
+    /// Slice from which the track has no nodes and is swept by queries.
     pub(super) swept_from: Option<usize>,
 }
 
-/// The sums of a track in a band, by paths of its own.
+/// The sums of a track in a band, by the track's own path indices.
 pub(super) struct BandPaths {
     pub(super) paths: Vec<PathRow>,
-    /// Slices that have sums, in order.
+    /// Slices with sums, in order.
     pub(super) slices: Vec<(usize, Sums)>,
-    /// Whether there are more paths than the memory has room for.
+    /// Whether there are more paths than fit in memory.
     pub(super) is_too_many: bool,
 }
 
-/// The tracks of events that have spans.
+/// Returns the tracks of events with spans.
 pub(super) fn tracks_of(store: &Store) -> Vec<TrackPaths> {
     span_tracks(store)
         .map(|(track, lanes)| {
@@ -66,33 +66,33 @@ pub(super) fn tracks_of(store: &Store) -> Vec<TrackPaths> {
         .collect()
 }
 
-/// Which of `tracks` get a tree of their own: those with spans for two leaves. The tree of the only track would be that
-/// of all again.
+/// Returns which of `tracks` get their own tree: those with spans for two leaves. A single track gets none, since it
+/// would equal the tree of all tracks.
 pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -> Vec<bool> {
     let rows = |track: &TrackPaths| track.lanes.clone().map(|lane| store.lane(LaneIdx(lane)).rows()).sum::<u64>();
     tracks.iter().map(|track| tracks.len() > 1 && rows(track) >= 2 * leaf_rows.max(1)).collect()
 }
 
-/// How the budget is divided: a quarter each for the paths of all tracks, for those of the tracks that are swept at
-/// once, for the sums of a band, and for the nodes that grow.
+/// Division of the budget: a quarter each for the paths of all tracks, the paths of the tracks swept at once, the sums
+/// of a band, and the growing nodes.
 pub(super) struct PathMemoryPlan {
     pub(super) paths_max: usize,
     pub(super) track_paths_max: usize,
-    /// The paths of all tracks in a band, which has fewer spans.
+    /// Maximum number of paths of all tracks in a band, even if the band has more spans.
     pub(super) band_paths_max: usize,
     pub(super) slice_rows: u64,
     pub(super) band_slices: usize,
     /// Slices whose paths of all tracks are summed at once.
     pub(super) slices_at_once: usize,
-    /// Sums in the nodes that grow.
+    /// Maximum number of sums in growing nodes.
     pub(super) growing_max: usize,
-    /// Leaves of pruned paths of single tracks that are swept at once, and the paths of each.
+    /// Leaves of pruned paths of single tracks swept at once, and the paths of each.
     pub(super) leaves_at_once: usize,
     pub(super) leaf_paths_max: usize,
 }
 
 impl PathMemoryPlan {
-    /// `None` if there is no room for a slice of `rows_min` spans that have a path each.
+    /// Returns `None` if a slice of `rows_min` spans with a path each does not fit.
     pub(super) fn new(context: &LedgerContext<'_>, rows_min: u64) -> Option<Self> {
         let part = context.budget_bytes / 4;
         let leaf_paths = usize::try_from(LEAF_ROWS_MAX * context.paths.pruned_leaf_rows).unwrap_or(usize::MAX);
@@ -116,7 +116,7 @@ impl PathMemoryPlan {
 }
 
 impl TrackPaths {
-    /// Adds up the slices of a band; `None` if there is nothing in them.
+    /// Adds up the slices of a band; `None` if they are empty.
     pub(super) fn sweep(
         &self,
         store: &Store,
@@ -134,7 +134,7 @@ impl TrackPaths {
         let mut sweep = PathSweep::new(store, self.lanes.clone(), bounds_ns[first], EveryRow, &mut sums);
         let mut slices = Vec::new();
         for &slice in band {
-            // The last slice has what starts at the very end.
+            // The last slice includes rows that start exactly at the end.
             sweep.sum_to(if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] }, &mut sums);
             if sums.folded() > 0 {
                 return Some(BandPaths { paths: Vec::new(), slices: Vec::new(), is_too_many: true });
@@ -148,7 +148,7 @@ impl TrackPaths {
     }
 }
 
-/// How many spans start in the time of some sums.
+/// Counts the spans that start in the range of the sums.
 pub(super) fn starts(sums: &Sums) -> u64 {
     sums.iter().map(|(_, sums)| sums.starts).sum()
 }

@@ -1,9 +1,9 @@
-//! The ledger of paths: time and number of spans by call path, for slices of time, in trees. The flame graph of spans
-//! of any range comes from a few nodes and a sweep of two edges.
+//! The path ledger: trees of time and span counts by call path, for slices of time. The flame graph of spans of any
+//! range comes from a few nodes and a sweep of both edges.
 //!
-//! One tree covers all tracks; every track with many spans has a tree of its own. Where paths repeat little, a leaf
-//! grows until they do, since the bytes of nodes are bounded for each span. Where they hardly repeat on some track, the
-//! nodes of all trees are [`super::pruned_paths::PrunedPaths`]. What no leaf covers is swept.
+//! One tree covers all tracks; every track with many spans has its own tree. A leaf grows until paths repeat, because
+//! the bytes of nodes are bounded per span. If paths hardly repeat on some track, the nodes of all trees are
+//! [`super::pruned_paths::PrunedPaths`]. Time ranges without a leaf are swept.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,29 +13,30 @@ use super::pruned_paths::{PruneShape, PrunedPaths};
 use crate::base::mapped::Mapped;
 use crate::model::TrackIdx;
 
-/// The sizes of a ledger of paths.
+/// Size parameters of a path ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PathShape {
-    /// Traces with fewer spans have no ledger of paths: a sweep over all of them takes some 20 ms. Nor have those with
-    /// fewer than four spans a lane.
+    /// Minimum number of spans for a path ledger; a sweep over fewer takes some 20 ms. Traces with fewer than four
+    /// spans per lane have none either.
     pub(crate) rows_min: u64,
-    /// Spans of all tracks that start in a slice, at least. A sweep of both edges takes some 10 ms.
+    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes some 10 ms.
     pub(crate) slice_rows: u64,
-    /// Spans of one track in a leaf of its own tree, at least. Tracks with fewer than two leaves have no tree.
+    /// Minimum number of spans of one track in a leaf of its tree. Tracks with fewer than two leaves have no tree.
     pub(crate) leaf_rows: u64,
-    /// The same where paths are pruned: a sweep of both edges takes some 20 ms. Smaller leaves have hardly a path to prune.
+    /// The same minimum for pruned paths: a sweep of both edges takes some 20 ms. Smaller leaves have hardly a path to
+    /// prune.
     pub(crate) pruned_leaf_rows: u64,
-    /// Nodes that one node of the level above sums.
+    /// Child nodes summed by a node.
     pub(crate) fan_out: u32,
-    /// Bytes of the nodes of a tree for 1024 of its spans, at most, beside those of one path to the root.
+    /// Maximum bytes of a tree's nodes per 1024 of its spans, besides those of one path to the root.
     pub(crate) kilorow_bytes: u64,
-    /// New paths that a track may bring, whatever its spans.
+    /// New paths that any track may add.
     pub(crate) track_paths: u64,
-    /// Spans of a track for each further new path, at least: with fewer, its paths hardly repeat.
+    /// Minimum number of spans of a track per further new path; with fewer, its paths hardly repeat.
     pub(crate) rows_per_path: u64,
-    /// Paths of all tracks, at most: as many as a flame graph shows.
+    /// Maximum number of paths of all tracks: as many as a flame graph shows.
     pub(crate) paths_max: usize,
-    /// The part that a path needs where whole histograms do not fit.
+    /// Pruning thresholds, used where whole histograms do not fit.
     pub(crate) pruned: PruneShape,
 }
 
@@ -51,24 +52,24 @@ impl Default for PathShape {
             track_paths: 4096,
             rows_per_path: 64,
             paths_max: 1 << 20,
-            // A quarter of a pixel of a picture of 2,048, and two of them for numbers of spans.
+            // A quarter of a pixel in a picture of 2,048 pixels for time, and two pixels for span counts.
             pruned: PruneShape { time_parts: 1 << 13, count_parts: 1 << 10, few_paths: 512 },
         }
     }
 }
 
-/// The tables of a ledger of paths; its nodes lie in the body of the store.
+/// The tables of a path ledger; its nodes are in the body of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PathLedgerIndex {
-    /// By the numbers that nodes know paths by: the root first, parents before their children. Empty for pruned nodes,
-    /// which have their paths with them.
+    /// Paths by their index in nodes: the root first, parents before children. Empty for pruned nodes, which include
+    /// their paths.
     pub(crate) paths: Vec<PathRow>,
-    /// Tracks that no node has from a slice on, in order, each with that slice.
+    /// Tracks that no node covers from a slice on, in order, with that slice.
     pub(crate) swept_from: Vec<(TrackIdx, u32)>,
     pub(crate) trees: LedgerIndex,
 }
 
-/// A ledger of paths that is ready to be asked.
+/// A path ledger that can be queried.
 #[derive(Debug)]
 pub(crate) struct PathLedger {
     paths: Vec<PathRow>,
@@ -77,7 +78,7 @@ pub(crate) struct PathLedger {
 }
 
 impl PathLedger {
-    /// A ledger of nodes in a map; `None` if the index contradicts itself.
+    /// Creates a ledger of mapped nodes; `None` if the index contradicts itself.
     #[must_use]
     pub(crate) fn new(index: PathLedgerIndex) -> Option<Self> {
         let PathLedgerIndex { paths, swept_from, trees } = index;
@@ -88,19 +89,19 @@ impl PathLedger {
         is_whole.then_some(Self { paths, swept_from, trees: Ledger::new(trees)? })
     }
 
-    /// Whether nodes lack small paths, and have the others with them.
+    /// Returns whether nodes are pruned: they lack small paths and include the others.
     #[must_use]
     pub(crate) fn is_pruned(&self) -> bool {
         self.paths.is_empty()
     }
 
-    /// By the numbers of nodes, parents before their children; empty for pruned nodes.
+    /// Returns paths by their index in nodes, parents before children; empty for pruned nodes.
     #[must_use]
     pub(crate) fn paths(&self) -> &[PathRow] {
         &self.paths
     }
 
-    /// Tracks that no node has from a slice on, in order.
+    /// Returns the tracks that no node covers from a slice on, in order.
     #[must_use]
     pub(crate) fn swept_from(&self) -> &[(TrackIdx, u32)] {
         &self.swept_from
@@ -111,7 +112,7 @@ impl PathLedger {
         &self.trees
     }
 
-    /// The paths of a pruned node; `None` if it is damaged.
+    /// Decodes the paths of a pruned node; `None` if it is damaged.
     pub(super) fn read_pruned(&self, map: &Mapped, node: LedgerNode) -> Option<PrunedPaths> {
         self.trees.intact_bytes(map, node).and_then(PrunedPaths::unpack)
     }

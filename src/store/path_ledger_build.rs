@@ -1,5 +1,5 @@
-//! Builds the ledger of paths of a store whose rows are all written: of whole histograms where they fit, else of pruned
-//! ones. Memory is bounded by a budget; where neither fits, the store gets no ledger of paths.
+//! Builds the path ledger of a completely written store: of whole histograms if they fit, else of pruned ones. Memory
+//! is bounded by a budget; if neither fits, the store gets no path ledger.
 
 use std::io;
 
@@ -13,18 +13,18 @@ use super::read::Store;
 use super::slice_bounds::slice_bounds;
 use super::whole_path_build::{self, WholePaths};
 
-/// Builds the ledger of paths of all spans of `store`, whose file `out` appends to. `None` for few spans, where the
-/// budget has no room for it, and if it was cancelled.
+/// Builds the path ledger of all spans of `store`, whose file `out` appends to. Returns `None` for few spans, if the
+/// budget is too small, or if cancelled.
 ///
 /// # Errors
-/// I/O errors of a write, such as a full disk.
+/// Returns the I/O error of a failed write.
 pub(super) fn build(
     store: &Store,
     context: &LedgerContext<'_>,
     out: &mut AppendFile,
 ) -> io::Result<Option<PathLedgerIndex>> {
     let (rows, lanes) = span_rows(store);
-    // As in the ledger by name: a slice begins with the spans that are open.
+    // As in the ledger by name, a slice starts with the open spans.
     let open_rows = 4 * lanes;
     if rows < context.paths.rows_min.max(open_rows).max(1) {
         return Ok(None);

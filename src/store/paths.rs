@@ -1,8 +1,8 @@
-//! Call paths of spans, each numbered once, and sums by path over one range of time. Sums of disjoint ranges and of
-//! different tracks add up, so a ledger keeps them for slices of time.
+//! Call paths of spans, each with one index, and sums by path over one range of time. Sums of disjoint ranges and of
+//! different tracks are additive, so a ledger stores them for slices of time.
 //!
-//! The time of a path is that of its spans, clipped to the range. Time in which children run is not taken off here:
-//! the children of a path say it.
+//! The time of a path is that of its spans, clipped to the range. It includes the time of children, which have sums of
+//! their own.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ use super::ledger::{NodeItem, NodeKey};
 use super::sums::Additive;
 use crate::model::NameIdx;
 
-/// A row of a [`PathTable`].
+/// Index into a [`PathTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct PathIdx(pub(crate) u32);
 
 impl PathIdx {
-    /// The root of all paths, without a name.
+    /// The root of all paths, which has no name.
     pub(crate) const ROOT: Self = Self(0);
 
-    /// The position in an array.
+    /// Converts to an array index.
     #[must_use]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
@@ -36,49 +36,48 @@ impl NodeKey for PathIdx {
     }
 }
 
-/// A path: that of its parent, and a name.
+/// A path: its parent and its innermost name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct PathRow {
-    /// Always an earlier row; of the root, itself.
+    /// Always an earlier row; the root is its own parent.
     pub(crate) parent: PathIdx,
-    /// The innermost name of the path.
     pub(crate) name: NameIdx,
 }
 
 /// Paths by parent and name.
 #[derive(Debug, Clone)]
 pub(crate) struct PathTable {
-    /// The root first, parents before their children.
+    /// The root first, parents before children.
     rows: Vec<PathRow>,
     index: FxHashMap<PathRow, PathIdx>,
     max: usize,
 }
 
 impl PathTable {
-    /// Bytes of a path in a table that grows, at most: its row, and a hash table that is half full.
+    /// Maximum bytes per path of a growing table: its row, and a half-full hash table.
     pub(crate) const ROW_BYTES: usize = 2 * size_of::<PathRow>() + 2 * (size_of::<(PathRow, PathIdx)>() + 1);
 
-    /// A table of the root, for at most `max` paths with it.
+    /// Creates a table with the root, for at most `max` paths including it.
     #[must_use]
     pub(crate) fn new(max: usize) -> Self {
         let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
-        // Paths have numbers of 32 bits.
+        // Path indices have 32 bits.
         Self { rows: vec![root], index: FxHashMap::default(), max: max.clamp(1, u32::MAX as usize) }
     }
 
-    /// All paths, the root first, parents before their children.
+    /// Returns all paths, the root first, parents before children.
     #[must_use]
     pub(crate) fn rows(&self) -> &[PathRow] {
         &self.rows
     }
 
-    /// The rows of the table without its index.
+    /// Returns the rows without the hash table.
     #[must_use]
     pub(crate) fn into_rows(self) -> Vec<PathRow> {
         self.rows
     }
 
-    /// The path of a name below another, new or known; `None` if it would be one too many.
+    /// Returns the path of a name below `parent`, and adds it if it is new; `None` if the table is full.
     #[inline]
     pub(crate) fn path(&mut self, parent: PathIdx, name: NameIdx) -> Option<PathIdx> {
         let row = PathRow { parent, name };
@@ -132,7 +131,7 @@ impl NodeItem for PathSums {
     }
 }
 
-/// Sums by path that grow row by row.
+/// Sums by path, added row by row.
 #[derive(Debug)]
 pub(crate) struct PathSumTable {
     paths: PathTable,
@@ -144,10 +143,10 @@ pub(crate) struct PathSumTable {
 }
 
 impl PathSumTable {
-    /// Bytes of a path with sums, at most.
+    /// Maximum bytes per path with sums.
     pub(crate) const ROW_BYTES: usize = PathTable::ROW_BYTES + 2 * (size_of::<PathSums>() + size_of::<PathIdx>());
 
-    /// An empty table for at most `paths_max` paths.
+    /// Creates an empty table for at most `paths_max` paths.
     #[must_use]
     pub(crate) fn new(paths_max: usize) -> Self {
         let paths = PathTable::new(paths_max);
@@ -159,25 +158,26 @@ impl PathSumTable {
         self.paths.rows()
     }
 
-    /// The paths without their sums.
+    /// Returns the paths without their sums.
     #[must_use]
     pub(crate) fn into_paths(self) -> Vec<PathRow> {
         self.paths.into_rows()
     }
 
-    /// Sums by path index.
+    /// Returns sums by path index.
     #[must_use]
     pub(crate) fn sums(&self) -> &[PathSums] {
         &self.sums
     }
 
-    /// Spans whose paths would have been too many: they count for their parents.
+    /// Spans that count for the parent path because the table was full.
     #[must_use]
     pub(crate) fn folded(&self) -> u64 {
         self.folded
     }
 
-    /// The path of a name below another; the other itself if there are too many. `last` is likely to be that path.
+    /// Returns the path of a name below `parent`, or `parent` itself if the table is full. `last` is a guess that saves
+    /// the lookup.
     #[inline]
     pub(crate) fn path(&mut self, parent: PathIdx, name: NameIdx, last: PathIdx) -> PathIdx {
         if last != PathIdx::ROOT && self.paths.rows[last.index()] == (PathRow { parent, name }) {
@@ -193,7 +193,6 @@ impl PathSumTable {
         path
     }
 
-    /// Adds sums of a path.
     #[inline]
     pub(crate) fn add(&mut self, path: PathIdx, added: PathSums) {
         let sums = &mut self.sums[path.index()];
@@ -203,8 +202,8 @@ impl PathSumTable {
         sums.add(&added);
     }
 
-    /// Adds the sums of other paths: `rows` with parents before their children, and the sums of each. Paths without
-    /// sums of their own or of paths below them stay away.
+    /// Adds the sums of other paths: `rows` has parents before children, `sums` the sums of each. Subtrees without sums
+    /// are skipped.
     pub(crate) fn merge(&mut self, rows: &[PathRow], sums: &[PathSums]) {
         let mut has_sums: Vec<bool> = sums.iter().map(|sums| !sums.is_empty()).collect();
         for (place, row) in rows.iter().enumerate().rev() {
@@ -224,21 +223,21 @@ impl PathSumTable {
         }
     }
 
-    /// The same for another table.
+    /// Adds the sums of another table.
     pub(crate) fn merge_table(&mut self, other: &Self) {
         self.merge(other.paths(), &other.sums);
         self.folded += other.folded;
     }
 
-    /// The sums that count for a path of spans whose parents have the path `above`. The time of a span that counts for
-    /// its parent is the parent's already.
+    /// Returns the sums that count for `path` if its parent spans have the path `above`. A span that counts for its
+    /// parent adds no time, which the parent already has.
     #[inline]
     pub(crate) fn within(path: PathIdx, above: PathIdx, sums: PathSums) -> PathSums {
         let has_time = path != above || path == PathIdx::ROOT;
         PathSums { total_ns: if has_time { sums.total_ns } else { 0 }, ..sums }
     }
 
-    /// Takes all sums out, in order of their paths, which stay.
+    /// Removes and returns all sums, sorted by path. The paths stay.
     pub(crate) fn drain(&mut self) -> Vec<(PathIdx, PathSums)> {
         self.used.sort_unstable();
         let sums = &mut self.sums;
@@ -254,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// The sums of the paths of a table, each path by its names.
+    /// Returns the sums of a table's paths, keyed by their names.
     fn by_names(table: &PathSumTable) -> BTreeMap<Vec<u32>, PathSums> {
         let names = |mut place: usize| {
             let mut names = Vec::new();

@@ -1,9 +1,11 @@
-//! Builds the ledger of paths of a store where whole histograms do not fit: of pruned ones, which carry their paths with
-//! them. There is no table of all paths, whose number may be that of the spans.
+//! Builds a path ledger of pruned histograms, for stores whose whole histograms do not fit. Pruned nodes include their
+//! paths: a table of all paths could have as many rows as there are spans.
 //!
-//! For the tree of all tracks, each is swept in bands, with a table of paths that lives as long as the band. Tracks with
-//! many spans have trees of [`super::track_path_trees`]. The store is the same for any number of threads. Refuses tracks on which children of a span overlap each other, from there on: their widths do not
-//! add up, so they are swept.
+//! For the tree of all tracks, each track is swept in bands, with a path table per band. Tracks with many spans have
+//! trees of [`super::track_path_trees`]. The store is the same for any number of threads.
+//!
+//! Where children of a span overlap each other, widths do not add up: from there on, the track has no nodes and queries
+//! sweep it.
 
 use std::io;
 
@@ -21,11 +23,11 @@ use super::read::Store;
 use super::track_path_trees::{self, TrackLeaves};
 use crate::base::progress::Stage;
 
-/// Builds the ledger of pruned histograms over the slices between `bounds_ns`. `None` where the sums of all tracks do
-/// not fit, where most spans are on tracks that are swept, and if it was cancelled.
+/// Builds the ledger of pruned histograms over the slices between `bounds_ns`. Returns `None` if the sums of all tracks
+/// do not fit, if most spans are on tracks left to sweeps, or if cancelled.
 ///
 /// # Errors
-/// I/O errors of a write, such as a full disk.
+/// Returns the I/O error of a failed write.
 pub(super) fn build(
     store: &Store,
     context: &LedgerContext<'_>,
@@ -49,7 +51,7 @@ pub(super) fn build(
         if context.cancel.is_cancelled() {
             return Ok(None);
         }
-        // `None` for nothing, or else the sums, if they add up.
+        // The outer `None` is an empty band; the inner one, sums that do not add up.
         let swept: Vec<Option<Option<BandPaths>>> = tracks
             .par_iter()
             .with_max_len(TRACKS_PER_TASK)
@@ -85,7 +87,7 @@ pub(super) fn build(
         }
         context.progress.advance(band.len() as u64);
     }
-    // Little would be gained where most tracks are swept.
+    // A ledger saves little if most spans are left to sweeps.
     let summed: u64 = tracks.iter().map(|track| track.rows).sum();
     if summed < span_rows(store).0 / 8 {
         return Ok(None);
@@ -95,7 +97,7 @@ pub(super) fn build(
     for (track, leaves) in tracks.iter().zip(&mut leaves) {
         let end = track.swept_from.unwrap_or(slices);
         if end < slices {
-            // There are no more slices than 32 bits count: leaves are numbered by them.
+            // Slices fit 32 bits, because leaves are numbered by them.
             swept_from.push((track.track, end as u32));
         }
         if let Some(leaves) = leaves {
@@ -114,7 +116,7 @@ pub(super) fn build(
     Ok(Some(PathLedgerIndex { paths: Vec::new(), swept_from, trees }))
 }
 
-/// The paths of a track in a band. `None` if there are too many, or if children of a span overlap each other.
+/// Returns the paths of a track in a band; `None` if there are too many, or if children of a span overlap each other.
 fn checked(band: BandPaths) -> Option<BandPaths> {
     if band.is_too_many {
         return None;
@@ -123,10 +125,10 @@ fn checked(band: BandPaths) -> Option<BandPaths> {
     band.slices.iter().all(|(_, sums)| adds_up(&band, sums, &mut spare_ns)).then_some(band)
 }
 
-/// Whether no path has less time in a slice than the paths right below it. `spare_ns` has a zero for each path.
+/// Returns whether every path has at least the time of its direct children in a slice. `spare_ns` has a zero per path.
 fn adds_up(band: &BandPaths, sums: &[(PathIdx, PathSums)], spare_ns: &mut [i128]) -> bool {
     for &(path, PathSums { total_ns, .. }) in sums {
-        // The time of a slice has 64 bits, and tracks have 65,536 lanes at most.
+        // The time of a slice has 64 bits, and a track at most 65,536 lanes.
         let total_ns = total_ns.cast_signed();
         spare_ns[path.index()] += total_ns;
         spare_ns[band.paths[path.index()].parent.index()] -= total_ns;
@@ -139,14 +141,15 @@ fn adds_up(band: &BandPaths, sums: &[(PathIdx, PathSums)], spare_ns: &mut [i128]
     adds_up
 }
 
-/// The pruned paths of all tracks in a slice, and how many spans start in it. `None` if they do not add up.
+/// Sums and prunes the paths of all tracks in a slice, and counts the spans that start in it. Returns `None` if they do
+/// not add up.
 fn sum_slice(bands: &[BandPaths], slice: usize, shape: &PathShape) -> Option<(PrunedPaths, u64)> {
     let (mut all, mut rows) = (PathSumTable::new(usize::MAX), 0);
     let (mut shared, mut way): (Vec<PathIdx>, Vec<PathIdx>) = (Vec::new(), Vec::new());
     for band in bands {
         let Ok(found) = band.slices.binary_search_by_key(&slice, |&(slice, _)| slice) else { continue };
         shared.clear();
-        // The root stands for paths that are not looked up yet.
+        // The root marks paths that are not mapped yet.
         shared.resize(band.paths.len(), PathIdx::ROOT);
         for &(own, sums) in &band.slices[found].1 {
             let mut at = own;

@@ -1,80 +1,81 @@
-//! Sums by call path over one range of time, where whole histograms do not fit: paths with a small part of the time and
-//! of the spans have no sums of their own. They count as *others* of the nearest path above them that has.
+//! Pruned sums by call path over one range of time, used where whole histograms do not fit. Paths with a small share of
+//! time and spans have no sums of their own; they count as *others* of their nearest ancestor that has.
 //!
-//! The time below each path stays exact, with that of its others, and so does the number of all spans. A path may
-//! lack what [`PrunedPaths::missing`] says, at most: the sum of what each step of pruning has left out of one path.
-//! Paths come with their names, so that no table of all paths of a trace is needed.
+//! The time below each path stays exact, including its others, and so does the number of all spans.
+//! [`PrunedPaths::missing`] bounds the error of a single path: the sum of what each pruning step left out of one path.
+//! Paths include their names, so no table of all paths is needed.
 //!
-//! Refuses paths whose children take more time than they do, since they overlap each other: their widths do not add up.
+//! Rejects paths whose children take more time than the path itself: those overlap each other, so their widths do not
+//! add up.
 
 use super::ledger::NodeContent;
 use super::paths::{PathIdx, PathRow, PathSums};
 use super::sums::Additive as _;
 use crate::model::NameIdx;
 
-/// The name of all paths right below one that have no sums of their own. No name of a trace has this number: there
-/// would be no room for the text of as many.
+/// Name of the merged children without sums of their own. No trace uses this index: there is no room for the text of as
+/// many names.
 pub(crate) const OTHERS: NameIdx = NameIdx(u32::MAX);
 
-/// The part of a range that a path needs to have sums of its own: of its time, or of its spans.
+/// Minimum share of a range, in time or in spans, for a path to have its own sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PruneShape {
-    /// One part in so many of the time. All steps of pruning together leave out less of any path.
+    /// Denominator of the share of time. All pruning steps together leave out less of any path.
     pub(crate) time_parts: u64,
-    /// The same of the spans.
+    /// Denominator of the share of spans.
     pub(crate) count_parts: u64,
-    /// Paths that are never pruned where there are no more of them.
+    /// Number of paths up to which nothing is pruned.
     pub(crate) few_paths: usize,
 }
 
 impl PruneShape {
-    /// A shape whose parts are `share` sixteenths of those of this one, divided by `by`.
+    /// Returns thresholds of `share` sixteenths of these, divided by `by`.
     fn shared(self, share: u64, by: u64) -> Self {
         let parts = |parts: u64| parts.saturating_mul(16).saturating_mul(by).div_ceil(share);
         Self { time_parts: parts(self.time_parts), count_parts: parts(self.count_parts), ..self }
     }
 
-    /// The part of leaves: three quarters of the whole, since most bytes are theirs.
+    /// Thresholds for leaves: three quarters of the whole, because leaves take most of the bytes.
     pub(super) fn of_leaf(self) -> Self {
         self.shared(12, 1)
     }
 
-    /// The part of a node that sums others: a sixteenth of the whole for leaves and for the nodes right above them, half
-    /// of that for each level more.
+    /// Thresholds for a node above the leaves: a sixteenth of the whole for leaves and the level above, halved for each
+    /// further level.
     fn of_level(self, level: usize) -> Self {
         self.shared(1, 1 << level.saturating_sub(1).min(40))
     }
 
-    /// The part of an answer, which is left of the whole.
+    /// Thresholds for an answer: the rest of the whole.
     pub(crate) fn of_answer(self) -> Self {
         self.shared(1, 1)
     }
 }
 
-/// A path in the order of a tree: below the last one with a depth of one less.
+/// A path in preorder: its parent is the last earlier entry of one depth less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PathEntry {
-    /// Of the outermost, 1.
+    /// 1 for the outermost.
     depth: u32,
     name: NameIdx,
     sums: PathSums,
 }
 
-/// Sums by path, the small ones among the others of their parents.
+/// Sums by path, with small paths merged into the others of their parents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PrunedPaths {
-    /// Each path right before those below it, those below one in order of their names: its others last.
+    /// In preorder, siblings sorted by name index; others come last.
     entries: Vec<PathEntry>,
-    /// The most that a path may have beyond its sums: time of its own, and spans of it and of all below it.
+    /// Maximum that a single path may lack: its own time, and the spans of its subtree.
     pub(crate) missing: PathSums,
-    /// The parts for nodes that sum others; `None` for what was read.
+    /// Thresholds for parent nodes; `None` for a decoded node.
     shape: Option<PruneShape>,
     /// Whether sums of several ranges were merged.
     is_merged: bool,
 }
 
 impl PrunedPaths {
-    /// Prunes sums, whose `rows` have parents before their children. `None` if children of a path overlap each other.
+    /// Prunes sums. `rows` has parents before children. Returns `None` if children of a path overlap each other.
     pub(crate) fn new(rows: &[PathRow], sums: &[PathSums], shape: PruneShape) -> Option<Self> {
         let mut below_ns = vec![0_u128; rows.len()];
         let mut starts: Vec<u64> = sums.iter().map(|sums| sums.starts).collect();
@@ -101,7 +102,7 @@ impl PrunedPaths {
         }
         let mut others = vec![PathSums::default(); rows.len()];
         let mut missing = PathSums::default();
-        // Spans that count for no path are others of the root.
+        // Spans without a path are others of the root.
         others.iter_mut().zip(sums).take(1).for_each(|(others, sums)| others.add(sums));
         for (place, row) in rows.iter().enumerate().skip(1) {
             let above = row.parent.index();
@@ -117,13 +118,13 @@ impl PrunedPaths {
         let kept = rows.iter().zip(sums).enumerate().skip(1).filter(|&(place, _)| is_kept[place]);
         let kept = kept.map(|(place, (row, sums))| (row.parent.0, row.name, place as u32, *sums));
         let others = (0..).zip(others).filter(|(_, others)| !others.is_empty());
-        // The others of a path have no paths below them.
+        // Others have no paths below them.
         let others = others.map(|(above, others)| (above, OTHERS, u32::MAX, others));
         let entries = in_tree_order(kept.chain(others).collect());
         Some(Self { entries, missing, shape: Some(shape), is_merged: false })
     }
 
-    /// The paths and their sums, parents before their children.
+    /// Returns the paths and their sums, parents before children.
     #[must_use]
     pub(crate) fn rows(&self) -> (Vec<PathRow>, Vec<PathSums>) {
         let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
@@ -131,7 +132,7 @@ impl PrunedPaths {
         let mut sums = Vec::with_capacity(self.entries.len() + 1);
         rows.push(root);
         sums.push(PathSums::default());
-        // The rows from the root to the last one.
+        // The rows from the root to the last entry.
         let mut above = vec![PathIdx::ROOT];
         for entry in &self.entries {
             above.truncate(entry.depth as usize);
@@ -143,7 +144,7 @@ impl PrunedPaths {
         (rows, sums)
     }
 
-    /// The paths of a node; `None` if the bytes are not those of a node.
+    /// Decodes the paths of a node; `None` if the bytes are invalid.
     pub(super) fn unpack(bytes: &[u8]) -> Option<Self> {
         let ((starts, total_ns), mut rest) = postcard::take_from_bytes::<(u64, u128)>(bytes).ok()?;
         let missing = PathSums { starts, total_ns };
@@ -160,7 +161,7 @@ impl PrunedPaths {
     }
 }
 
-/// Puts paths into the order of a tree: each with the number of the one above it, its name, and its own number.
+/// Sorts paths into preorder. Each has the index of its parent, its name, and its own index.
 fn in_tree_order(mut paths: Vec<(u32, NameIdx, u32, PathSums)>) -> Vec<PathEntry> {
     paths.sort_unstable_by_key(|&(above, name, ..)| (above, name));
     let below = |above: u32| {
@@ -197,7 +198,8 @@ impl NodeContent for PrunedPaths {
         let mut merged = Vec::with_capacity(self.entries.len() + other.entries.len() / 2);
         let (mut own, mut added) = (self.entries.iter().peekable(), other.entries.iter().peekable());
         while let (Some(first), Some(second)) = (own.peek(), added.peek()) {
-            // The deeper one is below what came last, which the other has left. At one depth both are below the same.
+            // The deeper entry is in the subtree of the last one, which the other has left. At equal depth both have
+            // the same parent.
             let order = second.depth.cmp(&first.depth).then(first.name.cmp(&second.name));
             let mut entry = **if order.is_le() { first } else { second };
             if order.is_eq() {
@@ -215,7 +217,7 @@ impl NodeContent for PrunedPaths {
         self.entries = merged;
     }
 
-    /// Prunes what was merged. What overlaps in no range overlaps in none of their sums.
+    /// Prunes after a merge. Children that overlap in no range overlap in none of the sums.
     fn settle(&mut self, level: usize) {
         let Some(shape) = self.shape.filter(|_| self.is_merged) else { return };
         let (rows, sums) = self.rows();

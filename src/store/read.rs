@@ -1,4 +1,4 @@
-//! A published store, mapped read-only: the tables in memory, the rows in the map. Never writes.
+//! Reads a published store, mapped read-only: the tables are in memory, the rows in the map.
 
 use std::fs::File;
 use std::io;
@@ -27,61 +27,61 @@ use super::verified::Verified;
 use crate::base::mapped::Mapped;
 use crate::model::{SampleSum, StackIdx, TrackIdx};
 
-/// Why a store file cannot be used. It is a cache: the answer is to make it again.
+/// Error of opening a store file. A store is a cache: the caller rebuilds it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refuses to open or map the file.
+    /// The file cannot be opened or mapped.
     #[error("{}: cannot open the store: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// The file is cut, altered, of another version, or not a store.
+    /// The file is truncated, altered, of another version, or not a store.
     #[error("{}: not a whole store of this version: its {part} is damaged", path.display())]
     Damaged { path: PathBuf, part: &'static str },
 }
 
-/// A published store, or a preview of one, whose rows can be read.
+/// A published store, or a preview of one.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     lane_count: u32,
-    /// By track: its lanes in the table of lanes.
+    /// The range of lanes of each track.
     track_lanes: Vec<Range<u32>>,
     tables: StoreTables,
     extents: Verified,
     details: Verified,
-    /// The generation of the picture, where the trace still runs.
+    /// Generation of a picture of a trace that still runs.
     generation: Option<LaneGeneration>,
 }
 
-/// The lanes of pictures of a trace that still runs: those of one generation have the same lanes in the same order,
-/// so that nobody compares lane by lane.
+/// Identifies the lanes of pictures of a trace that still runs. Pictures of one generation have the same lanes in the
+/// same order, which saves comparing lane by lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneGeneration(u64);
 
 impl LaneGeneration {
-    /// A generation that no other store has.
+    /// Returns a generation that no other store has.
     pub(super) fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// The bytes of an extent in memory, as words, since it is read in place and holds some.
+/// The words of an extent in memory; an extent is read in place as `u64`.
 pub(super) type HeldExtent = Arc<[u64]>;
 
-/// Offsets from here on are positions among the extents in memory.
+/// Offsets from here on address the extents in memory.
 pub(super) const HELD_EXTENT: u64 = 1 << 63;
 
 /// The mapped file and the tables of a store.
 #[derive(Debug)]
 pub(super) struct StoreTables {
     pub map: Arc<Mapped>,
-    /// Extents that are not in the file: those of a trace that still runs.
+    /// Extents outside the file, of a trace that still runs.
     pub held: Vec<HeldExtent>,
     pub lanes: Table<LaneRecord>,
     pub extents: Table<ExtentRecord>,
     pub forests: Table<u64>,
     pub details: Vec<DetailBlock>,
-    /// The bytes of the pyramids in the map.
+    /// Byte range of the pyramids in the map.
     pub overview: Range<usize>,
     pub signatures: Table<u64>,
     pub meta: Meta,
@@ -91,19 +91,19 @@ pub(super) struct StoreTables {
 }
 
 impl Store {
-    /// Opens a published store and checks its tables. Work and memory go with the lanes and extents, not with the rows.
+    /// Opens a published store and checks its tables. Work and memory grow with lanes and extents, not with rows.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for anything but a whole store of this version.
+    /// Returns [`StoreError::Damaged`] unless the file is a complete store of this version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?;
         Self::from_file(&file, path)
     }
 
-    /// The same for a file that is open, and may have no name any more.
+    /// Opens a store from an open file, which may have been unlinked.
     ///
     /// # Errors
-    /// Any error that [`Store::open`] has.
+    /// Fails as [`Store::open`] does.
     pub fn from_file(file: &File, path: &Path) -> Result<Self, StoreError> {
         let damaged = |part: &'static str| StoreError::Damaged { path: path.into(), part };
         let map = Mapped::from_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
@@ -112,7 +112,7 @@ impl Store {
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
         let details = section(Section::Details, "table of details")?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        // The checksum proves that the bytes are those that were written, so their indices are valid as well.
+        // The checksum proves that these bytes were written by us, so their indices are valid.
         let in_map = |bytes: &[u8]| {
             let start = bytes.as_ptr() as usize - map.as_ptr() as usize;
             start..start + bytes.len()
@@ -167,10 +167,10 @@ impl Store {
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
-    /// The rows of a file that is being written, once its tables are there. Its texts and overviews are not read.
+    /// Opens the rows of a file under construction, once its tables are written. Texts and overviews are not read.
     ///
     /// # Errors
-    /// I/O errors of another map.
+    /// Returns the I/O error of a failed map.
     pub(super) fn from_sections(file: &File, sections: &[SectionRecord; SECTIONS], meta: Meta) -> io::Result<Self> {
         let path = Path::new("a store that is being made");
         let map = Arc::new(Mapped::from_store(file, path)?);
@@ -204,8 +204,7 @@ impl Store {
         Self::from_tables(tables, path).ok_or_else(no_table)
     }
 
-    /// Puts a store together; `None` if a lane belongs to no track, or if there are more lanes
-    /// than an index can address.
+    /// Assembles a store; `None` if a lane has no track, or if there are more lanes than an index can address.
     pub(super) fn from_tables(tables: StoreTables, path: &Path) -> Option<Self> {
         let lane_count = u32::try_from(tables.lanes.len()).ok()?;
         let mut track_lanes = vec![0..0; tables.meta.tracks.tracks.len()];
@@ -217,37 +216,37 @@ impl Store {
         Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details, generation: None })
     }
 
-    /// The same store as a picture of a trace that still runs.
+    /// Marks the store as a picture of a trace that still runs.
     #[must_use]
     pub(super) fn with_generation(self, generation: LaneGeneration) -> Self {
         Self { generation: Some(generation), ..self }
     }
 
-    /// The generation of its lanes; `None` for a store that does not grow.
+    /// Returns the generation of its lanes; `None` for a store that does not grow.
     #[must_use]
     pub(crate) fn lane_generation(&self) -> Option<LaneGeneration> {
         self.generation
     }
 
-    /// The path of the store, also after the file is gone.
+    /// Returns the path of the store, even if the file was unlinked.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The length of the file.
+    /// Returns the length of the file.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.tables.map.len() as u64
     }
 
-    /// Names, tracks, losses and counts.
+    /// Returns names, tracks, losses and counts.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.tables.meta
     }
 
-    /// The sums by name of slices of time; `None` if the store has none.
+    /// Returns the ledger of sums by name, if the store has one.
     #[must_use]
     pub(crate) fn ledger(&self) -> Option<&Ledger> {
         self.tables.ledger.as_ref()
@@ -259,7 +258,7 @@ impl Store {
         self.ledger().is_some_and(|ledger| ledger.read(&self.tables.map, node, each))
     }
 
-    /// The samples of slices of time by stack and track; `None` if the store has none.
+    /// Returns the sample ledger, by stack and track, if the store has one.
     #[must_use]
     pub(crate) fn sample_ledger(&self) -> Option<&SampleLedger> {
         self.tables.samples.as_ref()
@@ -276,13 +275,13 @@ impl Store {
         self.sample_ledger().is_some_and(|ledger| ledger.read(&self.tables.map, node, each_track, each_stack))
     }
 
-    /// The spans of slices of time by call path; `None` if the store has no such sums.
+    /// Returns the path ledger, by call path, if the store has one.
     #[must_use]
     pub(crate) fn path_ledger(&self) -> Option<&PathLedger> {
         self.tables.paths.as_ref()
     }
 
-    /// The paths of a pruned node; `None` if it is damaged.
+    /// Decodes the paths of a pruned node; `None` if it is damaged.
     #[must_use]
     pub(crate) fn pruned_node(&self, node: LedgerNode) -> Option<PrunedPaths> {
         self.path_ledger().and_then(|ledger| ledger.read_pruned(&self.tables.map, node))
@@ -294,7 +293,7 @@ impl Store {
         self.path_ledger().is_some_and(|ledger| ledger.trees().read(&self.tables.map, node, each))
     }
 
-    /// How many lanes there are.
+    /// Returns the number of lanes.
     #[must_use]
     pub fn lane_count(&self) -> u32 {
         self.lane_count
@@ -305,43 +304,43 @@ impl Store {
         self.track_lanes.get(track.index()).cloned().unwrap_or(0..0)
     }
 
-    /// The lane of that index.
+    /// Returns a lane by index.
     ///
     /// # Panics
-    /// If there is no such lane.
+    /// Panics if there is no such lane.
     #[must_use]
     pub fn lane(&self, lane: LaneIdx) -> Lane<'_> {
         let record = self.tables.lanes.slice(&self.tables.map, lane.0.into(), 1);
         Lane { store: self, record: &record[0] }
     }
 
-    /// The blob of a detail, through a reader that keeps the last block.
+    /// Returns the blob of a detail. `reader` caches the last block.
     pub fn detail<'r>(&self, reference: DetailRef, reader: &'r mut DetailReader) -> &'r [u8] {
         reader.blob(reference, &self.tables.details, &self.details, &self.tables.map)
     }
 
-    /// A block of details and its bytes; no bytes if they are damaged.
+    /// Returns a block of details and its bytes; no bytes if they are damaged.
     pub(super) fn detail_block(&self, block: usize) -> Option<(DetailBlock, Option<&[u8]>)> {
         let record = self.tables.details.get(block)?;
         let is_intact = self.details.is_intact(block, || record.is_intact(&self.tables.map));
         Some((*record, is_intact.then(|| record.packed(&self.tables.map)).flatten()))
     }
 
-    /// How many parts of the file the reads so far have found damaged. Such parts read as empty, so any answer may be
-    /// incomplete: the store should be built again.
+    /// Returns the number of damaged parts found by reads. Damaged parts read as empty, so any answer may be
+    /// incomplete: rebuild the store.
     #[must_use]
     pub fn damaged(&self) -> u64 {
         self.extents.damaged() + self.details.damaged() + self.ledgers().map(Ledger::damaged).sum::<u64>()
     }
 
-    /// The trees of all ledgers.
+    /// Iterates over the trees of all ledgers.
     fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
         let of_samples = self.tables.samples.as_ref().map(SampleLedger::trees);
         let of_paths = self.tables.paths.as_ref().map(PathLedger::trees);
         self.tables.ledger.iter().chain(of_samples).chain(of_paths)
     }
 
-    /// Reads everything that is not read yet, and says the same of the whole file.
+    /// Reads every part that was not read yet, and returns the number of damaged parts of the whole file.
     #[must_use]
     pub fn damaged_in_all(&self) -> u64 {
         for index in 0..self.tables.extents.len() {
@@ -354,7 +353,7 @@ impl Store {
         self.damaged()
     }
 
-    /// An extent by its row in the table; `None` if there is none, or it is damaged.
+    /// Returns an extent by its row in the table; `None` if it is missing or damaged.
     fn extent(&self, extent: usize) -> Option<Extent<'_>> {
         let record = self.tables.extents.get(&self.tables.map, extent)?;
         let bytes = if let Some(held) = record.offset.checked_sub(HELD_EXTENT) {
@@ -376,7 +375,7 @@ pub struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// The properties that need no access to the rows.
+    /// Returns the properties that need no access to the rows.
     #[must_use]
     pub(crate) fn info(&self) -> LaneInfo {
         LaneInfo {
@@ -394,27 +393,27 @@ impl<'a> Lane<'a> {
         self.record.rows
     }
 
-    /// Whether the last row has no end in the capture.
+    /// Returns whether the last row has no end in the trace.
     #[must_use]
     pub(crate) fn is_unfinished(&self, row: u64) -> bool {
         self.record.unfinished != 0 && row + 1 == self.record.rows
     }
 
-    /// Its extents, in order of time.
+    /// Returns its extents in time order.
     #[must_use]
     pub fn extents(&self) -> &'a [ExtentRecord] {
         let StoreTables { extents, map, .. } = &self.store.tables;
         extents.slice(map, self.record.extent_first, self.record.extent_count)
     }
 
-    /// One of its extents; `None` if there is none of that number, or it is damaged.
+    /// Returns one of its extents; `None` if it is missing or damaged.
     #[must_use]
     pub fn extent(&self, extent: usize) -> Option<Extent<'a>> {
         let first = usize::try_from(self.record.extent_first).ok()?;
         (extent < self.extents().len()).then(|| self.store.extent(first + extent))?
     }
 
-    /// The signatures of the names in its extents, in order; empty for those that have none.
+    /// Returns the signatures of its extents in order; empty for extents without one.
     pub fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
         let all = self.store.tables.signatures.rows(&self.store.tables.map);
         let mut rest =
@@ -426,7 +425,7 @@ impl<'a> Lane<'a> {
         })
     }
 
-    /// The forest above its extents: one leaf an extent.
+    /// Returns the forest above its extents, one leaf per extent.
     #[must_use]
     pub(crate) fn forest<A: Pod>(&self) -> &'a [A] {
         let words = iforest::node_count(self.extents().len()) * (size_of::<A>() / size_of::<u64>());
@@ -434,7 +433,7 @@ impl<'a> Lane<'a> {
         bytemuck::cast_slice(forests.slice(map, self.record.forest_first, words as u64))
     }
 
-    /// The coarsest level of its pyramid whose buckets are not wider than `2^width_log2`, if there is one.
+    /// Returns the coarsest level of its pyramid whose buckets are at most `2^width_log2` wide, if any.
     #[must_use]
     pub(crate) fn overview(&self, width_log2: u32) -> Option<OverviewLevel<'a>> {
         if self.record.overview.count == 0 {

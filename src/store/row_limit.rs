@@ -1,5 +1,5 @@
-//! The last index that a table of a store may have: lanes, extents and words of signatures have 32 bits. A store that
-//! needs more ends in an error, since a saturated index would be that of another row.
+//! Limits the indices of store tables: lanes, extents and signature words have 32-bit indices. A store that needs more
+//! fails with an error, because a saturated index would alias another row.
 
 use std::io;
 
@@ -11,8 +11,8 @@ struct FullTable {
     rows: usize,
 }
 
-/// The index of the row after `rows` others of `table`. The largest number of 32 bits is none: it means "no row", or
-/// counts the rows. Fails where an index cannot address that many.
+/// Returns the index of the row after `rows` others of `table`, or an error if 32 bits cannot address it. `u32::MAX` is
+/// reserved: it means "no row", or is a row count.
 pub(super) fn next_index(rows: usize, table: &'static str) -> io::Result<u32> {
     let index = u32::try_from(rows).ok().filter(|&index| index < u32::MAX);
     index.ok_or_else(|| io::Error::other(FullTable { table, rows }))

@@ -1,9 +1,9 @@
-//! The ledger of samples: how many samples of each event have each stack and each track, for slices of time, in trees.
-//! Samples of any range come from a few nodes and the rows of two edges.
+//! The sample ledger: trees of sample counts by event, stack and track, for slices of time. Samples of any range come
+//! from a few nodes and the rows of both edges.
 //!
-//! One tree covers all tracks; every track with many samples has a tree of its own. Names, inlined functions and
-//! merging are applied to the answer, since nodes hold stacks as the trace has them. Where stacks hardly repeat, a leaf
-//! grows until they do, since the bytes of nodes are bounded for each sample. What no leaf covers is read row by row.
+//! One tree covers all tracks; every track with many samples has its own tree. Names, inlined functions and merging are
+//! applied to the answer, because nodes hold stacks as in the trace. A leaf grows until stacks repeat, because the
+//! bytes of nodes are bounded per sample. Time ranges without a leaf are read row by row.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,22 +12,21 @@ use super::sample_node::{self, EventKey, TrackSamples};
 use crate::base::mapped::Mapped;
 use crate::model::{SampleEvent, SampleSum, StackIdx, TrackIdx};
 
-/// The sizes of a ledger of samples.
+/// Size parameters of a sample ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SampleShape {
-    /// Traces with fewer samples have no ledger: all of them are read in a millisecond.
+    /// Minimum number of samples for a ledger; fewer are read in a millisecond.
     pub(crate) rows_min: u64,
-    /// Samples of all tracks in a slice, at least.
+    /// Minimum number of samples of all tracks in a slice.
     pub(crate) slice_rows: u64,
-    /// Samples of one track in a leaf of its own tree, at least. Tracks with fewer than two leaves have no tree.
+    /// Minimum number of samples of one track in a leaf of its tree. Tracks with fewer than two leaves have no tree.
     pub(crate) leaf_rows: u64,
-    /// Nodes that one node of the level above sums.
+    /// Child nodes summed by a node.
     pub(crate) fan_out: u32,
-    /// Bytes of the nodes of a tree for each of its samples, at most, beside those of one path to the root. A leaf
-    /// grows until there are as few.
+    /// Maximum bytes of a tree's nodes per sample, besides those of one path to the root. A leaf grows until it is
+    /// within this limit.
     pub(crate) row_bytes: u64,
-    /// Samples of a slice for each lane, at least: a look at a lane without samples there takes as
-    /// long as some of them.
+    /// Minimum number of samples of a slice per lane: visiting a lane without samples takes as long as reading some.
     pub(crate) rows_per_lane: u64,
 }
 
@@ -43,15 +42,15 @@ impl Default for SampleShape {
     }
 }
 
-/// The tables of a ledger of samples; its nodes lie in the body of the store.
+/// The tables of a sample ledger; its nodes are in the body of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SampleLedgerIndex {
-    /// By the rows that nodes know events by.
+    /// Events by their index in nodes.
     pub(crate) events: Vec<SampleEvent>,
     pub(crate) trees: LedgerIndex,
 }
 
-/// A ledger of samples that is ready to be asked.
+/// A sample ledger that can be queried.
 #[derive(Debug)]
 pub(crate) struct SampleLedger {
     events: Vec<SampleEvent>,
@@ -59,7 +58,7 @@ pub(crate) struct SampleLedger {
 }
 
 impl SampleLedger {
-    /// A ledger of nodes in a map; `None` if the index contradicts itself.
+    /// Creates a ledger of mapped nodes; `None` if the index contradicts itself.
     #[must_use]
     pub(crate) fn new(index: SampleLedgerIndex) -> Option<Self> {
         Some(Self { events: index.events, trees: Ledger::new(index.trees)? })
@@ -75,8 +74,8 @@ impl SampleLedger {
         &self.trees
     }
 
-    /// Calls `each_track` and `each_stack` for the samples of a node. False if the node is damaged:
-    /// nothing was passed on then.
+    /// Calls `each_track` and `each_stack` for the samples of a node. Returns false if the node is damaged, without
+    /// having called either.
     #[must_use]
     pub(super) fn read(
         &self,

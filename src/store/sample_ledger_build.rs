@@ -1,8 +1,8 @@
-//! Builds the ledger of samples of a store whose rows are all written: bands of slices, each slice on a thread of its
-//! own, and appends the nodes to the file.
+//! Builds the sample ledger of a completely written store: counts bands of slices, each slice on its own thread, and
+//! appends the nodes to the file.
 //!
-//! Memory is bounded by a budget. Where the sums of all tracks do not fit, the store gets no ledger of samples, and
-//! questions read its rows. Where only the trees of single tracks do not fit, the largest of them go.
+//! Memory is bounded by a budget. If the sums of all tracks do not fit, the store gets no sample ledger, and queries
+//! read its rows. If only the trees of single tracks do not fit, the largest are dropped.
 
 use std::io;
 
@@ -23,7 +23,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Stage;
 use crate::model::{SampleEvents, SampleSum, StackIdx, TrackIdx};
 
-/// Bytes of a stack while it is counted or merged: hash tables are half full at worst.
+/// Bytes of a stack while it is counted or merged, in a hash table that is half full at worst.
 const STACK_BYTES: usize = 2 * size_of::<(TrackIdx, EventKey<StackIdx>, SampleSum)>();
 
 struct LaneBuild {
@@ -38,19 +38,19 @@ type SampleTree = BoundedTree<SampleNode>;
 #[derive(Default)]
 struct SliceCounts {
     events: SampleEvents,
-    /// By the number of the lane.
+    /// By index of the lane.
     tracks: FxHashMap<EventKey<usize>, TrackSamples>,
-    /// The same, 0 for all of them where no track has a tree of its own.
+    /// By index of the lane; 0 for all lanes if no track has its own tree.
     stacks: FxHashMap<(usize, EventKey<StackIdx>), SampleSum>,
-    /// Whether memory had room for all stacks.
+    /// Whether all stacks fit in memory.
     has_all: bool,
 }
 
-/// Builds the ledger of all samples of `store`, whose file `out` appends to. `None` for few samples, for stacks that
-/// hardly repeat, for more than the budget has room for, and if it was cancelled.
+/// Builds the ledger of all samples of `store`, whose file `out` appends to. Returns `None` for few samples, for stacks
+/// that hardly repeat, if the budget is too small, or if cancelled.
 ///
 /// # Errors
-/// I/O errors of a write, such as a full disk.
+/// Returns the I/O error of a failed write.
 pub(super) fn build(
     store: &Store,
     context: &LedgerContext<'_>,
@@ -106,7 +106,8 @@ pub(super) fn build(
     Ok(Some(SampleLedgerIndex { events: events.into_rows(), trees }))
 }
 
-/// The lanes of samples, with trees for those of many; of a single one it would be the tree of all again.
+/// Returns the lanes of samples, with trees for those with many. A single lane gets none, since it would equal the tree
+/// of all.
 fn lanes_of(store: &Store, shape: &SampleShape) -> Vec<LaneBuild> {
     let mut lanes: Vec<LaneBuild> =
         sample_lanes(store).map(|(lane, info)| LaneBuild { track: info.track, lane, tree: None }).collect();
@@ -125,7 +126,7 @@ fn lanes_of(store: &Store, shape: &SampleShape) -> Vec<LaneBuild> {
     lanes
 }
 
-/// Counts the samples of a slice; `None` if it was cancelled.
+/// Counts the samples of a slice; `None` if cancelled.
 fn count_slice(
     store: &Store,
     lanes: &[LaneBuild],
@@ -134,7 +135,7 @@ fn count_slice(
     cancel: &Cancel,
 ) -> Option<SliceCounts> {
     let is_last = slice + 2 == bounds_ns.len();
-    // The last slice has what starts at the very end.
+    // The last slice includes samples exactly at the end.
     let (from_ns, to_ns) = (bounds_ns[slice], (!is_last).then(|| bounds_ns[slice + 1]));
     let is_there = |lane: &LaneBuild| {
         let info = store.lane(lane.lane).info();
@@ -166,8 +167,8 @@ fn count_slice(
 }
 
 impl SliceCounts {
-    /// Adds the samples of a slice to the tree of all tracks, and to those of single ones. False if
-    /// the events are too many.
+    /// Adds the samples of a slice to the tree of all tracks and to those of single tracks. Returns false if there are
+    /// too many events.
     fn add_to(
         self,
         whole: &mut SampleTree,
@@ -214,7 +215,7 @@ impl SliceCounts {
             }
             (rest_tracks, rest_stacks) = (others, &rest_stacks[end..]);
         }
-        // The lanes of tracks are in the order of tracks.
+        // Lanes are sorted by track.
         whole.add_slice(&all, all.samples(), slice).map_err(io::Error::other)?;
         Ok(true)
     }

@@ -1,5 +1,5 @@
-//! The samples in a node of the ledger of samples: by stack and event, and by track and event. As they are written,
-//! what is usually small takes few bytes.
+//! The content of a sample ledger node: counts by stack and event, and by track and event. Packed as differences that
+//! are usually small.
 
 use super::ledger::NodeContent;
 use super::sums::{Additive, merge_sorted};
@@ -9,14 +9,14 @@ use crate::model::{SampleSum, StackIdx, TrackIdx};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TrackSamples {
     pub(crate) sum: SampleSum,
-    /// The time and the row of the first one.
+    /// Time and row of the first sample.
     pub(crate) first: (i64, u64),
 }
 
-/// A stack or a track, and the row of an event.
+/// A stack or a track, and the index of an event.
 pub(crate) type EventKey<T> = (T, u32);
 
-/// Samples of a range of time, in order of their keys.
+/// Samples of a range of time, sorted by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct SampleNode {
     pub(crate) tracks: Vec<(EventKey<TrackIdx>, TrackSamples)>,
@@ -24,7 +24,7 @@ pub(crate) struct SampleNode {
 }
 
 impl TrackSamples {
-    /// Adds those of another range or of another part of the track.
+    /// Adds the samples of another range, or of another part of the track.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.sum.add(other.sum);
         self.first = self.first.min(other.first);
@@ -44,7 +44,7 @@ impl Additive for SampleSum {
 }
 
 impl SampleNode {
-    /// How many samples there are of all tracks.
+    /// Returns the number of samples on all tracks.
     pub(super) fn samples(&self) -> u64 {
         self.tracks.iter().map(|(_, samples)| samples.sum.samples).sum()
     }
@@ -58,7 +58,7 @@ impl NodeContent for SampleNode {
 
     fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()> {
         let mut packed = postcard::to_extend(&(self.tracks.len() as u64), std::mem::take(out))?;
-        // A weight that is the number of samples takes one byte.
+        // A weight that equals the number of samples takes one byte.
         let beyond = |sum: SampleSum| sum.weight.wrapping_sub(sum.samples);
         let mut before = 0;
         for &((track, event), TrackSamples { sum, first }) in &self.tracks {
@@ -79,7 +79,7 @@ impl NodeContent for SampleNode {
     }
 }
 
-/// Calls `each_track` and `each_stack` for the items of a node; false if the bytes are not those of a node.
+/// Calls `each_track` and `each_stack` for the items of a node. Returns false if the bytes are invalid.
 pub(super) fn unpack(
     bytes: &[u8],
     mut each_track: impl FnMut(EventKey<TrackIdx>, TrackSamples),
@@ -137,7 +137,7 @@ mod tests {
             let is_node = unpack(&bytes, |key, item| tracks.push((key, item)), |key, item| stacks.push((key, item)));
             prop_assert!(is_node);
             prop_assert_eq!(&read, &node);
-            // A cut is no node, unless it is between two stacks.
+            // A truncated node is invalid, unless it is cut between two stacks.
             let cut = &bytes[..bytes.len() - 1];
             let is_node = unpack(cut, |_, _| {}, |_, _| {});
             prop_assert!(!is_node);

@@ -1,5 +1,5 @@
-//! The samples of parts of lanes, each with its event and weight. A detail is read with those near it, so that samples
-//! of many threads, whose details lie side by side, unpack each block of details once.
+//! Reads the samples of parts of lanes, each with its event and weight. Details are read in file order: samples of many
+//! threads have their details side by side, so each block of details is unpacked once.
 
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::StackIdx;
@@ -19,22 +19,22 @@ const WAITING_MAX: usize = 64 * 1024;
 pub(crate) struct SamplePart {
     pub(crate) lane: LaneIdx,
     pub(crate) from_ns: i64,
-    /// The end, or `None` for a sample that nothing follows.
+    /// The end; `None` for the end of the lane.
     pub(crate) to_ns: Option<i64>,
 }
 
 /// A sample of a lane.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasuredRow {
-    /// The number of the part that it is in.
+    /// Index of its part.
     pub(crate) part: usize,
     pub(crate) ts_ns: i64,
-    /// Its row in the lane.
+    /// Index in the lane.
     pub(crate) row: u64,
     pub(crate) stack: StackIdx,
 }
 
-/// The lanes of the samples of events, in order.
+/// Iterates over the sample lanes of events, in order.
 pub(crate) fn sample_lanes(store: &Store) -> impl Iterator<Item = (LaneIdx, LaneInfo)> + '_ {
     let tracks = &store.meta().tracks.tracks;
     let lanes = (0..store.lane_count()).map(|lane| (LaneIdx(lane), store.lane(LaneIdx(lane)).info()));
@@ -45,7 +45,7 @@ pub(crate) fn sample_lanes(store: &Store) -> impl Iterator<Item = (LaneIdx, Lane
 }
 
 impl SamplePart {
-    /// The part of it that is also in another range of time.
+    /// Intersects the part with another range of time.
     #[must_use]
     pub(crate) fn within(self, from_ns: i64, to_ns: Option<i64>) -> Self {
         let to_ns = match (self.to_ns, to_ns) {
@@ -60,7 +60,7 @@ impl SamplePart {
         self.to_ns.is_none_or(|to_ns| ts_ns < to_ns)
     }
 
-    /// An upper bound of its rows without reading them: those of whole extents.
+    /// Returns an upper bound of its rows without reading them, from whole extents.
     #[must_use]
     pub(crate) fn rows_at_most(&self, store: &Store) -> u64 {
         let extents = store.lane(self.lane).extents();
@@ -73,11 +73,8 @@ impl SamplePart {
     }
 }
 
-/// Calls `take` for each sample of `parts`, in no order, without a measure for those without a detail.
-/// Damaged rows are left out.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Calls `take` for each sample of `parts`, in no order. A sample without a detail has no measure. Damaged rows are
+/// skipped. Returns `Cancelled` if cancelled.
 pub(crate) fn each_measured(
     store: &Store,
     parts: &[SamplePart],
@@ -128,7 +125,7 @@ pub(crate) fn each_measured(
     Ok(())
 }
 
-/// Measures the samples that wait, in the order of their details.
+/// Measures the collected samples, in the order of their details.
 fn measure(
     store: &Store,
     waiting: &mut Vec<(u64, MeasuredRow)>,

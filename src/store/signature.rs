@@ -1,18 +1,18 @@
-//! Which names an extent may hold, in few bits: so that a search passes over extents without reading them.
+//! A bit set of the names in an extent, so that a search skips extents without reading them.
 //!
-//! Bit `name % bits` is set for each name in the extent, so for a capture of up to 1,024 names a full extent's
-//! signature is exact. Extents of fewer rows have fewer bits, a quarter of a bit a row, and small ones have none:
-//! reading them is as fast. In all 0.03 bytes a row.
+//! Bit `name % bits` is set for each name, so the signature of a full extent is exact for up to 1,024 names. Smaller
+//! extents have fewer bits, a quarter of a bit per row, and the smallest have none: reading them is as fast. In total
+//! 0.03 bytes per row.
 
 use crate::model::NameIdx;
 
-/// Words of the signature of a full extent.
+/// Words of a full extent's signature.
 pub(crate) const WORDS_MAX: usize = 16;
 
-/// Rows for each bit, so that the signature of rows with names of their own is sparse.
+/// Rows per bit, so that even rows with all different names leave bits unset.
 const ROWS_PER_BIT: u32 = 4;
 
-/// How many words the signature of an extent with `rows` rows has: a power of two, or 0.
+/// Returns the signature words of an extent with `rows` rows: a power of two, or 0.
 #[must_use]
 pub(crate) fn words(rows: u32) -> usize {
     match (rows / (ROWS_PER_BIT * u64::BITS)) as usize {
@@ -21,7 +21,7 @@ pub(crate) fn words(rows: u32) -> usize {
     }
 }
 
-/// A set of names, as all signatures of any size see it.
+/// A set of names at full signature size; smaller signatures are folded from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NameSignature([u64; WORDS_MAX]);
 
@@ -31,13 +31,13 @@ impl NameSignature {
         self.0[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// The words of a signature of `words`, a power of two: what is beyond them is folded onto them.
+    /// Folds the signature to `words` words, a power of two.
     pub(crate) fn folded(&self, words: usize) -> impl Iterator<Item = u64> + '_ {
         let own = move |word: usize| self.0.iter().skip(word).step_by(words).fold(0, |bits, more| bits | more);
         (0..words).map(own)
     }
 
-    /// Whether an extent with these words may hold one of the names. One without words may hold any.
+    /// Returns whether an extent with these words may hold one of the names. An extent without words may hold any.
     #[must_use]
     pub(crate) fn may_meet(&self, extent: &[u64]) -> bool {
         extent.is_empty() || self.folded(extent.len()).zip(extent).any(|(wanted, held)| wanted & held != 0)

@@ -1,15 +1,15 @@
-//! Slices of time with about as many rows each, estimated from the extents of lanes. Reads no rows.
+//! Divides time into slices with about equal numbers of rows, estimated from the extents of lanes without reading rows.
 
 use super::read::Lane;
 
-/// Moments that rows are estimated to start at, at most, to divide the time into slices: 4 MiB.
+/// Maximum number of estimated row starts, used to divide the time: 4 MiB.
 const MOMENTS_MAX: usize = 1 << 18;
 
-/// Moments of one extent, at most: 512 rows each.
+/// Maximum number of estimated starts per extent, 512 rows each.
 const EXTENT_MOMENTS_MAX: usize = 8;
 
-/// Divides the time of lanes into slices in which some `slice_rows` rows start. Returns the first start, the starts of
-/// all further slices, and the last end. Reads no rows: those of an extent count as spread evenly over its time.
+/// Divides the time of lanes into slices in which some `slice_rows` rows start. Returns the first start, the start of
+/// each further slice, and the last end. Rows of an extent are assumed to be spread evenly over its time.
 pub(crate) fn slice_bounds<'a, L: Iterator<Item = Lane<'a>>>(lanes: impl Fn() -> L, slice_rows: u64) -> Vec<i64> {
     let extent_count: usize = lanes().map(|lane| lane.extents().len()).sum();
     let per_extent = (MOMENTS_MAX / extent_count.max(1)).clamp(1, EXTENT_MOMENTS_MAX);
@@ -24,7 +24,7 @@ pub(crate) fn slice_bounds<'a, L: Iterator<Item = Lane<'a>>>(lanes: impl Fn() ->
                 continue;
             }
             let end_ns = extents.get(index + 1).map_or(lane.info().end_ns, |next| next.first_start_ns);
-            // Multiples of the golden ratio fill each extent's time evenly, whatever the order of the extents.
+            // Multiples of the golden ratio spread evenly over each extent's time, for any order of extents.
             let shift = (number as u32).wrapping_mul(0x9E37_79B9);
             for moment in 0..per_extent {
                 let part = ((moment as u128) << 32) + u128::from(shift);

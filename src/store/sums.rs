@@ -1,5 +1,5 @@
-//! Sums of spans by name over one range of time: counts, times, whole durations. Sums of disjoint ranges add up to the
-//! sums of the whole, so an index may keep them for slices of time.
+//! Sums of spans by name over one range of time: counts, times, whole durations. Sums of disjoint ranges are additive,
+//! so an index may store them for slices of time.
 
 use std::cmp::Ordering;
 
@@ -10,25 +10,25 @@ use crate::model::NameIdx;
 
 /// Sums of the spans of one name in one range of time.
 ///
-/// Times are clipped to the range and additive over ranges that do not overlap. Whole durations belong to the range
-/// in which a span starts.
+/// Times are clipped to the range and additive over disjoint ranges. Whole durations belong to the range in which a
+/// span starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NameSums {
     /// Spans that start in the range.
     pub(crate) starts: u64,
     /// Time of the spans within the range.
     pub(crate) total_ns: u128,
-    /// The part of the total in which a child runs. The rest is the spans' own time.
+    /// The part of the total during which a child runs. The rest is self time.
     pub(crate) covered_ns: u128,
     /// Time in which at least one span of the name is open on its track: recursion counts once.
     pub(crate) union_ns: u128,
     /// Whole durations of the spans that start in the range.
     pub(crate) whole_ns: u128,
-    /// Squares of these durations, in square nanoseconds; stays at the largest number once it does not fit.
+    /// Squares of these durations, in square nanoseconds; saturates.
     pub(crate) whole_squares: u128,
-    /// The shortest whole duration; the largest number without one.
+    /// Shortest whole duration; `u64::MAX` for none.
     pub(crate) min_ns: u64,
-    /// The longest whole duration.
+    /// Longest whole duration.
     pub(crate) max_ns: u64,
 }
 
@@ -44,7 +44,6 @@ impl NameSums {
         max_ns: 0,
     };
 
-    /// Adds the whole duration of a span.
     #[inline]
     pub(crate) fn add_whole(&mut self, dur_ns: u64) {
         self.starts += 1;
@@ -55,9 +54,9 @@ impl NameSums {
     }
 }
 
-/// A value that adds up over ranges of time that do not overlap.
+/// A value that is additive over disjoint ranges of time.
 pub(crate) trait Additive: Clone {
-    /// Adds that of another range or of other spans.
+    /// Adds the value of another range or of other spans.
     fn add(&mut self, other: &Self);
 }
 
@@ -81,10 +80,10 @@ impl Additive for Sketch {
     }
 }
 
-/// Something by name, in order of the names' indices.
+/// Values by name, sorted by name index.
 pub(crate) type ByName<T> = Vec<(NameIdx, T)>;
 
-/// Adds `from` to `into`; both are in order of their keys, such as the names' indices. Linear in both.
+/// Adds `from` to `into`, both sorted by key, such as the name index. Linear in both.
 pub(crate) fn merge_sorted<K: Copy + Ord, T: Additive>(into: &mut Vec<(K, T)>, from: &[(K, T)]) {
     if into.is_empty() {
         into.extend_from_slice(from);
@@ -110,7 +109,7 @@ pub(crate) fn merge_sorted<K: Copy + Ord, T: Additive>(into: &mut Vec<(K, T)>, f
     *into = merged;
 }
 
-/// Adds the items of `from` in place, up to the first key that `into` lacks. Returns the rest of `from`.
+/// Adds the items of `from` in place, up to the first key missing from `into`. Returns the rest of `from`.
 fn add_in_place<'f, K: Copy + Ord, T: Additive>(into: &mut [(K, T)], from: &'f [(K, T)]) -> &'f [(K, T)] {
     let mut entries = into.iter_mut();
     for (index, (name, item)) in from.iter().enumerate() {
@@ -122,40 +121,40 @@ fn add_in_place<'f, K: Copy + Ord, T: Additive>(into: &mut [(K, T)], from: &'f [
     &[]
 }
 
-/// Sums by name that grow row by row: an array by name leads to a dense list, so that a row costs no hash.
+/// Sums by name, added row by row: an array by name refers to a dense list, so a row costs no hash.
 #[derive(Debug)]
 pub(crate) struct SumTable {
-    /// By name, its position in the lists; [`NO_SLOT`] for names without sums.
+    /// Slot of each name in the lists; [`NO_SLOT`] for names without sums.
     slots: Vec<u32>,
     names: Vec<NameIdx>,
     sums: Vec<NameSums>,
-    /// By position, the latest end of the name's spans in a range, and the number of that range: what
-    /// starts before the end overlaps.
+    /// By slot: the latest end of the name's spans in a range, and the number of that range. A span that starts before
+    /// it overlaps.
     until: Vec<(i64, u32)>,
-    /// The number of the range that is being added up.
+    /// Number of the current range.
     range: u32,
 }
 
-/// No trace has so many names.
+/// No trace has this many names.
 const NO_SLOT: u32 = u32::MAX;
 
-/// Names are sorted one by one while they are at most one in so many; with more of them all slots are passed over.
+/// Names are sorted while at most one in this many is used; with more, all slots are scanned.
 const SPARSE: usize = 16;
 
 impl SumTable {
-    /// Bytes of a table of `name_count` names of which `used` have sums.
+    /// Returns the bytes of a table of `name_count` names of which `used` have sums.
     #[must_use]
     pub(crate) const fn bytes(name_count: usize, used: usize) -> usize {
         name_count * size_of::<u32>() + used * (size_of::<NameSums>() + size_of::<NameIdx>() + size_of::<(i64, u32)>())
     }
 
-    /// An empty table for names below `name_count`; it grows for names beyond.
+    /// Creates an empty table for names below `name_count`; it grows for later names.
     #[must_use]
     pub(crate) fn new(name_count: usize) -> Self {
         Self { slots: vec![NO_SLOT; name_count], names: Vec::new(), sums: Vec::new(), until: Vec::new(), range: 0 }
     }
 
-    /// The position of a name in the table, as long as it is not drained.
+    /// Returns the slot of a name, valid until the table is drained.
     #[inline]
     pub(crate) fn slot(&mut self, name: NameIdx) -> usize {
         match self.slots.get(name.index()) {
@@ -170,7 +169,7 @@ impl SumTable {
             self.slots.resize(name.index() + 1, NO_SLOT);
         }
         let slot = self.names.len();
-        // There are no more slots than names, which have 32 bits.
+        // There are no more slots than names, whose indices have 32 bits.
         self.slots[name.index()] = slot as u32;
         self.names.push(name);
         self.sums.push(NameSums::EMPTY);
@@ -178,7 +177,7 @@ impl SumTable {
         slot
     }
 
-    /// The sums at a position.
+    /// Returns the sums at a slot.
     #[inline]
     pub(crate) fn at(&mut self, slot: usize) -> &mut NameSums {
         &mut self.sums[slot]
@@ -196,18 +195,17 @@ impl SumTable {
         }
     }
 
-    /// Adds sums of a name.
     pub(crate) fn merge(&mut self, name: NameIdx, sums: &NameSums) {
         let slot = self.slot(name);
         self.sums[slot].add(sums);
     }
 
-    /// Begins a range of time on a track: spans before it overlap with none in it.
+    /// Starts a range of time on a track, whose spans overlap none of the earlier ones.
     pub(crate) fn begin_range(&mut self) {
         self.range = self.range.wrapping_add(1);
     }
 
-    /// Takes all sums out, in order of the names' indices.
+    /// Removes and returns all sums, sorted by name index.
     pub(crate) fn drain(&mut self) -> ByName<NameSums> {
         let mut sorted = Vec::with_capacity(self.names.len());
         if self.names.len() * SPARSE < self.slots.len() {
@@ -227,20 +225,20 @@ impl SumTable {
     }
 }
 
-/// Spreads of whole durations by name that grow row by row.
+/// Distributions of whole durations by name, added row by row.
 ///
-/// A count lies anywhere in megabytes. Durations wait until there are many, so that the processor fetches many counts
-/// at once: one by one, these misses of the cache took as long as the sweep.
+/// Counts are spread over megabytes. Durations are buffered, so that the processor fetches many counts at once: one by
+/// one, these cache misses took as long as the sweep.
 #[derive(Debug, Default)]
 pub(crate) struct SketchTable {
     waiting: Vec<(NameIdx, u64)>,
-    /// By name, its position in the list, plus one; 0 for names without durations.
+    /// One plus the index of each name in the list; 0 for names without durations.
     slots: Vec<u32>,
     sketches: Vec<(NameIdx, Sketch)>,
 }
 
 impl SketchTable {
-    /// Durations that wait: they stay in the first level of the cache.
+    /// Buffered durations, which fit in the first-level cache.
     const WAITING_MAX: usize = 1024;
 
     /// Adds the whole duration of a span.
@@ -260,14 +258,14 @@ impl SketchTable {
             let slot = &mut self.slots[name.index()];
             if *slot == 0 {
                 self.sketches.push((name, Sketch::default()));
-                // There are no more of them than names, which have 32 bits, and none has the largest number.
+                // There are no more sketches than names; these have 32 bits, and none is `u32::MAX`.
                 *slot = self.sketches.len() as u32;
             }
             self.sketches[*slot as usize - 1].1.add(dur_ns);
         }
     }
 
-    /// Takes all sketches out, in order of the names' indices.
+    /// Removes and returns all sketches, sorted by name index.
     pub(crate) fn drain(&mut self) -> ByName<Sketch> {
         self.count_waiting();
         self.sketches.iter().for_each(|(name, _)| self.slots[name.index()] = 0);

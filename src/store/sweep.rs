@@ -1,12 +1,11 @@
-//! Sweeps over the spans of one track in order of their starts, and adds them up by name
-//! over consecutive ranges of time.
+//! Sweeps over the spans of one track in order of start, and sums them by name over consecutive ranges of time.
 //!
 //! The parent of a span is the innermost span of a shallower lane of its track that is open at its start: one that
-//! starts no later and ends after it. A parent is covered where at least one of its children runs; the rest is its own
-//! time. A child may outlast its parent, and covers it only up to the parent's end.
+//! starts no later and ends after it. A parent is covered while at least one child runs; the rest is its self time. A
+//! child may outlast its parent, and covers it only up to the parent's end.
 //!
-//! A sweep starts at any time with a search in each lane, so ranges can be swept independently of each other. The slow
-//! answer is a loop over all spans of the track for each span.
+//! A sweep can start at any time, with a search in each lane, so ranges are independent of each other. The naive way
+//! compares every span with all spans of the track.
 
 mod by_path;
 
@@ -23,16 +22,16 @@ use crate::model::NameIdx;
 
 pub(crate) use self::by_path::PathSweep;
 
-/// The rows that a sweep sums. All others still cover their parents.
+/// Selects the rows that a sweep sums. All others still cover their parents.
 pub(crate) trait BlockFilter {
-    /// A bit for each row of a block that passes, the first lowest; bits beyond its rows are ignored.
+    /// Returns a bit per passing row of a block, the first row lowest. Bits beyond its rows are ignored.
     fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64;
 
-    /// Puts what passing rows are summed by in the place of their names. Nothing unless a filter has other groups.
+    /// Replaces the names of passing rows by the keys to sum by. Keeps the names by default.
     fn regroup(&mut self, _block: &Block<'_>, _passing: u64, _names: &mut [u64; BLOCK_ROWS]) {}
 }
 
-/// A filter that every row passes.
+/// Passes every row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EveryRow;
 
@@ -42,13 +41,12 @@ impl BlockFilter for EveryRow {
     }
 }
 
-/// A sweep over the spans of one track.
 pub(crate) struct TrackSweep<'a, F> {
     filter: F,
     lanes: Vec<LaneSweep<'a>>,
-    /// The next start of each lane that has one, by time, then by lane: parents come before their children.
+    /// The next start of each lane, by time, then by lane: parents come before children.
     next: StartQueue,
-    /// By lane, the last span that has started.
+    /// Last started span of each lane.
     open: Vec<SweptRow>,
     /// A bit for each lane whose last span may still be open.
     open_bits: Vec<u64>,
@@ -61,13 +59,13 @@ pub(crate) struct TrackSweep<'a, F> {
 struct SweptRow {
     start_ns: i64,
     end_ns: i64,
-    /// Its children cover it up to this time without a gap that still counts.
+    /// Time up to which children cover it without a gap that still counts.
     covered_to_ns: i64,
     dur_ns: u64,
     name: NameIdx,
-    /// The lane of its parent; [`NO_PARENT`] without one.
+    /// Lane of its parent; [`NO_PARENT`] for none.
     parent: u32,
-    /// Its position in the table of sums; [`NOT_SUMMED`] if it does not pass the filter.
+    /// Slot in the table of sums; [`NOT_SUMMED`] if it fails the filter.
     slot: u32,
     passes: bool,
 }
@@ -87,15 +85,15 @@ impl SweptRow {
         passes: false,
     };
 
-    /// Whether it is open at a time that is not before its start.
+    /// Returns whether it is open at `ts_ns`, which is not before its start.
     fn is_open_at(&self, ts_ns: i64) -> bool {
         self.start_ns <= ts_ns && ts_ns < self.end_ns
     }
 }
 
-/// The lanes of spans among the lanes of a track.
+/// Returns the span lanes among the lanes of a track.
 pub(crate) fn span_lanes(store: &Store, lanes: Range<u32>) -> Range<u32> {
-    // Lanes stand in order of their kinds.
+    // Lanes are sorted by kind.
     let is_before = |lane: u32, kind: LaneKind| store.lane(LaneIdx(lane)).info().kind < kind;
     let first = lanes.clone().find(|&lane| !is_before(lane, LaneKind::Spans)).unwrap_or(lanes.end);
     let has_flows = lanes.end > first && store.lane(LaneIdx(lanes.end - 1)).info().kind > LaneKind::Spans;
@@ -134,15 +132,15 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         sweep
     }
 
-    /// The lane of the parent of a span that was open at the start of the sweep, if that parent is open as well. A span
-    /// takes the first free lane, so the lane just above usually decides.
+    /// Returns the lane of the parent of a span that is open at the start of the sweep, if the parent is open as well.
+    /// A span takes the first free lane, so the lane just above usually decides.
     fn parent_at_start(&self, lane: usize) -> u32 {
         let start_ns = self.open[lane].start_ns;
         for above in (0..lane).rev() {
             if self.open[above].start_ns <= start_ns {
                 return above as u32;
             }
-            // A parent that has ended since is not covered any more, and hides those above it.
+            // A parent that has ended is no longer covered, and hides those above it.
             if self.lanes[above].is_open_at(start_ns) {
                 return NO_PARENT;
             }
@@ -150,8 +148,8 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         NO_PARENT
     }
 
-    /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those that start in
-    /// the range. Calls `each` for the name and the whole duration of each.
+    /// Counts the spans that are open at the start of the sweep and start before `to_ns` as starting in the range.
+    /// Calls `each` with the name and whole duration of each.
     pub(crate) fn count_open(&self, to_ns: i64, sums: &mut SumTable, mut each: impl FnMut(NameIdx, u64)) {
         let is_counted = |open: &&SweptRow| open.passes && open.is_open_at(self.at_ns) && open.start_ns < to_ns;
         for open in self.open.iter().filter(is_counted) {
@@ -161,9 +159,8 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         }
     }
 
-    /// Adds up the range from where the last one ended to `to_ns`; the largest time stands for no end. Only spans that
-    /// pass are summed; all cover their parents. Calls `each` for the name and the whole duration of each span that
-    /// passes and starts in the range.
+    /// Sums the range from the last end to `to_ns`; `i64::MAX` means no end. Only spans that pass are summed; all cover
+    /// their parents. Calls `each` with the name and whole duration of each passing span that starts in the range.
     pub(crate) fn sum_to(&mut self, to_ns: i64, sums: &mut SumTable, mut each: impl FnMut(NameIdx, u64)) {
         let from_ns = self.at_ns;
         sums.begin_range();
@@ -199,7 +196,7 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         self.at_ns = to_ns;
     }
 
-    /// Calls `work` for each lane whose span is open at a time, and forgets the others.
+    /// Calls `work` for each lane whose span is open at `ts_ns`, and clears the bits of the others.
     fn each_open(&mut self, ts_ns: i64, mut work: impl FnMut(&mut Self, usize)) {
         for word in 0..self.open_bits.len() {
             let mut bits = self.open_bits[word];
@@ -215,8 +212,8 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         }
     }
 
-    /// The lane of the innermost span above `lane` that is open at a time. Forgets spans that have ended, so that
-    /// each is passed over once.
+    /// Returns the lane of the innermost span above `lane` that is open at `ts_ns`. Clears the bits of ended spans, so
+    /// that each is visited once.
     #[inline]
     fn parent_of(&mut self, lane: usize, ts_ns: i64) -> u32 {
         let mut word = lane / 64;
@@ -237,7 +234,7 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         }
     }
 
-    /// Adds the time `[from_ns, to_ns)` of the open span of a lane to its name, and to what covers its parent.
+    /// Adds the time `[from_ns, to_ns)` of a lane's open span to its name and to the coverage of its parent.
     #[inline]
     fn add_time(&mut self, lane: usize, from_ns: i64, to_ns: i64, sums: &mut SumTable) {
         if to_ns <= from_ns {
@@ -250,7 +247,7 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
         if parent != NO_PARENT {
             let parent = &mut self.open[parent as usize];
             let (covers_from_ns, covers_to_ns) = (from_ns.max(parent.covered_to_ns), to_ns.min(parent.end_ns));
-            // A span that starts later has taken the place of a parent that has ended.
+            // The parent's lane may have a later span by now.
             if parent.start_ns <= start_ns && covers_from_ns < covers_to_ns {
                 parent.covered_to_ns = covers_to_ns;
                 if parent.slot != NOT_SUMMED {
@@ -261,18 +258,18 @@ impl<'a, F: BlockFilter> TrackSweep<'a, F> {
     }
 }
 
-/// The next starts of lanes in order: the first in an array, since the next row of a lane usually comes soon, and those
-/// beyond it in a heap, which only tracks of many lanes have.
+/// Priority queue of the lanes' next starts. The nearest are in a sorted array, because the next row of a lane usually
+/// comes soon; the rest is in a heap, which only tracks with many lanes need.
 #[derive(Default)]
 struct StartQueue {
-    /// Last to first. Empty only if `far` is.
+    /// Sorted last to first. Empty only if `far` is.
     near: Vec<(i64, u32)>,
-    /// None of them is before one of `near`.
+    /// None of them is before any of `near`.
     far: BinaryHeap<Reverse<(i64, u32)>>,
 }
 
 impl StartQueue {
-    /// More starts in the array would take longer to move than those of a heap.
+    /// Longer arrays would cost more to shift than a heap operation.
     const NEAR_MAX: usize = 64;
 
     fn first(&self) -> Option<(i64, u32)> {
@@ -291,7 +288,7 @@ impl StartQueue {
         }
     }
 
-    /// Drops the first start, and puts the next one of its lane in its place.
+    /// Replaces the first start by the next one of its lane.
     #[inline]
     fn replace_first(&mut self, next: Option<(i64, u32)>) {
         self.near.pop();
@@ -305,7 +302,7 @@ impl StartQueue {
     }
 }
 
-/// The rows of one lane, going forward block by block. Damaged extents are passed over.
+/// Reads the rows of one lane forward, block by block. Skips damaged extents.
 struct LaneSweep<'a> {
     index: LaneIdx,
     lane: Lane<'a>,
@@ -315,9 +312,9 @@ struct LaneSweep<'a> {
     decoded: Option<Box<SweptBlock>>,
     current: Option<Extent<'a>>,
     rows: usize,
-    /// A bit for each row of the decoded block that passes.
+    /// A bit for each passing row of the decoded block.
     passing: u64,
-    /// The next row of the decoded block.
+    /// Next row of the decoded block.
     next: usize,
 }
 
@@ -333,8 +330,8 @@ impl<'a> LaneSweep<'a> {
         Self { index, lane, extent: 0, block: 0, block_count: 0, decoded, current, rows: 0, passing: 0, next: 0 }
     }
 
-    /// Goes to the first row that starts at or after `ts_ns`, and returns the row before it. Rows of a lane do not
-    /// overlap, so no other of them can be open at that time.
+    /// Seeks the first row that starts at or after `ts_ns`, and returns the row before it. Rows of a lane do not
+    /// overlap, so only that row can be open then.
     fn seek(&mut self, ts_ns: i64, filter: &mut impl BlockFilter) -> Option<SweptRow> {
         let after = self.lane.extents().partition_point(|extent| extent.first_start_ns < ts_ns);
         let Some(extent) = after.checked_sub(1) else {
@@ -345,7 +342,7 @@ impl<'a> LaneSweep<'a> {
             self.enter(extent + 1, filter);
             return None;
         };
-        // The extent begins before the time, so a block of it does as well.
+        // The extent starts before that time, so one of its blocks does as well.
         let block = entered.directory().partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
         self.enter_block(extent, entered, block, filter);
         let next = self.decoded.as_ref()?.starts[..self.rows].partition_point(|&start_ns| start_ns < ts_ns);
@@ -355,20 +352,20 @@ impl<'a> LaneSweep<'a> {
         Some(before)
     }
 
-    /// Whether a span of the lane is open at a time.
+    /// Returns whether a span of the lane is open at `ts_ns`.
     fn is_open_at(&self, ts_ns: i64) -> bool {
         let mut other = Self { decoded: None, ..*self };
         let last = other.seek(ts_ns.saturating_add(1), &mut EveryRow);
         last.is_some_and(|span| span.is_open_at(ts_ns))
     }
 
-    /// The start of the next row.
+    /// Returns the start of the next row.
     fn start_ns(&self) -> Option<i64> {
         let decoded = self.decoded.as_ref()?;
         (self.next < self.rows).then(|| decoded.starts[self.next])
     }
 
-    /// The next row as it starts. There must be one.
+    /// Returns the next row as an open span. The row must exist.
     #[inline]
     fn open_span(&self) -> SweptRow {
         let Some(decoded) = &self.decoded else { return SweptRow::NONE };
@@ -378,7 +375,7 @@ impl<'a> LaneSweep<'a> {
             end_ns: start_ns.saturating_add_unsigned(dur_ns),
             covered_to_ns: start_ns,
             dur_ns,
-            // Names have 32 bits; the column is unpacked into words.
+            // Names have 32 bits; the column is unpacked into 64-bit words.
             name: NameIdx(decoded.names[self.next] as u32),
             parent: NO_PARENT,
             slot: NOT_SUMMED,
@@ -386,7 +383,7 @@ impl<'a> LaneSweep<'a> {
         }
     }
 
-    /// Goes to the next row, and returns its start.
+    /// Advances to the next row, and returns its start.
     #[inline]
     fn advance(&mut self, filter: &mut impl BlockFilter) -> Option<i64> {
         self.next += 1;
@@ -396,7 +393,7 @@ impl<'a> LaneSweep<'a> {
         self.start_ns()
     }
 
-    /// Loads the next block with rows if the decoded one is used up.
+    /// Loads the next non-empty block if the decoded one is used up.
     fn load_more(&mut self, filter: &mut impl BlockFilter) {
         if self.next < self.rows {
             return;

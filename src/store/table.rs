@@ -1,27 +1,26 @@
-//! A table of a store: in the map of a published one, so that it takes no memory of the program's own, or in memory
-//! while the store is being built.
+//! A table of a store: in the map of a published store, where it takes no heap memory, or in memory while the store is
+//! being built.
 
 use std::ops::Range;
 
 use bytemuck::Pod;
 
-/// Rows of one kind, end to end. Each method takes the map of the store.
+/// An array of rows. Each method takes the map of the store.
 #[derive(Debug)]
 pub(super) enum Table<T> {
-    /// A range of bytes in the map.
+    /// A byte range of the map.
     Mapped(Range<usize>),
-    /// A table whose rows are in memory.
+    /// Rows in memory.
     Held(Vec<T>),
 }
 
 impl<T: Pod> Table<T> {
-    /// A table at `bytes` of the map; `None` if the range does not hold whole, aligned rows.
+    /// Returns the table at `bytes` of the map; `None` if the range does not hold whole, aligned rows.
     pub(super) fn mapped(map: &[u8], bytes: Range<usize>) -> Option<Self> {
         bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
         Some(Self::Mapped(bytes))
     }
 
-    /// How many rows it has.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Mapped(bytes) => bytes.len() / size_of::<T>(),
@@ -33,7 +32,7 @@ impl<T: Pod> Table<T> {
         self.slice(map, 0, self.len() as u64)
     }
 
-    /// One row, if there is one of that number.
+    /// Returns a row by index.
     pub(super) fn get<'a>(&'a self, map: &'a [u8], row: usize) -> Option<&'a T> {
         match self {
             Self::Mapped(bytes) => {
@@ -45,7 +44,7 @@ impl<T: Pod> Table<T> {
         }
     }
 
-    /// Some of the rows; none rather than out of bounds.
+    /// Returns a range of rows; empty if it is out of bounds.
     pub(super) fn slice<'a>(&'a self, map: &'a [u8], first: u64, count: u64) -> &'a [T] {
         self.checked_slice(map, first, count).unwrap_or(&[])
     }

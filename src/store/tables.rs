@@ -1,5 +1,5 @@
-//! The sections of a store: written lane by lane at its end, or put together in memory for a preview. Never holds a
-//! second copy of a table that it writes: with millions of lanes that would be hundreds of megabytes.
+//! The sections of a store: written lane by lane at its end, or assembled in memory for a preview. Written tables are
+//! streamed, without a second copy: with millions of lanes that would be hundreds of megabytes.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -23,10 +23,10 @@ use super::signature;
 use super::table::Table;
 use crate::base::mapped::Mapped;
 
-/// Bytes that a section gathers before it hands them on.
+/// Bytes that a section buffers before a write.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Writes all sections. Nothing may wait in the lanes. Fails with the I/O error of a write, such as a full disk.
+/// Writes all sections. No lane may have pending rows. Returns the I/O error of a failed write.
 pub(super) fn write(
     file: &mut AppendFile,
     lanes: &mut [LaneBuilder],
@@ -74,8 +74,8 @@ pub(super) fn write(
     Ok(sections)
 }
 
-/// Writes the section of a ledger whose nodes are written, or an empty one. Fails with the I/O error of a write,
-/// such as a full disk.
+/// Writes the section of a ledger whose nodes are written, or an empty section. Returns the I/O error of a failed
+/// write.
 pub(super) fn write_ledger(file: &mut AppendFile, index: Option<&impl Serialize>) -> io::Result<SectionRecord> {
     section(file, |out| match index {
         Some(index) => postcard::to_io(index, out).map(drop).map_err(io::Error::other),
@@ -83,7 +83,7 @@ pub(super) fn write_ledger(file: &mut AppendFile, index: Option<&impl Serialize>
     })
 }
 
-/// The part of the store that is written so far. Fails with the I/O error of another map.
+/// Opens the part of the store that is written. Returns the I/O error of a failed map.
 pub(super) fn preview(
     file: &File,
     lane_builders: &[LaneBuilder],
@@ -97,7 +97,7 @@ pub(super) fn preview(
     let (mut lanes, mut extents, mut forests, mut signatures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for lane in order(lane_builders) {
         let lane = &lane_builders[lane as usize];
-        // Rows that wait are in none of its extents.
+        // Pending rows are in none of its extents.
         if lane.extents.count() > 0 {
             let own = log.lane(lane.extents);
             lanes.push(records.next(lane, log, none));
@@ -129,7 +129,7 @@ pub(super) fn preview(
     .ok_or_else(|| io::Error::other("a lane belongs to no track"))
 }
 
-/// The lanes by track, kind and depth.
+/// Sorts the lanes by track, kind and depth.
 fn order(lanes: &[LaneBuilder]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..).take(lanes.len()).collect();
     order.sort_unstable_by_key(|&lane| (lanes[lane as usize].order(), lane));
@@ -141,10 +141,10 @@ const NO_PYRAMID: OverviewShape = OverviewShape::NONE;
 /// The positions of the pyramids of the few lanes that have one.
 #[derive(Default)]
 struct Pyramids {
-    /// By lane in the order of the store: the lane, its first bucket, its shape.
+    /// In store order: the lane, its first bucket, its shape.
     placed: Vec<(u32, u64, OverviewShape)>,
     buckets: u64,
-    /// How many [`Self::next_of`] has returned.
+    /// Number of pyramids that [`Self::next_of`] has returned.
     passed: usize,
 }
 
@@ -154,7 +154,8 @@ impl Pyramids {
         self.buckets += buckets;
     }
 
-    /// The first bucket and the shape of a lane's pyramid. Callers ask in the order in which lanes were added.
+    /// Returns the first bucket and the shape of a lane's pyramid. Lanes must come in the order in which they were
+    /// added.
     fn next_of(&mut self, lane: u32) -> (u64, OverviewShape) {
         match self.placed.get(self.passed) {
             Some(&(placed, first, shape)) if placed == lane => {
@@ -166,7 +167,7 @@ impl Pyramids {
     }
 }
 
-/// Counts what the lanes before have in each section.
+/// Makes lane records: counts the entries of earlier lanes in each section.
 #[derive(Default)]
 struct LaneRecords {
     extents: u64,
@@ -218,12 +219,12 @@ fn section(
     Ok(SectionRecord { offset, bytes: out.bytes, checksum: out.sum.digest() })
 }
 
-/// Writes a section, piece by piece.
+/// Writes a section piece by piece.
 struct SectionWriter<'a> {
     file: &'a mut AppendFile,
     sum: Box<Xxh3>,
     buffer: Vec<u8>,
-    /// Bytes that were handed on.
+    /// Bytes written to the file.
     bytes: u64,
 }
 

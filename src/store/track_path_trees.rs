@@ -1,7 +1,8 @@
-//! Builds the trees of pruned paths of single tracks. Each leaf is a sweep of its own over one track.
+//! Builds the trees of pruned paths of single tracks. Each leaf is a separate sweep over one track.
 //!
-//! The slices of all tracks would not do for leaves: paths that hardly repeat in some thousand spans of one track leave
-//! nothing to prune there, so a leaf would grow without an end. Leaves of one track have many more spans.
+//! The slices of all tracks are too short for leaves: if paths hardly repeat in some thousand spans of a track, nothing
+//! can be pruned, and a leaf would grow without end. Leaves of one track have many more spans.
+//!
 //! Memory is bounded: leaves are swept in groups that fit. A tree that does not fit ends with the last leaf that does.
 
 use std::io;
@@ -22,17 +23,17 @@ use super::sweep::{EveryRow, PathSweep};
 use crate::base::progress::Stage;
 use crate::model::TrackIdx;
 
-/// The leaves of the tree of one track, which grow slice by slice.
+/// The leaves of one track's tree, added slice by slice.
 pub(super) struct TrackLeaves {
     pub(super) track: TrackIdx,
     lanes: Range<u32>,
     /// The slice after each leaf.
     ends: Vec<usize>,
-    /// Spans that start in the leaf that grows.
+    /// Spans that start in the current leaf.
     rows: u64,
 }
 
-/// A leaf of one track: the slices that it covers.
+/// A leaf of one track: a range of slices.
 struct Leaf<'t> {
     track: &'t TrackLeaves,
     slices: Range<usize>,
@@ -49,7 +50,7 @@ impl TrackLeaves {
         Self { track, lanes, ends: Vec::new(), rows: 0 }
     }
 
-    /// Counts the spans that start in a slice; slices come in order, and empty ones may be left out.
+    /// Counts the spans that start in a slice. Slices come in order; empty ones may be skipped.
     pub(super) fn add_slice(&mut self, slice: usize, rows: u64, leaf_rows: u64) {
         self.rows += rows;
         if self.rows >= leaf_rows {
@@ -72,12 +73,13 @@ impl TrackLeaves {
 }
 
 impl Leaf<'_> {
-    /// Sweeps and prunes the leaf. `None` if it has too many paths, or if children of a span overlap each other.
+    /// Sweeps and prunes the leaf. Returns `None` if it has too many paths, or if children of a span overlap each
+    /// other.
     fn sweep(&self, store: &Store, bounds_ns: &[i64], paths_max: usize, shape: &PathShape) -> Option<LeafPaths> {
         let Range { start, end } = self.slices;
         let mut sums = PathSumTable::new(paths_max);
         let mut sweep = PathSweep::new(store, self.track.lanes.clone(), bounds_ns[start], EveryRow, &mut sums);
-        // The last slice has the spans that start at the very end.
+        // The last slice includes the spans that start exactly at the end.
         sweep.sum_to(if end + 1 == bounds_ns.len() { i64::MAX } else { bounds_ns[end] }, &mut sums);
         if sums.folded() > 0 {
             return None;
@@ -93,7 +95,7 @@ struct GrowingTree {
     track: TrackIdx,
     /// The slice after the last leaf.
     end: usize,
-    /// Whether a leaf did not fit: those after it are left out.
+    /// Whether a leaf did not fit; later leaves are dropped.
     is_full: bool,
 }
 
@@ -112,11 +114,10 @@ impl GrowingTree {
     }
 }
 
-/// Builds the trees of `tracks` over the slices between `bounds_ns`, in the order of the tracks. `None` if it was
-/// cancelled.
+/// Builds the trees of `tracks` over the slices between `bounds_ns`, in track order. Returns `None` if cancelled.
 ///
 /// # Errors
-/// I/O errors of a write, such as a full disk.
+/// Returns the I/O error of a failed write.
 pub(super) fn build(
     store: &Store,
     context: &LedgerContext<'_>,

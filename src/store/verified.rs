@@ -1,7 +1,7 @@
-//! Which parts of a mapped store were held against their checksums. Each is once, when it is first read: checking all
-//! of a store when it is opened would read all of it, and checking at every use would cost more than the use.
+//! Tracks which parts of a mapped store passed their checksum. Each part is checked once, on its first read: checking
+//! everything at opening would read the whole store, and checking every use would cost more than the use.
 //!
-//! Never locks: two threads may check the same part at once, and come to the same answer.
+//! Lock-free: two threads may check the same part at once, with the same result.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ const UNKNOWN: u8 = 0;
 const INTACT: u8 = 1;
 const DAMAGED: u8 = 2;
 
-/// The state of each part, one byte for each.
+/// The state of each part, in one byte.
 #[derive(Debug)]
 pub(crate) struct Verified {
     parts: Box<[AtomicU8]>,
@@ -17,16 +17,16 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// Nothing is known yet of any of `parts` parts.
+    /// Starts with all of `parts` parts unchecked.
     #[must_use]
     pub(crate) fn new(parts: usize) -> Self {
         Self { parts: (0..parts).map(|_| AtomicU8::new(UNKNOWN)).collect(), damaged: AtomicU64::new(0) }
     }
 
-    /// Whether a part is as it was written; `check` tells if that is not known yet.
+    /// Returns whether a part is intact; calls `check` on the first use.
     pub(crate) fn is_intact(&self, part: usize, check: impl FnOnce() -> bool) -> bool {
         let Some(state) = self.parts.get(part) else { return false };
-        // Relaxed will do: the state says something of bytes that never change, and orders nothing else.
+        // Relaxed is enough: the state describes bytes that never change, and orders nothing else.
         match state.load(Ordering::Relaxed) {
             UNKNOWN => {
                 let intact = check();
@@ -40,7 +40,7 @@ impl Verified {
         }
     }
 
-    /// How many parts were found damaged so far.
+    /// Number of parts found damaged.
     #[must_use]
     pub(crate) fn damaged(&self) -> u64 {
         self.damaged.load(Ordering::Relaxed)

@@ -1,9 +1,9 @@
-//! Builds the ledger of paths of a store whose rows are all written, with the whole histogram of each slice: appends its
-//! nodes to the file.
+//! Builds the path ledger of a completely written store from the whole histogram of each slice, and appends its nodes
+//! to the file.
 //!
-//! Paths are numbered in the order of bands, tracks and starts, so that a store is the same for any number of threads.
-//! Memory is bounded by a budget. Refuses traces whose paths hardly repeat on some track, or do not fit; where the sums
-//! of single tracks do not fit, their trees go.
+//! Paths are numbered in the order of bands, tracks and starts, so a store is the same for any number of threads.
+//! Memory is bounded by a budget. Gives up if paths hardly repeat on some track, or do not fit. If only the sums of
+//! single tracks do not fit, their trees are dropped.
 
 use std::io;
 
@@ -23,9 +23,9 @@ use crate::base::progress::Stage;
 /// The outcome of building whole histograms.
 pub(super) enum WholePaths {
     Built(PathLedgerIndex),
-    /// The paths are too many.
+    /// There are too many paths.
     TooMany,
-    /// It was cancelled, or there are too few spans.
+    /// Cancelled, or too few spans.
     None,
 }
 
@@ -33,14 +33,14 @@ pub(super) enum WholePaths {
 struct WholeTrack {
     paths: TrackPaths,
     tree: Option<Box<BoundedTree<Sums>>>,
-    /// Paths that no track before had, in the bands so far.
+    /// Paths that no earlier track had, in all bands.
     new_paths: u64,
 }
 
 /// Builds the ledger of whole histograms over the slices between `bounds_ns`.
 ///
 /// # Errors
-/// I/O errors of a write, such as a full disk.
+/// Returns the I/O error of a failed write.
 pub(super) fn build(
     store: &Store,
     context: &LedgerContext<'_>,
@@ -108,8 +108,8 @@ fn whole_tracks(store: &Store, shape: &PathShape) -> Vec<WholeTrack> {
     tracks.into_iter().zip(have_trees).map(whole).collect()
 }
 
-/// Adds the slices of a band to the tree of a track and to the sums of all tracks, with the paths of all tracks. False
-/// if these are too many.
+/// Adds the slices of a band to the tree of a track and to the sums of all tracks, with the paths of all tracks.
+/// Returns false if there are too many paths.
 fn add_band(
     track: &mut WholeTrack,
     band: BandPaths,
@@ -143,7 +143,7 @@ fn add_band(
     Ok(track.new_paths <= shape.track_paths + track.paths.rows / shape.rows_per_path.max(1))
 }
 
-/// Sorts sums by path, and adds up those of one.
+/// Sorts sums by path, and merges equal paths.
 fn merge_equal(sums: &mut Sums) {
     sums.sort_unstable_by_key(|&(path, _)| path);
     sums.dedup_by(|next, last| {

@@ -1,4 +1,5 @@
-//! Builds a store: rows go in by lane in order of time, extents come out as they fill up. Never sorts, never nests.
+//! Builds a store: rows are pushed by lane in time order, and full extents are written. Input is already sorted and
+//! nested.
 
 use std::fs::File;
 use std::io;
@@ -21,40 +22,40 @@ use super::tables;
 use crate::base::disk::{Disk, SystemDisk};
 use crate::model::TrackIdx;
 
-/// The index of the lane after `lanes` others. Fails beyond the last one that a store can have.
+/// Returns the index of the lane after `lanes` others, or an error when the indices are used up.
 pub(crate) fn next_lane(lanes: usize) -> io::Result<LaneIdx> {
     next_index(lanes, "lanes").map(LaneIdx)
 }
 
-/// A store that is being built.
+/// A store under construction.
 #[derive(Debug)]
 pub struct StoreWriter {
     pub(super) file: AppendFile,
     pub(super) lanes: Vec<LaneBuilder>,
     pub(super) extents: ExtentLog,
     pub(super) details: DetailWriter,
-    /// Lanes in which rows or packed blocks wait.
+    /// Lanes with pending rows or packed blocks.
     waiting: Vec<LaneIdx>,
-    /// Bytes in all lanes that rows and packed blocks wait in.
+    /// Bytes of pending rows and packed blocks in all lanes.
     held_bytes: usize,
-    /// When more wait, all lanes write what they have.
+    /// Limit of `held_bytes`; above it, all lanes write their pending rows.
     held_bytes_max: usize,
-    /// Buckets in the pyramids of all lanes.
+    /// Pyramid buckets of all lanes.
     buckets: usize,
-    /// The most buckets of one lane; halved whenever all lanes together have too many.
+    /// Maximum number of buckets per lane; halved whenever all lanes together have too many.
     pub(super) buckets_max: usize,
 }
 
 impl StoreWriter {
-    /// Starts a store in an empty file. Rows that wait to be packed and written take at most about `held_bytes_max`.
+    /// Starts a store in an empty file. Pending rows and blocks take about `held_bytes_max` at most.
     ///
     /// # Errors
-    /// Any I/O error of a write, such as a full disk.
+    /// Returns the I/O error of a failed write, such as a full disk.
     pub fn new(file: File, held_bytes_max: usize) -> io::Result<Self> {
         Self::on(Arc::new(SystemDisk), file, held_bytes_max)
     }
 
-    /// The same, writing through `disk`. Fails with the I/O error of a write.
+    /// Starts a store that writes through `disk`. Returns the I/O error of a failed write.
     pub(crate) fn on(disk: Arc<dyn Disk>, file: File, held_bytes_max: usize) -> io::Result<Self> {
         let mut file = AppendFile::new(file, disk);
         file.append(&MAGIC)?;
@@ -71,26 +72,26 @@ impl StoreWriter {
         })
     }
 
-    /// Adds a lane. The index is the writer's own: the finished store orders lanes by track.
+    /// Adds a lane. The index is valid for this writer: the finished store sorts lanes by track.
     ///
     /// # Errors
-    /// A lane beyond the last index that a store can have.
+    /// Returns an error when the lane indices are used up.
     pub fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> io::Result<LaneIdx> {
         let index = next_lane(self.lanes.len())?;
         self.lanes.push(LaneBuilder::new(track, kind, depth));
         Ok(index)
     }
 
-    /// The last end in a lane; the smallest time while it is empty.
+    /// Returns the last end in a lane; `i64::MIN` while it is empty.
     #[must_use]
     pub(crate) fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
         self.lanes[lane.index()].end_ns
     }
 
-    /// Appends a row that starts no earlier than the one before, and for spans no earlier than that one's end.
+    /// Appends a row. It starts no earlier than the previous row; a span starts no earlier than the previous one ends.
     ///
     /// # Errors
-    /// Any I/O error of a write, such as a full disk.
+    /// Returns the I/O error of a failed write, such as a full disk.
     pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let builder = &mut self.lanes[lane.index()];
         let pushed = builder.push(row, self.buckets_max);
@@ -115,7 +116,7 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Begins the pyramid of a lane if it has rows enough for one. None of its blocks may wait.
+    /// Starts the pyramid of a lane if it has enough rows. No block may be pending.
     pub(super) fn begin_overview(&mut self, lane: LaneIdx) -> io::Result<()> {
         let builder = &mut self.lanes[lane.index()];
         if builder.wants_overview() {
@@ -126,7 +127,7 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Counts the buckets of lanes that were filled elsewhere, and makes them wider if they are too many.
+    /// Counts the buckets of lanes that were filled elsewhere, and merges buckets if there are too many.
     pub(super) fn count_buckets(&mut self) {
         self.buckets = self.lanes.iter().map(LaneBuilder::buckets).sum();
         self.widen_buckets_if_many();
@@ -138,7 +139,7 @@ impl StoreWriter {
         }
     }
 
-    /// Halves the number of buckets that a lane may have, until all together fit.
+    /// Halves the bucket limit per lane until all lanes together fit.
     fn widen_buckets(&mut self) {
         while self.buckets * size_of::<OverviewBucket>() > self.held_bytes_max / 2 && self.buckets_max > 4 {
             self.buckets_max /= 2;
@@ -147,21 +148,20 @@ impl StoreWriter {
         }
     }
 
-    /// Says that the last row of a lane has no end in the capture.
+    /// Marks the last row of a lane as having no end in the trace.
     pub(crate) fn mark_unfinished(&mut self, lane: LaneIdx) {
         self.lanes[lane.index()].unfinished = true;
     }
 
-    /// Keeps an encoded detail; see [`crate::model::args::Detail`].
+    /// Appends an encoded detail; see [`crate::model::args::Detail`].
     ///
     /// # Errors
-    /// Any I/O error of a write, such as a full disk.
+    /// Returns the I/O error of a failed write, such as a full disk.
     pub fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
         self.details.push(blob, &mut self.file)
     }
 
-    /// Writes everything that waits, whether or not blocks and extents are full. Fails with the I/O error of a write,
-    /// such as a full disk.
+    /// Writes everything pending, even partial blocks and extents. Returns the I/O error of a failed write.
     pub(crate) fn write_held(&mut self) -> io::Result<()> {
         for lane in std::mem::take(&mut self.waiting) {
             self.lanes[lane.index()].write_all(&mut self.file, &mut self.extents)?;
@@ -171,39 +171,39 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Writes everything, so that all rows pushed so far are in a [`StoreWriter::preview`]. Fails with the I/O error of
-    /// a write, such as a full disk.
+    /// Flushes everything to the file, so that a [`StoreWriter::preview`] has all rows pushed. Returns the I/O error of
+    /// a failed write.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
         self.file.flush()
     }
 
-    /// The rows written so far, as a store to query while more is to come. Lanes may get other indices later.
+    /// Opens the rows flushed so far as a store to query, while more are pushed. Lanes may get other indices later.
     ///
-    /// All rows pushed before the last [`StoreWriter::flush`] are in it. Its cost goes with the lanes and extents, not
-    /// with the rows. Fails with the I/O error of another map; the writer stays usable.
+    /// All rows pushed before the last [`StoreWriter::flush`] are in it. The cost grows with lanes and extents, not
+    /// with rows. Returns the I/O error of a failed map; the writer stays usable.
     pub(crate) fn preview(&self, meta: Meta) -> io::Result<Store> {
         tables::preview(self.file.file(), &self.lanes, &self.extents, &self.details, meta)
     }
 
-    /// Writes the rows that wait, the tables and the trailer, and makes them durable. Returns the length of the file.
+    /// Writes the pending rows, the tables and the trailer, and syncs them to disk. Returns the length of the file.
     ///
     /// # Errors
-    /// Any I/O error of a write, such as a full disk.
+    /// Returns the I/O error of a failed write, such as a full disk.
     pub fn finish(self, meta: &Meta) -> io::Result<u64> {
         self.finish_with_ledger(meta.clone(), None)
     }
 
-    /// The same with ledgers, if there is a context to build it in.
+    /// Finishes the store with ledgers, if a context is given.
     ///
     /// # Errors
-    /// As [`StoreWriter::finish`].
+    /// Fails as [`StoreWriter::finish`] does.
     pub(crate) fn finish_with_ledger(mut self, meta: Meta, ledger: Option<&LedgerContext<'_>>) -> io::Result<u64> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
         let mut sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details, &meta)?;
-        // The tables are in the file now: with millions of lanes, a second copy would be hundreds of megabytes.
+        // The tables are in the file: with millions of lanes, a second copy would be hundreds of megabytes.
         drop((self.lanes, self.extents, self.details));
         let (mut index, mut samples, mut paths) = (None, None, None);
         if let Some(context) = ledger {
@@ -218,7 +218,7 @@ impl StoreWriter {
         sections[Section::Paths as usize] = tables::write_ledger(&mut self.file, paths.as_ref())?;
         self.file.append(&[])?;
         let file_bytes = self.file.position() + size_of::<Trailer>() as u64;
-        // The trailer must not reach the disk before what it vouches for.
+        // The trailer must not reach the disk before the data that it vouches for.
         self.file.sync()?;
         self.file.append(bytemuck::bytes_of(&Trailer::new(sections, file_bytes)))?;
         self.file.sync()?;

@@ -1,8 +1,8 @@
-//! The oldest extents of a store that grows are dropped, whole: a ring of some time or of some bytes. What a picture
-//! that is still shown may read stays in the file until nobody shows it.
+//! Drops the oldest extents of a growing store, whole: a ring bounded by time or by bytes. Rows that a visible picture
+//! may read stay in the file until the picture is dropped.
 //!
-//! An extent goes once the next row of its lane starts no later than the oldest time that is kept, so that every span
-//! which reaches into that time is there.
+//! An extent is dropped once the next row of its lane starts no later than the oldest retained time, so that every span
+//! that reaches into that time is kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -18,20 +18,20 @@ use crate::store::block::Row;
 use crate::store::extent_log::ExtentLog;
 use crate::store::lane::LaneKind;
 
-/// Bytes that are given back to the disk at once.
+/// Minimum size of a hole punched into the file.
 const HOLE_BYTES_MIN: u64 = 1 << 20;
 
-/// A ring that is beyond its bytes is cut down to this part of them: each cut looks at all extents.
+/// A ring above its limit is cut to this fraction of it, because each cut visits all extents.
 const CUT_TO: (u64, u64) = (9, 10);
 
-/// The part of a store that was dropped, and the room that it took.
+/// The dropped part of a store, and the space that it took.
 #[derive(Debug, Default)]
 pub(super) struct Ring {
     /// Bytes of extents in the file that are not dropped.
     pub(super) kept_bytes: u64,
-    /// Ranges of the file by their starts, with their ends and the bytes that no hole covers yet.
+    /// Freed ranges of the file by start: the end, and the bytes without a hole yet.
     freed: BTreeMap<u64, (u64, u64)>,
-    /// Ranges that pictures which were made before may still read.
+    /// Dropped ranges that earlier pictures may still read.
     pending: VecDeque<PendingRanges>,
     /// Maps that pictures still hold.
     maps: Vec<Weak<Mapped>>,
@@ -40,14 +40,14 @@ pub(super) struct Ring {
 /// Ranges of the file, with the maps of all pictures that may read them.
 type PendingRanges = (Vec<Weak<Mapped>>, Vec<Range<u64>>);
 
-/// An extent that is kept, as the ring knows it.
+/// A retained extent, as the ring needs it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RingExtent {
     first_start_ns: i64,
     rows: u32,
     bytes: u32,
     offset: u64,
-    /// The smallest reference to a detail in it; 0 where it has none.
+    /// Smallest reference to a detail in it; 0 for none.
     detail: u64,
 }
 
@@ -63,7 +63,7 @@ impl RingExtent {
     }
 }
 
-/// Rows that were dropped from a lane.
+/// The rows dropped from a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DroppedRows {
     pub(crate) track: TrackIdx,
@@ -76,13 +76,13 @@ fn first_detail<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<u64> {
 }
 
 impl Ring {
-    /// Notes a map that pictures read.
+    /// Registers a map that pictures read.
     pub(super) fn note_map(&mut self, map: &Arc<Mapped>) {
         self.maps.retain(|known| known.strong_count() > 0);
         self.maps.push(Arc::downgrade(map));
     }
 
-    /// Gives back what no picture can read any more. Fails with the error of the system.
+    /// Punches holes into ranges that no picture can read. Returns the error of the system.
     fn make_holes(&mut self, file: &File) -> io::Result<()> {
         while let Some((maps, _)) = self.pending.front()
             && maps.iter().all(|map| map.strong_count() == 0)
@@ -99,7 +99,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Adds a range to those that are free, and joins it with its neighbours; up to 8 bytes between them are padding.
+    /// Frees a range and joins it with its neighbours. Up to 8 bytes between them are padding.
     fn free(&mut self, range: Range<u64>) {
         const PADDING: u64 = 8;
         let (mut start, mut end, mut unholed) = (range.start, range.end, range.end - range.start);
@@ -120,23 +120,23 @@ impl Ring {
 }
 
 impl GrowingLane {
-    /// The start of the row after extent `number` of those that are kept; `None` where none is known.
+    /// Returns the start of the row after extent `number` of the retained ones; `None` if there is none.
     fn start_after(&self, number: usize) -> Option<i64> {
         let next = self.kept.get(number + 1).map(|extent| extent.first_start_ns);
         next.or_else(|| self.settled.first().or(self.moving.first()).map(|row| row.start_ns))
     }
 
-    /// How many of its first extents hold nothing of the time from `to_ns` on.
+    /// Counts the leading extents without rows at or after `to_ns`.
     fn droppable(&self, to_ns: i64) -> usize {
         let is_old = |number: &usize| match self.start_after(*number) {
             Some(start_ns) => start_ns <= to_ns,
-            // A value holds until the next one.
+            // A counter value lasts until the next one.
             None => self.kind != LaneKind::Counter && self.end_ns <= to_ns,
         };
         (0..self.kept.len()).take_while(is_old).count()
     }
 
-    /// Drops rows in memory that hold nothing of that time, once no extent is before them; returns how many.
+    /// Drops rows in memory that end before `to_ns`, if no extent precedes them. Returns their number.
     fn drop_settled(&mut self, to_ns: i64) -> u64 {
         if !self.kept.is_empty() || self.settled.is_empty() {
             return 0;
@@ -168,29 +168,29 @@ impl GrowingLane {
 }
 
 impl GrowingStore {
-    /// Has its oldest extents be dropped by [`Self::drop_before`]. Fails where the disk takes nothing back.
+    /// Enables [`Self::drop_before`]. Returns an error if the disk cannot punch holes.
     pub(crate) fn keep_ring(&mut self) -> io::Result<()> {
         files::make_hole(self.file.file(), HOLE_BYTES_MIN, HOLE_BYTES_MIN)?;
         self.ring.get_or_insert_default();
         Ok(())
     }
 
-    /// Bytes of all that is kept in the file.
+    /// Returns the retained bytes of the file.
     pub(crate) fn kept_bytes(&self) -> u64 {
         let of_details = || self.details.blocks().iter().map(|block| u64::from(block.packed_bytes)).sum::<u64>();
         self.ring.as_ref().map_or(self.file_bytes(), |ring| ring.kept_bytes + of_details())
     }
 
-    /// The start of the first row.
+    /// Returns the start of the first row.
     pub(crate) fn first_start_ns(&self) -> Option<i64> {
         self.lanes.iter().filter_map(GrowingLane::first_start_ns).min()
     }
 
-    /// The time from which on all extents take less than `bytes_max` bytes; `None` where they do anyway.
+    /// Returns the time to drop before so that extents take less than `bytes_max`; `None` if they already do.
     pub(crate) fn cut_for(&self, bytes_max: u64) -> Option<i64> {
         let excess = self.kept_bytes().checked_sub(bytes_max).filter(|&excess| excess > 0)?;
         let wanted = excess + bytes_max / CUT_TO.1 * (CUT_TO.1 - CUT_TO.0);
-        // Details go with the rows that have them.
+        // Details are dropped with their rows.
         let of_extents = self.ring.as_ref().map_or(0, |ring| ring.kept_bytes);
         let wanted = u128::from(wanted) * u128::from(of_extents) / u128::from(self.kept_bytes().max(1));
         let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
@@ -213,8 +213,8 @@ impl GrowingStore {
         droppable.last().map(|(to_ns, _)| *to_ns)
     }
 
-    /// Drops the extents that hold nothing of the time from `to_ns` on, with their details, and calls `each` for every
-    /// lane that has lost rows. Fails with the error of the system.
+    /// Drops the extents without rows at or after `to_ns`, with their details. Calls `each` for every lane that loses
+    /// rows. Returns the error of the system.
     pub(crate) fn drop_before(&mut self, to_ns: i64, each: &mut dyn FnMut(DroppedRows)) -> io::Result<()> {
         let Some(mut ring) = self.ring.take() else { return Ok(()) };
         let mut ranges = Vec::new();
@@ -240,11 +240,11 @@ impl GrowingStore {
         }
         if !ranges.is_empty() {
             ring.kept_bytes -= ranges.iter().map(|range| range.end - range.start).sum::<u64>();
-            // To flush them all first, so that a later detail is in none of these.
+            // All details are flushed first, so that no later detail is in a dropped block.
             self.details.flush(&mut self.file)?;
             let first_detail = self.lanes.iter().filter_map(GrowingLane::first_detail).min();
             ranges.extend(self.details.drop_before(first_detail.unwrap_or(u64::MAX)));
-            // A later picture has a map of its own, so that it is known when nobody reads these any more.
+            // Later pictures get a map of their own, so the old map is released with the pictures before.
             self.map = None;
             ring.pending.push_back((std::mem::take(&mut ring.maps), ranges));
             let kept: usize = self.lanes.iter().map(|lane| lane.kept.len()).sum();

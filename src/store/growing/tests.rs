@@ -1,4 +1,4 @@
-//! Pictures of a store that grows beside one that is written at once.
+//! Pictures of a growing store against a store that is written at once.
 
 use super::*;
 use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
@@ -17,7 +17,7 @@ fn row(number: u64) -> Row {
     Row { start_ns: number.cast_signed() * 10, value: number % 9, detail: 0, name: NameIdx::EMPTY.0 + 1 }
 }
 
-/// All rows of a store, lane by lane, with the longest of each lane as its forest has it.
+/// Returns all rows of a store, lane by lane, with the longest of each lane from its forest.
 fn rows_of(store: &Store) -> Vec<(u16, Vec<Row>, u64)> {
     let lanes = (0..store.lane_count()).map(|lane| {
         let lane = store.lane(LaneIdx(lane));
@@ -78,7 +78,7 @@ fn rows_at_the_end_of_a_lane_pack_few_of_those_before_and_a_change_packs_those_a
         let packed = growing.packed_rows() - std::mem::replace(&mut before, growing.packed_rows());
         packed as usize
     };
-    // Some settle, of which whole extents go to the file, and some come.
+    // Some rows settle, of which full extents go to the file; others keep moving.
     for step in 0..40 {
         (step * 300..(step + 1) * 300).for_each(|number| growing.push(lane, row(number)).unwrap());
         let end = 20_000 + step * 100;
@@ -114,7 +114,7 @@ fn a_picture_of_what_has_not_changed_packs_nothing_and_one_that_is_shown_stays_a
     assert!(after.lane(LaneIdx(7)).is_unfinished(1001) && !after.lane(LaneIdx(6)).is_unfinished(999));
     drop(growing.picture(meta()).unwrap());
     assert_eq!(growing.packed_rows(), 51_002 - PACKED_ROWS as u64, "nothing");
-    // Rows that go to the file meanwhile move none of those that are shown.
+    // Rows written to the file later change none of the rows in the picture.
     (0..200_000).for_each(|number| growing.push(lanes[3], row(60_000 + number)).unwrap());
     assert_eq!(rows_of(&before), shown);
     assert_eq!(rows_of(&growing.picture(meta()).unwrap())[3].1.len(), 201_000);
@@ -145,7 +145,7 @@ fn pictures_are_of_one_generation_until_a_lane_comes_or_moves() {
     for lane in &lanes[..39] {
         growing.push(*lane, row(1)).unwrap();
     }
-    // Rows come a hundred times, and one lane after half of them; another one moves after three quarters.
+    // Rows come in a hundred steps. One lane is added half-way; another moves after three quarters.
     for number in 2..102 {
         if number == 52 {
             growing.push(lanes[39], row(number)).unwrap();
@@ -163,7 +163,7 @@ fn pictures_are_of_one_generation_until_a_lane_comes_or_moves() {
     assert!(!generations.contains(&generation.unwrap()), "of another trace");
 }
 
-/// Bytes that a file takes on its disk.
+/// Returns the bytes that a file takes on disk.
 #[cfg(target_os = "linux")]
 fn disk_bytes(file: &File) -> u64 {
     use std::os::unix::fs::MetadataExt;
@@ -179,7 +179,7 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
     growing.keep_ring().unwrap();
     let lanes: Vec<LaneIdx> =
         (0..5).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
-    // A span over everything, which nothing may drop while it reaches into the time that is kept.
+    // A span over everything, which must stay while it reaches into the retained time.
     let root = Row { value: 1 << 40, ..row(0) };
     growing.push(lanes[4], root).unwrap();
     let mut pushed: [Vec<Row>; 4] = Default::default();
@@ -201,7 +201,7 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
         assert_eq!(rows.last().unwrap().1, [root]);
         let mut reader = DetailReader::default();
         for (depth, (_, kept, _)) in rows.iter().take(4).enumerate() {
-            // All of the time that is kept, and less than an extent before it; nothing is missing in between.
+            // Everything in the retained time, and less than an extent before it, without a gap.
             assert!(pushed[depth].ends_with(kept), "lane {depth} after {number}");
             let before = kept.iter().filter(|row| row.start_ns < to_ns).count();
             assert!(before <= EXTENT_ROWS && kept.len() >= before, "{before} of {}", kept.len());
@@ -220,13 +220,13 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
             shown = Some((store, rows));
         }
         if number == 299_999 {
-            // The picture of then is as it was, though most of its rows have gone.
+            // The earlier picture is unchanged, though most of its rows were dropped.
             let (store, rows) = shown.take().unwrap();
             assert_eq!(rows_of(&store), rows);
             assert_eq!(store.damaged_in_all(), 0);
         }
     }
-    // Some 3 MiB are kept, of some 14 MiB that were written; the picture held up the holes for a while.
+    // Some 3 of 14 MiB are retained; the picture delayed the holes.
     let (now_bytes, written) = (disk_bytes(&on_disk), growing.file_bytes());
     assert!(written > 12 << 20 && now_bytes < written / 3, "{now_bytes} of {written}");
     assert!(now_bytes < growing.kept_bytes() + (4 << 20), "{now_bytes} for {}", growing.kept_bytes());

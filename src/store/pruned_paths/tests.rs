@@ -1,4 +1,4 @@
-//! Pruned sums against maps by names: what is kept is as it was, and the others have the exact rest.
+//! Pruned sums against maps by name: kept paths are unchanged, and the others have the exact rest.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ type ByNames = BTreeMap<Vec<u32>, PathSums>;
 
 const EVERY_PATH: PruneShape = PruneShape { time_parts: 1, count_parts: 1, few_paths: usize::MAX };
 
-/// Rows of a table in which no path has less time than those right below it: parent, name, spans, own time.
+/// Builds rows of a table in which no path has less time than its direct children: parent, name, spans, own time.
 fn table(raw: &[(u32, u32, u64, u64)]) -> (Vec<PathRow>, Vec<PathSums>) {
     let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
     let (mut rows, mut sums) = (vec![root], vec![PathSums::default()]);
@@ -47,7 +47,7 @@ fn by_names((rows, sums): &(Vec<PathRow>, Vec<PathSums>)) -> ByNames {
     found
 }
 
-/// The paths of two maps, added up.
+/// Adds up the paths of two maps.
 fn sum(mut first: ByNames, second: ByNames) -> ByNames {
     for (path, sums) in second {
         first.entry(path).or_default().add(&sums);
@@ -55,12 +55,12 @@ fn sum(mut first: ByNames, second: ByNames) -> ByNames {
     first
 }
 
-/// The spans of a path and of all below it.
+/// Counts the spans of a path's subtree.
 fn starts_below(paths: &ByNames, path: &[u32]) -> u64 {
     paths.iter().filter(|(other, _)| other.starts_with(path)).map(|(_, sums)| sums.starts).sum()
 }
 
-/// The time of the paths right below one.
+/// Sums the time of a path's direct children.
 fn below_ns(paths: &ByNames, path: &[u32]) -> u128 {
     let below = paths.iter().filter(|(other, _)| other.len() == path.len() + 1 && other.starts_with(path));
     below.map(|(_, sums)| sums.total_ns).sum()
@@ -71,7 +71,7 @@ fn raw() -> impl Strategy<Value = Vec<(u32, u32, u64, u64)>> {
     proptest::collection::vec((0u32..60, 0u32..5, 0u64..4, own_ns), 0..80)
 }
 
-/// Asserts that pruned sums are those of `exact`, but for what is missing.
+/// Asserts that pruned sums equal `exact`, up to `missing`.
 fn assert_pruned(pruned: &PrunedPaths, exact: &ByNames) -> Result<(), TestCaseError> {
     let found = by_names(&pruned.rows());
     prop_assert_eq!(starts_below(&found, &[]), starts_below(exact, &[]));

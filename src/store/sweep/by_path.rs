@@ -1,11 +1,10 @@
-//! Sweeps over the spans of one track in order of their starts, and adds them up by call path
-//! over consecutive ranges of time.
+//! Sweeps over the spans of one track in order of start, and sums them by call path over consecutive ranges of time.
 //!
-//! The parent of a span on a path is the innermost span of a shallower lane that holds all of it; at one time, the
-//! last one. A path is that of the whole trace, whatever range is asked about. Like the sweep by name, this one starts
-//! at any time with a search in each lane: a span that reaches to the start is held by none that has ended before.
+//! The parent of a span on a path is the innermost span of a shallower lane that contains all of it; among spans at one
+//! time, the last one. A path is that of the whole trace, for any range. Like the sweep by name, this one can start at
+//! any time with a search in each lane: a span that reaches the start is contained in none that has ended before.
 //!
-//! The slow answer is, for each span, a look at the last span of each shallower lane.
+//! The naive way compares each span with the last span of each shallower lane.
 
 use std::ops::Range;
 
@@ -15,14 +14,14 @@ use crate::store::lane::LaneIdx;
 use crate::store::paths::{PathIdx, PathSumTable, PathSums};
 use crate::store::read::Store;
 
-/// A sweep over the spans of one track. Spans that do not pass the filter are on the paths of those that do, and have
-/// no time of their own.
+/// A sweep over the spans of one track. Spans that fail the filter are on the paths of their children, and have no time
+/// of their own.
 pub(crate) struct PathSweep<'a, F> {
     filter: F,
     lanes: Vec<LaneSweep<'a>>,
-    /// The next start of each lane that has one, by time, then by lane: parents come before their children.
+    /// The next start of each lane, by time, then by lane: parents come before children.
     next: StartQueue,
-    /// By lane, the last span that has started.
+    /// Last started span of each lane.
     open: Vec<OpenPath>,
     ends: DepthEnds,
     /// All spans that start before this time are swept.
@@ -36,7 +35,7 @@ struct OpenPath {
     start_ns: i64,
     end_ns: i64,
     path: PathIdx,
-    /// The path of its parent.
+    /// Path of its parent.
     above: PathIdx,
     passes: bool,
 }
@@ -45,12 +44,12 @@ impl OpenPath {
     const NONE: Self =
         Self { start_ns: i64::MAX, end_ns: i64::MIN, path: PathIdx::ROOT, above: PathIdx::ROOT, passes: false };
 
-    /// Whether it is open at a time that is not before its start.
+    /// Returns whether it is open at `ts_ns`, which is not before its start.
     fn is_open_at(&self, ts_ns: i64) -> bool {
         self.start_ns <= ts_ns && ts_ns < self.end_ns
     }
 
-    /// Its time from `from_ns` to `to_ns`, of the spans of its path.
+    /// Returns its time from `from_ns` to `to_ns`, as sums of its path.
     fn time(&self, from_ns: i64, to_ns: i64) -> PathSums {
         let to_ns = self.end_ns.min(to_ns);
         let total_ns = if to_ns > from_ns { u128::from(to_ns.abs_diff(from_ns)) } else { 0 };
@@ -60,7 +59,7 @@ impl OpenPath {
 
 impl<'a, F: BlockFilter> PathSweep<'a, F> {
     /// Starts at `from_ns` with the spans of a track; `lanes` are its [`span_lanes`](super::span_lanes). The paths of
-    /// all its ranges are those of `sums`.
+    /// all ranges are added to `sums`.
     #[must_use]
     pub(crate) fn new(store: &'a Store, lanes: Range<u32>, from_ns: i64, filter: F, sums: &mut PathSumTable) -> Self {
         let count = lanes.len();
@@ -73,7 +72,7 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
             at_ns: from_ns,
             rows: 0,
         };
-        // Spans that end right there hold those without length at that time.
+        // Spans that end exactly at the start contain zero-length spans at that time.
         let mut before = Vec::new();
         for lane in 0..count {
             let last = sweep.lanes[lane].seek(from_ns, &mut sweep.filter);
@@ -89,14 +88,13 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
         sweep
     }
 
-    /// How many rows were swept.
+    /// Returns the number of rows swept.
     #[must_use]
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Counts the spans that are open at the start of the sweep, and start before `to_ns`, among those
-    /// that start in the range.
+    /// Counts the spans that are open at the start of the sweep and start before `to_ns` as starting in the range.
     pub(crate) fn count_open(&self, to_ns: i64, sums: &mut PathSumTable) {
         for open in self.open.iter().filter(|open| open.passes && open.is_open_at(self.at_ns) && open.start_ns < to_ns)
         {
@@ -104,7 +102,7 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
         }
     }
 
-    /// Adds up the range from where the last one ended to `to_ns`; the largest time stands for no end.
+    /// Sums the range from the last end to `to_ns`; `i64::MAX` means no end.
     pub(crate) fn sum_to(&mut self, to_ns: i64, sums: &mut PathSumTable) {
         let from_ns = self.at_ns;
         for open in self.open.iter().filter(|open| open.passes && open.is_open_at(from_ns)) {
@@ -126,7 +124,7 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
         self.at_ns = to_ns;
     }
 
-    /// Puts a span on its lane, below the one that holds it.
+    /// Opens a span on its lane, below the span that contains it.
     #[inline]
     fn begin(&mut self, lane: usize, span: &SweptRow, sums: &mut PathSumTable) -> OpenPath {
         let SweptRow { start_ns, end_ns, name, passes, .. } = *span;
