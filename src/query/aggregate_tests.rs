@@ -1,4 +1,4 @@
-//! Totals, longest spans, spreads over time and call paths beside their oracles: loops over all rows.
+//! Totals, longest spans, durations over time and call paths against naive loops over all rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use crate::base::progress::Progress;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
-/// Two tracks of three lanes. Spans below others may reach beyond them, as those that overlap without nesting do.
+/// Builds two tracks of three lanes. Spans may reach beyond the span above them, like spans that overlap without
+/// nesting.
 fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut state = seed | 1;
     let mut below = move |bound: u64| {
@@ -56,7 +57,7 @@ fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
     Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
 
-/// All spans that reach into the range, with their track and depth.
+/// Returns all spans that overlap the range, with their track and depth.
 fn spans(snapshot: &Snapshot, scope: &Scope) -> Vec<(SortedRow, TrackIdx, u16)> {
     let rows = SortedRows::new(snapshot, snapshot.capture_lanes(), scope.from_ns, scope.to_ns);
     let rows = rows.map(|row| {
@@ -70,7 +71,7 @@ fn end_ns(row: &SortedRow) -> i64 {
     row.row.start_ns + row.row.value as i64
 }
 
-/// The time of `[start_ns, end_ns)` that is in the range of a scope.
+/// Clips `[start_ns, end_ns)` to the range of a scope, and returns its length.
 fn within(start_ns: i64, end_ns: i64, scope: &Scope) -> i64 {
     (end_ns.min(scope.to_ns.unwrap_or(i64::MAX)) - start_ns.max(scope.from_ns.unwrap_or(i64::MIN))).max(0)
 }
@@ -126,7 +127,7 @@ fn every_start_is_in_its_part_of_time() {
     }
 }
 
-/// By path: how many spans end with it, and their time within the range.
+/// Number of spans and time within the range, by the path that they end.
 type Paths = BTreeMap<Vec<u32>, (u64, i64)>;
 
 fn paths_of(tree: &CallTree) -> Paths {
@@ -159,7 +160,7 @@ fn call_paths_are_those_of_the_spans_around() {
                         && outer.row.start_ns <= inner.row.start_ns
                         && end_ns(outer) >= end_ns(inner)
                 });
-                // Of spans without length at one time, the last is the one around.
+                // Among zero-length spans at one time, the last is the parent.
                 let Some((outer, _, outer_depth)) = around.max_by_key(|(outer, _, depth)| (*depth, outer.index)) else {
                     break;
                 };
@@ -178,7 +179,7 @@ fn call_paths_are_those_of_the_spans_around() {
         assert!(found.keys().eq(expected.keys()));
         for (path, (count, time_ns)) in expected {
             assert_eq!(found[&path].0, count);
-            // Where spans below one are side by side, as all leaves are, the time is that of the spans.
+            // Where all spans directly below a path are leaves, the time is that of the spans.
             let is_leaf = !found.keys().any(|other| other.len() > path.len() && other.starts_with(&path));
             assert!(if is_leaf { found[&path].1 == time_ns } else { found[&path].1 >= time_ns }, "{path:?}");
         }

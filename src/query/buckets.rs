@@ -1,44 +1,44 @@
-//! Slices of time under pixel columns, aligned to powers of two in absolute time.
+//! Time buckets under pixel columns, aligned to powers of two in absolute time.
 //!
-//! Aligned to absolute time and not to the viewport's edge, so that the same span represents the same bucket in every
-//! frame: nothing shimmers while dragging.
+//! They are aligned to absolute time, not to the edge of the viewport, so the same span represents the same bucket in
+//! every frame: nothing shimmers while dragging.
 
 use crate::model::NameIdx;
 
 /// A run of equally wide buckets. Bucket `b` covers `[b << width_log2, (b + 1) << width_log2)` nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buckets {
-    /// The first bucket; may be negative, as times may.
+    /// Index of the first bucket; may be negative, as times may.
     pub first: i64,
-    /// How many buckets there are.
+    /// Number of buckets.
     pub count: u32,
-    /// The binary logarithm of the width in nanoseconds, at most 62.
+    /// Binary logarithm of the width in nanoseconds, at most 62.
     pub(crate) width_log2: u32,
 }
 
-/// The longest span of each of a run of neighbouring buckets that all have the same answer.
+/// The longest span of a run of neighbouring buckets that all have the same answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// The first bucket of the run.
+    /// First bucket of the run.
     pub first_bucket: i64,
-    /// How many buckets give this answer.
+    /// Number of buckets in the run.
     pub bucket_count: u32,
-    /// The row of the lane.
+    /// Index of the row in the lane.
     pub row: u64,
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
     pub(crate) name: NameIdx,
-    /// Whether its end is not in the capture.
+    /// Whether its end is missing from the trace.
     pub(crate) unfinished: bool,
-    /// How many rows start in the first bucket of the run.
+    /// Rows that start in the first bucket of the run.
     pub(crate) first_rows: RowCount,
-    /// How many start in its last bucket, if that is another: between the two the span fills the lane.
+    /// Rows that start in the last bucket, if the run has several; the span fills the lane in between.
     pub(crate) last_rows: RowCount,
 }
 
-/// A count of rows as far as drawing wants to know it: none, one, or more.
+/// A row count as precise as drawing needs.
 ///
-/// Not the exact count: that would have blocks unpacked of which only the longest row is wanted.
+/// An exact count would unpack blocks of which only the longest row is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum RowCount {
     #[default]
@@ -57,7 +57,7 @@ impl RowCount {
         }
     }
 
-    /// The count of both together.
+    /// Adds two counts.
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {
         match (self, other) {
@@ -67,41 +67,41 @@ impl RowCount {
     }
 }
 
-/// The values that a counter takes within one bucket.
+/// The values of a counter within a run of buckets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CounterCell {
-    /// The first bucket of the run.
+    /// First bucket of the run.
     pub(crate) first_bucket: i64,
-    /// How many buckets give this answer: more than one where no value starts.
+    /// Number of buckets in the run; more than one only if no value starts in it.
     pub(crate) bucket_count: u32,
-    /// The smallest value, that which holds from before included.
+    /// Smallest value, including the one that is current at the start.
     pub(crate) min: f64,
-    /// The largest value, that which holds from before included.
+    /// Largest value, including the one that is current at the start.
     pub(crate) max: f64,
-    /// The value at the end.
+    /// Value at the end.
     pub(crate) last: f64,
 }
 
 impl Cell {
-    /// The bucket after the last of the run.
+    /// Returns the bucket after the run.
     #[must_use]
     pub(crate) fn end_bucket(&self) -> i64 {
         self.first_bucket + i64::from(self.bucket_count)
     }
 
-    /// How long the span is.
+    /// Returns the duration of the span.
     #[must_use]
     pub(crate) fn dur_ns(&self) -> u64 {
         self.end_ns.abs_diff(self.start_ns)
     }
 
-    /// How many rows start in the buckets of the run.
+    /// Returns the count of rows that start in the run.
     #[must_use]
     pub(crate) fn rows(&self) -> RowCount {
         self.first_rows.plus(self.last_rows)
     }
 
-    /// Takes the answer of the buckets that follow if it is the same; tells whether it was.
+    /// Extends the run by the following buckets if they have the same answer. Returns whether they do.
     pub(crate) fn extend(&mut self, next: &Self) -> bool {
         let is_same = self.row == next.row && self.end_bucket() == next.first_bucket;
         if is_same {
@@ -113,7 +113,7 @@ impl Cell {
 }
 
 impl CounterCell {
-    /// The bucket after the last of the run.
+    /// Returns the bucket after the run.
     #[must_use]
     pub(crate) fn end_bucket(&self) -> i64 {
         self.first_bucket + i64::from(self.bucket_count)
@@ -121,9 +121,10 @@ impl CounterCell {
 }
 
 impl Buckets {
-    /// The buckets that cover `[start_ns, end_ns)` at the smallest power-of-two width of at least `min_width_ns`.
+    /// Returns the buckets that cover `[start_ns, end_ns)`, at the smallest power-of-two width of at least
+    /// `min_width_ns`.
     ///
-    /// At least one bucket; `end_ns` below `start_ns` counts as `start_ns`.
+    /// There is at least one bucket; an `end_ns` below `start_ns` counts as `start_ns`.
     #[must_use]
     pub fn covering(start_ns: i64, end_ns: i64, min_width_ns: u64) -> Self {
         let width_log2 = min_width_ns.max(1).checked_next_power_of_two().map_or(62, u64::trailing_zeros).min(62);
@@ -133,26 +134,26 @@ impl Buckets {
         Self { first, count, width_log2 }
     }
 
-    /// The bucket in which `ts_ns` lies.
+    /// Returns the bucket that contains `ts_ns`.
     #[must_use]
     pub fn bucket_at(&self, ts_ns: i64) -> i64 {
         ts_ns >> self.width_log2
     }
 
-    /// The first nanosecond of a bucket; saturates at the ends of time.
+    /// Returns the first nanosecond of a bucket; saturates.
     #[must_use]
     pub fn start_ns(&self, bucket: i64) -> i64 {
         i64::try_from(i128::from(bucket) << self.width_log2).unwrap_or(if bucket < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// The last nanosecond of a bucket; saturates at the ends of time.
+    /// Returns the last nanosecond of a bucket; saturates.
     #[must_use]
     pub(crate) fn last_ns(&self, bucket: i64) -> i64 {
         let end = (i128::from(bucket) + 1) << self.width_log2;
         i64::try_from(end - 1).unwrap_or(if bucket < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// The bucket after the last.
+    /// Returns the bucket after the last.
     #[must_use]
     pub fn end(&self) -> i64 {
         self.first.saturating_add(i64::from(self.count))

@@ -1,5 +1,5 @@
-//! Reads the rows of one lane, keeping the few blocks that were decoded last: questions of a frame come in order of
-//! time, and the end of one bucket is the start of the next. Counts what it reads, so that tests can bound it.
+//! Reads the rows of one lane and caches the last few decoded blocks: queries of a frame come in time order, and the
+//! end of one bucket is the start of the next. Counts its reads, so that tests can bound them.
 
 mod whole_blocks;
 
@@ -11,13 +11,13 @@ use crate::store::extent::{BlockEntry, Extent};
 use crate::store::iforest::{self, Aggregate, MinMax};
 use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Row, Span, Store};
 
-/// Work that answers took: repeats exactly for the same questions.
+/// Amount of work for an answer; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCount {
     pub(crate) queries: u64,
-    /// Blocks of rows that were decoded.
+    /// Decoded blocks of rows.
     pub blocks: u64,
-    /// Bytes of the store that were touched: blocks, directories searched, forest nodes.
+    /// Bytes of the store touched: blocks, searched directories, forest nodes.
     pub(crate) bytes: u64,
 }
 
@@ -32,43 +32,42 @@ impl ReadCount {
     }
 }
 
-/// A place between rows: the row that follows, or the end of the lane.
+/// A position between rows: before the next row, or at the end of the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LanePosition {
     extent: usize,
     block: usize,
     slot: usize,
-    /// The index of the next row in the lane.
+    /// Index of the next row in the lane.
     pub row: u64,
 }
 
 impl LanePosition {
-    /// The extent, the block in it, and the row in that.
+    /// Returns the extent, the block in it, and the row in the block.
     #[must_use]
     pub(crate) fn parts(self) -> (usize, usize, usize) {
         (self.extent, self.block, self.slot)
     }
 }
 
-/// Blocks that stay decoded: a bucket reads the blocks at its two edges and that of its longest span, and the next
-/// bucket begins where this one ends.
+/// Number of cached blocks: a bucket reads the blocks at both edges and that of its longest span, and the next bucket
+/// starts where this one ends.
 const DECODED_BLOCKS: usize = 4;
 
 /// A block with its times and values decoded.
 struct Decoded<'a> {
-    /// The extent it is of; [`NO_EXTENT`] before the first.
+    /// Its extent; [`NO_EXTENT`] before the first use.
     extent: usize,
     block: usize,
     packed: Block<'a>,
-    /// Its first row, counted from the start of the lane.
+    /// Index of its first row in the lane.
     first_row: u64,
-    /// How many blocks its extent has.
+    /// Number of blocks in its extent.
     extent_blocks: usize,
     starts: [i64; BLOCK_ROWS],
     values: [u64; BLOCK_ROWS],
 }
 
-/// No lane has as many extents.
 const NO_EXTENT: usize = usize::MAX;
 
 impl Decoded<'_> {
@@ -92,7 +91,8 @@ impl Decoded<'_> {
         &self.values[..self.packed.rows()]
     }
 
-    /// The place before the first row that starts at or after `ts_ns`, which is in this block or right after it.
+    /// Returns the position before the first row that starts at or after `ts_ns`, which is in this block or right after
+    /// it.
     fn position_from(&self, ts_ns: i64) -> LanePosition {
         let Self { extent, block, .. } = *self;
         let slot = self.starts().partition_point(|&start_ns| start_ns < ts_ns);
@@ -107,45 +107,45 @@ impl Decoded<'_> {
     }
 }
 
-/// The rows of a block from some place on.
+/// The rest of a block from some row on.
 pub(crate) struct BlockRows<'a> {
     packed: &'a Block<'a>,
-    /// The slot of the first.
+    /// Slot of the first row.
     slot: usize,
-    /// The index of the first row in the lane.
+    /// Index of the first row in the lane.
     pub(crate) first_row: u64,
-    /// The start of each row.
+    /// Start of each row.
     pub(crate) starts: &'a [i64],
-    /// The value of each row.
+    /// Value of each row.
     pub(crate) values: &'a [u64],
-    /// The place after the last.
+    /// Position after the last row.
     pub(crate) end: LanePosition,
 }
 
 impl BlockRows<'_> {
-    /// The name of one of the rows, counted from the first of these.
+    /// Returns the name of a row, counted from the first of these.
     #[must_use]
     pub(crate) fn name(&self, offset: usize) -> NameIdx {
         NameIdx(self.packed.name(self.slot + offset))
     }
 }
 
-/// Reads one lane, with a few decoded blocks kept.
+/// Reads one lane through a cache of a few decoded blocks.
 pub struct LaneCursor<'a> {
     lane: Lane<'a>,
     kind: LaneKind,
     extent: Option<(usize, Extent<'a>)>,
     decoded: [Decoded<'a>; DECODED_BLOCKS],
-    /// Which of `decoded` is replaced next.
+    /// Entry of `decoded` to replace next.
     oldest: usize,
-    /// The block where the last search ended: the next search begins there, since it is usually near.
+    /// The block where the last search ended; the next one starts there, since it is usually near.
     near: BlockIdx,
-    /// The reads of this cursor so far.
+    /// Reads of this cursor.
     pub(crate) count: ReadCount,
 }
 
 impl<'a> LaneCursor<'a> {
-    /// Starts on a lane; reads nothing yet.
+    /// Creates a cursor without reading anything.
     #[must_use]
     pub fn new(store: &'a Store, lane: LaneIdx) -> Self {
         let lane = store.lane(lane);
@@ -165,9 +165,9 @@ impl<'a> LaneCursor<'a> {
         self.lane
     }
 
-    /// The place before the first row that starts at or after `ts_ns`.
+    /// Returns the position before the first row that starts at or after `ts_ns`.
     pub fn first_from(&mut self, ts_ns: i64) -> LanePosition {
-        // The next bucket usually begins in a block that is decoded.
+        // The next bucket usually starts in a decoded block.
         let holds = |decoded: &&Decoded<'_>| {
             let starts = decoded.starts();
             decoded.extent != NO_EXTENT && starts[0] < ts_ns && starts[starts.len() - 1] >= ts_ns
@@ -189,7 +189,7 @@ impl<'a> LaneCursor<'a> {
         }
     }
 
-    /// The place before a row; of a row that is damaged, before the next that is not.
+    /// Returns the position before a row; for a damaged row, before the next intact one.
     pub(crate) fn position_of(&mut self, row: u64) -> LanePosition {
         let extents = self.lane.extents();
         if row >= self.lane.rows() {
@@ -202,7 +202,7 @@ impl<'a> LaneCursor<'a> {
         LanePosition { extent, block, slot: (within - u64::from(directory[block].first_row)) as usize, row }
     }
 
-    /// The place before the row before `position`, if there is one.
+    /// Returns the position one row earlier, if there is one.
     pub(crate) fn step_back(&mut self, position: LanePosition) -> Option<LanePosition> {
         let row = position.row.checked_sub(1)?;
         match position.slot.checked_sub(1) {
@@ -211,7 +211,7 @@ impl<'a> LaneCursor<'a> {
         }
     }
 
-    /// Start and value of the row that follows a place.
+    /// Returns start and value of the row after a position.
     pub(crate) fn times_at(&mut self, position: LanePosition) -> Option<(i64, u64)> {
         if let Some(longest) = self.summary_at(position) {
             return Some((longest.span.start_ns, longest.span.dur_ns));
@@ -220,7 +220,7 @@ impl<'a> LaneCursor<'a> {
         Some((*decoded.starts().get(position.slot)?, *decoded.values().get(position.slot)?))
     }
 
-    /// The name of the row that follows a place.
+    /// Returns the name of the row after a position.
     pub(crate) fn name_at(&mut self, position: LanePosition) -> NameIdx {
         if let Some(longest) = self.summary_at(position) {
             return longest.span.name;
@@ -229,13 +229,13 @@ impl<'a> LaneCursor<'a> {
         decoded.map_or(NameIdx::EMPTY, |decoded| NameIdx(decoded.packed.name(position.slot)))
     }
 
-    /// A row as it is kept.
+    /// Decodes a row.
     pub(crate) fn row(&mut self, row: u64) -> Option<Row> {
         let position = self.position_of(row);
         if position.row == row { self.row_at(position) } else { None }
     }
 
-    /// The row that follows a place as it is kept.
+    /// Decodes the row after a position.
     pub(crate) fn row_at(&mut self, position: LanePosition) -> Option<Row> {
         if position.row >= self.lane.rows() {
             return None;
@@ -249,9 +249,10 @@ impl<'a> LaneCursor<'a> {
         })
     }
 
-    /// The rows that follow a place, up to the end of its block. Expects to be asked for those of the next block soon.
+    /// Returns the rows after a position, up to the end of its block. Prefetches the next blocks, which the caller
+    /// usually reads next.
     pub(crate) fn rows_from(&mut self, position: LanePosition) -> Option<BlockRows<'_>> {
-        /// While one block is unpacked and passed, the memory brings about one.
+        /// Memory delivers about one block while another is unpacked and scanned.
         const AHEAD_BLOCKS: usize = 2;
         let LanePosition { extent, block, slot, row } = position;
         self.prefetch(BlockIdx { extent, block: block + AHEAD_BLOCKS });
@@ -268,7 +269,7 @@ impl<'a> LaneCursor<'a> {
         self.row(row).map(|kept| self.span_of(kept, row))
     }
 
-    /// A kept row as a span.
+    /// Converts a decoded row to a span.
     #[must_use]
     pub(crate) fn span_of(&self, kept: Row, row: u64) -> Span {
         Span {
@@ -280,9 +281,9 @@ impl<'a> LaneCursor<'a> {
         }
     }
 
-    /// The place of the first of the longest spans between two places, and its duration.
+    /// Returns the position and duration of the longest span between two positions.
     ///
-    /// The slow answer: `(from.row..to.row).max_by_key(dur)`, the first of equals.
+    /// Equivalent to `(from.row..to.row).max_by_key(dur)`, the first of equals.
     pub(crate) fn longest(&mut self, from: LanePosition, to: LanePosition) -> Option<(LanePosition, u64)> {
         if from.row >= to.row {
             return None;
@@ -303,7 +304,7 @@ impl<'a> LaneCursor<'a> {
         first_longest([left, between, right], |&(_, dur_ns)| dur_ns)
     }
 
-    /// The smallest and largest counter value between two places.
+    /// Returns the smallest and largest counter value between two positions.
     pub(crate) fn min_max(&mut self, from: LanePosition, to: LanePosition) -> MinMax {
         let mut total = MinMax::IDENTITY;
         if from.row >= to.row {
@@ -362,13 +363,13 @@ impl<'a> LaneCursor<'a> {
         values.iter().fold(MinMax::IDENTITY, |total, &bits| total.combine(MinMax::from_value(f64::from_bits(bits))))
     }
 
-    /// A place whose row can be read: the same, or where the next extent begins that is not damaged.
+    /// Returns the position itself if its row is readable, else the start of the next intact extent.
     fn readable(&mut self, position: LanePosition) -> LanePosition {
         let at_start = (position.block, position.slot) == (0, 0);
         if at_start { self.start_of(position.extent) } else { position }
     }
 
-    /// The place before the first row of an extent, or of the next that is not damaged.
+    /// Returns the position before the first row of an extent, or of the next intact one.
     fn start_of(&mut self, mut extent: usize) -> LanePosition {
         while extent < self.lane.extents().len() && self.extent(extent).is_none() {
             extent += 1;
@@ -396,7 +397,7 @@ impl<'a> LaneCursor<'a> {
         self.decoded.iter().any(|decoded| (decoded.extent, decoded.block) == (extent, block))
     }
 
-    /// A block decoded, unless it still is.
+    /// Decodes a block unless it is cached.
     fn decode(&mut self, extent: usize, block: usize) -> Option<&Decoded<'a>> {
         let is_known = |decoded: &Decoded<'_>| (decoded.extent, decoded.block) == (extent, block);
         if let Some(known) = self.decoded.iter().position(is_known) {
@@ -411,7 +412,7 @@ impl<'a> LaneCursor<'a> {
         let place = self.oldest;
         self.oldest = (place + 1) % DECODED_BLOCKS;
         let decoded = &mut self.decoded[place];
-        // Field by field: the times and values are written in place.
+        // Assigned field by field: times and values are decoded in place.
         (decoded.extent, decoded.block, decoded.packed) = (extent, block, packed);
         (decoded.first_row, decoded.extent_blocks) = (first_row, found.blocks());
         packed.starts(&mut decoded.starts);

@@ -1,4 +1,4 @@
-//! Everything about one row that a panel or a tooltip shows.
+//! Describes one row in full, for a panel or a tooltip.
 
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
@@ -7,35 +7,33 @@ use crate::model::{Id, TrackIdx};
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// A row in full, for the panel and the exports.
+/// The description of a row, for the panel and the exports.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
     pub(crate) name: String,
-    /// The category, if it has one.
     pub(crate) category: Option<String>,
     pub(crate) start_ns: i64,
-    /// The duration; 0 for instants.
+    /// Duration in nanoseconds; 0 for instants.
     pub(crate) dur_ns: u64,
-    /// Whether its end is not in the capture.
+    /// Whether its end is missing from the trace.
     pub(crate) unfinished: bool,
-    /// The part of its duration in which no child of it runs; `None` where that would take too long to tell.
+    /// Self time: the part of its duration in which none of its children runs. `None` if computing it would take too
+    /// long.
     pub(crate) self_ns: Option<u64>,
-    /// The name of its process; empty if the capture gives none.
+    /// Name of its process; empty if the trace has none.
     pub(crate) process_name: String,
-    /// The id of its process.
     pub(crate) pid: Id,
     pub(crate) track_name: String,
-    /// The id of its thread.
     pub(crate) tid: Id,
     pub(crate) track: TrackIdx,
     pub(crate) depth: u16,
-    /// The thread's own clock at its start.
+    /// Thread clock at its start.
     pub(crate) thread_ts_ns: Option<i64>,
-    /// The duration by the clock of the thread.
+    /// Duration by the thread clock.
     pub(crate) thread_dur_ns: Option<i64>,
-    /// Its arguments: one JSON object, or empty.
+    /// Its arguments as one JSON object, or empty.
     pub(crate) args_json: String,
-    /// The spans around it on its track, outermost first.
+    /// The enclosing spans on its track, outermost first.
     pub(crate) ancestors: Vec<RowIdx>,
 }
 
@@ -74,7 +72,7 @@ pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
     })
 }
 
-/// The spans of `track` above `depth` that contain `[start_ns, end_ns)`, outermost first.
+/// Returns the spans of `track` above `depth` that contain `[start_ns, end_ns)`, outermost first.
 #[must_use]
 pub(crate) fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Vec<RowIdx> {
     let mut found = Vec::new();
@@ -98,12 +96,12 @@ fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) ->
     (span.end_ns() >= end_ns && span.start_ns <= start_ns).then_some(RowIdx { lane, row })
 }
 
-/// The duration of a span less that of its children: the spans of the lane below that lie within it.
+/// Returns the duration of a span minus that of its children: the spans of the lane below that lie within it.
 ///
-/// Children that are very many are not summed: a tooltip must not take longer than a frame.
+/// Returns `None` for too many children: a tooltip must not take longer than a frame.
 #[must_use]
 pub(crate) fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
-    /// A thousand blocks of 64: about a millisecond.
+    /// A thousand blocks of 64 rows: about a millisecond.
     const CHILDREN_MAX: u64 = 64 * 1024;
     let span = snapshot.row(row);
     let Some(below) = snapshot.lane_below(row.lane) else { return Some(span.dur_ns) };

@@ -1,15 +1,15 @@
-//! The spans around a span on its track: the one that holds it, and the longest that it holds. Each step asks the
-//! forests of a few lanes, however many spans they hold.
+//! The parent of a span on its track, and its longest children. Each query reads the forests of a few lanes, for any
+//! number of spans.
 
 use super::cursor::LaneCursor;
 use super::describe::ancestors;
 use super::snapshot::Snapshot;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// A span that overlaps its neighbours is in the next free lane: children may be this many lanes below.
+/// Children may be this many lanes below, because a span that overlaps its neighbours takes the next free lane.
 const LANES_BELOW_MAX: usize = 8;
 
-/// The innermost span around a row.
+/// Returns the innermost span around a row.
 #[must_use]
 pub(crate) fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     let info = snapshot.lane(row.lane);
@@ -19,15 +19,15 @@ pub(crate) fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     ancestors(snapshot, info.track, depth, span.start_ns, span.end_ns()).pop()
 }
 
-/// The longest span directly below a span, the first of equals.
+/// Returns the longest span directly below a span, the first of equals.
 #[must_use]
 pub(crate) fn longest_child(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     longest_children(snapshot, row, 1).first().copied()
 }
 
-/// At most `count` of the longest spans directly below a span, longest first.
+/// Returns at most `count` of the longest spans directly below a span, longest first.
 ///
-/// The slow answer: all spans of the next lane with any that start within the span, sorted by length.
+/// Equivalent to sorting by duration the spans that start within it on the next lane that has any.
 #[must_use]
 pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -> Vec<RowIdx> {
     let info = snapshot.lane(row.lane);
@@ -46,7 +46,7 @@ pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -
         if from.row >= to.row {
             continue;
         }
-        // The longest splits the range in two, of which each has a longest again.
+        // The longest span splits the range in two, each of which has a longest again.
         let mut ranges = vec![(from.row, to.row)];
         let mut candidates: Vec<(u64, RowIdx, (u64, u64))> = Vec::new();
         let mut found = Vec::new();

@@ -1,27 +1,28 @@
-//! The one language in which rows are asked for, wherever a person types: words that must all hold.
+//! The filter language for rows, used wherever a person types one: words that must all match.
 //!
-//! | word | holds for rows |
+//! | word | matches rows |
 //! |---|---|
-//! | `read` | whose name has it somewhere, whatever the case of its letters |
+//! | `read` | whose name contains it, in any case |
 //! | `/^read_(all|some)$/` | whose name matches the regular expression |
 //! | `~rdall` | whose name has these letters in this order |
-//! | `cat:io`, `thread:worker`, `process:db` | whose category, track, or process says so; or `cat:/re/`, `thread:~w` |
-//! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | that take so long |
-//! | `start>=1.5s`, `start<2s` | that start at such a time of the trace's clock, in nanoseconds or with a unit |
-//! | `arg.url=/index.html` | whose argument `url` is this; `arg.a.b` is a member of an object |
-//! | `arg.url:index` | whose argument `url` says so, as for names |
-//! | `in:RunTask`, `in:/^Run/`, `in:~rntsk` | that start within a span of such a name above them on their track |
-//! | `within:main/2@1500` | that start within the span of depth 2 on a track `main` that starts at 1500 ns |
-//! | `-cat:io` | for which the rest does not hold |
+//! | `cat:io`, `thread:worker`, `process:db` | whose category, track or process contains it; or `cat:/re/`, `thread:~w`
+//! |
+//! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | by duration |
+//! | `start>=1.5s`, `start<2s` | by start on the trace's clock, in nanoseconds or with a unit |
+//! | `arg.url=/index.html` | whose argument `url` equals this; `arg.a.b` is a member of an object |
+//! | `arg.url:index` | whose argument `url` contains this, as for names |
+//! | `in:RunTask`, `in:/^Run/`, `in:~rntsk` | that start within such a span above them on their track |
+//! | `within:main/2@1500` | that start within the span of depth 2 on track `main` that starts at 1500 ns |
+//! | `-cat:io` | that the rest does not match |
 //! | `"a b"`, `cat:"a b"` | the quoted text literally, with blanks and marks |
 //!
-//! Threads and processes are known by their ids as well. The track of `within:` is its whole name, the id of a
-//! thread, or `#17` for the number that `longspan dump` gives a track. Times may have units, such as `1.5ms`.
+//! Threads and processes also match by id. The track of `within:` is its whole name, the id of its thread, or `#17` for
+//! the number that `longspan dump` gives it. Times may have units, such as `1.5ms`.
 //!
-//! A span is open at a time if it starts at that time or before and ends after it; a span without an end also at its
-//! last time. Above a span are the spans of lower depth on its track, above all else all spans of the track.
+//! A span is open from its start until before its end; a span without an end is also open at its last time. Spans of
+//! lower depth on its track are above a span; all spans of the track are above any other row.
 //!
-//! Says what a text means; asks no store.
+//! Parses text only, without a store.
 
 use std::ops::RangeInclusive;
 
@@ -33,76 +34,76 @@ use crate::model::TrackIdx;
 /// A condition on rows, made of terms.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// All of these must hold.
+    /// Terms that must all match.
     pub terms: Vec<Term>,
 }
 
 /// One condition of a filter.
 #[derive(Debug, Clone)]
 pub struct Term {
-    /// Whether the term excludes what it matches.
+    /// Whether the term excludes its matches.
     pub negated: bool,
-    /// The test that must hold or not.
+    /// The test that must match, or not.
     pub test: Test,
 }
 
 /// A test of a row.
 #[derive(Debug, Clone)]
 pub enum Test {
-    /// A test of its name.
+    /// Tests its name.
     Name(TextTest),
-    /// Its category; a row without one has none that could match.
+    /// Tests its category. A row without one never matches.
     Category(TextTest),
-    /// The name of its track, or the id of its thread.
+    /// Tests the name of its track, or the id of its thread.
     Thread(TextTest),
-    /// The name of its process, or the id of it.
+    /// Tests the name or the id of its process.
     Process(TextTest),
-    /// A range of its duration in nanoseconds.
+    /// A range of durations in nanoseconds.
     Duration(RangeInclusive<u64>),
-    /// A range of its start in nanoseconds of the clock of the trace.
+    /// A range of starts, in nanoseconds of the trace's clock.
     Start(RangeInclusive<i64>),
-    /// An argument: the members on the way to it, and what its value must be as text.
+    /// Tests the value of an argument as text.
     Argument {
         /// Names of members, outermost first.
         path: Vec<String>,
         /// The test of its value.
         test: TextTest,
     },
-    /// A test of the name of some span above it that is open at its start.
+    /// Tests the names of the spans above it that are open at its start; one must match.
     Inside(TextTest),
-    /// A span above it that is open at its start.
+    /// A certain span above it that is open at its start.
     Within(SpanPosition),
 }
 
-/// A span by its position, as a person can type it.
+/// The position of a span, in the form that a person can type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanPosition {
-    /// `#` and the number of its track as `dump` gives it, the name of the track, or the id of its thread.
+    /// `#` and the number of its track in `dump`, the name of the track, or the id of its thread.
     pub track: String,
     /// Its nesting depth.
     pub depth: u16,
-    /// Its start, in nanoseconds of the clock of the trace.
+    /// Its start, in nanoseconds of the trace's clock.
     pub start_ns: i64,
 }
 
 /// A test of a text.
 #[derive(Debug, Clone)]
 pub enum TextTest {
-    /// The text equals this one.
+    /// Equals this text.
     Same(String),
-    /// It has these letters side by side, in any case. Kept as an expression, which finds them fast.
+    /// Contains this text, in any case. Stored as a regular expression, which searches fast.
     Part(Regex),
-    /// A regular expression matches somewhere.
+    /// Matches a regular expression.
     Expression(Regex),
-    /// It has these letters in this order, in any case. In small letters.
+    /// Contains these lower-case letters in this order, in any case.
     Letters(Vec<char>),
 }
 
-/// Why a text is no filter.
+/// Error of parsing a filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}`: {problem}")]
 pub struct FilterError {
-    /// The word that cannot be taken.
+    /// The invalid word.
     pub word: String,
     /// The expected form of the word.
     pub problem: String,
@@ -112,13 +113,13 @@ impl Filter {
     /// Parses a filter. An empty text matches every row.
     ///
     /// # Errors
-    /// The first word that is no condition, and the form that was expected.
+    /// Returns the first invalid word and the expected form.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let words = words(text)?;
         Ok(Self { terms: words.iter().map(Term::parse).collect::<Result<_, _>>()? })
     }
 
-    /// Whether the filter has no condition, so that every row passes.
+    /// Returns whether the filter is empty, so that every row matches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
@@ -126,7 +127,7 @@ impl Filter {
 }
 
 impl TextTest {
-    /// Whether a text passes the test.
+    /// Returns whether a text matches.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
         match self {
@@ -147,15 +148,15 @@ impl TextTest {
     }
 }
 
-/// A word, and the part of it that was in quotes.
+/// A word, and where its quoted part starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
     text: String,
-    /// The offset at which quoted text begins; nothing after it is a mark.
+    /// Offset of quoted text; marks after it are literal.
     quoted_from: Option<usize>,
 }
 
-/// Splits a text at blanks that are neither in quotes nor in an expression between slashes.
+/// Splits a text at blanks outside quotes and outside expressions between slashes.
 fn words(text: &str) -> Result<Vec<Word>, FilterError> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -175,7 +176,7 @@ fn words(text: &str) -> Result<Vec<Word>, FilterError> {
                     word.quoted_from.get_or_insert(word.text.len());
                     closes = Some('"');
                 }
-                // An expression begins where a value does.
+                // An expression starts where a value does.
                 None if c == '/' && matches!(before, None | Some('-' | ':')) => {
                     word.text.push(c);
                     closes = Some('/');
@@ -213,7 +214,7 @@ impl Term {
         let text = &word.text[start..];
         let marks = &word.text[start..marks_end.max(start)];
         let is_quoted = word.quoted_from.is_some();
-        // The text before the first mark, if that is a mark and not a part of an expression.
+        // Splits at the first mark, unless the word is an expression.
         let at = marks.find([':', '=', '<', '>']).filter(|_| !marks.starts_with(['/', '~']));
         let (key, value) = at.map_or(("", text), |at| (&text[..at], &text[at..]));
         let test = match key {
@@ -235,7 +236,7 @@ impl Term {
                 };
                 Test::Argument { path, test }
             }
-            // Names of functions have marks of their own: `std::read`, `a<b>`.
+            // Function names contain marks of their own: `std::read`, `a<b>`.
             _ => Test::Name(said(text, is_quoted).map_err(failed)?),
         };
         Ok(Self { negated, test })
@@ -243,13 +244,13 @@ impl Term {
 }
 
 impl SpanPosition {
-    /// The position of a span of the track with this number.
+    /// Creates the position of a span on the track with this index.
     #[must_use]
     pub(crate) fn new(track: TrackIdx, depth: u16, start_ns: i64) -> Self {
         Self { track: format!("#{}", u64::from(track.0) + 1), depth, start_ns }
     }
 
-    /// The number of its track, if it has one.
+    /// Returns the index of its track, if it is given as one.
     #[must_use]
     pub(crate) fn track_number(&self) -> Option<TrackIdx> {
         let number: u32 = self.track.strip_prefix('#')?.parse().ok()?;
@@ -258,7 +259,7 @@ impl SpanPosition {
 
     fn parse(text: &str) -> Result<Self, String> {
         let expected = || "expected TRACK/DEPTH@START, such as within:worker/0@1.5ms or within:#17/2@1500".to_owned();
-        // A name may hold both marks.
+        // A name may contain both marks.
         let (place, start) = text.rsplit_once('@').ok_or_else(expected)?;
         let (track, depth) = place.rsplit_once('/').ok_or_else(expected)?;
         let depth = depth.parse().map_err(|_| expected())?;
@@ -266,7 +267,7 @@ impl SpanPosition {
     }
 }
 
-/// Writes the word that a filter reads.
+/// Writes the word that the filter parser reads.
 impl std::fmt::Display for SpanPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { track, depth, start_ns } = self;
@@ -274,7 +275,7 @@ impl std::fmt::Display for SpanPosition {
     }
 }
 
-/// The test of a value; a quoted one is literal.
+/// Parses the test of a value; a quoted one is literal.
 fn said(value: &str, is_quoted: bool) -> Result<TextTest, String> {
     if is_quoted {
         return TextTest::part(value);
@@ -292,7 +293,7 @@ fn expression(text: &str, any_case: bool) -> Result<Regex, String> {
     RegexBuilder::new(text).case_insensitive(any_case).build().map_err(|error| error.to_string())
 }
 
-/// The durations that a comparison such as `>1ms` allows.
+/// Returns the durations that a comparison such as `>1ms` allows.
 fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
     let Some((sign, time)) = comparison_of(comparison) else {
         return Err("expected dur>, dur>=, dur<, dur<= or dur= and a time, such as dur>1ms".to_owned());
@@ -303,12 +304,12 @@ fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
         Comparison::AtLeast => time_ns..=u64::MAX,
         Comparison::Above => time_ns.saturating_add(1)..=u64::MAX,
         Comparison::AtMost => 0..=time_ns,
-        // Nothing takes less than no time.
+        // No duration is below zero.
         Comparison::Below => time_ns.checked_sub(1).map_or(RangeInclusive::new(1, 0), |most| 0..=most),
     })
 }
 
-/// The starts that a comparison such as `>=1.5s` allows.
+/// Returns the starts that a comparison such as `>=1.5s` allows.
 fn starts(comparison: &str) -> Result<RangeInclusive<i64>, String> {
     let Some((sign, time)) = comparison_of(comparison) else {
         return Err("expected start>, start>=, start<, start<= or start= and a time, such as start>=1.5s".to_owned());
@@ -324,7 +325,6 @@ fn starts(comparison: &str) -> Result<RangeInclusive<i64>, String> {
     })
 }
 
-/// How a number is compared.
 #[derive(Clone, Copy)]
 enum Comparison {
     AtLeast,
@@ -334,9 +334,9 @@ enum Comparison {
     Equal,
 }
 
-/// The sign that a text begins with, and the rest of it.
+/// Splits off the comparison operator.
 fn comparison_of(text: &str) -> Option<(Comparison, &str)> {
-    // The longer signs first.
+    // Longer operators come first.
     let signs = [
         (">=", Comparison::AtLeast),
         ("<=", Comparison::AtMost),
@@ -347,7 +347,7 @@ fn comparison_of(text: &str) -> Option<(Comparison, &str)> {
     signs.into_iter().find_map(|(sign, comparison)| Some((comparison, text.strip_prefix(sign)?)))
 }
 
-/// Quotes a text as a word of a filter that matches it literally, whatever marks are in it.
+/// Quotes a text as a filter word that matches it literally.
 #[must_use]
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -472,7 +472,7 @@ mod tests {
             assert!(RangeInclusive::new(range(text).0, range(text).1).is_empty(), "{text}");
         }
         assert!(Filter::parse("start>soon").is_err());
-        // A name that begins so is still a name.
+        // A name with such a prefix is still a name.
         assert_name("start:up", &["start:up"], &["start"]);
     }
 

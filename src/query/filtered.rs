@@ -1,11 +1,10 @@
-//! The longest span that matches a filter, for each bucket of a view: what is drawn over the dimmed rest.
+//! The longest matching span per bucket of a view, drawn over the dimmed rest.
 //!
-//! The slow answer: as for [`super::pixels::longest`], among the spans that match. No pyramid knows it, so it is made
-//! by passing over the rows in view, outside of frames. What bounds the work: extents whose names or durations cannot
-//! match are not read, and neither are extents and blocks that lie within one bucket and hold nothing longer than what
-//! that bucket has already; so where most rows match, a bucket reads some ln(n) of its n blocks, and where few do, the
-//! signatures leave out nearly all. In between, up to a nanosecond or two for each row in view: a caller gives it a
-//! thread and may stop it.
+//! Equivalent to [`super::pixels::longest`] over the matching spans. No pyramid covers a filter, so the rows in view
+//! are scanned outside of frames. Two things bound the work. Extents whose names or durations cannot match are skipped.
+//! So are extents and blocks that lie within one bucket and hold nothing longer than its best match. If most rows
+//! match, a bucket reads some ln(n) of its n blocks; if few do, signatures skip nearly all. In between, a row in view
+//! costs up to a nanosecond or two: callers run it on a background thread and may cancel it.
 
 use super::buckets::{Buckets, Cell, RowCount};
 use super::matcher::Matcher;
@@ -28,12 +27,12 @@ struct LongestHit {
     name: NameIdx,
 }
 
-/// The longest matching span of each bucket, in order of time; buckets without one have no cell, and
-/// neighbouring buckets with the same answer share one. Of lanes without spans: the first match of each bucket.
-/// Cells do not say how many match.
+/// Returns the longest matching span of each bucket, in time order. Buckets without a match have no cell, and
+/// neighbouring buckets with the same answer share one. For other rows than spans, returns the first match of each
+/// bucket. Cells do not count matches.
 ///
 /// # Errors
-/// If it was asked to stop.
+/// Returns `Cancelled` if cancelled.
 pub fn longest(
     snapshot: &Snapshot,
     matcher: &Matcher,
@@ -70,15 +69,15 @@ pub fn longest(
     Ok(best.cells(&scan))
 }
 
-/// The best of each bucket so far.
+/// The best match of each bucket.
 struct Best {
     buckets: Buckets,
     answers: Vec<Option<LongestHit>>,
 }
 
 impl Best {
-    /// Whether rows that start from `first_ns` on, and end before the next starts at `next_ns`, lie in one bucket that
-    /// has an answer no shorter than the longest of them.
+    /// Returns whether rows from `first_ns` until the next start at `next_ns` lie in one bucket whose match is at least
+    /// as long as the longest of them.
     fn has_longer(&self, first_ns: i64, next_ns: Option<i64>, longest: Option<&LongestNs>) -> bool {
         let (Some(next_ns), Some(longest)) = (next_ns, longest) else { return false };
         let bucket = self.buckets.bucket_at(first_ns);

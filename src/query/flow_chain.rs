@@ -1,9 +1,9 @@
-//! Which spans flows connect with a span: the whole chain of each flow that touches it, from where it starts to where
-//! it ends. A flow is known by its id alone, so all points of all flows are looked at: work for the background, bounded
-//! by their number, and what is kept of them by [`LINKS_MAX`].
+//! Finds the spans that flows connect with a span: the whole chain of each flow that touches it, from start to end. A
+//! flow has only an id, so all points of all flows are scanned: work for the background, bounded by their number.
+//! [`LINKS_MAX`] bounds the result.
 //!
-//! A flow leaves the span around its start, or else the last one before it; passes through those around its steps; and
-//! arrives at the span around its end or, where the capture says so, at the next one of that track.
+//! A flow leaves the span around its start, or else the last one before it. It passes through the spans around its
+//! steps. It arrives at the span around its end or, if the trace says so, at the next span of that track.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -17,16 +17,16 @@ use crate::model::{NameIdx, TrackIdx};
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// More links than these nobody follows, and a frame would not draw.
+/// Limit for the links: nobody follows more, and a frame could not draw them.
 pub(crate) const LINKS_MAX: usize = 1000;
 
-/// Points near a span that are looked at for flows which touch it.
+/// Limit for the points near a span that are searched for its flows.
 const NEAR_MAX: u64 = 10_000;
 
-/// Points of the flows found that are kept.
+/// Limit for the points collected of its flows.
 const POINTS_MAX: usize = 100_000;
 
-/// Rows that are looked up again in a later picture of a trace that still runs.
+/// Limit for the rows that are mapped to a later picture of a trace that still runs.
 const MAPPED_MAX: usize = 64;
 
 /// A connection of two spans.
@@ -44,17 +44,17 @@ pub(crate) struct FlowLink {
 /// The flows of a span.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowChain {
-    /// Links in order of time, at most [`LINKS_MAX`].
+    /// Links in time order, at most [`LINKS_MAX`].
     pub(crate) links: Vec<FlowLink>,
-    /// Whether the flow has more links.
+    /// Whether links were left out.
     pub(crate) is_cut: bool,
-    /// The link from the thread that woke that of the span, of states and of runs on CPUs.
+    /// For states and CPU runs, the link from the thread that woke this one.
     pub(crate) waking: Option<FlowLink>,
-    /// The run on a CPU of a state, or the state of a run.
+    /// The CPU run of a state, or the state of a run.
     pub(crate) same_run: Option<RowIdx>,
 }
 
-/// A point of a flow with its place.
+/// A point of a flow with its position.
 #[derive(Debug, Clone, Copy)]
 struct PlacedPoint {
     flow: u64,
@@ -65,13 +65,13 @@ struct PlacedPoint {
 }
 
 impl FlowChain {
-    /// The links by which flows arrive at a span.
+    /// Returns the links that arrive at a span.
     pub(crate) fn incoming(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
         self.links.iter().filter(move |link| link.to == row)
     }
 
-    /// The same flows in a later picture of the trace. `None` where a row is elsewhere, or there are too many to look
-    /// up between two frames: then they have to be found again.
+    /// Maps the flows to a later picture of the trace. Returns `None` if a row has moved, or if there are too many rows
+    /// to map between two frames; the flows must then be searched again.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Snapshot, later: &Snapshot) -> Option<Self> {
         if self.links.len() > MAPPED_MAX {
@@ -90,16 +90,14 @@ impl FlowChain {
         Some(Self { links, is_cut: self.is_cut, waking: waking.flatten(), same_run: same_run.flatten() })
     }
 
-    /// The links by which flows leave a span.
+    /// Returns the links that leave a span.
     pub(crate) fn outgoing(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
         self.links.iter().filter(move |link| link.from == row)
     }
 }
 
-/// The flows that touch a span, each with its whole chain; of a row of scheduling, its waking and its other side.
-///
-/// # Errors
-/// [`Cancelled`] when asked to stop.
+/// Returns the flows that touch a span, each with its whole chain; for scheduling rows, also the waking and the
+/// counterpart row. Returns `Cancelled` if cancelled.
 pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<FlowChain, Cancelled> {
     let run = run_links(snapshot, row, cancel)?;
     let waking = run.waking.map(|(from, woken_ns)| FlowLink {
@@ -123,7 +121,7 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
     let mut points: Vec<PlacedPoint> = of_lanes.into_iter().flatten().collect();
     chain.is_cut = points.len() > POINTS_MAX;
     points.truncate(POINTS_MAX);
-    // Stable: points of one time stay in the order of their lanes.
+    // Stable: points at one time stay in the order of their lanes.
     points.sort_by_key(|point| (point.flow, point.ts_ns, point.point.role as u8));
     let points = with_spans(snapshot, points, cancel)?;
     for of_flow in points.chunk_by(|(a, _), (b, _)| a.flow == b.flow) {
@@ -136,7 +134,7 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
     Ok(chain)
 }
 
-/// Points of flows, each with the span that it belongs to, in the order given.
+/// Returns points of flows, each with its span, in the given order.
 fn with_spans(
     snapshot: &Snapshot,
     points: Vec<PlacedPoint>,
@@ -155,7 +153,7 @@ fn with_spans(
     Ok(points.into_iter().zip(spans).collect())
 }
 
-/// The links of one flow, of those runs from a start to the next that touch `row`.
+/// Returns the links of one flow, from those runs between two starts that touch `row`.
 fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: RowIdx) -> Vec<FlowLink> {
     let mut found = Vec::new();
     let mut run: Vec<FlowLink> = Vec::new();
@@ -178,7 +176,7 @@ fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: 
         if at.point.role == FlowRole::Step {
             within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns))).or(within);
         } else if at.point.binds_enclosing && at.point.bound != FlowBound::Time {
-            // It terminates here: a later point of this id begins another flow.
+            // The flow terminates here: a later point with this id starts another flow.
             close(&mut run, &mut found);
             within = None;
         }
@@ -187,13 +185,13 @@ fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: 
     found
 }
 
-/// A time of a span that is nearest to a point: what arrives at the next span comes before it.
+/// Clamps a time into a span: a point that binds to the next span comes before it.
 fn within_span(snapshot: &Snapshot, row: RowIdx, ts_ns: i64) -> i64 {
     let span = snapshot.row(row);
     ts_ns.clamp(span.start_ns, span.end_ns())
 }
 
-/// The flows with a point that belongs to a span.
+/// Returns the flows with a point that belongs to a span.
 fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
     let track = snapshot.lane(row.lane).track;
     let mut lanes = snapshot.lanes_of(track).map(LaneIdx);
@@ -201,8 +199,8 @@ fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
         return FxHashSet::default();
     };
     let span = snapshot.row(row);
-    // The arrival at the next span lies between the one before and this; the departure of the last one,
-    // between this and the next.
+    // A point that binds to the next span lies between the previous span and this one; a departure of the last span
+    // lies between this and the next.
     let mut around = LaneCursor::new(snapshot.store(), row.lane);
     let before_ns = row.row.checked_sub(1).and_then(|before| around.span(before)).map(|before| before.start_ns);
     let after_ns = around.span(row.row + 1).map_or(i64::MAX, |after| after.start_ns.max(span.end_ns()));
@@ -214,7 +212,7 @@ fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
     near.filter(|point| span_of(snapshot, &mut sweep, point) == Some(row)).map(|point| point.flow).collect()
 }
 
-/// The points of some flows in a lane.
+/// Returns the points of some flows in a lane.
 fn points_of(
     snapshot: &Snapshot,
     lane: LaneIdx,
@@ -245,19 +243,19 @@ fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<P
     Some(PlacedPoint { flow: row.value, ts_ns: row.start_ns, track, name: NameIdx(row.name), point })
 }
 
-/// The span that a point belongs to. The sweep is of its track.
+/// Returns the span that a point belongs to. `sweep` is of its track.
 fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, at: &PlacedPoint) -> Option<RowIdx> {
     sweep.seek(at.ts_ns);
     if at.point.role == FlowRole::End && !at.point.binds_enclosing {
-        // Of the spans that start with the point, those below the one around it come after it in the capture.
+        // Among spans that start with the point, those below the enclosing one come after it in the trace.
         return sweep.next_from(at.point.depth.map_or(0, |depth| depth.saturating_add(1)));
     }
     let begun_at_depth = at.point.depth.and_then(|depth| sweep.begun_at_depth(depth));
     let at_depth = begun_at_depth.map(|(row, _)| row);
     match at.point.bound {
         FlowBound::Time => {
-            // Between spans that begin at its very time, the place in the capture decides. Otherwise, it does only for
-            // a point at the very end of a span. One that nothing is around was written right after what it belongs to.
+            // Among spans that start at its time, the order in the trace decides. Elsewhere the order matters only for
+            // a point exactly at the end of a span. A point without an enclosing span was written right after its span.
             let between = begun_at_depth.filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row);
             between.or_else(|| sweep.innermost()).or(at_depth).or_else(|| sweep.last_begun())
         }
@@ -266,14 +264,14 @@ fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, at: &PlacedPoint) -> 
     }
 }
 
-/// The instant of a point's track and time.
+/// Returns the instant at a point's track and time.
 fn instant_at(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
     let mut lanes = snapshot.lanes_of(at.track).map(LaneIdx);
     let lane = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Instants)?;
     first_from(snapshot, lane, at.ts_ns).filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row)
 }
 
-/// The first span of a lane that starts at a time or later, and when.
+/// Returns the first span of a lane that starts at or after `ts_ns`, and its start.
 fn first_from(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let position = cursor.first_from(ts_ns);
@@ -286,7 +284,7 @@ mod tests {
     use super::*;
     use crate::scene::tests::snapshot;
 
-    /// Spans of 10 µs named by letters, each on a thread of its own number, and flow points between them.
+    /// Spans of 10 µs named by letters, each on its own thread, and flow points between them.
     const CHAINS: &str = r#"[
         {"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":10}, {"ph":"X","name":"b","pid":1,"tid":2,"ts":20,"dur":10},
         {"ph":"X","name":"c","pid":1,"tid":3,"ts":40,"dur":10}, {"ph":"X","name":"d","pid":1,"tid":1,"ts":100,"dur":10},
@@ -333,7 +331,7 @@ mod tests {
             {"ph":"X","name":"inner","pid":1,"tid":2,"ts":20,"dur":3},{"ph":"f","name":"x","id":2,"pid":1,"tid":2,"ts":20,"bp":"e"}]"#;
         let of_outer = snapshot(text);
         assert_eq!(links(&of_outer, "from"), ["from->outer", "from->inner"]);
-        // A span that is written when it ends comes after the points that belong to it.
+        // A span that is written at its end comes after its points.
         let written_at_its_end = snapshot(
             &text.replace("\"outer\",\"pid\":1,\"tid\":2,\"ts\":20", "\"outer\",\"pid\":1,\"tid\":2,\"ts\":19"),
         );

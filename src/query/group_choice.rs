@@ -1,4 +1,4 @@
-//! One group of totals, so that its spans can be asked for by themselves.
+//! One group of totals, to narrow a scope to its spans.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use super::snapshot::Snapshot;
 use super::totals::{GroupValue, Totals};
 use crate::model::{Id, NameIdx, TrackIdx, TrackSet};
 
-/// A group whose spans a scope can be narrowed to. It outlives the totals that it was chosen from.
+/// A group that a scope can be narrowed to. It outlives the totals that it was chosen from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupChoice {
     by: GroupBy,
     group: SpanGroup,
-    /// The value of the argument that spans are grouped by; `None`: they do not have it.
+    /// Value of the grouping argument; `None` for spans without it.
     value: Option<Arc<str>>,
 }
 
 impl GroupChoice {
-    /// The group of a name, where spans are grouped by names.
+    /// Returns the group of a name, for spans grouped by name.
     #[must_use]
     pub(crate) fn from_name(name: NameIdx) -> Self {
         Self { by: GroupBy::default(), group: SpanGroup::from_name(name), value: None }
     }
 
-    /// A group of totals; `None` for the group of all that are not told apart.
+    /// Returns a group of totals; `None` for the merged rest.
     #[must_use]
     pub(crate) fn from_totals(totals: &Totals, group: SpanGroup) -> Option<Self> {
         let value = match totals.by() {
@@ -41,7 +41,7 @@ impl GroupChoice {
         Some(Self { by: totals.by().clone(), group, value })
     }
 
-    /// The scope with the spans of this group alone. Work grows with names and tracks, not with rows.
+    /// Narrows the scope to the spans of this group. Work grows with names and tracks, not with rows.
     #[must_use]
     pub(crate) fn narrow(&self, snapshot: &Snapshot, scope: Scope) -> Scope {
         let matcher = Matcher::clone(&scope.matcher);
@@ -74,7 +74,7 @@ impl GroupChoice {
         Scope { tracks: scope.tracks.intersection(&tracks), ..scope }.matching(matcher)
     }
 
-    /// The filter that a person would type for its spans; `None` where none can say it.
+    /// Returns the filter that a person would type for its spans; `None` if there is none.
     #[must_use]
     pub(crate) fn filter(&self, snapshot: &Snapshot) -> Option<String> {
         let (name, track) = match &self.by {
@@ -105,7 +105,7 @@ impl GroupChoice {
     }
 }
 
-/// An expression for all of an id, or else the name; `None` without either.
+/// Returns an expression that matches exactly an id, or else the name; `None` without either.
 fn id_or_name(id: &Id, name: &str) -> Option<String> {
     let text = id.to_string();
     match (text.is_empty(), name.is_empty()) {
@@ -150,7 +150,7 @@ mod tests {
                         let narrowed =
                             added_up(&snapshot, &choice.narrow(&snapshot, scope.clone()), GroupBy::default());
                         assert_eq!(count(&narrowed), (row.count, row.total_ns), "{group:?} by {by} of {filter:?}");
-                        // A filter finds names by their letters, so it may find more.
+                        // A filter matches names by their letters, so it may match more.
                         let Some(found) = choice.filter(&snapshot) else { continue };
                         let words = Matcher::new(&snapshot, &Filter::parse(&format!("{filter} {found}")).unwrap());
                         let found = added_up(&snapshot, &scope.clone().matching(words), GroupBy::default());

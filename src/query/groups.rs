@@ -1,8 +1,7 @@
-//! The keys that totals are added up by: names, categories, threads, processes, two of these, or
-//! the values of an argument.
+//! The grouping keys of totals: names, categories, threads, processes, pairs of these, or the values of an argument.
 //!
-//! A category follows from a name and a process from a track, so groups of keys follow from both without a look at any
-//! row. Values of arguments are in the rows alone.
+//! A category follows from a name and a process from a track, so such groups need no access to rows. Values of
+//! arguments are only in the rows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::snapshot::Snapshot;
 use crate::model::{NameIdx, TrackIdx};
 
-/// The key of a group that follows from the name of a span.
+/// A grouping key that follows from the name of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameKey {
     /// The name and its category.
@@ -21,10 +20,10 @@ pub enum NameKey {
     Category,
 }
 
-/// The key of a group that follows from the track of a span.
+/// A grouping key that follows from the track of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceKey {
-    /// A thread, or a track that is of none.
+    /// A thread, or a track outside any thread.
     Thread,
     /// The process of the track.
     Process,
@@ -40,7 +39,7 @@ pub enum GroupBy {
         /// The key of the track.
         track: Option<PlaceKey>,
     },
-    /// The value of an argument: the members on the way to it.
+    /// The value of an argument, given as a path of members.
     Argument(Vec<String>),
 }
 
@@ -51,21 +50,21 @@ impl Default for GroupBy {
 }
 
 impl GroupBy {
-    /// Whether the time in which at least one span of a group is open on its track is known: it adds up over the
-    /// tracks of a name, and not over the names of a category.
+    /// Returns whether union time is known. It is additive over the tracks of a name, but not over the names of a
+    /// category.
     #[must_use]
     pub(crate) fn has_union(&self) -> bool {
         matches!(self, Self::Argument(_) | Self::Keys { name: Some(NameKey::Name), .. })
     }
 
-    /// Whether groups are of two keys, of which there may be as many as spans.
+    /// Whether groups have two keys, so that there may be as many groups as spans.
     #[must_use]
     pub(crate) fn is_pair(&self) -> bool {
         matches!(self, Self::Keys { name: Some(_), track: Some(_) })
     }
 }
 
-/// Writes the word that `longspan stats --by` takes.
+/// Writes the value of `longspan stats --by`.
 impl fmt::Display for GroupBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, track) = match self {
@@ -84,7 +83,7 @@ impl fmt::Display for GroupBy {
     }
 }
 
-/// A word that is no key of groups.
+/// Error of an unknown grouping key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected name, category, thread, process, a name or category with a thread or process such as name,thread, or \
@@ -120,37 +119,37 @@ impl FromStr for GroupBy {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SpanGroup {
-    /// The name, the first name of the category, or the number of the value; 0 where groups are of tracks alone.
+    /// The name, the first name of the category, or the index of the value; 0 for groups by track alone.
     pub(crate) name: NameIdx,
-    /// The index of the track or the process; 0 where groups are of neither.
+    /// The index of the track or the process; 0 for groups by neither.
     pub(crate) place: u32,
 }
 
 impl SpanGroup {
-    /// The groups beyond the most that are told apart, together.
+    /// The merged groups beyond the limit.
     pub(crate) const OTHERS: Self = Self { name: NameIdx(u32::MAX), place: u32::MAX };
 
-    /// The group of a name where spans are grouped by names.
+    /// Returns the group of a name, for spans grouped by name.
     #[must_use]
     pub(crate) fn from_name(name: NameIdx) -> Self {
         Self { name, place: 0 }
     }
 }
 
-/// The groups of all names and tracks of a trace.
+/// Maps all names and tracks of a trace to their groups.
 #[derive(Debug)]
 pub(super) struct Grouping {
     name: Option<NameKey>,
     track: Option<PlaceKey>,
-    /// By name, the first name of its category; empty where groups are not of categories.
+    /// By name, the first name of its category; empty unless grouped by category.
     first_names: Vec<NameIdx>,
-    /// By track, its process; empty where groups are not of processes.
+    /// By track, its process; empty unless grouped by process.
     processes: Vec<u32>,
 }
 
 impl Grouping {
     pub(super) fn new(snapshot: &Snapshot, by: &GroupBy) -> Self {
-        // Values stand in the place of names.
+        // Argument values take the place of names.
         let (name, track) = match by {
             GroupBy::Keys { name, track } => (*name, *track),
             GroupBy::Argument(_) => (Some(NameKey::Name), None),
@@ -162,7 +161,7 @@ impl Grouping {
         Self { name, track, first_names, processes }
     }
 
-    /// Whether spans of one name on two tracks may be of two groups.
+    /// Returns whether spans of one name on two tracks may be in two groups.
     pub(super) fn is_by_track(&self) -> bool {
         self.track.is_some()
     }
@@ -182,10 +181,10 @@ impl Grouping {
     }
 }
 
-/// By name, the first name of the same category.
+/// Returns, by name, the first name of the same category.
 pub(super) fn first_names(snapshot: &Snapshot) -> Vec<NameIdx> {
     let mut first: FxHashMap<Option<&str>, NameIdx> = FxHashMap::default();
-    // Names have 32 bits.
+    // Name indices have 32 bits.
     let names = (0..snapshot.names().len() as u32).map(NameIdx);
     names.map(|name| *first.entry(snapshot.names().get(name).category).or_insert(name)).collect()
 }

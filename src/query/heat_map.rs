@@ -1,10 +1,10 @@
-//! The heat map of some spans: how many start in each part of time, by how long they take. Durations are on a
-//! logarithmic scale, spans without a length by themselves.
+//! The heat map of spans: counts of starts by time column and duration bucket. Durations are on a logarithmic scale;
+//! zero-length spans have their own row.
 //!
-//! A span counts once, where it starts, with its whole duration; one without an end up to the last event of its track.
-//! The slow answer is a loop over all spans in scope that match. [`heat_map`] reads the rows that may match; [`sketched()`]
-//! reads the sketches of a ledger instead. Those are exact in durations and know times to within a slice of the
-//! ledger. They refuse what names alone do not decide, and single tracks. [`sampled()`] reads a part of the rows.
+//! A span counts once, where it starts, with its whole duration; a span without an end lasts until the last event of
+//! its track. The naive way is a loop over all matching spans in scope. [`heat_map`] reads the rows that may match.
+//! [`sketched()`] reads the sketches of a ledger: exact in durations, and in times to within a slice; it supports only
+//! filters of names on all tracks. [`sampled()`] reads a sample of the rows.
 
 mod axis;
 mod cells;
@@ -32,21 +32,21 @@ use crate::store::details::DetailReader;
 /// Extents that one thread counts at once: a million rows.
 const EXTENTS_AT_ONCE: usize = 256;
 
-/// Counts of spans by part of time and bucket of the finest scale of durations.
+/// Counts of spans by time column and duration bucket of the finest scale.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeatMap {
     pub(crate) axis: HeatMapAxis,
-    /// By bucket, the counts of all parts of time; buckets without any have none.
+    /// By bucket, the counts of all columns; `None` for an empty bucket.
     buckets: Vec<Option<Box<[u64]>>>,
-    /// How many spans there are.
+    /// Number of spans.
     pub(crate) spans: u64,
-    /// How many of them have no end in the trace.
+    /// Number of spans without an end in the trace.
     pub(crate) unfinished: u64,
-    /// How far a start may be from its part of time, at most; 0: all are where they belong.
+    /// Maximum distance of a start from its column; 0 if exact.
     pub(crate) blur_ns: u64,
-    /// How many spans each that was counted stands for: above 1, counts are estimates.
+    /// Weight of each counted span; above 1, counts are estimates.
     pub(crate) estimated_by: u64,
-    /// The parts of time that are counted: some at either end may not be.
+    /// The counted columns; some at either end may not be counted.
     pub(crate) counted: std::ops::Range<usize>,
 }
 
@@ -65,13 +65,13 @@ impl HeatMap {
         self.spans += count;
     }
 
-    /// Whether every span of the scope is counted where it belongs.
+    /// Returns whether every span of the scope is counted in its own cell.
     #[must_use]
     pub(crate) fn is_exact(&self) -> bool {
         self.blur_ns == 0 && self.estimated_by == 1
     }
 
-    /// Lets each span stand for several.
+    /// Multiplies all counts.
     fn multiply(&mut self, times: u64) {
         self.buckets.iter_mut().flatten().flat_map(|counts| counts.iter_mut()).for_each(|count| *count *= times);
         (self.spans, self.unfinished) = (self.spans * times, self.unfinished * times);
@@ -93,14 +93,11 @@ impl HeatMap {
     }
 }
 
-/// A view is better served by some of its rows than by sketches whose slices are longer than one part of so many.
+/// If slices of the sketches are longer than 1/32 of a view, a sample of its rows is better.
 const SLICES_MIN: i128 = 32;
 
-/// A first answer within some milliseconds: from sketches where these know the scope sharply enough, and else from a part
-/// of the rows. `None` where reading all rows takes no longer.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns a first answer within milliseconds: from sketches if they resolve the scope, else from a sample of the rows.
+/// Returns `None` if reading all rows is as fast. Returns `Cancelled` if cancelled.
 pub(crate) fn coarse_heat_map(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -116,10 +113,8 @@ pub(crate) fn coarse_heat_map(
     sampled(snapshot, scope, axis, cancel)
 }
 
-/// The spans of a scope that match and start in the range of an axis. `progress` counts rows.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Counts the matching spans of a scope that start in the range of an axis. `progress` counts rows. Returns `Cancelled`
+/// if cancelled.
 pub(crate) fn heat_map(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -129,7 +124,7 @@ pub(crate) fn heat_map(
 ) -> Result<HeatMap, Cancelled> {
     let scope = axis.narrow(scope);
     let scans = scans(snapshot, &scope, cancel)?;
-    // No more maps than threads: each has the counts of many parts of the trace.
+    // At most one map per thread, because each has counts for many columns.
     let maps: Mutex<Vec<HeatMap>> = Mutex::default();
     judge_extents(&scans, EXTENTS_AT_ONCE, (cancel, progress), |scan, extents| {
         let taken = maps.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -145,7 +140,7 @@ pub(crate) fn heat_map(
     }))
 }
 
-/// The lanes with spans that start in the range of a scope.
+/// Returns the lanes with spans that start in the range of a scope.
 fn scans<'a>(snapshot: &'a Snapshot, scope: &'a Scope, cancel: &Cancel) -> Result<Vec<LaneScan<'a>>, Cancelled> {
     let mut scans = Vec::new();
     for (number, lane) in scope.lanes(snapshot, &scope.matcher).enumerate() {
@@ -169,7 +164,7 @@ fn count_into(map: &mut HeatMap, scan: &LaneScan<'_>, extents: &[usize]) {
     debug_assert!(map.buckets.len() <= FINEST_BUCKETS);
 }
 
-/// Counts the rows of a block that match.
+/// Counts the matching rows of a block.
 fn add_block(map: &mut HeatMap, scan: &LaneScan<'_>, hits: &BlockHits<'_>, cursor: &mut ColumnCursor) {
     let last_row = scan.lane().rows().saturating_sub(1);
     let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);

@@ -1,9 +1,9 @@
-//! How many rows of a scope match, without a pass over them where the ledger knows.
+//! Counts the matching rows of a scope, without a scan where the ledger has the answer.
 //!
-//! For filters of names, categories, threads and processes the spans come from nodes of the ledger, and from the rows
-//! at both edges of the range. Instants, samples and all that other filters ask are counted as by a search.
+//! For filters of names, categories, threads and processes, spans come from ledger nodes and the rows at both edges of
+//! the range. Instants, samples and all other filters are counted like a search.
 //!
-//! The slow answer: the total of a search.
+//! Equivalent to the total of a search.
 
 use rayon::prelude::*;
 
@@ -19,29 +19,29 @@ use crate::store::ledger::LedgerNode;
 use crate::store::sums::NameSums;
 use crate::store::{LaneIdx, LaneKind};
 
-/// Extents that one thread takes at once.
+/// Extents that one thread processes at once.
 const EXTENTS_AT_ONCE: usize = 1024;
 
-/// A number of hits, and the work that it took, which repeats exactly for the same question.
+/// A number of hits, and the work for it, which repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HitCount {
     /// Spans, instants and samples that match.
     pub hits: u64,
     /// Nodes of the ledger that were read.
     pub nodes: u64,
-    /// Rows in scope that the nodes do not have, judged or left out by their extents.
+    /// Rows in scope outside the nodes, tested or skipped by their extents.
     pub rows: u64,
 }
 
-/// A node of the ledger, and the track that it is of; `None`: all.
+/// A node of the ledger and its track; `None` for all tracks.
 type TrackNode = (LedgerNode, Option<TrackIdx>);
 
-/// The nodes of the ledger and the lanes that make up a scope.
+/// The ledger nodes and lane ranges that make up a scope.
 #[derive(Default)]
 struct CountPlan {
     nodes: Vec<TrackNode>,
     ranges: Vec<RowsPart>,
-    /// Lanes, each with the range that its rows are of.
+    /// Lanes, each with the index of its range.
     lanes: Vec<(LaneIdx, usize)>,
 }
 
@@ -51,7 +51,7 @@ impl CountPlan {
         let ledger = snapshot.store().ledger().filter(|_| scope.matcher.is_by_name());
         let only = only_track(snapshot);
         let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
-        // The nodes of all tracks, if the scope has all.
+        // The nodes of all tracks are used if the scope has all tracks.
         let whole = ledger.filter(|_| is_every_track).and_then(|ledger| ledger.tree(None));
         let whole = whole.map(|tree| plan.cover(snapshot, scope, (tree, None)));
         let mut track: Option<(TrackIdx, Option<std::ops::Range<usize>>)> = None;
@@ -61,7 +61,7 @@ impl CountPlan {
                 plan.lanes.push((lane, 0));
                 continue;
             }
-            // The lanes of a track are neighbours.
+            // The lanes of a track are contiguous.
             if track.as_ref().is_none_or(|(known, _)| *known != info.track) {
                 let own = || {
                     let tree = ledger?.tree((only != Some(info.track)).then_some(info.track))?;
@@ -78,7 +78,7 @@ impl CountPlan {
         plan
     }
 
-    /// Takes the nodes of a tree that are in scope; returns the ranges that they leave of each lane.
+    /// Takes the nodes of a tree that are in scope. Returns the ranges that remain for each lane.
     fn cover(
         &mut self,
         snapshot: &Snapshot,
@@ -93,19 +93,16 @@ impl CountPlan {
     }
 }
 
-/// Counts the spans, instants and samples in `scope` that match, and the bars of samples where it asks for them.
-/// `progress` counts rows, and as events the hits so far.
+/// Counts the spans, instants and samples in `scope` that match, and the sample bars if the scope asks for them.
+/// `progress` counts rows, and hits as events.
 ///
 /// # Errors
-/// If it was asked to stop.
+/// Returns `Cancelled` if cancelled.
 pub fn count(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<HitCount, Cancelled> {
     Ok(count_within(snapshot, scope, u64::MAX, cancel, progress)?.unwrap_or_default())
 }
 
-/// The same if no more than `rows_max` rows must be looked at for it, and else nothing, at once.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Counts only if at most `rows_max` rows must be read, else returns `None` at once. Returns `Cancelled` if cancelled.
 pub(super) fn count_within(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -158,7 +155,7 @@ pub(super) fn count_within(
     let counted = scans.par_iter().map(|scan| {
         let extents: Vec<usize> = scan.extents().collect();
         let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        // Rows that are skipped count as done.
+        // Skipped rows count as done.
         progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
         let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
             cancel.check()?;

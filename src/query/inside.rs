@@ -1,11 +1,12 @@
-//! The terms `in:` and `within:` of a filter: which rows of a block start while some span above them is open.
+//! Evaluates the filter terms `in:` and `within:`: which rows of a block start while a matching span above them is
+//! open.
 //!
-//! Per track, the spans that a term names become a step function of time: the smallest depth that is open. A row is
-//! inside if that depth is smaller than its own, so a row costs one step of a binary search, however many lanes are
-//! above it. The function of a track is computed at the first question about it and kept while all of them fit in
-//! [`STEPS_KEPT_MAX`]. Of a track with more, it is computed for the time of one block at a time.
+//! Per track, the matching spans become a step function of time: the smallest open depth. A row is inside if that depth
+//! is smaller than its own, so a row costs one step of a binary search for any number of lanes. The function of a track
+//! is computed on first use, and cached while all of them fit in [`STEPS_KEPT_MAX`]. For a track with more, it is
+//! computed for the time of one block.
 //!
-//! The slow answer: for each row, a loop over the lanes above it for the span that is open at its start.
+//! The naive way searches, for each row, the lanes above it for the span that is open at its start.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,16 +23,16 @@ use crate::model::TrackIdx;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::{LaneIdx, LaneKind};
 
-/// The most steps that one term keeps: 32 MiB.
+/// Limit for the cached steps of one term: 32 MiB.
 const STEPS_KEPT_MAX: usize = 1 << 21;
 
-/// The depth where no span is open: deeper than every row, also than those that lie below all spans.
+/// The depth if no span is open: deeper than every row, including those below all spans.
 const NONE_OPEN: u32 = u32::MAX;
 
-/// The depth of rows that are no spans: they lie below all spans of their track.
+/// The depth of rows other than spans: they lie below all spans of their track.
 const BELOW_ALL: u32 = u32::MAX - 1;
 
-/// A term that asks for spans above a row.
+/// A term about the spans above a row.
 #[derive(Debug)]
 pub(super) struct Inside {
     negated: bool,
@@ -49,7 +50,7 @@ enum Above {
 #[derive(Debug)]
 struct Named {
     names: NameSet,
-    /// By track, once it was asked for; `None`: they would be too many.
+    /// By track, computed on first use; `None` if there are too many steps.
     tracks: Box<[OnceLock<Option<Box<OpenDepths>>>]>,
     kept: AtomicUsize,
     kept_max: usize,
@@ -59,32 +60,32 @@ struct Named {
 #[derive(Debug, Clone, Copy)]
 struct OpenAncestor {
     start_ns: i64,
-    /// The first time at which it is not open.
+    /// First time at which it is closed.
     closed_ns: i64,
     depth: u32,
 }
 
-/// The smallest depth of open spans as a function of time.
+/// The smallest depth of open spans as a step function of time.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct OpenDepths {
-    /// Depths from a time on, up to the next; before the first, [`NONE_OPEN`].
+    /// Start and depth of each step; [`NONE_OPEN`] before the first.
     steps: Vec<(i64, u32)>,
 }
 
 impl Inside {
-    /// Asks for a span of one of the names.
+    /// Matches spans with one of the names.
     #[must_use]
     pub(super) fn named(snapshot: &Snapshot, names: NameSet, negated: bool) -> Self {
         Self::with_kept_max(snapshot, names, negated, STEPS_KEPT_MAX)
     }
 
-    /// The same with at most `kept_max` steps in memory.
+    /// Matches spans with one of the names, and caches at most `kept_max` steps.
     pub(super) fn with_kept_max(snapshot: &Snapshot, names: NameSet, negated: bool, kept_max: usize) -> Self {
         let tracks = (0..snapshot.tracks().tracks.len()).map(|_| OnceLock::new()).collect();
         Self { negated, above: Above::Named(Named { names, tracks, kept: AtomicUsize::new(0), kept_max }) }
     }
 
-    /// Asks for the span at a position. Of several spans that start there, the last: only it may have a duration.
+    /// Matches the span at a position. Among several that start there, the last: only it may have a duration.
     #[must_use]
     pub(super) fn at(snapshot: &Snapshot, position: &SpanPosition, negated: bool) -> Self {
         let count = snapshot.tracks().tracks.len() as u32;
@@ -99,7 +100,7 @@ impl Inside {
         Self { negated, above: Above::At(spans.collect()) }
     }
 
-    /// Whether rows of a track may be inside.
+    /// Returns whether rows of a track may be inside.
     #[must_use]
     pub(super) fn may_be_on(&self, track: TrackIdx) -> bool {
         match &self.above {
@@ -108,7 +109,7 @@ impl Inside {
         }
     }
 
-    /// The times outside of which no row of a track that passes starts.
+    /// Returns the time range that contains the starts of all matching rows of a track.
     #[must_use]
     pub(super) fn starts_in(&self, track: TrackIdx) -> Option<Range<i64>> {
         match &self.above {
@@ -117,7 +118,7 @@ impl Inside {
         }
     }
 
-    /// The rows of a lane that pass, one bit each, by their starts in order of time.
+    /// Returns a bit per row that matches, given its lane and the sorted starts.
     #[must_use]
     pub(super) fn rows_of(&self, snapshot: &Snapshot, lane: LaneIdx, starts: &[i64]) -> u64 {
         let info = snapshot.lane(lane);
@@ -140,9 +141,9 @@ impl Named {
         spans.map_or(0, |spans| OpenDepths::from_spans(&spans).rows_below(starts, depth))
     }
 
-    /// The open spans of a whole track, unless they are too many.
+    /// Returns the open spans of a whole track, unless there are too many.
     fn of_track(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&OpenDepths> {
-        // Nothing in here waits for another thread, so threads may wait for it.
+        // The closure does not wait for other threads, so others may wait for it.
         let open = self.tracks.get(track.index())?.get_or_init(|| {
             let left = self.kept_max.saturating_sub(self.kept.load(Ordering::Relaxed));
             let spans = self.spans(snapshot, track, NONE_OPEN, (i64::MIN, i64::MAX), left)?;
@@ -153,8 +154,8 @@ impl Named {
         open.as_deref()
     }
 
-    /// The spans of those names on the lanes above a depth that may be open from `first_ns` to `last_ns`; `None`:
-    /// they are more than `spans_max`.
+    /// Returns the matching spans above a depth that may be open from `first_ns` to `last_ns`; `None` if there are more
+    /// than `spans_max`.
     fn spans(
         &self,
         snapshot: &Snapshot,
@@ -226,7 +227,7 @@ impl OpenDepths {
             changes.extend([(span.start_ns, span.depth, true), (span.closed_ns, span.depth, false)]);
         }
         changes.sort_unstable_by_key(|&(ts_ns, ..)| ts_ns);
-        // How many spans of each depth are open. Within a time, an end may come before its begin.
+        // Number of open spans per depth. At one time, an end may come before its begin.
         let mut open: BTreeMap<u32, i64> = BTreeMap::new();
         let mut steps: Vec<(i64, u32)> = Vec::new();
         for at_once in changes.chunk_by(|one, other| one.0 == other.0) {
@@ -246,11 +247,11 @@ impl OpenDepths {
         Self { steps }
     }
 
-    /// The rows of a depth that start while something above them is open, one bit each.
+    /// Returns a bit per row of a depth that starts while something above it is open.
     fn rows_below(&self, starts: &[i64], depth: u32) -> u64 {
         let (mut mask, mut step) = (0, 0);
         for (row, &start_ns) in starts.iter().enumerate() {
-            // Rows are in order of time, and most start within the step of the row before.
+            // Rows are sorted by time, and most start within the step of the previous row.
             if self.steps.get(step).is_some_and(|&(ts_ns, _)| ts_ns <= start_ns) {
                 step += self.steps[step..].partition_point(|&(ts_ns, _)| ts_ns <= start_ns);
             }
@@ -261,7 +262,7 @@ impl OpenDepths {
     }
 }
 
-/// Whether a person calls a track so: by its name, or the id of its thread.
+/// Returns whether a text is the name of a track or the id of its thread.
 fn is_named(snapshot: &Snapshot, track: TrackIdx, text: &str) -> bool {
     let track = snapshot.track(track);
     *track.name == *text || track.key.tid.to_string() == text

@@ -1,4 +1,4 @@
-//! `in:` and `within:` beside their oracle: for each row, a loop over all spans of its track.
+//! `in:` and `within:` against an oracle: for each row, a loop over all spans of its track.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::base::progress::Progress;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
-/// Three tracks with instants and lanes of spans, on a clock so coarse that starts and ends meet. One span in three
-/// has no duration, and the last of a lane may have no end.
+/// Builds three tracks with instants and lanes of spans, on a clock so coarse that starts and ends coincide. One span
+/// in three has no duration, and the last of a lane may have no end.
 fn trace(lanes_per_track: u16, rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut state = seed | 1;
     let mut below = move |bound: u64| {
@@ -65,7 +65,7 @@ fn trace(lanes_per_track: u16, rows_per_lane: usize, seed: u64) -> Snapshot {
     Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
 
-/// All rows of a track, each with its depth; instants are below all.
+/// Returns all rows of a track with their depth; instants are below all spans.
 fn rows_of_track(snapshot: &Snapshot, track: TrackIdx) -> Vec<(SortedRow, u32)> {
     let lanes = snapshot.lanes_of(track).map(LaneIdx);
     let depth_of = |row: &SortedRow| match row.kind {
@@ -75,7 +75,7 @@ fn rows_of_track(snapshot: &Snapshot, track: TrackIdx) -> Vec<(SortedRow, u32)> 
     SortedRows::new(snapshot, lanes, None, None).map(|row| (row, depth_of(&row))).collect()
 }
 
-/// Whether a span above `row` for which `is_meant` holds is open at its start.
+/// Returns whether a span above `row` that satisfies `is_meant` is open at its start.
 fn is_inside(all: &[(SortedRow, u32)], (row, depth): &(SortedRow, u32), is_meant: impl Fn(&SortedRow) -> bool) -> bool {
     let at_ns = row.row.start_ns;
     all.iter().filter(|(span, above)| span.kind == LaneKind::Spans && above < depth && is_meant(span)).any(
@@ -86,7 +86,7 @@ fn is_inside(all: &[(SortedRow, u32)], (row, depth): &(SortedRow, u32), is_meant
     )
 }
 
-/// The rows of a scope that pass a filter, judged one by one.
+/// Returns the rows of a scope that match a filter, tested one by one.
 fn scanned(snapshot: &Snapshot, filter: &Filter, scope: &Scope) -> Vec<Hit> {
     let mut hits = Vec::new();
     for track in (0..3).map(TrackIdx).filter(|&track| scope.tracks.contains(track)) {
@@ -149,13 +149,13 @@ proptest! {
         ], 1..4),
         chosen in 0usize..1000,
     ) {
-        // A range ends after it begins: the command line refuses any other, and the window makes none.
+        // A range ends after its start: the command line refuses any other, and the window makes none.
         let range = match range {
             (Some(from_ns), Some(to_ns)) if to_ns <= from_ns => (Some(to_ns), Some(from_ns + 1)),
             _ => range,
         };
         let snapshot = trace(lanes, rows, seed);
-        // A span of the trace, or a place where none starts.
+        // The start of a span, or a time at which none starts.
         let all = rows_of_track(&snapshot, TrackIdx(seed as u32 % 3));
         let (span, depth) = all[chosen % all.len()];
         let within = SpanPosition::new(TrackIdx(seed as u32 % 3), depth.min(2) as u16, span.row.start_ns);

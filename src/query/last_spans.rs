@@ -1,15 +1,14 @@
-//! The last span at each depth of each track, while rows pass in order of time, then depth: enough to find parents.
+//! Tracks the last span at each depth of each track while rows come by time, then depth: enough to find parents.
 //!
-//! A trace may have a million tracks, most of them one deep. Such a track takes one entry of
-//! a list, and allocates nothing.
+//! A trace may have a million tracks, most with one depth. Such a track takes one list entry, without an allocation.
 
 use crate::base::ends::EndTree;
 use crate::model::TrackIdx;
 
-/// A span that has begun.
+/// A span that has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastSpan {
-    /// Its number among the rows that pass.
+    /// Its index among the rows passed.
     pub id: u64,
     pub start_ns: i64,
     pub end_ns: i64,
@@ -18,7 +17,7 @@ pub(crate) struct LastSpan {
 /// The last span at each depth of each track.
 #[derive(Debug, Default)]
 pub(crate) struct LastSpans {
-    /// By track, up to the last one that has a span.
+    /// By track, up to the last track with a span.
     tracks: Vec<TrackSpans>,
 }
 
@@ -36,26 +35,26 @@ const _: () = assert!(size_of::<TrackSpans>() == 32);
 /// The last spans of a track with several depths.
 #[derive(Debug)]
 struct Depths {
-    /// By depth; [`NO_SPAN`] where none has begun.
+    /// By depth; [`NO_SPAN`] if none has started.
     spans: Vec<LastSpan>,
-    /// The depth of the span that began last, the innermost of several.
+    /// The depth of the span that started last, the innermost of several.
     last: u16,
-    /// Made when there are more depths than a search scans.
+    /// Built when there are too many depths to scan.
     index: Option<Box<DepthIndex>>,
 }
 
 const NO_SPAN: LastSpan = LastSpan { id: u64::MAX, start_ns: i64::MIN, end_ns: i64::MIN };
 
-/// Answers for many depths what a scan answers for a few.
+/// Replaces the scan for tracks with many depths.
 #[derive(Debug, Default)]
 struct DepthIndex {
     ends: EndTree,
-    /// The depths of the spans that start with the last one, in order.
+    /// The depths of the spans that start together with the last one, in order.
     starting: Vec<u16>,
 }
 
 impl LastSpans {
-    /// Notes a span; it replaces the one before it at its depth. Its id is less than `u64::MAX`.
+    /// Records a span, which replaces the previous one at its depth. Its id is less than `u64::MAX`.
     pub(crate) fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
         if self.tracks.len() <= track.index() {
             self.tracks.resize_with(track.index() + 1, TrackSpans::default);
@@ -75,7 +74,7 @@ impl LastSpans {
         }
     }
 
-    /// The span that began last, the innermost of several.
+    /// Returns the span that started last, the innermost of several.
     #[must_use]
     pub(crate) fn last(&self, track: TrackIdx) -> Option<LastSpan> {
         let spans = self.spans(track);
@@ -86,19 +85,19 @@ impl LastSpans {
         spans.get(last).copied()
     }
 
-    /// The last span at a depth.
+    /// Returns the last span at a depth.
     #[must_use]
     pub(crate) fn at(&self, track: TrackIdx, depth: u16) -> Option<LastSpan> {
         self.spans(track).get(usize::from(depth)).copied().filter(|span| span.id != NO_SPAN.id)
     }
 
-    /// The innermost span above `depth` that ends at `end_ns` or later.
+    /// Returns the innermost span above `depth` that ends at or after `end_ns`.
     #[must_use]
     pub(crate) fn reaching(&self, track: TrackIdx, depth: u16, end_ns: i64) -> Option<LastSpan> {
         Some(self.spans(track)[self.depth_reaching(track, depth.into(), end_ns)?])
     }
 
-    /// The innermost span that runs at `ts_ns`, or starts there. Spans that start later have not been noted.
+    /// Returns the innermost span that is open at `ts_ns` or starts there. Spans that start later are not recorded yet.
     #[must_use]
     pub(crate) fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<LastSpan> {
         let running = ts_ns.checked_add(1).and_then(|end_ns| self.depth_reaching(track, usize::MAX, end_ns));
@@ -111,7 +110,7 @@ impl LastSpans {
         running.max(starting).map(|depth| self.spans(track)[depth])
     }
 
-    /// The outermost span from `depth` on that starts at `start_ns`, the latest start so far.
+    /// Returns the outermost span from `depth` on that starts at `start_ns`, which must be the latest start recorded.
     #[must_use]
     pub(crate) fn starting_at(&self, track: TrackIdx, depth: u16, start_ns: i64) -> Option<LastSpan> {
         self.last(track).filter(|last| last.start_ns == start_ns)?;
@@ -134,7 +133,7 @@ impl LastSpans {
         }
     }
 
-    /// The deepest of the depths above `below` with a span that ends at `end_ns` or later.
+    /// Returns the deepest depth above `below` with a span that ends at or after `end_ns`.
     fn depth_reaching(&self, track: TrackIdx, below: usize, end_ns: i64) -> Option<usize> {
         let spans = self.spans(track);
         let above = &spans[..below.min(spans.len())];
@@ -149,9 +148,9 @@ impl LastSpans {
 }
 
 impl Depths {
-    /// A scan of these is faster than the index, and most stacks are no deeper.
+    /// Up to this many depths, a scan is faster than the index; few stacks are deeper.
     const SCANNED: usize = 32;
-    /// Up to here the list takes no more memory than it has depths.
+    /// Up to this many depths, the list is allocated exactly.
     const EXACT: usize = 8;
 
     fn put(&mut self, depth: u16, span: LastSpan) {
@@ -180,7 +179,7 @@ impl Depths {
             if is_later {
                 index.starting.clear();
             }
-            // Spans of one time come by depth, so this is nearly always the end.
+            // Spans at one time come by depth, so this is nearly always the end.
             if let Err(place) = index.starting.binary_search(&depth) {
                 index.starting.insert(place, depth);
             }
@@ -203,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// A plain list of the last span at each depth, searched from one end to the other.
+    /// A plain list of the last span at each depth, searched from end to end.
     #[derive(Default)]
     struct OpenSpanOracle(Vec<Option<LastSpan>>);
 
@@ -234,7 +233,7 @@ mod tests {
             places in prop::collection::vec((0u16..95, 0i64..12), 300),
         ) {
             let (mut spans, mut oracles) = (LastSpans::default(), [(); 3].map(|()| OpenSpanOracle::default()));
-            // Starts at the first moment of time, which no sentinel may be mistaken for.
+            // Starts at `i64::MIN`, which no sentinel may be mistaken for.
             let (mut now_ns, mut depths) = (i64::MIN, [0u16; 3]);
             for (id, ((track, later_ns, dur_ns, is_outer), (place, reach_ns))) in (0u64..).zip(steps.into_iter().zip(places)) {
                 if later_ns > 0 {
@@ -242,7 +241,7 @@ mod tests {
                     depths = [place % depth_max; 3];
                 }
                 let own = &mut depths[track as usize];
-                // Of spans with the same start the outer ones come first.
+                // Among spans with the same start, the outer ones come first.
                 *own = if is_outer { *own } else { (*own + 1).min(depth_max) };
                 let span = LastSpan { id, start_ns: now_ns, end_ns: now_ns + dur_ns };
                 spans.put(TrackIdx(track), *own, span);

@@ -1,4 +1,4 @@
-//! Traces of tests with ledgers: random spans as a plain list for oracles, and the store of the same spans.
+//! Test traces with ledgers: random spans as a plain list for oracles, and the store of the same spans.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -40,17 +40,17 @@ pub(super) fn process(track: u32) -> u32 {
     100 + track / 2
 }
 
-/// The value of the argument `of.five`.
+/// Returns the value of the argument `of.five`.
 pub(super) fn argument(span: &TraceSpan) -> Option<u64> {
     (!span.dur_ns.is_multiple_of(3)).then_some(span.dur_ns % 5)
 }
 
-/// Whether the last span of the lane has no end in the trace.
+/// Returns whether the last span of the lane has no end in the trace.
 pub(super) fn has_no_end(span: &TraceSpan) -> bool {
     (span.track + u32::from(span.lane) / 2).is_multiple_of(3)
 }
 
-/// The spans without an end: the last of some lanes.
+/// Returns the spans without an end: the last of some lanes.
 pub(super) fn unfinished(spans: &[TraceSpan]) -> Vec<TraceSpan> {
     let is_last = |&(number, span): &(usize, &TraceSpan)| {
         !spans[number + 1..].iter().any(|later| (later.track, later.lane) == (span.track, span.lane))
@@ -58,7 +58,7 @@ pub(super) fn unfinished(spans: &[TraceSpan]) -> Vec<TraceSpan> {
     spans.iter().enumerate().filter(is_last).map(|(_, span)| *span).filter(has_no_end).collect()
 }
 
-/// A random sequence that is the same everywhere.
+/// A pseudo-random sequence that is the same on every platform.
 pub(super) struct RandomSequence(pub(super) u64);
 
 impl RandomSequence {
@@ -68,7 +68,7 @@ impl RandomSequence {
     }
 }
 
-/// Lanes of random spans: ties, spans without a duration, children that outlast their parents, gaps between lanes.
+/// Builds lanes of random spans: ties, zero-length spans, children that outlast their parents, gaps between lanes.
 pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64) -> Vec<TraceSpan> {
     let mut random = RandomSequence(seed | 1);
     let mut spans = Vec::new();
@@ -88,8 +88,8 @@ pub(super) fn spans(tracks: u32, lanes: u16, rows: u64, seed: u64, first_ns: i64
     spans
 }
 
-/// Spans that are nested in each other as calls are, with a random name of many: most have a path of their own. The
-/// deeper a span is, the shorter it is.
+/// Builds spans nested like calls, each with a random name out of many: most have their own path. Deeper spans are
+/// shorter.
 pub(super) fn calls(tracks: u32, roots: u64, depth_max: u16, names: u64, seed: u64, first_ns: i64) -> Vec<TraceSpan> {
     let mut random = RandomSequence(seed | 1);
     let mut spans = Vec::new();
@@ -129,7 +129,7 @@ pub(super) fn store(spans: &[TraceSpan], shape: Option<LedgerShape>, budget_byte
     store_of_shapes(spans, shape.map(|shape| (shape, PathShape::default())), budget_bytes)
 }
 
-/// The store of spans with a ledger of paths alone.
+/// Builds the store of spans with only a path ledger.
 pub(super) fn store_of_paths(spans: &[TraceSpan], shape: Option<PathShape>, budget_bytes: usize) -> (File, Snapshot) {
     store_of_shapes(spans, shape.map(|shape| (LedgerShape::default(), shape)), budget_bytes)
 }
@@ -185,7 +185,7 @@ fn store_of_shapes(
     (file, snapshot)
 }
 
-/// Ranges at the bounds of slices, beside them, and anywhere.
+/// Returns ranges at the bounds of slices, next to them, and anywhere.
 pub(super) fn ranges(
     snapshot: &Snapshot,
     random: &mut RandomSequence,
@@ -206,7 +206,7 @@ pub(super) fn ranges(
     while ranges.len() < count {
         let (a, b) = (moment(random), moment(random));
         let (from_ns, to_ns) = if a.is_some() && b.is_some() { (a.min(b), a.max(b)) } else { (a, b) };
-        // The largest time stands for no end.
+        // `i64::MAX` means no end.
         ranges.push((from_ns, to_ns.filter(|&to_ns| to_ns < i64::MAX)));
     }
     ranges

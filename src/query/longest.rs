@@ -1,15 +1,15 @@
-//! The longest spans of a scope, longest first, equally long ones in order of time: found as they are asked for.
+//! Iterates lazily over the longest spans of a scope, longest first, equal ones in time order.
 //!
-//! A best-first descent. A queue holds parts of the scope, each with a bound on the spans in it: lanes, nodes of their
-//! forests, extents, blocks. The part with the largest bound is replaced by its own parts, until a single span comes
-//! first: none that is left can be longer. So `n` spans cost some `n` paths down the forests, and each lane of the
-//! scope a look at the longest span of its range, whatever the number of rows.
+//! A best-first search. A priority queue holds parts of the scope, each with an upper bound for its spans: lanes,
+//! forest nodes, extents, blocks. The part with the largest bound is replaced by its children, until a single span is
+//! on top: no other can be longer. So `n` spans cost about `n` paths down the forests, plus one query per lane for the
+//! longest span of its range, for any number of rows.
 //!
-//! A filter of names begins with the nodes of the ledger, which know the longest span of each name: the forests know
-//! only the longest of all. All filters but those of tracks and of the least duration judge the rows of whole extents,
-//! some of them at once on all threads: where hardly any of the long spans passes, that is a scan.
+//! A name filter starts with the nodes of the ledger, which have the longest span of each name; the forests have only
+//! the overall longest. All filters except tracks and a minimum duration test the rows of whole extents, several at
+//! once on all threads: if few long spans match, that is a scan.
 //!
-//! The slow answer: all matches sorted by duration, from the longest.
+//! Equivalent to sorting all matches by duration.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -31,34 +31,34 @@ use crate::store::ledger::LedgerNode;
 use crate::store::sums::NameSums;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// Extents whose rows are judged at once: some 1 ms.
+/// Extents whose rows are tested at once: some 1 ms.
 const EXTENTS_AT_ONCE: usize = 64;
 
-/// The spans of a scope from the longest on. It can be kept between pages: it takes some 100 bytes for each block that
-/// it has read and for each lane.
+/// The spans of a scope, longest first. It can be kept between pages: it takes some 100 bytes per lane and per block
+/// read.
 #[derive(Debug)]
 pub struct LongestSpans {
     snapshot: Snapshot,
-    /// The scope, narrowed to rows that are spans.
+    /// The scope, narrowed to spans.
     scope: Scope,
-    /// Ranges of time whose lanes are in the queue; the first is that of the scope.
+    /// Time ranges whose lanes are in the queue; the first is that of the scope.
     ranges: Vec<RowsPart>,
     lanes: Vec<LanePart>,
     queue: BinaryHeap<QueuePart>,
-    /// Spans that were found for a page that was cancelled.
+    /// Spans found for a page that was cancelled.
     ready: Vec<Hit>,
     reader: DetailReader,
     work: LongestWork,
-    /// The number of parts at which to look again whether to stop.
+    /// The part count at the next check for cancellation.
     next_check: u64,
 }
 
-/// Work that the longest spans took: repeats exactly for the same questions.
+/// Amount of work for the longest spans; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LongestWork {
-    /// Parts that were taken from the queue, spans included.
+    /// Parts taken from the queue, including spans.
     pub parts: u64,
-    /// Blocks whose rows were judged.
+    /// Blocks whose rows were tested.
     pub blocks: u64,
     /// Nodes of the ledger that were read.
     pub nodes: u64,
@@ -69,31 +69,31 @@ pub struct LongestWork {
 struct LanePart {
     lane: LaneIdx,
     rows: Range<u64>,
-    /// No span of these that matches is longer.
+    /// Upper bound for the duration of its matches.
     bound_ns: u64,
 }
 
 /// A part of the scope in the queue.
 #[derive(Debug, Clone, Copy)]
 struct QueuePart {
-    /// No span in it that matches is longer.
+    /// Upper bound for the duration of its matches.
     bound_ns: u64,
-    /// None of them starts earlier, nor has a smaller index.
+    /// Lower bound for the start and index of its matches.
     first: (i64, RowIdx),
     content: PartContent,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum PartContent {
-    /// A node of the tree of a track.
+    /// A node of a track's ledger tree.
     Node { node: LedgerNode, track: TrackIdx },
-    /// A lane in one of the ranges, whose rows are not looked up yet.
+    /// A lane in one of the ranges, whose rows are not located yet.
     Lane { range: usize },
-    /// A node of the forest above the extents of a lane, with half its number of leaves.
+    /// A node of the forest above a lane's extents, with half its number of leaves.
     Extents { lane: usize, position: usize, half: usize },
-    /// A node of the forest of an extent.
+    /// A node of an extent's forest.
     Blocks { lane: usize, extent: usize, position: usize, half: usize },
-    /// A span, and which rows of its block are left that are not longer.
+    /// A span, and the remaining rows of its block, which are not longer.
     Row { lane: usize, extent: usize, block: usize, left: u64, name: NameIdx },
 }
 
@@ -111,22 +111,22 @@ impl PartialOrd for QueuePart {
     }
 }
 
-/// The largest is the next: the longest, and of equally long ones the earliest.
+/// The longest part is the greatest; among equals, the earliest.
 impl Ord for QueuePart {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.bound_ns, Reverse(self.first)).cmp(&(other.bound_ns, Reverse(other.first)))
     }
 }
 
-/// The `count` longest spans of a scope that match, or all if they are fewer.
+/// Returns the `count` longest matching spans of a scope, or all if there are fewer.
 ///
 /// # Errors
-/// If it was asked to stop.
+/// Returns `Cancelled` if cancelled.
 pub fn longest(snapshot: &Snapshot, scope: &Scope, count: usize, cancel: &Cancel) -> Result<Vec<Hit>, Cancelled> {
     LongestSpans::new(snapshot, scope).page(count, cancel)
 }
 
-/// The duration of the longest span of a lane: 0 for a lane of anything else. Reads no rows.
+/// Returns the duration of the longest span of a lane, or 0 for other lanes. Reads no rows.
 #[must_use]
 pub(crate) fn longest_of_lane(snapshot: &Snapshot, index: LaneIdx) -> u64 {
     if snapshot.lane(index).kind != LaneKind::Spans {
@@ -138,7 +138,7 @@ pub(crate) fn longest_of_lane(snapshot: &Snapshot, index: LaneIdx) -> u64 {
 }
 
 impl LongestSpans {
-    /// Begins with the lanes of a scope. Reads no rows.
+    /// Starts with the lanes of a scope. Reads no rows.
     #[must_use]
     pub fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
         let scope = scope.clone().spans();
@@ -157,10 +157,10 @@ impl LongestSpans {
         longest
     }
 
-    /// The next `count` spans; fewer at the end.
+    /// Returns the next `count` spans, or fewer at the end.
     ///
     /// # Errors
-    /// If it was asked to stop; the next page begins where this one would have.
+    /// Returns `Cancelled` if cancelled; the next page then starts where this one would have.
     pub fn page(&mut self, count: usize, cancel: &Cancel) -> Result<Vec<Hit>, Cancelled> {
         while self.ready.len() < count {
             if self.work.parts >= self.next_check {
@@ -175,7 +175,7 @@ impl LongestSpans {
         Ok(self.ready.drain(..count.min(self.ready.len())).collect())
     }
 
-    /// The nodes and rows that were read so far.
+    /// Returns the amount of work.
     #[must_use]
     pub fn work(&self) -> LongestWork {
         self.work
@@ -188,7 +188,7 @@ impl LongestSpans {
         let mut nodes = Vec::new();
         for lane in scope.lanes(&snapshot, &scope.matcher) {
             let track = snapshot.lane(lane).track;
-            // The lanes of a track are neighbours.
+            // The lanes of a track are contiguous.
             let known = before.filter(|(known, _)| *known == track).map(|(_, has_nodes)| has_nodes);
             let has_nodes = known.unwrap_or_else(|| self.take_nodes_of(track, only_track == Some(track), &mut nodes));
             before = Some((track, has_nodes));
@@ -199,13 +199,13 @@ impl LongestSpans {
         self.push_nodes(&nodes, u64::MAX);
     }
 
-    /// Adds the nodes of a track's tree to `nodes`, where these know more than the forests; false if not.
+    /// Adds the nodes of a track's tree to `nodes` if they are more selective than the forests. Returns whether it did.
     fn take_nodes_of(&mut self, track: TrackIdx, is_only: bool, nodes: &mut Vec<(LedgerNode, TrackIdx)>) -> bool {
         if self.scope.matcher.is_every_name() || self.snapshot.track(track).key.kind.is_derived() {
             return false;
         }
         let ledger = self.snapshot.store().ledger();
-        // The tree of all tracks is that of the only one.
+        // With a single track, the tree of all tracks is its tree.
         let Some(tree) = ledger.and_then(|ledger| ledger.tree((!is_only).then_some(track))) else { return false };
         let (covering, rest) = cover_starts(&self.snapshot, &self.scope, tree);
         if covering.is_empty() {
@@ -218,7 +218,7 @@ impl LongestSpans {
         true
     }
 
-    /// Nodes by the longest span that starts in the time of each and has a name that matches.
+    /// Queues nodes, each bounded by the longest matching span that starts in its time.
     fn push_nodes(&mut self, nodes: &[(LedgerNode, TrackIdx)], bound_ns: u64) {
         self.work.nodes += nodes.len() as u64;
         let (store, matcher) = (self.snapshot.store(), &self.scope.matcher);
@@ -248,7 +248,7 @@ impl LongestSpans {
         }
     }
 
-    /// The lanes of a track in the time of a node.
+    /// Queues the lanes of a track in the time of a node.
     fn push_rows_of(&mut self, node: LedgerNode, track: TrackIdx, bound_ns: u64) {
         if let Some(range) = starts_in(&self.snapshot, &self.scope, node) {
             self.push_range(range, track, bound_ns);
@@ -264,7 +264,7 @@ impl LongestSpans {
         }
     }
 
-    /// A lane by its longest span in a range. Reads no rows.
+    /// Queues a lane, bounded by its longest span in a range. Reads no rows.
     fn push_lane(&mut self, index: LaneIdx, range: usize, bound_ns: u64) {
         let lane = self.snapshot.store().lane(index);
         let (extents, Scope { from_ns, to_ns, .. }) = (lane.extents(), &self.ranges[range].scope);
@@ -286,7 +286,7 @@ impl LongestSpans {
         }
     }
 
-    /// Replaces a part by its own parts; returns it if it is a span.
+    /// Replaces a part by its children. Returns it if it is a span.
     fn split(&mut self, part: QueuePart) -> Option<Hit> {
         match part.content {
             PartContent::Node { node, track } => {
@@ -329,7 +329,7 @@ impl LongestSpans {
         None
     }
 
-    /// Looks up which rows of a lane are in a range.
+    /// Locates the rows of a lane in a range.
     fn look_up(&mut self, index: LaneIdx, range: usize, bound_ns: u64) {
         let (matcher, RowsPart { scope, with_open }) = (&self.scope.matcher, &self.ranges[range]);
         let scan = if *with_open { LaneScan::new } else { LaneScan::from_starts };
@@ -344,7 +344,7 @@ impl LongestSpans {
             let end = records.partition_point(|extent| extent.first_row < rows.end);
             iforest::cover(first..end).collect()
         } else {
-            // Signatures are in order of the extents, so they are read in one pass.
+            // Signatures are stored in extent order, so they are read in one pass.
             scan.extents().map(|extent| (2 * extent, 0)).collect()
         };
         let lane = self.lanes.len();
@@ -358,13 +358,13 @@ impl LongestSpans {
         let LanePart { lane: index, bound_ns, .. } = self.lanes[lane];
         let kept = self.snapshot.store().lane(index);
         let bound_ns = bound_at(kept.forest(), position).min(bound_ns);
-        // A node begins with the leaf that is as far to its left as it has leaves on each side.
+        // The first leaf of a node is as far to its left as it has leaves on each side.
         let record = &kept.extents()[first_leaf(position, half)];
         let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
         self.push(QueuePart { bound_ns, first, content: PartContent::Extents { lane, position, half } });
     }
 
-    /// The blocks of an extent that have rows in scope. None of a damaged extent.
+    /// Queues the blocks of an extent that have rows in scope; none for a damaged extent.
     fn open(&mut self, lane: usize, extent: usize) {
         let LanePart { lane: index, rows, .. } = &self.lanes[lane];
         let Some(found) = self.snapshot.store().lane(*index).extent(extent) else { return };
@@ -387,8 +387,8 @@ impl LongestSpans {
         self.push(QueuePart { bound_ns, first, content: PartContent::Blocks { lane, extent, position, half } });
     }
 
-    /// The longest row that matches of each block of an extent, and of the extents that come right after it in the
-    /// queue: one by one, extents would keep one thread busy, and their blocks the queue.
+    /// Queues the longest matching row of each block of an extent, and of the extents that follow it in the queue. One
+    /// by one, extents would occupy a single thread, and their blocks would fill the queue.
     fn judge_extents(&mut self, first: (usize, usize)) {
         let mut extents = vec![first];
         while extents.len() < EXTENTS_AT_ONCE
@@ -416,7 +416,7 @@ impl LongestSpans {
         }
     }
 
-    /// The longest row of a block that matches.
+    /// Queues the longest matching row of a block.
     fn judge(&mut self, lane: usize, extent: usize, block: usize) {
         self.work.blocks += 1;
         let LanePart { lane: index, rows, .. } = &self.lanes[lane];
@@ -427,13 +427,13 @@ impl LongestSpans {
         self.queue.extend(longest.map(|(hit, left)| row_part(hit, (lane, extent, block), left)));
     }
 
-    /// The first row of an extent, counted from the start of the lane.
+    /// Returns the index of an extent's first row in the lane.
     fn first_row(&self, lane: usize, extent: usize) -> u64 {
         self.snapshot.store().lane(self.lanes[lane].lane).extents()[extent].first_row
     }
 }
 
-/// The longest of some rows of a block, the first of equals, and which of the rows are left then.
+/// Returns the longest of the masked rows of a block, the first of equals, and the mask of the rest.
 fn next_row(block: &Block<'_>, mask: u64, (lane, first_row): (LaneIdx, u64)) -> Option<(Hit, u64)> {
     let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
     block.starts(&mut starts);
@@ -450,12 +450,12 @@ fn row_part(hit: Hit, (lane, extent, block): (usize, usize, usize), left: u64) -
     QueuePart { bound_ns: hit.dur_ns, first: (hit.start_ns, hit.row), content }
 }
 
-/// The first leaf of a node of a forest.
+/// Returns the first leaf of a node of a forest.
 fn first_leaf(position: usize, half: usize) -> usize {
     (position - (2 * half).saturating_sub(1)) / 2
 }
 
-/// The longest span below a node; without a bound for a node that is not there.
+/// Returns the longest duration below a node; unbounded if the node is missing.
 fn bound_at(forest: &[LongestNs], position: usize) -> u64 {
     forest.get(position).map_or(u64::MAX, |longest| longest.0)
 }

@@ -1,4 +1,4 @@
-//! A filter as it applies to one capture: names and tracks are judged once each, so that a row costs a look at a bit.
+//! A filter resolved against one trace: names and tracks are tested once each, so a row costs a bit test.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
 
-/// A filter that is ready to be asked of rows.
+/// A filter that can test rows.
 #[derive(Debug, Clone)]
 pub struct Matcher {
     names: Option<NameSet>,
-    /// Whether each track passes; `None`: all do.
+    /// Whether each track matches; `None` if all do.
     tracks: Option<Vec<bool>>,
-    /// Bounds in nanoseconds, both included.
+    /// Inclusive bounds in nanoseconds.
     durations: RangeInclusive<u64>,
-    /// Ranges of which none may hold a row's duration.
+    /// Excluded ranges of durations.
     not_durations: Vec<RangeInclusive<u64>>,
-    /// Bounds of starts, both included.
+    /// Inclusive bounds of starts.
     starts: RangeInclusive<i64>,
-    /// Ranges of which none may hold a row's start.
+    /// Excluded ranges of starts.
     not_starts: Vec<RangeInclusive<i64>>,
-    /// Spans above a row of which one must be open, or none.
+    /// Terms about spans above a row, of which one must be open, or none.
     inside: Vec<Arc<Inside>>,
     arguments: Vec<ArgumentTest>,
 }
@@ -57,7 +57,7 @@ struct ArgumentTest {
 }
 
 impl Matcher {
-    /// Resolves a filter against a capture. The work grows with its names and tracks, not with its rows.
+    /// Resolves a filter against a trace. The work grows with its names and tracks, not with its rows.
     #[must_use]
     pub fn new(snapshot: &Snapshot, filter: &Filter) -> Self {
         let mut names: Option<Vec<bool>> = None;
@@ -119,93 +119,93 @@ impl Matcher {
         matcher
     }
 
-    /// The same for rows of one name and no other.
+    /// Restricts matches to rows of one name.
     #[must_use]
     pub(crate) fn and_name(self, name: NameIdx) -> Self {
         self.and_names(name.index() + 1, |other| other == name)
     }
 
-    /// The same for rows of some of the first `count` names and no others.
+    /// Restricts matches to rows of some of the first `count` names.
     #[must_use]
     pub(crate) fn and_names(mut self, count: usize, is_meant: impl Fn(NameIdx) -> bool) -> Self {
-        // Names have 32 bits.
+        // Name indices have 32 bits.
         let names = (0..count as u32).map(NameIdx).map(|name| self.has_name(name) && is_meant(name));
         self.names = Some(NameSet::new(&names.collect::<Vec<_>>()));
         self
     }
 
-    /// The same for rows whose argument passes a test.
+    /// Restricts matches to rows whose argument passes a test.
     #[must_use]
     pub(crate) fn and_argument(mut self, path: &[String], test: TextTest) -> Self {
         self.arguments.push(ArgumentTest { path: path.to_vec(), test, negated: false });
         self
     }
 
-    /// The same for rows without an argument.
+    /// Restricts matches to rows without an argument.
     #[must_use]
     pub(crate) fn and_no_argument(mut self, path: &[String]) -> Self {
-        // All letters of an empty text are in every value.
+        // Every value contains the letters of an empty text.
         self.arguments.push(ArgumentTest { path: path.to_vec(), test: TextTest::Letters(Vec::new()), negated: true });
         self
     }
 
-    /// Whether every row of a lane whose track matches does.
+    /// Returns whether every row of a lane matches if its track does.
     #[must_use]
     pub(crate) fn is_every_row_of_lane(&self) -> bool {
         self.names.is_none() && self.are_all_durations() && !self.reads_more_than_names()
     }
 
-    /// Whether names and tracks alone decide which rows match.
+    /// Returns whether matching depends only on names and tracks.
     #[must_use]
     pub(crate) fn is_by_name(&self) -> bool {
         self.are_all_durations() && !self.reads_more_than_names()
     }
 
-    /// Whether rows of a track may match.
+    /// Returns whether rows of a track may match.
     #[must_use]
     pub(crate) fn has_track(&self, track: TrackIdx) -> bool {
         self.tracks.as_ref().is_none_or(|tracks| tracks.get(track.index()).copied().unwrap_or(false))
     }
 
-    /// Whether no name is left out.
+    /// Returns whether all names match.
     #[must_use]
     pub(crate) fn is_every_name(&self) -> bool {
         self.names.is_none()
     }
 
-    /// Whether a row on a track that matches does as soon as it is long enough.
+    /// Returns whether a row on a matching track matches if it is long enough.
     #[must_use]
     pub(crate) fn takes_the_longest(&self) -> bool {
         let has_end = *self.durations.end() < u64::MAX || !self.not_durations.is_empty();
         self.is_every_name() && !has_end && !self.reads_more_than_names()
     }
 
-    /// Whether rows of a name may match.
+    /// Returns whether rows of a name may match.
     #[must_use]
     pub(crate) fn has_name(&self, name: NameIdx) -> bool {
         self.names.as_ref().is_none_or(|names| names.has(name.0))
     }
 
-    /// Whether rows of a duration may match.
+    /// Returns whether rows of a duration may match.
     #[must_use]
     pub(crate) fn has_duration(&self, dur_ns: u64) -> bool {
         self.durations.contains(&dur_ns) && !self.not_durations.iter().any(|range| range.contains(&dur_ns))
     }
 
-    /// Whether more than its track, name and duration decides whether a row matches: its start, arguments, or spans
-    /// above it.
+    /// Returns whether matching depends on more than track, name and duration: on starts, arguments, or spans above.
     #[must_use]
     pub(crate) fn reads_more_than_names(&self) -> bool {
         !self.arguments.is_empty() || !self.inside.is_empty() || !self.are_all_starts()
     }
 
-    /// Whether no track is left out.
+    /// Returns whether all tracks match.
     #[must_use]
     pub(crate) fn is_every_track(&self) -> bool {
         self.tracks.is_none()
     }
 
-    /// The times outside of which no row of a track that matches starts; a range up to the largest time includes it.
+    /// Returns the time range that contains the starts of all matching rows of a track; a range up to `i64::MAX`
+    /// includes it.
     #[must_use]
     pub(crate) fn starts_in(&self, track: TrackIdx) -> Option<Range<i64>> {
         let (least_ns, most_ns) = (*self.starts.start(), *self.starts.end());
@@ -218,7 +218,7 @@ impl Matcher {
         ranges.reduce(|one, other| one.start.max(other.start)..one.end.min(other.end))
     }
 
-    /// Whether an extent may hold a row that matches, by the signature of its names and its longest duration.
+    /// Returns whether an extent may have matches, by the signature of its names and its longest duration.
     #[must_use]
     pub(crate) fn may_be_in(&self, kind: LaneKind, signature: &[u64], longest_ns: u64) -> bool {
         let long_enough = kind != LaneKind::Spans || longest_ns >= *self.durations.start();
@@ -226,9 +226,9 @@ impl Matcher {
         long_enough && !self.durations.is_empty() && self.names.as_ref().is_none_or(is_named)
     }
 
-    /// The rows of a block that match, one bit each.
+    /// Returns a bit per matching row of a block.
     ///
-    /// The slow answer: a bit for each row whose name, duration, arguments and spans above it pass every term.
+    /// Equivalent to testing every term on each row's name, duration, arguments and spans above it.
     #[must_use]
     pub(crate) fn rows_of(
         &self,
@@ -296,7 +296,7 @@ impl ArgumentTest {
     }
 }
 
-/// Keeps of `0..count` what was kept before and holds.
+/// Intersects the kept indices of `0..count` with those for which `holds` returns true.
 fn narrow(kept: &mut Option<Vec<bool>>, count: usize, holds: impl Fn(u32) -> bool) {
     let kept = kept.get_or_insert_with(|| vec![true; count]);
     for (index, kept) in (0..).zip(kept) {

@@ -1,5 +1,5 @@
-//! Questions to a store that a frame, a panel or a script asks: which spans represent which pixels, what is under a
-//! point, what surrounds a span. Reads only; work is bounded by what is asked for, not by the capture.
+//! Queries of a store by a frame, a panel or a script: the spans that represent each pixel, the row at a point, the
+//! spans around a span. Read-only. Work is bounded by the size of the answer, not by the trace.
 
 pub(crate) mod buckets;
 pub(crate) mod counters;

@@ -1,15 +1,15 @@
-//! Some of the names of a trace as bits: whether a name is one of them costs a look at a word.
+//! A set of names of a trace as bits, so that a membership test reads one word.
 
 use crate::model::NameIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::signature::NameSignature;
 
-/// Some of the names of a capture.
+/// A set of names of a trace.
 #[derive(Debug, Clone)]
 pub(super) struct NameSet {
-    /// One bit a name.
+    /// One bit per name.
     bits: Vec<u64>,
-    /// The smallest and the largest of them; the other way round if there are none.
+    /// Smallest and largest name in the set; reversed if it is empty.
     bounds: (u32, u32),
     signature: NameSignature,
 }
@@ -27,7 +27,7 @@ impl NameSet {
         self.bounds.0 > self.bounds.1
     }
 
-    /// Whether an extent with this signature may hold one of them.
+    /// Returns whether an extent with this signature may hold one of the names.
     pub(super) fn may_be_in(&self, signature: &[u64]) -> bool {
         !self.is_empty() && self.signature.may_meet(signature)
     }
@@ -36,7 +36,7 @@ impl NameSet {
         self.bits.get(name as usize / 64).is_some_and(|word| word >> (name % 64) & 1 != 0)
     }
 
-    /// The rows of a block with one of these names, one bit each.
+    /// Returns a bit per row of a block that has one of these names.
     pub(super) fn rows_of(&self, block: &Block<'_>) -> u64 {
         let (least, most) = block.name_bounds();
         if most < self.bounds.0 || least > self.bounds.1 {
@@ -51,7 +51,7 @@ impl NameSet {
     }
 }
 
-/// The values for which `holds` is true, one bit each, the first lowest.
+/// Returns a bit per value for which `holds` returns true, the first lowest.
 pub(super) fn mask_of<T>(values: &[T], holds: impl Fn(&T) -> bool) -> u64 {
     values.iter().rev().fold(0, |mask, value| mask << 1 | u64::from(holds(value)))
 }

@@ -1,4 +1,4 @@
-//! The distribution of matching rows in time: how many start in each of some equal parts of a range.
+//! The distribution of matching rows over time: how many start in each of several equal columns.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,8 +11,8 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
-/// How many rows that match start in each of `columns` parts of `[from_ns, to_ns)`, or with `to_ns` itself in the last.
-/// Fails if it was asked to stop.
+/// Counts the matching rows that start in each of `columns` equal parts of `[from_ns, to_ns)`; rows at `to_ns` itself
+/// count for the last. Returns `Cancelled` if cancelled.
 pub(crate) fn over_time(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -38,7 +38,7 @@ pub(crate) fn over_time(
                 let mut starts = [0; BLOCK_ROWS];
                 hits.block.starts(&mut starts);
                 for column in hits.slots().filter_map(|slot| column_of(starts[slot])) {
-                    // Relaxed will do: counts order nothing else.
+                    // Relaxed is enough: the counts order nothing else.
                     counts[column].fetch_add(1, Ordering::Relaxed);
                 }
             }

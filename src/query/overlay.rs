@@ -1,5 +1,5 @@
-//! Names that were looked up after a load, over those of the store: other texts for names of frames, and stacks with
-//! the functions that were inlined. The store stays as it is.
+//! Symbol names resolved after the import, shown instead of those of the store: other texts for frames, and stacks with
+//! inlined functions. The store does not change.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{NameIdx, Names, StackIdx, Stacks};
 
-/// Names and stacks that are shown instead of those of the store.
+/// Names and stacks that replace those of the store.
 #[derive(Debug, Default)]
 pub(crate) struct NameOverlay {
-    /// The names of the store, those of frames with functions as their texts, and functions after them.
+    /// The names of the store, with resolved functions as the texts of frames, followed by further functions.
     pub(crate) names: Arc<Names>,
     pub(crate) stacks: Stacks,
-    /// The stack to show for each of the store.
+    /// The replacement of each stack of the store.
     pub(crate) stack_of: Vec<StackIdx>,
     pub(crate) lines: FrameLines,
 }
@@ -27,24 +27,24 @@ pub(crate) struct FrameLines {
     rows: FxHashMap<Box<str>, u32>,
 }
 
-/// A function at the address of a frame, with the line that ran or called.
+/// A function at the address of a frame, with its current source line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameLine {
     pub(crate) function: NameIdx,
     file: u32,
-    /// The line in the source; 0 if unknown.
+    /// Source line; 0 if unknown.
     pub(crate) line: u32,
 }
 
 impl NameOverlay {
-    /// The stack to show for one of the store.
+    /// Returns the replacement of a stack of the store.
     pub(crate) fn stack(&self, stack: StackIdx) -> StackIdx {
         self.stack_of.get(stack.index()).copied().unwrap_or_default()
     }
 }
 
 impl FrameLines {
-    /// A line of a file, which may be empty.
+    /// Creates a source line of a function; `file` may be empty.
     pub(crate) fn line(&mut self, function: NameIdx, file: &str, line: u32) -> FrameLine {
         let known = self.rows.get(file).copied();
         let file = known.unwrap_or_else(|| {
@@ -60,12 +60,12 @@ impl FrameLines {
         self.frames.insert(frame, lines);
     }
 
-    /// The file of a line; empty if unknown.
+    /// Returns the file of a line; empty if unknown.
     pub(crate) fn file(&self, line: FrameLine) -> &str {
         self.files.get(line.file as usize).map_or("", |file| file)
     }
 
-    /// The functions at the address of a frame, innermost first; none for a frame without a name.
+    /// Returns the functions at the address of a frame, innermost first; empty for an unresolved frame.
     pub(crate) fn of(&self, frame: NameIdx) -> &[FrameLine] {
         self.frames.get(&frame).map_or(&[], |lines| lines)
     }

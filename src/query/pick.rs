@@ -1,13 +1,13 @@
-//! The row under a point of the timeline.
+//! Finds the row under a point of the timeline.
 
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use crate::store::{LaneIdx, RowIdx};
 
-/// The row of a lane at `ts_ns`, or else the nearest within `tolerance_ns`: spans of less than a
-/// pixel can be picked too.
+/// Returns the row of a lane at `ts_ns`, or else the nearest within `tolerance_ns`, so that spans of less than a pixel
+/// can be picked.
 ///
-/// Of spans that lie within the tolerance and not under the point, the longest: it is the one that is drawn.
+/// If several spans lie within the tolerance and none under the point, returns the longest, which is the one drawn.
 #[must_use]
 pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64) -> Option<RowIdx> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);

@@ -1,9 +1,9 @@
-//! The longest span, or the range of a counter, for each bucket of a view: what a frame draws.
+//! The longest span, or the range of a counter, for each bucket of a view: the input of a frame.
 //!
-//! The slow answer for spans: for each bucket, among the spans that touch it, the longest, the first of equals. A span
-//! touches a bucket if it shares time with it or starts in it. Zoomed out this is read from the lane's pyramid, nearer
-//! it is asked of the forest, and where a bucket has but a few rows these are passed over in order; all three give the
-//! same answer. Work is bounded by the buckets, whatever the lane holds.
+//! Defined for spans as: for each bucket, among the spans that touch it, the longest, the first of equals. A span
+//! touches a bucket if it shares time with it or starts in it. Zoomed out, the lane's pyramid answers; closer, the
+//! forest; for buckets of few rows, a scan in order. All three give the same answer. Work is bounded by the number of
+//! buckets, for any number of rows.
 
 mod forest;
 mod in_order;
@@ -14,13 +14,13 @@ use super::snapshot::Snapshot;
 use crate::store::overview::OverviewBucket;
 use crate::store::{LaneIdx, Span};
 
-/// Up to this many rows a bucket, a pass over them is faster than a question a bucket: `benches/pixels` shows both.
+/// Up to this many rows per bucket, a scan is faster than a query per bucket; `benches/pixels` measures both.
 const IN_ORDER_ROWS: u64 = 48;
 
-/// Appends the longest span of each bucket, in order of time; buckets without a span have no cell, and neighbouring
-/// buckets with the same answer share one. For lanes of instants: the first instant of each bucket.
+/// Appends the longest span of each bucket, in time order. Buckets without a span have no cell; neighbouring buckets
+/// with the same answer share one. For lanes of instants, appends the first instant of each bucket.
 ///
-/// Returns the work it took.
+/// Returns the amount of work.
 pub fn longest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     if from_overview(&mut cursor, buckets, cells) {
@@ -36,14 +36,14 @@ pub fn longest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
     cursor.count
 }
 
-/// The same as [`longest`], asked of the forest even where the pyramid would do: for tests and measurements.
+/// Computes [`longest`] from the forest even where the pyramid would do, for tests and benchmarks.
 pub fn longest_from_forest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     forest::longest(&mut cursor, buckets, cells);
     cursor.count
 }
 
-/// The same as [`longest`], by a pass over the rows: for tests and measurements.
+/// Computes [`longest`] by a scan of the rows, for tests and benchmarks.
 pub fn longest_in_order(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let from = cursor.first_from(buckets.start_ns(buckets.first));
@@ -51,10 +51,10 @@ pub fn longest_in_order(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, ce
     cursor.count
 }
 
-/// Appends the values that a counter takes in each bucket, in order of time, from the bucket of its first value on.
-/// Buckets in which no value starts share a cell with that before if nothing else differs.
+/// Appends the values that a counter takes in each bucket, in time order, from the bucket of its first value on. A
+/// bucket in which no value starts shares the previous cell if nothing else differs.
 ///
-/// Returns the work it took.
+/// Returns the amount of work.
 pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let mut from = cursor.first_from(buckets.start_ns(buckets.first));
@@ -62,7 +62,7 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
     let mut bucket = buckets.first;
     while bucket < buckets.end() {
         let next = cursor.row_at(from);
-        // Up to the bucket of the next value, nothing changes.
+        // Nothing changes up to the bucket of the next value.
         let next_bucket = next.map_or(buckets.end(), |row| buckets.bucket_at(row.start_ns).min(buckets.end()));
         if next_bucket > bucket {
             if let Some(value) = held {
@@ -92,7 +92,8 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
     cursor.count
 }
 
-/// The place before the first row that starts in `bucket` or later; beyond the end of time, the end of the lane.
+/// Returns the position before the first row that starts in `bucket` or later; past the end of time, the end of the
+/// lane.
 fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> LanePosition {
     if i128::from(bucket) << buckets.width_log2 > i128::from(i64::MAX) {
         let rows = cursor.lane().rows();
@@ -101,7 +102,7 @@ fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> LaneP
     cursor.first_from(buckets.start_ns(bucket))
 }
 
-/// Replaces `out` by how many rows start in each bucket.
+/// Replaces `out` by the number of rows that start in each bucket.
 pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: &mut Vec<u64>) {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     out.clear();
@@ -130,7 +131,8 @@ pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: 
     }));
 }
 
-/// The same by a pass over the rows: most lanes of a trace with very many have few, and no search for each bucket then.
+/// Counts starts by a scan of the rows: in a trace with very many lanes most have few rows, where searching per bucket
+/// costs more.
 fn count_starts(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePosition, out: &mut Vec<u64>) {
     out.resize(buckets.count as usize, 0);
     let mut at = from;
@@ -144,7 +146,7 @@ fn count_starts(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePositio
     }
 }
 
-/// Answers from the pyramid; returns false if the lane has none that is fine enough.
+/// Answers from the pyramid. Returns false if the lane has none that is fine enough.
 fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Cell>) -> bool {
     let Some(level) = cursor.lane().overview(buckets.width_log2) else { return false };
     let shift = buckets.width_log2 - level.width_log2;
@@ -158,7 +160,7 @@ fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<
     cursor.count.bytes += size_of_val(&level.buckets[range.clone()]) as u64;
     let mut number = first;
     while number < end {
-        // Above the coarsest level, a view's bucket takes what is left of the level's.
+        // Above the coarsest level, a bucket of the view merges several of the level.
         let bucket = number >> shift;
         let next = ((bucket + 1) << shift).min(end);
         let of_bucket = &level.buckets[(number - level.first) as usize..(next - level.first) as usize];
@@ -174,7 +176,7 @@ fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<
     true
 }
 
-/// Adds an answer, to the last cell if that is its neighbour and has the same.
+/// Adds an answer, merged into the last cell if that is adjacent and equal.
 fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &Span, rows: RowCount) {
     let cell = Cell {
         first_bucket: bucket,

@@ -1,4 +1,4 @@
-//! The nodes of a ledger of spans and the ranges to sweep that make up a scope.
+//! Plans a scope over a span ledger: the nodes to add up, and the ranges to sweep.
 
 use std::ops::Range;
 
@@ -11,50 +11,50 @@ use crate::store::LaneIdx;
 use crate::store::ledger::{Ledger, LedgerNode};
 use crate::store::sweep::span_lanes;
 
-/// Extents of the longest lane between two cuts of a sweep, so that one track keeps several threads busy: 65,536 rows.
+/// Extents of the longest lane per sweep, so that one track keeps several threads busy: 65,536 rows.
 const EXTENTS_PER_SWEEP: usize = 16;
 
 /// The ledger that a plan takes nodes from.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PlanSource<'a> {
-    /// `None`: all rows are swept.
+    /// `None` if all rows are swept.
     pub(super) ledger: Option<&'a Ledger>,
-    /// Whether tracks are summed each for itself.
+    /// Whether sums are needed per track.
     pub(super) by_track: bool,
-    /// Tracks that no node has from a slice on, in order, each with that slice.
+    /// Tracks that no node covers from a slice on, in order, with that slice.
     pub(super) swept_from: &'a [(TrackIdx, u32)],
 }
 
 impl PlanSource<'_> {
-    /// The slice from which on no node has a track.
+    /// Returns the slice from which no node covers a track.
     fn swept_from(&self, track: TrackIdx) -> Option<u32> {
         let number = self.swept_from.binary_search_by_key(&track, |&(track, _)| track).ok()?;
         Some(self.swept_from[number].1)
     }
 }
 
-/// The parts of a scope. No two of them share a moment of a track.
+/// The parts of a scope, which are disjoint in time on each track.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// Nodes, and the track of each; any track for those of all tracks.
+    /// Nodes, each with its track, which is arbitrary for nodes of all tracks.
     pub(super) nodes: Vec<(LedgerNode, TrackIdx)>,
     pub(super) sweeps: Vec<Sweep>,
 }
 
-/// A range of time on one track that is swept row by row.
+/// A time range on one track to sweep row by row.
 #[derive(Debug, Clone)]
 pub(super) struct Sweep {
-    /// The lanes of spans of the track.
+    /// The span lanes of the track.
     pub(super) lanes: Range<u32>,
     pub(super) from_ns: i64,
-    /// The largest time: without an end.
+    /// `i64::MAX` means no end.
     pub(super) to_ns: i64,
-    /// Whether spans that are open at the start count among those that start here.
+    /// Whether spans that are open at the start count as starting in the range.
     pub(super) counts_open: bool,
 }
 
 impl Plan {
-    /// The parts of a scope whose filter asks for names and tracks only.
+    /// Plans a scope whose filter depends only on names and tracks.
     pub(super) fn new(snapshot: &Snapshot, scope: &Scope, source: &PlanSource<'_>) -> Self {
         let mut plan = Self::default();
         let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
@@ -66,7 +66,7 @@ impl Plan {
         };
         let slices = Slices::new(ledger, scope.from_ns, scope.to_ns);
         let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
-        // The tree of all tracks is that of the only one.
+        // With a single track, the tree of all tracks is its tree.
         let only = only_track(snapshot);
         let whole = (is_every_track && (!source.by_track || only.is_some())).then(|| ledger.tree(None)).flatten();
         let whole = whole.map(|tree| ledger.cover(tree, slices.from, slices.to)).filter(|(nodes, _)| !nodes.is_empty());
@@ -96,7 +96,7 @@ impl Plan {
         plan
     }
 
-    /// Sweeps the rows that may match, and reads no nodes.
+    /// Plans to sweep the rows that may match, without nodes.
     pub(super) fn of_rows(snapshot: &Snapshot, scope: &Scope) -> Self {
         let mut plan = Self::default();
         for track in scope.event_tracks(snapshot) {
@@ -105,7 +105,7 @@ impl Plan {
         plan
     }
 
-    /// Sweeps the time of nodes that cannot be read.
+    /// Plans to sweep the time of damaged nodes.
     pub(super) fn sweep_damaged(
         &mut self,
         snapshot: &Snapshot,
@@ -128,7 +128,7 @@ impl Plan {
         }
     }
 
-    /// Adds a range of a track, cut into parts for several threads.
+    /// Adds a range of a track, split for several threads.
     fn sweep(&mut self, snapshot: &Snapshot, track: TrackIdx, from_ns: i64, to_ns: i64, counts_open: bool) {
         let lanes = span_lanes(snapshot.store(), snapshot.lanes_of(track));
         let info = |lane: u32| snapshot.lane(LaneIdx(lane));
@@ -153,7 +153,7 @@ impl Plan {
         self.sweeps.push(sweep);
     }
 
-    /// Adds the ranges of a track in which spans that match may start, each up to the end of these spans.
+    /// Adds the ranges of a track in which matching spans may start, each up to the end of these spans.
     fn sweep_matches(&mut self, snapshot: &Snapshot, scope: &Scope, track: TrackIdx) {
         let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
         let mut ranges: Vec<(i64, i64)> = Vec::new();

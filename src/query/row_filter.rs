@@ -1,5 +1,5 @@
-//! Whether single rows match, for readers that meet the rows of many lanes in one order of time. Each block is judged
-//! once, when its first row comes; of a lane, only the last block is kept, 32 bytes.
+//! Filters rows that come from many lanes in time order. Each block is tested once, at its first row; per lane, only
+//! the result of the last block is kept, in 32 bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::snapshot::Snapshot;
 use crate::store::LaneIdx;
 use crate::store::details::DetailReader;
 
-/// Filters rows that come lane by lane, in order.
+/// Filters rows, which must be in order within each lane.
 pub(crate) struct RowFilter<'a> {
     snapshot: &'a Snapshot,
     matcher: Arc<Matcher>,
-    /// By lane: the rows of the last block, and which of them match.
+    /// By lane: the rows of the last block, and a bit per matching row.
     blocks: FxHashMap<LaneIdx, (Range<u64>, u64)>,
     reader: DetailReader,
 }

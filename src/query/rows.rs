@@ -1,9 +1,8 @@
-//! All rows of some lanes in one order of time: what scripts list and exports write.
+//! Merges the rows of several lanes in time order, for listings and exports.
 //!
-//! Of each lane it keeps the place and the start of its next row, some 50 bytes. Decoded rows are kept a block at
-//! a time, for a bounded number of lanes: a capture may have a million lanes, and 2 KiB for each would be
-//! gigabytes. Lanes that are busy keep their block; where more are busy than there is room for, a block is decoded
-//! again for its next row.
+//! Each lane keeps the position and start of its next row, some 50 bytes. Decoded blocks are cached for a bounded
+//! number of lanes: a trace may have a million lanes, and 2 KiB for each would be gigabytes. Busy lanes keep their
+//! block. If more lanes are busy than the cache has room for, a block is decoded again for its next row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,23 +12,23 @@ use super::snapshot::Snapshot;
 use crate::store::block::{BLOCK_ROWS, Row};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// Lanes whose block stays decoded: 16 MiB of rows.
+/// Lanes with a cached block: 16 MiB of rows.
 const DECODED_LANES_MAX: usize = 8192;
 
 /// A row with its index and kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortedRow {
-    /// Its lane and its place there.
+    /// Its lane and its index there.
     pub index: RowIdx,
-    /// The kind of rows in its lane.
+    /// Kind of its lane.
     pub kind: LaneKind,
-    /// The row as the store has it.
+    /// The stored row.
     pub row: Row,
-    /// Whether it has no end in the capture.
+    /// Whether its end is missing from the trace.
     pub unfinished: bool,
 }
 
-/// Iterates over the rows of lanes by time, then depth, then lane: parents come before their children.
+/// Iterates over the rows of lanes by time, then depth, then lane: parents come before children.
 pub struct SortedRows<'a> {
     snapshot: &'a Snapshot,
     lanes: Vec<LaneRows>,
@@ -39,7 +38,7 @@ pub struct SortedRows<'a> {
     decoded: DecodedBlocks,
 }
 
-/// Time, depth (instants and counters count as below everything at their time), place in `lanes`.
+/// Time, depth (other rows than spans come last at their time), index in `lanes`.
 type Head = (i64, u32, u32);
 
 /// The next row of a lane.
@@ -49,33 +48,34 @@ struct LaneRows {
     extent: u32,
     block: u16,
     slot: u16,
-    /// The slot of its block among the decoded ones, if it is still decoded.
+    /// The cache slot of its block, if it is still there.
     decoded: u32,
     row: u64,
 }
 
-/// Blocks of the lanes that were asked last.
+/// Cache of decoded blocks with clock (second chance) replacement.
 struct DecodedBlocks {
     blocks: Vec<DecodedBlock>,
     max: usize,
-    /// The block that is looked at next when one must go.
+    /// The clock hand: the next slot to consider for replacement.
     hand: usize,
-    /// How many blocks were decoded so far.
+    /// Number of decoded blocks.
     count: u64,
 }
 
 struct DecodedBlock {
-    /// The place in `lanes` that it is of.
+    /// Index in `lanes` of its lane.
     lane: u32,
-    /// Whether it was asked since the hand passed it.
+    /// Whether it was used since the hand passed it.
     used: bool,
     rows: Vec<Row>,
 }
 
 impl<'a> SortedRows<'a> {
-    /// The rows of `lanes` that start before `to_ns` and reach beyond `from_ns`; instants and values from `from_ns` on.
+    /// Creates an iterator over the rows of `lanes` that start before `to_ns` and reach beyond `from_ns`; instants and
+    /// counter values start at or after `from_ns`.
     ///
-    /// `None`: the last moment of time is in it, which no time is after.
+    /// With `to_ns` of `None`, rows at `i64::MAX` are included.
     #[must_use]
     pub fn new(
         snapshot: &'a Snapshot,
@@ -86,7 +86,7 @@ impl<'a> SortedRows<'a> {
         Self::with_decoded_lanes(snapshot, lanes, (from_ns, to_ns), DECODED_LANES_MAX)
     }
 
-    /// The same with blocks of at most `decoded_max` lanes in memory.
+    /// Creates an iterator that caches blocks of at most `decoded_max` lanes.
     pub(super) fn with_decoded_lanes(
         snapshot: &'a Snapshot,
         lanes: impl IntoIterator<Item = LaneIdx>,
@@ -101,7 +101,7 @@ impl<'a> SortedRows<'a> {
         rows
     }
 
-    /// Blocks in memory, and blocks decoded so far: what the rows cost, the same in every run.
+    /// Returns the number of cached blocks and of blocks decoded, which is the same in every run.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn decoded(&self) -> (usize, u64) {
@@ -132,7 +132,7 @@ impl<'a> SortedRows<'a> {
     }
 }
 
-/// Spans by depth, all else after them.
+/// Returns the depth of spans, and a larger number for other rows.
 fn rank(cursor: &LaneCursor<'_>) -> u32 {
     let info = cursor.lane().info();
     if info.kind == LaneKind::Spans { u32::from(info.depth) } else { u32::MAX }
@@ -170,8 +170,7 @@ impl Iterator for SortedRows<'_> {
 }
 
 impl LaneRows {
-    /// Goes on to the next block and returns its first start, `None` at the end of the
-    /// lane. Passes over damaged extents.
+    /// Advances to the next block and returns its first start, or `None` at the end of the lane. Skips damaged extents.
     fn next_block(&mut self, snapshot: &Snapshot) -> Option<i64> {
         let lane = snapshot.store().lane(self.index);
         (self.block, self.slot) = (self.block + 1, 0);
@@ -191,7 +190,7 @@ impl LaneRows {
 }
 
 impl DecodedBlocks {
-    /// The rows of the current block of a lane.
+    /// Returns the rows of a lane's current block.
     fn block_of(&mut self, place: u32, lane: &mut LaneRows, snapshot: &Snapshot) -> &[Row] {
         let own = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == place);
         if !own {
@@ -211,13 +210,13 @@ impl DecodedBlocks {
         &block.rows
     }
 
-    /// Says that a lane has gone beyond the block that it had decoded.
+    /// Marks the block of a lane as used up.
     fn used_up(&mut self, lane: &LaneRows) {
         self.blocks[lane.decoded as usize].rows.clear();
     }
 
-    /// A block that may be overwritten: a new one while there may be more, else the first that was not asked
-    /// since the hand passed it.
+    /// Returns a slot to overwrite: a new one while there is room, else the first that was not used since the hand
+    /// passed it.
     fn free_block(&mut self) -> usize {
         if self.blocks.len() < self.max {
             self.blocks.push(DecodedBlock { lane: u32::MAX, used: false, rows: Vec::with_capacity(BLOCK_ROWS) });

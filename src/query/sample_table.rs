@@ -1,7 +1,7 @@
-//! Samples added up by function, module, thread or event: how many, and how much of their event's unit, with a
-//! function's own part and the part of all stacks that have it. Recursion counts once.
+//! Samples grouped by function, module, thread or event: their number and weight, self and total. Recursion counts
+//! once.
 //!
-//! The slow answer: for each sample, the distinct keys of its frames.
+//! The naive way collects, for each sample, the distinct keys of its frames.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use super::stacks::CallPaths;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 
-/// A property that samples are added up by.
+/// A property to group samples by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SampleBy {
     /// Functions with their modules.
     #[default]
     Function,
-    /// The files that functions are in.
+    /// Modules of functions.
     Module,
-    /// The tracks that samples are on.
+    /// Tracks of samples.
     Thread,
     /// Events with their units.
     Event,
 }
 
-/// The property that the samples of a row have in common.
+/// The group of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SampleGroup {
     /// [`FunctionIdx::ROOT`] for samples without a stack.
@@ -34,7 +34,7 @@ pub(crate) enum SampleGroup {
     /// A function of the module.
     Module(FunctionIdx),
     Thread(TrackIdx),
-    /// An event by its row.
+    /// Index of an event.
     Event(usize),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct SampleGroupRow {
     pub(crate) sums: OwnAndTotal,
 }
 
-/// Samples of one event by what they have in common; of all events by event.
+/// Samples of one event by group, or of all events by event.
 #[derive(Debug)]
 pub struct SampleTable {
     pub(crate) paths: Arc<CallPaths>,
@@ -55,10 +55,10 @@ pub struct SampleTable {
 }
 
 impl SampleTable {
-    /// Adds up the samples of call paths.
+    /// Groups the samples of call paths.
     ///
     /// # Errors
-    /// If it was asked to stop.
+    /// Returns `Cancelled` if cancelled.
     pub fn new(snapshot: &Snapshot, paths: Arc<CallPaths>, by: SampleBy, cancel: &Cancel) -> Result<Self, Cancelled> {
         let picture = FlamePicture::new(snapshot, &paths.tree, &FlameView::default(), cancel)?;
         let whole = |sum| OwnAndTotal { own: sum, total: sum };
@@ -77,7 +77,7 @@ impl SampleTable {
         Ok(Self { paths, picture, rows })
     }
 
-    /// The event of a row: that of the table, or its own.
+    /// Returns the event of a row: that of the table, or its own.
     #[must_use]
     pub(crate) fn event(&self, row: &SampleGroupRow) -> Option<&SampleEvent> {
         let event = if let SampleGroup::Event(event) = row.key { Some(event) } else { self.paths.event };
@@ -98,7 +98,7 @@ fn functions(picture: &FlamePicture) -> Vec<SampleGroupRow> {
 
 fn modules(picture: &FlamePicture) -> Vec<SampleGroupRow> {
     let functions = &picture.functions;
-    // The root is no function of a module, and frames without a module are in none.
+    // Neither the root nor a frame without a module belongs to a module.
     let key = |function: FunctionIdx| match function {
         FunctionIdx::ROOT => 0,
         function => functions.module_row(function).map_or(1, |row| row + 2),

@@ -1,8 +1,8 @@
-//! Samples of a part of a trace as one histogram: how many, and how much of their event's unit, for each stack. With a
-//! ledger of samples a range is a few nodes and the rows of both its edges. Filters of rows read all samples. Names and
-//! paths are looked up in the answer, which is far smaller.
+//! Samples of a part of a trace as one histogram: number and weight by stack. With a sample ledger, a range costs a few
+//! nodes and the rows of both its edges; row filters read all samples. Names and paths are looked up in the answer,
+//! which is far smaller.
 //!
-//! Never adds up two events, nor one event in two units. The slow answer: for each sample, its event and its stack.
+//! Never adds up two events, nor two units of one event. The naive way reads the event and stack of each sample.
 
 mod count;
 
@@ -21,16 +21,16 @@ use crate::store::details::DetailReader;
 use crate::store::sample_node::TrackSamples;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
 
-/// Rows between two looks at the request to stop: some milliseconds.
+/// Rows between two checks for cancellation: some milliseconds.
 const ROWS_BETWEEN_CHECKS: usize = 16 * 1024;
 
 /// A row of [`SampleHistogram::functions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FunctionSums<'a> {
     pub(crate) name: &'a str,
-    /// The sum of the samples whose innermost frame it is.
+    /// Sum of the samples whose innermost frame it is.
     pub(crate) own: SampleSum,
-    /// The sum of the samples that have it in their stack, each once.
+    /// Sum of the samples that have it in their stack; recursion counts once.
     pub(crate) total: SampleSum,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct FunctionSums<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct SampleHistogram {
     events: SampleEvents,
-    /// Sums by row of `events`.
+    /// Sums by index of `events`.
     sums: Vec<EventSums>,
     pub(crate) work: CountWork,
 }
@@ -50,24 +50,22 @@ struct EventSums {
     tracks: FxHashMap<TrackIdx, TrackSamples>,
 }
 
-/// Work that a count took: repeats exactly for the same question.
+/// Amount of work for a count; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CountWork {
-    /// Nodes of the ledger that were read.
+    /// Ledger nodes read.
     pub(crate) nodes: u64,
-    /// Call paths in pruned nodes of spans.
+    /// Call paths in pruned span nodes.
     pub(crate) node_paths: u64,
-    /// Samples or spans that were read one by one.
+    /// Samples or spans read one by one.
     pub(crate) rows: u64,
-    /// Nodes that were damaged: their rows were read instead.
+    /// Damaged nodes, whose rows were read instead.
     pub(crate) damaged_nodes: u64,
 }
 
 impl SampleHistogram {
-    /// Counts the samples in `scope`. `progress` counts samples that are read one by one.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// Counts the samples in `scope`. `progress` counts samples that are read one by one. Returns `Cancelled` if
+    /// cancelled.
     pub(crate) fn count(
         snapshot: &Snapshot,
         scope: &Scope,
@@ -85,7 +83,7 @@ impl SampleHistogram {
         }
     }
 
-    /// Reads all samples in order of time: which events are too many depends on it, and filters judge blocks in order.
+    /// Reads all samples in time order: it decides which events exceed the limit, and filters test blocks in order.
     fn in_order(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<Self, Cancelled> {
         let mut histogram = Self::default();
         progress.begin(Stage::Counting, snapshot.summary().samples);
@@ -123,14 +121,14 @@ impl SampleHistogram {
         self.of(event).tracks.entry(track).and_modify(|known| known.merge(samples)).or_insert(*samples);
     }
 
-    /// The events of the samples, in order of first appearance.
+    /// Returns the events of the samples, in order of first appearance.
     #[must_use]
     pub(crate) fn events(&self) -> &[SampleEvent] {
         self.events.rows()
     }
 
-    /// The event that is shown unless another is asked for: the default of a profile of pprof, else the one with the
-    /// most samples, the first of several.
+    /// Returns the event shown by default: the default of a pprof profile, else the one with the most samples, the
+    /// first of equals.
     #[must_use]
     pub(crate) fn default_event(&self, snapshot: &Snapshot) -> Option<usize> {
         let is_default = |track: &&Track| {
@@ -138,19 +136,19 @@ impl SampleHistogram {
             key.kind == TrackKind::Thread && key.slot == TrackKey::SLOT_UNTIMED && track.sort_index < 0
         };
         let named = snapshot.tracks().tracks.iter().find(is_default).and_then(|track| {
-            // As the reader of profiles names the rows of its types.
+            // The profile reader names the rows of its sample types like this.
             self.events().iter().position(|event| *event.title() == *track.name)
         });
         let rows = 0..self.events().len();
         named.or_else(|| rows.max_by_key(|&row| (self.total(row).samples, std::cmp::Reverse(row))))
     }
 
-    /// The sums of the stacks of an event, in no order.
+    /// Iterates over the sums of an event's stacks, in no order.
     pub(crate) fn stacks(&self, event: usize) -> impl Iterator<Item = (StackIdx, SampleSum)> + '_ {
         self.sums[event].stacks.iter().map(|(&stack, &sum)| (stack, sum))
     }
 
-    /// The sums of an event's samples by their tracks, in the order of tracks.
+    /// Returns the sums of an event's samples by track, in track order.
     #[must_use]
     pub(crate) fn tracks(&self, event: usize) -> Vec<(TrackIdx, SampleSum)> {
         let mut tracks: Vec<_> = self.sums[event].tracks.iter().map(|(&track, samples)| (track, samples.sum)).collect();
@@ -158,7 +156,7 @@ impl SampleHistogram {
         tracks
     }
 
-    /// The sum of all samples of an event.
+    /// Returns the sum of all samples of an event.
     #[must_use]
     pub(crate) fn total(&self, event: usize) -> SampleSum {
         let mut total = SampleSum::default();
@@ -166,10 +164,10 @@ impl SampleHistogram {
         total
     }
 
-    /// The functions of an event's samples: those with the largest weight of their own first, then by name.
+    /// Returns the functions of an event's samples, largest self weight first, then by name.
     #[must_use]
     pub(crate) fn functions<'s>(&self, snapshot: &'s Snapshot, event: usize) -> Vec<FunctionSums<'s>> {
-        // Rows of names differ in their category, too, so functions are told apart by their texts.
+        // Name indices also differ by category, so functions are identified by their texts.
         let mut sums: FxHashMap<StrIdx, FunctionSums<'s>> = FxHashMap::default();
         let mut path: Vec<(StrIdx, NameIdx)> = Vec::new();
         for (stack, sum) in self.stacks(event) {
@@ -202,10 +200,8 @@ impl SampleHistogram {
     }
 }
 
-/// Calls `take` with the row, the stack and the arguments of each sample in `scope`, in order of time.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Calls `take` with the row, stack and arguments of each sample in `scope`, in time order. Returns `Cancelled` if
+/// cancelled.
 pub(crate) fn each_sample(
     snapshot: &Snapshot,
     scope: &Scope,

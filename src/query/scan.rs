@@ -1,5 +1,5 @@
-//! Passes over the rows of lanes that match a filter, a block of 64 at a time as one word of bits. Leaves out extents
-//! that can hold none by the signature of their names and by their longest duration, without reading them.
+//! Scans the matching rows of lanes, a block of 64 rows at a time as one word of bits. Skips extents that cannot match
+//! by the signature of their names or their longest duration.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::store::extent::Extent;
 use crate::store::iforest::LongestNs;
 use crate::store::{Lane, LaneIdx, LaneKind};
 
-/// The part of one lane that is in scope, ready for a scan.
+/// The part of one lane that is in scope.
 #[derive(Debug, Clone)]
 pub(crate) struct LaneScan<'a> {
     snapshot: &'a Snapshot,
@@ -28,21 +28,18 @@ pub(crate) struct LaneScan<'a> {
     pub(crate) rows: Range<u64>,
 }
 
-/// Rows of one block that match.
+/// The matching rows of one block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockHits<'a> {
     pub(crate) block: Block<'a>,
-    /// Its first row, counted from the start of the lane.
+    /// Index of its first row in the lane.
     pub(crate) first_row: u64,
-    /// One bit for each of its rows, the first lowest.
+    /// One bit per row, the first lowest.
     pub(crate) mask: u64,
 }
 
-/// Hands the extents that may hold matching rows to `judge`, `at_once` of them at a time, on all threads. Rows of all
-/// other extents count as done at once.
-///
-/// # Errors
-/// If it was asked to stop, or as `judge` fails.
+/// Passes the extents that may have matches to `judge`, `at_once` of them at a time, on all threads. Rows of all other
+/// extents count as done at once. Returns an error if cancelled, or the error of `judge`.
 pub(crate) fn judge_extents<'a, E: From<Cancelled> + Send>(
     scans: &[LaneScan<'a>],
     at_once: usize,
@@ -64,7 +61,7 @@ pub(crate) fn judge_extents<'a, E: From<Cancelled> + Send>(
 }
 
 impl BlockHits<'_> {
-    /// The places in the block of the rows that match.
+    /// Iterates over the block slots of the matching rows.
     #[must_use]
     pub(crate) fn slots(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
         let mask = self.mask;
@@ -73,13 +70,13 @@ impl BlockHits<'_> {
 }
 
 impl<'a> LaneScan<'a> {
-    /// The part of a lane that is in `scope`. Reads at most four blocks.
+    /// Scans the part of a lane that is in `scope`. Reads at most four blocks.
     #[must_use]
     pub(crate) fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
         Self::in_range(snapshot, matcher, scope, index, true)
     }
 
-    /// The rows of a lane that start in the range of `scope`, without the one that reaches in from before.
+    /// Scans the rows of a lane that start in the range of `scope`, without one that reaches in from before.
     #[must_use]
     pub(crate) fn from_starts(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
         Self::in_range(snapshot, matcher, scope, index, false)
@@ -98,7 +95,7 @@ impl<'a> LaneScan<'a> {
             None => 0,
             Some(from_ns) => {
                 let from = cursor.first_from(from_ns).row;
-                // Of the rows before, only the last may reach in: they do not overlap.
+                // Among earlier rows, only the last may reach in: they do not overlap.
                 let before = from.checked_sub(1).filter(|_| with_reaching);
                 let reaching = before.filter(|&row| cursor.span(row).is_some_and(|row| row.end_ns() > from_ns));
                 reaching.unwrap_or(from)
@@ -108,7 +105,7 @@ impl<'a> LaneScan<'a> {
         let mut rows = first..end.max(first);
         if let Some(starts_ns) = matcher.starts_in(lane.info().track) {
             rows.start = rows.start.max(cursor.first_from(starts_ns.start).row);
-            // The largest time stands for no end: a row may start right there.
+            // `i64::MAX` means no end: a row may start right there.
             if starts_ns.end < i64::MAX {
                 rows.end = rows.end.min(cursor.first_from(starts_ns.end).row);
             }
@@ -117,7 +114,7 @@ impl<'a> LaneScan<'a> {
         Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
     }
 
-    /// The rows of a lane that are known to be in scope.
+    /// Scans rows of a lane that are in scope.
     #[must_use]
     pub(crate) fn from_rows(snapshot: &'a Snapshot, matcher: &'a Matcher, index: LaneIdx, rows: Range<u64>) -> Self {
         let lane = snapshot.store().lane(index);
@@ -129,20 +126,19 @@ impl<'a> LaneScan<'a> {
         self.kind
     }
 
-    /// The lane as it is kept.
+    /// Returns the lane.
     #[must_use]
     pub(crate) fn lane(&self) -> Lane<'a> {
         self.lane
     }
 
-    /// The same lane with other rows of those in scope.
+    /// Returns a scan of other rows of the same lane.
     #[must_use]
     pub(crate) fn with_rows(&self, rows: Range<u64>) -> Self {
         Self { rows, ..self.clone() }
     }
 
-    /// The first of the rows in scope that starts at a time or after it; the end of them where none does. Unpacks one
-    /// block.
+    /// Returns the first row in scope that starts at or after `ts_ns`, or the end of the rows. Unpacks one block.
     #[must_use]
     pub(crate) fn first_from(&self, ts_ns: i64) -> u64 {
         let records = self.lane.extents();
@@ -150,7 +146,7 @@ impl<'a> LaneScan<'a> {
         let Some(extent) = after.checked_sub(1) else { return self.rows.start };
         let mut row = records[extent].first_row;
         match self.lane.extent(extent) {
-            // Nothing of it can be read: it is as well before that time as after it.
+            // A damaged extent may be before or after that time.
             None => row += u64::from(records[extent].rows),
             Some(found) => {
                 let directory = found.directory();
@@ -164,27 +160,26 @@ impl<'a> LaneScan<'a> {
         row.clamp(self.rows.start, self.rows.end)
     }
 
-    /// The start of a row; `None` if it is damaged.
+    /// Returns the start of a row; `None` if it is damaged.
     #[must_use]
     pub(crate) fn start_ns(&self, row: u64) -> Option<i64> {
         LaneCursor::new(self.snapshot.store(), self.index).row(row).map(|row| row.start_ns)
     }
 
-    /// The extents in which something may be, in order. Touches no row.
+    /// Iterates over the extents that may have matches, in order. Reads no rows.
     pub(crate) fn extents(&self) -> impl Iterator<Item = usize> + use<'_, 'a> {
         let longest = self.lane.forest::<LongestNs>();
         let extents = self.lane.extents().iter().zip(self.lane.signatures()).enumerate();
         extents.filter_map(move |(index, (extent, signature))| {
             let rows = extent.first_row..extent.first_row + u64::from(extent.rows);
             let in_scope = rows.start < self.rows.end && rows.end > self.rows.start;
-            // The leaf of an extent is at twice its index.
+            // Leaf `i` of a forest is node `2i`.
             let longest_ns = longest.get(2 * index).map_or(u64::MAX, |longest| longest.0);
             (in_scope && self.matcher.may_be_in(self.kind, signature, longest_ns)).then_some(index)
         })
     }
 
-    /// The blocks of an extent with the rows that match, from block `from` on; blocks without any are left out. Nothing
-    /// of an extent that is damaged.
+    /// Iterates over the blocks of an extent with matching rows, from block `from` on. Empty for a damaged extent.
     pub(crate) fn blocks<'r>(
         &'r self,
         extent: usize,
@@ -200,7 +195,7 @@ impl<'a> LaneScan<'a> {
         (from.max(first)..end).filter_map(move |block| Some((block, self.block(extent, found?, block, reader)?)))
     }
 
-    /// The rows that match of one block of an extent; `None` if there are none.
+    /// Returns the matching rows of one block; `None` if there are none.
     #[must_use]
     pub(crate) fn block(
         &self,
@@ -219,7 +214,7 @@ impl<'a> LaneScan<'a> {
         (mask != 0).then_some(BlockHits { block, first_row, mask })
     }
 
-    /// The rows of the block that holds a row, and which of them match, one bit each; `None` if it is damaged.
+    /// Returns the rows of the block that contains a row, and a bit per matching row; `None` if it is damaged.
     #[must_use]
     pub(crate) fn block_at(&self, row: u64, reader: &mut DetailReader) -> Option<(Range<u64>, u64)> {
         let records = self.lane.extents();
@@ -233,7 +228,7 @@ impl<'a> LaneScan<'a> {
         Some((first_row..first_row + found.block(block).rows() as u64, mask))
     }
 
-    /// How many rows of an extent are in scope.
+    /// Counts the rows of an extent that are in scope.
     #[must_use]
     pub(crate) fn rows_in(&self, extent: usize) -> u64 {
         let Some(record) = self.lane.extents().get(extent) else { return 0 };
@@ -241,17 +236,17 @@ impl<'a> LaneScan<'a> {
         end.min(self.rows.end).saturating_sub(record.first_row.max(self.rows.start))
     }
 
-    /// How many rows of an extent match.
+    /// Counts the matching rows of an extent.
     #[must_use]
     pub(crate) fn count(&self, extent: usize, reader: &mut DetailReader) -> u64 {
         if self.matcher.is_every_row_of_lane() {
-            // A damaged extent has no rows to show.
+            // A damaged extent has no rows.
             return if self.lane.extent(extent).is_some() { self.rows_in(extent) } else { 0 };
         }
         self.blocks(extent, 0, reader).map(|(_, hits)| u64::from(hits.mask.count_ones())).sum()
     }
 
-    /// The rows of a block that are in scope, one bit each.
+    /// Returns a bit per row of a block that is in scope.
     fn in_scope(&self, first_row: u64, rows: usize) -> u64 {
         let bits_below = |row: u64| match row.saturating_sub(first_row) {
             count @ 0..64 => (1u64 << count) - 1,

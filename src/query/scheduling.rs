@@ -1,11 +1,11 @@
-//! How the threads, processes and processors of a scope spend their time: on a CPU, ready for one, or waiting.
+//! How the threads, processes and CPUs of a scope spend their time: running, runnable, or waiting.
 //!
-//! A thread counts by the rows of its track of states, a CPU by those of its own track. Times are clipped to the range;
-//! numbers, the longest run and the longest wait are those of rows that reach into it, with their whole durations, as
-//! in [`totals`](super::totals). Sums come from the ledger where a track has a tree there, and else from its rows. A
-//! thread is in scope with its states or with its spans. Filters of rows do not concern scheduling, those of tracks do.
+//! A thread is counted by its state track, a CPU by its own track. Times are clipped to the range. Counts, longest run
+//! and longest wait include rows that reach into the range, with their whole durations, as in
+//! [`totals`](super::totals). Sums come from the ledger if a track has a tree, else from its rows. A thread is in scope
+//! if its states or its spans are. Track filters apply; row filters do not.
 //!
-//! The slow answer is a loop over all rows of all these tracks.
+//! The naive way is a loop over all rows of all these tracks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,34 +17,34 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{Id, ProcessIdx, TrackIdx, TrackKind, TrackSet};
 
-/// Tracks whose states are added up at once: with some ten names of states each, their sums take 30 MB.
+/// Tracks whose states are summed at once: with some ten state names each, their sums take 30 MB.
 const TRACKS_AT_ONCE: usize = 1 << 14;
 
-/// The state of a thread, as tables tell states apart.
+/// The state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadState {
     Running,
-    /// It would run if a CPU were free.
+    /// Ready to run, waiting for a CPU.
     Runnable,
-    /// It waits, and a signal wakes it.
+    /// Waiting; a signal wakes it.
     Sleeping,
-    /// It waits for a device or a lock of the kernel, and no signal wakes it.
+    /// Waiting for a device or a kernel lock; signals do not wake it.
     Uninterruptible,
-    /// Stopped, traced, parked, ended, or not known.
+    /// Stopped, traced, parked, ended, or unknown.
     Other,
 }
 
 impl ThreadState {
-    /// All states in the order of tables. The length is that of the enum as long as `Other` is its last variant.
+    /// All states in table order. The length is that of the enum as long as `Other` is its last variant.
     pub(crate) const ALL: [Self; Self::Other as usize + 1] =
         [Self::Running, Self::Runnable, Self::Sleeping, Self::Uninterruptible, Self::Other];
 
-    /// Reads the category of a row of states: the letters of Linux, or a word.
+    /// Parses the category of a state row: the letters of Linux, or a word.
     #[must_use]
     pub(crate) fn from_letters(letters: &str) -> Self {
         match letters {
             "Running" => Self::Running,
-            // `I` is an idle thread of the kernel, which waits for work and loads nothing.
+            // `I` is an idle kernel thread, which waits for work and causes no load.
             "I" => Self::Sleeping,
             _ if letters.starts_with('R') => Self::Runnable,
             _ if letters.starts_with('D') => Self::Uninterruptible,
@@ -54,17 +54,17 @@ impl ThreadState {
     }
 }
 
-/// The thread, process or CPU that a row is of.
+/// The thread, process or CPU of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ScheduledUnit {
-    /// The track of the states of a thread.
+    /// The state track of a thread.
     Thread(TrackIdx),
     Process(ProcessIdx),
     /// The track of a CPU.
     Cpu(TrackIdx),
 }
 
-/// The kinds of units, each of which has a table.
+/// The kinds of units; each has a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ScheduledKind {
     #[default]
@@ -73,19 +73,19 @@ pub(crate) enum ScheduledKind {
     Cpus,
 }
 
-/// How one unit spends its time. Sums stay at the largest number that fits.
+/// How one unit spends its time. Sums saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScheduledTime {
     pub(crate) unit: ScheduledUnit,
-    /// How many threads a process has in scope; 1 for a thread, 0 for a CPU.
+    /// Threads of a process in scope; 1 for a thread, 0 for a CPU.
     pub(crate) threads: u32,
-    /// By [`ThreadState`]. A CPU has [`ThreadState::Running`] alone: what it runs.
+    /// By [`ThreadState`]. A CPU has only [`ThreadState::Running`].
     time_ns: [u64; ThreadState::ALL.len()],
     /// How often the thread was put on a CPU.
     pub(crate) slices: u64,
-    /// The longest time on a CPU without a switch.
+    /// Longest time on a CPU without a switch.
     pub(crate) longest_run_ns: u64,
-    /// The longest time from being ready to the next change.
+    /// Longest time from becoming runnable to the next change.
     pub(crate) longest_wait_ns: u64,
 }
 
@@ -125,23 +125,23 @@ impl ScheduledTime {
     }
 }
 
-/// The scheduling of a scope.
+/// The scheduling tables of a scope.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scheduling {
-    /// Threads with a state in the range, in the order of their tracks.
+    /// Threads with a state in the range, in track order.
     threads: Vec<ScheduledTime>,
-    /// The processes of the threads, in the order of the trace.
+    /// The processes of these threads, in trace order.
     processes: Vec<ScheduledTime>,
-    /// CPUs in scope by number, also those that idle all the time.
+    /// CPUs in scope by number, including idle ones.
     cpus: Vec<ScheduledTime>,
     /// The part of the range in which the trace has rows.
     pub(crate) range_ns: u64,
-    /// Whether the trace has states of threads or runs on CPUs at all.
+    /// Whether the trace has thread states or CPU runs.
     pub(crate) is_in_trace: bool,
 }
 
 impl Scheduling {
-    /// The table of a kind of units.
+    /// Returns the table of a kind of units.
     #[must_use]
     pub(crate) fn of(&self, kind: ScheduledKind) -> &[ScheduledTime] {
         match kind {
@@ -151,7 +151,7 @@ impl Scheduling {
         }
     }
 
-    /// The sum of some rows of a table, with the longest run and wait of any; `None` without rows.
+    /// Sums some rows of a table, and takes the longest run and wait of any; `None` without rows.
     #[must_use]
     pub(crate) fn sum(&self, kind: ScheduledKind, rows: &[u32]) -> Option<ScheduledTime> {
         let all = self.of(kind);
@@ -160,18 +160,16 @@ impl Scheduling {
         (!rows.is_empty()).then_some(sum)
     }
 
-    /// The part of the range that a unit is on a CPU, or that a CPU is busy. More than 1
-    /// for processes that use several.
+    /// Returns the share of the range that a unit is on a CPU, or that a CPU is busy. More than 1 for processes that
+    /// use several CPUs.
     #[must_use]
     pub(crate) fn utilisation(&self, row: &ScheduledTime) -> Option<f64> {
         (self.range_ns > 0).then(|| row.time_ns(ThreadState::Running) as f64 / self.range_ns as f64)
     }
 }
 
-/// The scheduling of `scope`. `progress` counts tracks where there are very many, else ranges of them.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Computes the scheduling tables of `scope`. `progress` counts tracks if there are very many, else ranges. Returns
+/// `Cancelled` if cancelled.
 pub(crate) fn scheduling(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -203,7 +201,7 @@ pub(crate) fn scheduling(
     let by_state = GroupBy::Keys { name: Some(NameKey::Name), track: Some(PlaceKey::Thread) };
     adding.in_parts(&states, &by_state, progress, &mut |group, totals, of_part| {
         let (track, state) = match of_part {
-            // Names of states beyond all bounds, of one track.
+            // State names of a single track beyond the limit.
             [only] if group == SpanGroup::OTHERS => (*only, ThreadState::Other),
             _ => {
                 let letters = snapshot.raw_names().get(group.name).category.unwrap_or_default();
@@ -233,17 +231,17 @@ pub(crate) fn scheduling(
     Ok(found)
 }
 
-/// The part of the range of a scope in which the trace has rows.
+/// Returns the part of a scope's range in which the trace has rows.
 fn range_ns(snapshot: &Snapshot, scope: &Scope) -> u64 {
     let from_ns = scope.from_ns.map_or(snapshot.start_ns(), |from_ns| from_ns.max(snapshot.start_ns()));
     let to_ns = scope.to_ns.map_or(snapshot.end_ns(), |to_ns| to_ns.min(snapshot.end_ns()));
     if to_ns > from_ns { to_ns.abs_diff(from_ns) } else { 0 }
 }
 
-/// The ids of a thread.
+/// The process id and thread id of a thread.
 type ThreadIds<'a> = (&'a Id, &'a Id);
 
-/// The threads whose spans are in scope, where the scope leaves tracks out.
+/// Returns the threads whose spans are in scope, if the scope excludes tracks.
 fn chosen_threads<'a>(snapshot: &'a Snapshot, scope: &Scope) -> FxHashSet<ThreadIds<'a>> {
     if scope.tracks.is_all() && scope.matcher.is_every_track() {
         return FxHashSet::default();
@@ -253,7 +251,7 @@ fn chosen_threads<'a>(snapshot: &'a Snapshot, scope: &Scope) -> FxHashSet<Thread
     threads.map(|(_, track)| (&track.key.pid, &track.key.tid)).collect()
 }
 
-/// The processes of threads, in the order of the trace.
+/// Returns the processes of threads, in trace order.
 fn processes(snapshot: &Snapshot, threads: &[ScheduledTime]) -> Vec<ScheduledTime> {
     let mut rows: FxHashMap<ProcessIdx, ScheduledTime> = FxHashMap::default();
     for thread in threads {
@@ -267,10 +265,10 @@ fn processes(snapshot: &Snapshot, threads: &[ScheduledTime]) -> Vec<ScheduledTim
     rows
 }
 
-/// Takes the totals of one group, and the tracks that were added up at once.
+/// Consumes the totals of one group, and the tracks that were summed at once.
 type TakeGroup<'t> = dyn FnMut(SpanGroup, &NameTotals, &[TrackIdx]) + 't;
 
-/// Adds up the rows of many tracks.
+/// Sums the rows of many tracks.
 struct Adding<'a> {
     snapshot: &'a Snapshot,
     scope: &'a Scope,
@@ -278,7 +276,7 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
-    /// Adds up a part of the tracks at a time, so that the sums of a million threads are not in memory at once.
+    /// Sums some of the tracks at a time, so that the sums of a million threads are never in memory at once.
     fn in_parts(
         &self,
         tracks: &[TrackIdx],
@@ -309,7 +307,7 @@ impl Adding<'_> {
         }
         let totals = self.totals(tracks, by, progress)?;
         if totals.has_others() && tracks.len() > 1 {
-            // Too many names of states to tell groups apart: fewer tracks have fewer.
+            // Too many state names to separate groups: fewer tracks have fewer.
             let (first, second) = tracks.split_at(tracks.len() / 2);
             self.add(first, by, progress, take)?;
             return self.add(second, by, progress, take);

@@ -1,5 +1,5 @@
-//! The rows of a table of scheduling in an order, those whose names have some words. A trace may have a million
-//! threads, so the window asks for this in the background.
+//! Sorts and filters the rows of a scheduling table. A trace may have a million threads, so the window does this in the
+//! background.
 
 use std::cmp::Ordering;
 
@@ -8,10 +8,10 @@ use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Id, Process};
 
-/// Rows between two looks at the request to stop.
+/// Rows between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
 
-/// A column that rows are sorted by.
+/// A column to sort by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SchedulingColumn {
     /// Names of threads and processes, numbers of CPUs.
@@ -25,12 +25,10 @@ pub(crate) enum SchedulingColumn {
     LongestWait,
 }
 
-/// The rows of a kind that have the words, sorted by a column. Rows that are alike stay in the order of the trace.
+/// Returns the rows of a kind that match the words, sorted by a column. The sort is stable.
 ///
-/// `words` are in lower case; a thread has them in its name, its id, or the name or the id of its process.
-///
-/// # Errors
-/// If it was asked to stop.
+/// `words` are in lower case; a thread matches by its name or id, or the name or id of its process. Returns `Cancelled`
+/// if cancelled.
 pub(crate) fn order(
     snapshot: &Snapshot,
     scheduling: &Scheduling,
@@ -66,7 +64,7 @@ pub(crate) fn order(
     Ok(order)
 }
 
-/// The number of a row in a column; 0 for columns of names.
+/// Returns the number of a row in a column; 0 for text columns.
 #[must_use]
 pub(crate) fn number(row: &ScheduledTime, column: SchedulingColumn) -> u64 {
     match column {
@@ -79,7 +77,7 @@ pub(crate) fn number(row: &ScheduledTime, column: SchedulingColumn) -> u64 {
     }
 }
 
-/// CPUs are in the order of their slots, since their names sort 10 before 2.
+/// CPUs are sorted by slot, because their names sort 10 before 2.
 fn name_key<'s>(snapshot: &'s Snapshot, row: &ScheduledTime) -> (u32, &'s str, &'s Id) {
     match row.unit {
         ScheduledUnit::Thread(track) => (0, &*snapshot.track(track).name, &snapshot.track(track).key.tid),
@@ -91,7 +89,7 @@ fn name_key<'s>(snapshot: &'s Snapshot, row: &ScheduledTime) -> (u32, &'s str, &
     }
 }
 
-/// The process of a thread, or the process that the row is of.
+/// Returns the process of a thread or of a process row.
 fn process_of<'s>(snapshot: &'s Snapshot, row: &ScheduledTime) -> Option<&'s Process> {
     let process = match row.unit {
         ScheduledUnit::Thread(track) => snapshot.track(track).process,

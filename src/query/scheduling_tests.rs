@@ -1,4 +1,4 @@
-//! Scheduling beside its oracle: a loop over all states and runs.
+//! Scheduling tables against an oracle: a loop over all states and runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
-/// Names and letters of states, and what a person would file them under.
+/// Names and letters of states, and the expected class.
 const STATES: [(&str, &str, &str); 8] = [
     ("Running", "Running", "running"),
     ("Runnable", "R", "runnable"),
@@ -37,11 +37,11 @@ struct Stay {
     track: u32,
     start_ns: i64,
     dur_ns: u64,
-    /// The state; any for a run.
+    /// Index of the state; arbitrary for a run.
     state: usize,
 }
 
-/// The tracks of a trace: the states of threads first, their spans, then CPUs.
+/// The tracks of a trace: thread states first, then spans, then CPUs.
 struct Machine {
     threads: u32,
     cpus: u32,
@@ -54,7 +54,7 @@ impl Machine {
         let mut stays = Vec::new();
         for track in (0..threads).chain(2 * threads..2 * threads + cpus) {
             let mut now_ns = random.below(50) as i64 - 20;
-            // The last CPU idles but for one run.
+            // The last CPU is idle except for one run.
             let count = if track + 1 == 2 * threads + cpus { 1 } else { stays_each / u64::from(1 + track % 3) };
             for _ in 0..count {
                 now_ns += (random.below(2) * random.below(9)) as i64;
@@ -82,7 +82,7 @@ impl Machine {
             }
         }
         for cpu in 0..self.cpus {
-            // In the order of first appearance the largest is first.
+            // The largest slot appears first.
             let slot = self.cpus - 1 - cpu;
             let (tid, name) = (Id::Number(slot.into()), format!("CPU {slot}").into());
             registry.track(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
@@ -115,8 +115,7 @@ impl Machine {
         Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
     }
 
-    /// By track, the numbers that a loop over the stays in a range gives: by what a person calls the state, its time,
-    /// how many, and the longest.
+    /// Returns, by track, the time, count and longest of each state class, by a loop over a range.
     fn expected(&self, from_ns: i64, to_ns: i64) -> BTreeMap<u32, BTreeMap<&'static str, (u64, u64, u64)>> {
         let mut expected: BTreeMap<u32, BTreeMap<_, (u64, u64, u64)>> = BTreeMap::new();
         for stay in &self.stays {
@@ -139,7 +138,7 @@ fn asked(snapshot: &Snapshot, scope: &Scope) -> Scheduling {
     scheduling(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap()
 }
 
-/// The numbers of a row in the form of [`Machine::expected`].
+/// Returns the numbers of a row in the form of [`Machine::expected`].
 fn numbers(row: &ScheduledTime) -> [u64; 8] {
     let [running, runnable, sleeping, uninterruptible, other] = ThreadState::ALL.map(|state| row.time_ns(state));
     let (slices, run, wait) = (row.slices, row.longest_run_ns, row.longest_wait_ns);
@@ -172,7 +171,7 @@ fn times_are_those_of_a_loop_over_all_states_with_and_without_a_ledger() {
                 let wanted = expected.iter().filter(|(track, _)| **track < threads);
                 let wanted: BTreeMap<_, _> = wanted.map(|(track, sums)| (*track, expected_numbers(sums))).collect();
                 assert_eq!(of_threads, wanted, "{what}");
-                // Processes are their threads together.
+                // A process is the sum of its threads.
                 let mut of_processes: BTreeMap<i64, ([u64; 8], u32)> = BTreeMap::new();
                 for (thread, numbers) in &wanted {
                     let (sums, count) = of_processes.entry(Machine::process_of(*thread)).or_default();
@@ -186,7 +185,7 @@ fn times_are_those_of_a_loop_over_all_states_with_and_without_a_ledger() {
                     .map(|row| (process_id(snapshot, row), (numbers(row), row.threads)))
                     .collect();
                 assert_eq!(found_processes, of_processes, "{what}");
-                // CPUs are there by number, also those that idle.
+                // CPUs are listed by number, including idle ones.
                 let slots = (0..cpus).map(|slot| {
                     let sums = expected.get(&(2 * threads + cpus - 1 - slot)).cloned().unwrap_or_default();
                     expected_numbers(&sums)
@@ -227,7 +226,7 @@ fn a_thread_is_in_scope_with_its_states_or_with_its_spans_and_rows_are_not_filte
     let filter = |text: &str| Scope::from_matcher(Matcher::new(&snapshot, &Filter::parse(text).unwrap()));
     assert_eq!(threads(&filter("process:101")), [3, 4, 5]);
     assert_eq!(threads(&filter("dur>1h Sleeping")), threads(&Scope::default()));
-    // Nothing of it.
+    // An empty scope.
     let nothing = Scope::default().with_tracks(&[]);
     assert!(threads(&nothing).is_empty() && asked(&snapshot, &nothing).is_in_trace);
     let before = Scope::from_range(None, Some(snapshot.start_ns()));

@@ -1,4 +1,4 @@
-//! The part of a trace that a question is about: a range of time, tracks, a filter, and kinds of rows.
+//! The part of a trace that a query covers: a time range, tracks, a filter, and kinds of rows.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use super::snapshot::Snapshot;
 use crate::model::{TrackIdx, TrackSet};
 use crate::store::{LaneIdx, LaneKind};
 
-/// Tracks by expressions that must all match; without any, all tracks.
+/// Selects tracks by expressions that must all match; without any, all tracks.
 #[derive(Debug, Clone, Default)]
 pub struct TrackChoice {
-    /// Matches in the name of the track, the name of its process, or the id of either.
+    /// Matches within the name or id of the track or of its process.
     pub track: Option<Regex>,
-    /// Matches in the name of the process, or matches all of its id.
+    /// Matches within the name of the process, or all of its id.
     pub process: Option<Regex>,
-    /// Matches in the name of the track, or matches all of the id of its thread.
+    /// Matches within the name of the track, or all of the id of its thread.
     pub thread: Option<Regex>,
 }
 
 impl TrackChoice {
-    /// The tracks that it takes.
+    /// Returns the selected tracks.
     #[must_use]
     pub(crate) fn tracks(&self, snapshot: &Snapshot) -> TrackSet {
         if self.track.is_none() && self.process.is_none() && self.thread.is_none() {
@@ -42,12 +42,12 @@ impl TrackChoice {
     }
 }
 
-/// The same expression for a whole text: an id of 12 is not meant by 1.
+/// Anchors an expression to a whole text: 1 does not match an id of 12.
 fn whole(expression: &Regex) -> Option<Regex> {
     Regex::new(&format!("^(?:{expression})$")).ok()
 }
 
-/// The part of a trace that a question is about. The default is the whole trace.
+/// The part of a trace that a query covers. The default is the whole trace.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     /// Only rows that reach beyond this time.
@@ -56,75 +56,75 @@ pub struct Scope {
     pub(crate) to_ns: Option<i64>,
     /// Only rows of these tracks.
     pub(crate) tracks: TrackSet,
-    /// Keeps only the rows that match.
+    /// Only rows that match.
     pub(crate) matcher: Arc<Matcher>,
-    /// Only spans; else instants and samples too.
+    /// Only spans; otherwise instants and samples too.
     pub(crate) spans_only: bool,
-    /// Also the bars that samples are drawn as: they are no events, and seen like any span.
+    /// Also the bars that samples are drawn as. They are not events, but look like spans.
     pub(crate) with_charts: bool,
 }
 
 impl Scope {
-    /// The rows that reach beyond `from_ns` and start before `to_ns`, which is later; `None`: without a bound.
+    /// Covers the rows that reach beyond `from_ns` and start before `to_ns`, which is later. `None` means unbounded.
     #[must_use]
     pub fn from_range(from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
         Self { from_ns, to_ns, ..Self::default() }
     }
 
-    /// The rows that reach into the buckets of a view.
+    /// Covers the rows that reach into the buckets of a view.
     #[must_use]
     pub(crate) fn from_buckets(buckets: Buckets) -> Self {
         let last_ns = buckets.start_ns(buckets.end());
         Self::from_range(Some(buckets.start_ns(buckets.first)), (last_ns < i64::MAX).then_some(last_ns))
     }
 
-    /// The rows of the whole trace that match.
+    /// Covers the rows of the whole trace that match.
     #[must_use]
     pub fn from_matcher(matcher: impl Into<Arc<Matcher>>) -> Self {
         Self { matcher: matcher.into(), ..Self::default() }
     }
 
-    /// The same with other rows that match.
+    /// Replaces the filter.
     #[must_use]
     pub fn matching(self, matcher: impl Into<Arc<Matcher>>) -> Self {
         Self { matcher: matcher.into(), ..self }
     }
 
-    /// The same on these tracks alone.
+    /// Replaces the tracks.
     #[must_use]
     pub fn with_tracks(self, tracks: &[TrackIdx]) -> Self {
         let count = tracks.iter().map(|track| track.index() + 1).max().unwrap_or(0);
         Self { tracks: TrackSet::from_fn(count, |track| tracks.contains(&track)), ..self }
     }
 
-    /// The same with spans only.
+    /// Restricts the scope to spans.
     #[must_use]
     pub(crate) fn spans(self) -> Self {
         Self { spans_only: true, ..self }
     }
 
-    /// The same on some of its tracks: those that `choice` takes.
+    /// Restricts the scope to the tracks that `choice` selects.
     #[must_use]
     pub fn on_tracks(self, snapshot: &Snapshot, choice: &TrackChoice) -> Self {
         let chosen = choice.tracks(snapshot);
         Self { tracks: self.tracks.intersection(&chosen), ..self }
     }
 
-    /// Whether nothing is left out.
+    /// Returns whether the scope is the whole trace.
     #[must_use]
     pub(crate) fn is_whole(&self) -> bool {
         let has_all_rows = self.matcher.is_every_track() && self.matcher.is_every_row_of_lane();
         self.from_ns.is_none() && self.to_ns.is_none() && self.tracks.is_all() && has_all_rows
     }
 
-    /// Whether rows of a track may be in scope.
+    /// Returns whether rows of a track may be in scope.
     #[must_use]
     pub(crate) fn has_track(&self, track: TrackIdx) -> bool {
         self.tracks.contains(track) && self.matcher.has_track(track)
     }
 
-    /// The tracks whose rows may be in scope: those of the scope that the filter names by thread and process. All of
-    /// them, also those that were made for the eye, where neither leaves one out.
+    /// Returns the tracks that may have rows in scope, by the scope and by the thread and process terms of the filter.
+    /// If neither excludes any, all tracks, including derived ones.
     #[must_use]
     pub(crate) fn span_tracks(&self, snapshot: &Snapshot) -> TrackSet {
         if self.tracks.is_all() && self.matcher.is_every_track() {
@@ -134,16 +134,16 @@ impl Scope {
         TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| self.has_track(track) && is_event(track))
     }
 
-    /// The tracks of events in scope that have lanes.
+    /// Returns the event tracks in scope that have lanes.
     pub(crate) fn event_tracks(&self, snapshot: &Snapshot) -> Vec<TrackIdx> {
         let tracks = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track);
         let mut tracks: Vec<TrackIdx> = tracks.filter(|&track| self.has_track(track)).collect();
-        // The lanes of a track are neighbours.
+        // The lanes of a track are contiguous.
         tracks.dedup();
         tracks
     }
 
-    /// The lanes that may hold rows in scope.
+    /// Iterates over the lanes that may have rows in scope.
     pub(crate) fn lanes<'a>(
         &'a self,
         snapshot: &'a Snapshot,

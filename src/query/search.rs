@@ -1,11 +1,11 @@
-//! All rows that match a filter: counted exactly, and listed in order of time without an end, a page at a time.
+//! All rows that match a filter: counted exactly, and listed in time order, a page at a time.
 //!
-//! Counting passes once over the extents that may hold a match, on all threads, and keeps how many each has: 16 bytes
-//! for an extent of up to 4,096 rows. Pages, ranks and neighbours are answered from these counts and from the few
-//! extents around the time that is asked for; no list of hits is ever made. Where the ledger knows the number of hits,
-//! that is said before the pass begins.
+//! Counting scans the extents that may have a match once, on all threads, and stores the count of each: 16 bytes per
+//! extent of up to 4,096 rows. Pages, ranks and neighbours are answered from these counts and from the few extents
+//! around the requested time; no list of hits is ever built. If the ledger has the number of hits, it is reported
+//! before the scan starts.
 //!
-//! The slow answer: all rows of the capture that pass every term, sorted by start, lane and row.
+//! Equivalent to all rows of the trace that match every term, sorted by start, lane and row.
 
 mod ticks;
 
@@ -30,15 +30,15 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// Extents that one thread takes at once: some 10 ms where nothing can be left out.
+/// Extents that one thread scans at once: some 10 ms if none can be skipped.
 const EXTENTS_AT_ONCE: usize = 1024;
 
-/// A row that matches, in the order in which hits are listed: by start, then lane, then row.
+/// A row that matches, sorted by start, then lane, then row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
     pub(crate) start_ns: i64,
     pub(crate) row: RowIdx,
-    /// The duration; 0 for rows that are not spans.
+    /// Duration; 0 for rows other than spans.
     pub(crate) dur_ns: u64,
     pub(crate) name: NameIdx,
 }
@@ -78,16 +78,16 @@ struct HitTable {
 struct LaneHits {
     lane: LaneIdx,
     rows: Range<u64>,
-    /// Extents with a hit, and the number of hits of the lane before each.
+    /// Extents with a hit, and the number of the lane's hits before each.
     extents: Vec<(usize, u64)>,
     total: u64,
 }
 
-/// Finds and counts the spans, instants and samples in `scope` that match, and the bars of samples where it asks for
-/// them. `progress` counts rows, and as events the hits so far; while it is [`Stage::Listing`], all hits.
+/// Finds and counts the spans, instants and samples in `scope` that match, and the sample bars if the scope asks for
+/// them. `progress` counts rows, and hits as events; during [`Stage::Listing`], the total of hits.
 ///
 /// # Errors
-/// If it was asked to stop.
+/// Returns `Cancelled` if cancelled.
 pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<Hits, Cancelled> {
     let matcher = &scope.matcher;
     let scans: Vec<LaneScan<'_>> = scope
@@ -96,7 +96,7 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
         .filter(|scan| !scan.rows.is_empty())
         .collect();
     let rows: u64 = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
-    // The number of hits must come long before the hits.
+    // The number of hits is useful only if it comes long before the hits.
     let known = hit_count::count_within(snapshot, scope, rows / 16, cancel, &Progress::default())?;
     let stage = if known.is_some() { Stage::Listing } else { Stage::Searching };
     progress.begin(stage, rows);
@@ -104,7 +104,7 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
     let counted = scans.par_iter().map(|scan| {
         let extents: Vec<usize> = scan.extents().collect();
         let judged = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        // Rows that are skipped count as done.
+        // Skipped rows count as done.
         progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
         let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
             cancel.check()?;
@@ -137,13 +137,13 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
 }
 
 impl Hits {
-    /// The number of all hits.
+    /// Returns the number of all hits.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.total
     }
 
-    /// The times in the capture at which they start.
+    /// Returns the times of the trace at which they start.
     #[must_use]
     pub(crate) fn ticks(&self) -> &Ticks {
         &self.0.ticks
@@ -154,7 +154,7 @@ impl Hits {
         &self.0.matcher
     }
 
-    /// How many hits start before `ts_ns`. Reads at most one extent of each lane that has a hit.
+    /// Counts the hits that start before `ts_ns`. Reads at most one extent of each lane with a hit.
     #[must_use]
     pub(crate) fn rank(&self, ts_ns: i64) -> u64 {
         let of_lane = |hits: &LaneHits| {
@@ -164,7 +164,7 @@ impl Hits {
             let Some(last) = after.checked_sub(1) else { return 0 };
             let (extent, before) = hits.extents[last];
             let end = hits.extents.get(after).map_or(hits.total, |&(_, before)| before);
-            // All of it starts before where the next extent begins.
+            // All its rows start before the next extent.
             if records.get(extent + 1).is_some_and(|next| next.first_start_ns <= ts_ns) {
                 return end;
             }
@@ -180,7 +180,7 @@ impl Hits {
         self.0.lanes.par_iter().map(of_lane).sum()
     }
 
-    /// The hits with the numbers from `first` on, at most `count`, in order.
+    /// Returns at most `count` hits from number `first` on, in order.
     #[must_use]
     pub fn page(&self, first: u64, count: usize) -> Vec<Hit> {
         if first >= self.0.total || count == 0 {
@@ -191,13 +191,13 @@ impl Hits {
         self.from(ts_ns).skip(skipped).take(count).collect()
     }
 
-    /// The hits that start at `ts_ns` or later, in order.
+    /// Iterates over the hits that start at or after `ts_ns`, in order.
     pub(crate) fn from(&self, ts_ns: i64) -> impl Iterator<Item = Hit> + '_ {
         let mut heads = BinaryHeap::new();
         for (place, hits) in self.0.lanes.iter().enumerate() {
             let scan = self.scan(hits);
             let records = scan.lane().extents();
-            // The last extent that begins before may still have some.
+            // The last extent that starts before may still have some.
             let next = hits.extents.partition_point(|&(extent, _)| records[extent].first_start_ns < ts_ns);
             let next = next.saturating_sub(1);
             if let Some(&(extent, _)) = hits.extents.get(next) {
@@ -225,19 +225,19 @@ impl Hits {
         })
     }
 
-    /// The next hit after `row` in the order of hits; without a row, the first that starts after the time.
+    /// Returns the next hit after `row` in hit order; without a row, the first that starts after `ts_ns`.
     #[must_use]
     pub(crate) fn next(&self, ts_ns: i64, row: Option<RowIdx>) -> Option<Hit> {
         let after = |hit: &Hit| row.map_or(hit.start_ns > ts_ns, |row| hit.key() > (ts_ns, row));
         self.from(ts_ns).find(after)
     }
 
-    /// The last hit before that one in the order of hits; the last that starts before a time if `row` is `None`.
+    /// Returns the last hit before `row` in hit order; without a row, the last that starts before `ts_ns`.
     #[must_use]
     pub(crate) fn previous(&self, ts_ns: i64, row: Option<RowIdx>) -> Option<Hit> {
         let is_before = |hit: &Hit| row.map_or(hit.start_ns < ts_ns, |row| hit.key() < (ts_ns, row));
         let mut best: Option<Hit> = None;
-        // By lane, latest first: a time that nothing which is left of it starts after.
+        // By lane, latest first: an upper bound for the starts of the remaining hits.
         let mut bounds = BinaryHeap::new();
         for (place, hits) in self.0.lanes.iter().enumerate() {
             let records = self.scan(hits).lane().extents();
@@ -263,14 +263,14 @@ impl Hits {
         best
     }
 
-    /// The start of the hit with this number.
+    /// Returns the start of the hit with this number.
     fn time_of(&self, number: u64) -> i64 {
         let (mut low, mut high) = (i128::from(i64::MIN), i128::from(i64::MAX));
         let summary = self.0.snapshot.summary();
         if summary.start_ns <= summary.end_ns {
             (low, high) = (summary.start_ns.into(), summary.end_ns.into());
         }
-        // The latest time before which no more than `number` hits start.
+        // Finds the latest time before which at most `number` hits start.
         while low < high {
             let middle = (low + high + 1).div_euclid(2);
             if self.rank(i64::try_from(middle).unwrap_or(i64::MAX)) <= number {
@@ -286,7 +286,7 @@ impl Hits {
         LaneScan::from_rows(&self.0.snapshot, &self.0.matcher, hits.lane, hits.rows.clone())
     }
 
-    /// Goes on to the next block with a hit at `ts_ns` or later.
+    /// Advances to the next block with a hit at or after `ts_ns`.
     fn advance(&self, head: &mut Head, ts_ns: i64, reader: &mut DetailReader) {
         let stream = &mut head.stream;
         let hits = &self.0.lanes[stream.place];
@@ -297,7 +297,7 @@ impl Hits {
                 stream.hits.extend(hits_of(&scan, &found).filter(|hit| hit.start_ns >= ts_ns));
                 if !stream.hits.is_empty() {
                     stream.block = block + 1;
-                    // Taken from the end.
+                    // Popped from the end.
                     stream.hits.reverse();
                     return;
                 }
@@ -308,19 +308,19 @@ impl Hits {
     }
 }
 
-/// The next hits of a lane, once they are known.
+/// The next hits of a lane.
 #[derive(Debug)]
 struct Stream {
-    /// The position in the lanes with hits.
+    /// Index into the lanes with hits.
     place: usize,
-    /// The position in the extents with hits.
+    /// Index into the extents with hits.
     next: usize,
     block: usize,
-    /// The hits of one block that are left, latest first.
+    /// The remaining hits of one block, latest first.
     hits: Vec<Hit>,
 }
 
-/// A lane in the heap, by the start of its next hit, or by a time before which it has none.
+/// A lane in the heap, by the start of its next hit, or by a lower bound of it.
 #[derive(Debug)]
 struct Head {
     at: (i64, LaneIdx),
@@ -344,12 +344,12 @@ impl PartialOrd for Head {
 
 impl Ord for Head {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A bound goes before a hit at its time: it may bound a lane before that of the hit.
+        // A bound comes before a hit at the same time: its lane may come before that of the hit.
         (self.at.0, !self.is_bound, self.at.1).cmp(&(other.at.0, !other.is_bound, other.at.1))
     }
 }
 
-/// The matching rows of a block as hits, in order.
+/// Iterates over the matching rows of a block as hits, in order.
 pub(super) fn hits_of(scan: &LaneScan<'_>, found: &BlockHits<'_>) -> impl DoubleEndedIterator<Item = Hit> + use<> {
     let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
     found.block.starts(&mut starts);

@@ -1,4 +1,4 @@
-//! Filters, searches and filtered pixels beside their oracles: scans over all rows.
+//! Filters, searches and filtered pixels against oracles: scans over all rows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::{DetailRef, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
-/// Lanes of a few tracks with spans that do not overlap. A name in a hundred is rare.
+/// Builds lanes of a few tracks with spans that do not overlap. One name in a hundred is rare.
 fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut state = seed | 1;
     let mut below = move |bound: u64| {
@@ -48,7 +48,7 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
             let start_ns = free_ns + below(3) as i64 * below(40) as i64;
             let dur_ns = if kind == LaneKind::Spans { below(50) * below(50) } else { 0 };
             free_ns = start_ns + dur_ns as i64;
-            // Names in phases, so that extents differ, and a rare one.
+            // Names change in phases, so that extents differ, plus a rare one.
             let name = if below(700) == 0 { 59 } else { (row / 3000 * 7) as u64 % 50 + below(8) };
             let args = format!(r#"{{"k":{},"in":{{"s":"text {}"}}}}"#, below(5), below(3));
             let mut blob = Vec::new();
@@ -64,7 +64,7 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
     Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
 
-/// Whether a row passes, judged term by term with nothing prepared.
+/// Tests a row term by term, with nothing precomputed.
 fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, reader: &mut DetailReader) -> bool {
     filter.terms.iter().all(|term| {
         let name = snapshot.names().get(NameIdx(row.name));
@@ -188,7 +188,7 @@ fn a_rare_name_is_found_without_reading_what_cannot_hold_it() {
     assert_eq!(extents(&long), 0, "nothing is that long");
 }
 
-/// One thread with two samples in `read`, which `main` called, and their bars.
+/// Builds one thread with two samples in `read`, called by `main`, and their bars.
 fn profile() -> Snapshot {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None).0);
@@ -222,7 +222,7 @@ fn the_bars_of_samples_are_found_where_they_are_seen_and_not_where_events_are_li
         let hits = search(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
         hits.from(i64::MIN).map(|hit| (hit.start_ns, hit.dur_ns)).collect::<Vec<_>>()
     };
-    // The first text is in no sample's name, and the second is in those of two.
+    // The first text matches no sample's name; the second matches two.
     assert_eq!((found("main", false), found("main", true)), (vec![], vec![(0, 20)]));
     assert_eq!((found("read", false), found("read", true)), (vec![(0, 0), (10, 0)], vec![(0, 0), (0, 20), (10, 0)]));
     assert_eq!((found("dur>5ns", false), found("dur>5ns", true)), (vec![], vec![(0, 20), (0, 20)]));

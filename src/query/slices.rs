@@ -1,4 +1,4 @@
-//! The slices of the ledger that lie in a scope, and the parts of the scope at both edges that they leave.
+//! Covers a scope with slices of the ledger, and returns the remaining parts at both edges.
 
 use super::scope::Scope;
 use super::snapshot::Snapshot;
@@ -6,7 +6,7 @@ use crate::model::TrackIdx;
 use crate::store::LaneKind;
 use crate::store::ledger::{Ledger, LedgerNode};
 
-/// A scope in bounds of the ledger's slices.
+/// A scope in slice bounds of the ledger.
 pub(super) struct Slices {
     pub(super) from: u32,
     pub(super) to: u32,
@@ -20,11 +20,11 @@ impl Slices {
         let last = bounds_ns.len() - 1;
         let from_ns = from_ns.filter(|&from_ns| from_ns > bounds_ns[0]);
         let from = from_ns.map_or(0, |from_ns| bounds_ns[..last].partition_point(|&bound| bound < from_ns));
-        // The last slice has what starts at its end, which a range up to there has not.
+        // The last slice includes rows exactly at its end, which a range up to there excludes.
         let to_ns = to_ns.filter(|&to_ns| to_ns <= bounds_ns[last]);
         let to =
             to_ns.map_or(last, |to_ns| bounds_ns[..last].partition_point(|&bound| bound <= to_ns).saturating_sub(1));
-        // There are no more slices than 32 bits count: leaves are numbered by them.
+        // Slices fit 32 bits, because leaves are numbered by them.
         Self { from: from as u32, to: to as u32, is_from_start: from_ns.is_none() }
     }
 }
@@ -33,12 +33,12 @@ impl Slices {
 #[derive(Debug, Clone)]
 pub(super) struct RowsPart {
     pub(super) scope: Scope,
-    /// Whether spans that are open at the start count among those that start in the range.
+    /// Whether spans that are open at the start count as starting in the range.
     pub(super) with_open: bool,
 }
 
-/// The nodes of a tree in whose time spans of the scope start, and the parts of the scope whose rows they do not have:
-/// all of it if there are no nodes.
+/// Returns the nodes of a tree in whose time spans of the scope start, and the parts of the scope that they leave: all
+/// of it if there are no nodes.
 pub(super) fn cover_starts(snapshot: &Snapshot, scope: &Scope, tree: usize) -> (Vec<LedgerNode>, Vec<RowsPart>) {
     let everything = || (Vec::new(), vec![RowsPart { scope: scope.clone(), with_open: true }]);
     let Some(ledger) = snapshot.store().ledger() else { return everything() };
@@ -59,7 +59,7 @@ pub(super) fn cover_starts(snapshot: &Snapshot, scope: &Scope, tree: usize) -> (
     (nodes, parts)
 }
 
-/// The rows of a scope that start in the time of a node.
+/// Returns the rows of a scope that start in the time of a node.
 pub(super) fn starts_in(snapshot: &Snapshot, scope: &Scope, node: LedgerNode) -> Option<RowsPart> {
     let bounds_ns = snapshot.store().ledger()?.bounds_ns();
     let is_last = node.to as usize + 1 == bounds_ns.len();
@@ -68,7 +68,7 @@ pub(super) fn starts_in(snapshot: &Snapshot, scope: &Scope, node: LedgerNode) ->
     Some(RowsPart { scope, with_open: false })
 }
 
-/// The track of all spans of events, if there is only one.
+/// Returns the track of all event spans, if there is only one.
 pub(super) fn only_track(snapshot: &Snapshot) -> Option<TrackIdx> {
     let lanes = snapshot.capture_lanes().map(|lane| snapshot.lane(lane));
     let mut tracks = lanes.filter(|lane| lane.kind == LaneKind::Spans).map(|lane| lane.track);

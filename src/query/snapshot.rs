@@ -1,4 +1,4 @@
-//! A store as the view and the command line see it: tables, lanes in the order of display, rows by index.
+//! A store as the view and the command line use it: tables, lanes in display order, rows by index.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ thread_local! {
     static TRACK_READS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// How often this thread has asked for a track or its lanes so far: what bounds the work of a frame.
+/// Returns how often this thread has read a track or its lanes, which tests use to bound the work of a frame.
 #[cfg(test)]
 pub(crate) fn track_reads() -> u64 {
     TRACK_READS.get()
 }
 
-/// A store that can be asked from any thread. Clones are cheap and see the same.
+/// A store that can be queried from any thread. Clones are cheap and share the store.
 #[derive(Debug, Clone)]
 pub struct Snapshot(Arc<SnapshotParts>);
 
@@ -33,12 +33,11 @@ struct SnapshotParts {
     display_order: Arc<Vec<TrackIdx>>,
     groups: Arc<TrackGroups>,
     has_states: bool,
-    /// Names that were looked up, instead of those of the store.
+    /// Resolved symbol names, which replace those of the store.
     overlay: Option<Arc<NameOverlay>>,
 }
 
 impl Snapshot {
-    /// A view of a store.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
         let display_order = Arc::new(display_order(&store));
@@ -48,7 +47,7 @@ impl Snapshot {
         Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, overlay: None }))
     }
 
-    /// The same with names that were looked up, or with none.
+    /// Returns the snapshot with other resolved symbol names, or with none.
     #[must_use]
     pub(crate) fn with_overlay(&self, overlay: Option<Arc<NameOverlay>>) -> Self {
         let (store, display_order) = (Arc::clone(&self.0.store), Arc::clone(&self.0.display_order));
@@ -57,40 +56,40 @@ impl Snapshot {
         Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, overlay }))
     }
 
-    /// Whether the trace has states of threads.
+    /// Returns whether the trace has thread states.
     #[must_use]
     pub(crate) fn has_states(&self) -> bool {
         self.0.has_states
     }
 
-    /// Names that were looked up, if any were.
+    /// Returns the resolved symbol names, if any.
     #[must_use]
     pub(crate) fn overlay(&self) -> Option<&NameOverlay> {
         self.0.overlay.as_deref()
     }
 
-    /// The store that the snapshot reads.
+    /// Returns the store that the snapshot reads.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.0.store
     }
 
-    /// Processes and tracks of the capture.
+    /// Returns the processes and tracks of the trace.
     #[must_use]
     pub fn tracks(&self) -> &TrackTables {
         &self.store().meta().tracks
     }
 
-    /// The offset from times to nanoseconds of UTC since 1970, where the capture has one.
+    /// Returns the offset from trace times to nanoseconds of UTC since 1970, if the trace has one.
     #[must_use]
     pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
         self.tracks().utc_offset_ns
     }
 
-    /// The track of that index.
+    /// Returns a track by index.
     ///
     /// # Panics
-    /// If there is no such track.
+    /// Panics if there is no such track.
     #[must_use]
     pub fn track(&self, track: TrackIdx) -> &Track {
         #[cfg(test)]
@@ -98,84 +97,84 @@ impl Snapshot {
         &self.tracks().tracks[track.index()]
     }
 
-    /// Names and categories of all rows, with the names that were looked up.
+    /// Returns names and categories of all rows, including resolved symbol names.
     #[must_use]
     pub fn names(&self) -> &Names {
         self.overlay().map_or(self.raw_names(), |overlay| &overlay.names)
     }
 
-    /// Names and categories of all rows as the store has them.
+    /// Returns names and categories of all rows as in the store.
     #[must_use]
     pub(crate) fn raw_names(&self) -> &Names {
         &self.store().meta().names
     }
 
-    /// Call stacks of all samples as the store has them: with addresses for frames whose names are looked up.
+    /// Returns call stacks of all samples as in the store: unresolved frames are addresses.
     #[must_use]
     pub(crate) fn raw_stacks(&self) -> &Stacks {
         &self.store().meta().stacks
     }
 
-    /// Call stacks with the names that were looked up; [`Self::stack`] has those of the store.
+    /// Returns call stacks with resolved symbol names, indexed by [`Self::stack`].
     #[must_use]
     pub fn stacks(&self) -> &Stacks {
         self.overlay().map_or(self.raw_stacks(), |overlay| &overlay.stacks)
     }
 
-    /// A stack of the store, as a row of [`Self::stacks`].
+    /// Maps a stack of the store to an index of [`Self::stacks`].
     #[must_use]
     pub(crate) fn stack(&self, stack: StackIdx) -> StackIdx {
         self.overlay().map_or(stack, |overlay| overlay.stack(stack))
     }
 
-    /// The frames of a stack of the store, innermost first, with the names that were looked up.
+    /// Iterates over the frames of a stack of the store, innermost first, with resolved symbol names.
     pub(crate) fn frames(&self, stack: StackIdx) -> impl Iterator<Item = NameIdx> + '_ {
         self.stacks().frames(self.stack(stack))
     }
 
-    /// The losses of the load.
+    /// Returns the losses of the import.
     #[must_use]
     pub fn losses(&self) -> &Losses {
         &self.store().meta().losses
     }
 
-    /// Counts over the whole capture.
+    /// Returns counts over the whole trace.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.store().meta().summary
     }
 
-    /// The time of the first row.
+    /// Returns the start of the first row.
     #[must_use]
     pub fn start_ns(&self) -> i64 {
         self.summary().start_ns
     }
 
-    /// The latest end of a row.
+    /// Returns the latest end of a row.
     #[must_use]
     pub fn end_ns(&self) -> i64 {
         self.summary().end_ns
     }
 
-    /// The tracks that have something to show: by process as the capture orders them, then by track.
+    /// Returns the tracks that have something to show: by process in trace order, then by track.
     #[must_use]
     pub(crate) fn display_order(&self) -> &[TrackIdx] {
         &self.0.display_order
     }
 
-    /// The group of a track, if it is not by itself.
+    /// Returns the group of a track, if it is in one.
     #[must_use]
     pub(crate) fn group_of(&self, track: TrackIdx) -> Option<TrackGroup> {
         self.0.groups.of(track)
     }
 
-    /// The groups of tracks, from top to bottom; each is a run of the display order.
+    /// Returns the groups of tracks, top to bottom; each is a contiguous part of the display order.
     #[must_use]
     pub(crate) fn groups(&self) -> &[TrackGroup] {
         self.0.groups.all()
     }
 
-    /// The lanes of a track: instants, samples, counter, spans by depth, flows.
+    /// Returns the lanes of a track: instants, samples, counter, spans by depth, flows.
     #[must_use]
     pub(crate) fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
         #[cfg(test)]
@@ -183,19 +182,20 @@ impl Snapshot {
         self.store().lanes_of(track)
     }
 
-    /// The lanes of events of the capture, without those that were made for the eye: what is listed and exported.
+    /// Iterates over the lanes of trace events, without derived lanes: those that are listed and exported.
     pub fn capture_lanes(&self) -> impl Iterator<Item = LaneIdx> + '_ {
         let lanes = (0..self.store().lane_count()).map(LaneIdx);
         lanes.filter(|&lane| !self.track(self.lane(lane).track).key.kind.is_derived())
     }
 
-    /// The properties of a lane that need no access to its rows.
+    /// Returns the properties of a lane that need no access to its rows.
     #[must_use]
     pub fn lane(&self, lane: LaneIdx) -> LaneInfo {
         self.store().lane(lane).info()
     }
 
-    /// The lane of spans one deeper on the same track: it comes next, since the lanes of a track are in order of depth.
+    /// Returns the lane of spans one deeper on the same track. It is the next one, because the lanes of a track are
+    /// sorted by depth.
     #[must_use]
     pub(crate) fn lane_below(&self, lane: LaneIdx) -> Option<LaneIdx> {
         let above = self.lane(lane);
@@ -204,8 +204,8 @@ impl Snapshot {
         (info.kind == LaneKind::Spans && above.depth.checked_add(1) == Some(info.depth)).then_some(below)
     }
 
-    /// The lane that was `lane` in an earlier snapshot of the same capture, with fewer rows sorted: lanes get other
-    /// indices as tracks get more of them.
+    /// Maps a lane of an earlier snapshot of the same trace, in which fewer rows were sorted. Lane indices change as
+    /// tracks get more lanes.
     #[must_use]
     pub(crate) fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
         let was = earlier.lane(lane);
@@ -216,18 +216,18 @@ impl Snapshot {
         })
     }
 
-    /// The row that was `row` in an earlier look at the same capture. The end of a span may have come since; `None` if
-    /// what was sorted since has moved it to where it is not found.
+    /// Maps a row of an earlier snapshot of the same trace. The end of a span may have come since. Returns `None` if
+    /// the row cannot be found.
     #[must_use]
     pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
         let was = earlier.row(row);
         let lane = self.lane_since(earlier, row.lane)?;
         let mut cursor = LaneCursor::new(self.store(), lane);
         let first = cursor.first_from(was.start_ns).row;
-        // A sort that begins again may number the names otherwise.
+        // A restarted import may number the names otherwise.
         let name = earlier.raw_names().get(was.name);
         let is_same = |span: Span| span.start_ns == was.start_ns && self.raw_names().get(span.name) == name;
-        // Instants may share a time; spans that do are those without duration.
+        // Instants may share a time; spans that do have zero length.
         let mut same_time = (first..).map_while(|row| {
             let span = cursor.span(row).filter(|span| span.start_ns == was.start_ns)?;
             Some((row, span))
@@ -235,28 +235,28 @@ impl Snapshot {
         let kind = self.lane(lane).kind;
         let found = match kind {
             LaneKind::Spans => same_time.find(|&(_, span)| is_same(span)),
-            // The same place among those of its time.
+            // Tries the same index among the rows of its time first.
             _ => same_time.find(|&(number, span)| number == row.row && is_same(span)),
         };
         found.map(|(row, _)| RowIdx { lane, row })
     }
 
-    /// Whether its first tracks are those of an earlier look, so that what is known by index stays true.
+    /// Returns whether the first tracks are those of `earlier`, so that track indices stay valid.
     #[must_use]
     pub(crate) fn has_tracks_of(&self, earlier: &Self) -> bool {
         let (tracks, before) = (&self.tracks().tracks, &earlier.tracks().tracks);
         before.len() <= tracks.len() && tracks.iter().zip(before).all(|(track, before)| track.key == before.key)
     }
 
-    /// Whether its lanes are those of an earlier picture of the same trace while that runs, in the same order. Compares
-    /// no lane: a window asks for each picture.
+    /// Returns whether the lanes are those of an earlier picture of the same running trace, in the same order. Takes
+    /// constant time, because a window asks for each picture.
     #[must_use]
     pub(crate) fn has_lanes_of(&self, earlier: &Self) -> bool {
         let generation = self.store().lane_generation();
         generation.is_some() && generation == earlier.store().lane_generation()
     }
 
-    /// The row that was `row` in another sort of the same trace, whose tracks may have other indices.
+    /// Maps a row of another import of the same trace, whose tracks may have other indices.
     #[must_use]
     pub(crate) fn row_of_other(&self, other: &Self, row: RowIdx) -> Option<RowIdx> {
         let (was, span) = (other.lane(row.lane), other.row(row));
@@ -277,25 +277,25 @@ impl Snapshot {
         })
     }
 
-    /// One row, as a span; the duration of anything but a span is 0.
+    /// Returns one row as a span; the duration of other rows is 0.
     #[must_use]
     pub(crate) fn row(&self, row: RowIdx) -> Span {
         LaneCursor::new(self.store(), row.lane).span(row.row).unwrap_or_default()
     }
 }
 
-/// Sorted by what the capture asks for; the kind decides among tracks that the capture does not order, so that the
-/// counters of a process are together above its threads, and the order of first appearance decides last.
+/// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
+/// counters are together above its threads; the order of first appearance decides last.
 fn display_order(store: &Store) -> Vec<TrackIdx> {
     let tables = &store.meta().tracks;
     let mut order: Vec<TrackIdx> = (0..tables.tracks.len())
         .map(|track| TrackIdx(track as u32))
         .filter(|&track| !store.lanes_of(track).is_empty())
         .collect();
-    // The kernel's states of a thread are above its spans, the chart of its samples below.
+    // Thread states are above the spans of a thread, its sample bars below.
     let is_beside = |track: &Track| matches!(track.key.kind, TrackKind::State | TrackKind::Samples);
     let mut threads = FxHashMap::default();
-    // Most captures have no such tracks, and the look-up takes 40 bytes for each of a million threads.
+    // Most traces have no such tracks, and the look-up takes 40 bytes for each of a million threads.
     if tables.tracks.iter().any(is_beside) {
         let of_kind = tables.tracks.iter().zip(0..).filter(|(track, _)| track.key.kind == TrackKind::Thread);
         threads.extend(of_kind.map(|(track, row)| ((&track.key.pid, &track.key.tid), row)));
@@ -317,7 +317,7 @@ fn display_order(store: &Store) -> Vec<TrackIdx> {
             TrackKind::Cpu => ("", track.key.slot),
             _ => ("", 0),
         };
-        // Tracks without a process, such as those of processors, are above the others.
+        // Tracks without a process, such as those of CPUs, are above the others.
         let of_process = track.key.pid != Id::None;
         (
             process_order,

@@ -1,7 +1,7 @@
-//! The spans of one track around a time that moves forward: which run, which began last, which come next.
+//! The spans of one track around a time that moves forward: which are open, which started last, which come next.
 //!
-//! A track may have 65,536 lanes. Each step of the time reads only the lanes in which a span begins on the way, so many
-//! times in order cost as much as the spans between them. A time before the last one starts over.
+//! A track may have 65,536 lanes. Each step reads only the lanes in which a span starts on the way, so many times in
+//! order cost as much as the spans between them. A time before the last one restarts the sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::snapshot::Snapshot;
 use crate::model::TrackIdx;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// A position among the span lanes of the track, in order of depth.
+/// Index into the span lanes of the track, sorted by depth.
 type LanePos = usize;
 
 /// The spans of a track at a time.
@@ -20,7 +20,7 @@ pub(crate) struct SpanSweep<'a> {
     lanes: Vec<SweptLane>,
     /// `None` until the first time.
     ts_ns: Option<i64>,
-    /// The next span of each lane: those that start after the time.
+    /// The next span of each lane, which starts after the time.
     coming: BTreeSet<(i64, LanePos)>,
     /// The last span of each lane that starts at the time or before.
     begun: BTreeSet<(i64, LanePos)>,
@@ -32,7 +32,7 @@ pub(crate) struct SpanSweep<'a> {
     ending: BTreeSet<LanePos>,
     /// The first span of each lane that starts at the time.
     starting: BTreeMap<LanePos, u64>,
-    /// Lanes whose span at the time was not handed out by [`Self::take_around`].
+    /// Lanes whose span at the time was not returned by [`Self::take_around`] yet.
     fresh: BTreeSet<LanePos>,
     lane_reads: u64,
 }
@@ -53,7 +53,7 @@ struct SweptSpan {
 }
 
 impl<'a> SpanSweep<'a> {
-    /// The spans of a track. Reads nothing yet.
+    /// Creates a sweep over the spans of a track. Reads nothing yet.
     #[must_use]
     pub(crate) fn new(snapshot: &'a Snapshot, track: TrackIdx) -> Self {
         let lanes = snapshot.lanes_of(track).map(LaneIdx).filter_map(|lane| {
@@ -81,7 +81,7 @@ impl<'a> SpanSweep<'a> {
         self.track
     }
 
-    /// How often a lane was read.
+    /// Returns how often a lane was read.
     #[must_use]
     #[cfg(test)]
     pub(crate) fn lane_reads(&self) -> u64 {
@@ -94,7 +94,7 @@ impl<'a> SpanSweep<'a> {
             return;
         }
         if self.ts_ns.is_none_or(|before_ns| ts_ns < before_ns) {
-            // As if all lanes had a span that comes before the time.
+            // Resets all lanes to before their first span.
             [&mut self.running, &mut self.ending, &mut self.fresh].into_iter().for_each(BTreeSet::clear);
             [&mut self.begun, &mut self.ends].into_iter().for_each(BTreeSet::clear);
             self.lanes.iter_mut().for_each(|lane| lane.last = None);
@@ -124,7 +124,7 @@ impl<'a> SpanSweep<'a> {
         }
     }
 
-    /// Moves a lane on in which spans begin.
+    /// Advances a lane in which spans start.
     fn read_lane(&mut self, pos: LanePos, ts_ns: i64) {
         self.lane_reads += 1;
         let SweptLane { lane, last, .. } = &mut self.lanes[pos];
@@ -139,7 +139,7 @@ impl<'a> SpanSweep<'a> {
         if cursor.times_at(first).is_some_and(|(start_ns, _)| start_ns == ts_ns) {
             self.starting.insert(pos, first.row);
         }
-        // The end of time has nothing after it.
+        // Nothing comes after `i64::MAX`.
         let after = ts_ns.checked_add(1).map(|after_ns| cursor.first_from(after_ns));
         if let Some((start_ns, _)) = after.and_then(|after| cursor.times_at(after)) {
             self.coming.insert((start_ns, pos));
@@ -160,8 +160,8 @@ impl<'a> SpanSweep<'a> {
         }
     }
 
-    /// The span that begins next: the first that starts at the time on a depth from `inside` on, or else
-    /// the first that starts later.
+    /// Returns the next span to start: the first at the time with a depth of at least `inside`, or else the first that
+    /// starts later.
     #[must_use]
     pub(crate) fn next_from(&self, inside: u16) -> Option<RowIdx> {
         let from = self.pos_from(inside);
@@ -173,31 +173,31 @@ impl<'a> SpanSweep<'a> {
         Some(RowIdx { lane, row: LaneCursor::new(self.snapshot.store(), lane).first_from(start_ns).row })
     }
 
-    /// The last span of a depth that starts at the time or before, and when.
+    /// Returns the last span of a depth that starts at the time or before, and its start.
     #[must_use]
     pub(crate) fn begun_at_depth(&self, depth: u16) -> Option<(RowIdx, i64)> {
         let pos = self.lanes.binary_search_by_key(&depth, |lane| lane.depth).ok()?;
         self.last_of(pos)
     }
 
-    /// The deepest span that runs at the time, or starts there.
+    /// Returns the deepest span that is open at the time or starts there.
     #[must_use]
     pub(crate) fn innermost(&self) -> Option<RowIdx> {
         let running = self.running.last().copied();
-        // Spans without a duration.
+        // Zero-length spans.
         let starting = self.starting.last_key_value().map(|(&pos, _)| pos);
         self.last_of(running.max(starting)?).map(|(row, _)| row)
     }
 
-    /// The last span that starts at the time or before; the deepest of several.
+    /// Returns the last span that starts at the time or before; the deepest of several.
     #[must_use]
     pub(crate) fn last_begun(&self) -> Option<RowIdx> {
         let &(_, pos) = self.begun.last()?;
         self.last_of(pos).map(|(row, _)| row)
     }
 
-    /// The spans above `depth` that start at the time or before and end no earlier than `end_ns`, without those that
-    /// it has handed out already.
+    /// Returns the spans above `depth` that start at the time or before and end at or after `end_ns`, without those
+    /// returned before.
     pub(crate) fn take_around(&mut self, depth: u16, end_ns: i64) -> Vec<RowIdx> {
         let to = self.pos_from(depth);
         let contains = |&pos: &LanePos| self.lanes[pos].last.is_some_and(|last| last.end_ns >= end_ns);
@@ -208,7 +208,7 @@ impl<'a> SpanSweep<'a> {
         around.into_iter().filter_map(|pos| self.last_of(pos)).map(|(row, _)| row).collect()
     }
 
-    /// The first lane from a depth on.
+    /// Returns the first lane from a depth on.
     fn pos_from(&self, depth: u16) -> LanePos {
         self.lanes.partition_point(|lane| lane.depth < depth)
     }

@@ -1,7 +1,7 @@
-//! Call paths of a part of a capture as one tree with weights: of spans by their time within the range, of samples by
-//! how many there are, or by the weights of one event. What a flame graph draws.
+//! Call paths of a part of a trace as one weighted tree, the data of a flame graph: spans by their time within the
+//! range, samples by number or by the weight of one event.
 //!
-//! The slow answer: for each span, the names of the spans of its track that hold all of it, outermost first.
+//! The naive way lists, for each span, the names of the spans of its track that contain it, outermost first.
 
 mod spans;
 
@@ -16,33 +16,33 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 
-/// The most nodes of a tree: 64 MiB. Deeper paths beyond that count for the node that they would hang from.
+/// Node limit of a tree: 64 MiB. Deeper paths beyond it count for their parent node.
 const NODES_MAX: usize = 1 << 20;
 
-/// A row of a [`CallTree`].
+/// Index into a [`CallTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeIdx(pub u32);
 
 impl NodeIdx {
-    /// The root of all paths, without a name.
+    /// The root of all paths, which has no name.
     pub(crate) const ROOT: Self = Self(0);
 
-    /// The position in an array.
+    /// Converts to an array index.
     #[must_use]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A path: that of its parent, and a name.
+/// A path: its parent and its innermost name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallNode {
-    /// Always an earlier node; of the root, itself.
+    /// Always an earlier node; the root is its own parent.
     pub(crate) parent: NodeIdx,
-    /// The innermost name of the path; [`OTHERS`](crate::store::pruned_paths::OTHERS) for all paths right below the
-    /// parent, with those below them, that have no node of their own.
+    /// Innermost name of the path; [`OTHERS`](crate::store::pruned_paths::OTHERS) merges all paths below the parent
+    /// that have no node of their own.
     pub(crate) name: NameIdx,
-    /// Nanoseconds of spans, samples, or units of an event, of this path and of all that go on from it.
+    /// Nanoseconds, samples, or units of an event, of this path and all its continuations.
     pub(crate) total: u64,
     /// The part of `total` of this path alone.
     pub(crate) own: u64,
@@ -55,7 +55,7 @@ pub(crate) struct CallNode {
 pub(crate) struct CallTree {
     nodes: Vec<CallNode>,
     index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
-    /// Spans whose paths would have been too many.
+    /// Spans counted for a parent because of the node limit.
     pub(crate) folded: u64,
 }
 
@@ -67,19 +67,19 @@ impl Default for CallTree {
 }
 
 impl CallTree {
-    /// All nodes, the root first, parents before their children.
+    /// Returns all nodes, the root first, parents before children.
     #[must_use]
     pub(crate) fn nodes(&self) -> &[CallNode] {
         &self.nodes
     }
 
-    /// The weight of all paths, and how many spans or samples have it.
+    /// Returns the weight and number of all spans or samples.
     #[must_use]
     pub(crate) fn whole(&self) -> SampleSum {
         SampleSum { samples: self.nodes.iter().map(|node| node.count).sum(), weight: self.nodes[0].total }
     }
 
-    /// The node of a name below another, new or known; the other itself if there are too many.
+    /// Returns the node of a name below `parent`, and adds it if it is new; `parent` itself at the node limit.
     fn node(&mut self, parent: NodeIdx, name: NameIdx) -> NodeIdx {
         if let Some(&known) = self.index.get(&(parent, name)) {
             return known;
@@ -94,7 +94,7 @@ impl CallTree {
         new
     }
 
-    /// The names of a path, innermost first.
+    /// Iterates over the names of a path, innermost first.
     #[cfg(test)]
     pub(crate) fn path(&self, node: NodeIdx) -> impl Iterator<Item = NameIdx> + '_ {
         let below_root = |node: NodeIdx| (node != NodeIdx::ROOT).then_some(node);
@@ -102,7 +102,7 @@ impl CallTree {
         nodes.map(|node| self.nodes[node.index()].name)
     }
 
-    /// A tree of paths, whose outermost name comes first.
+    /// Builds a tree of paths, given with the outermost name first.
     #[cfg(test)]
     pub(crate) fn from_paths<P: IntoIterator<Item = NameIdx>>(paths: impl Iterator<Item = (P, SampleSum)>) -> Self {
         let mut tree = Self::default();
@@ -111,7 +111,7 @@ impl CallTree {
         tree
     }
 
-    /// Adds what ends with a path, whose outermost name comes first.
+    /// Adds the weight of a path, given with the outermost name first.
     #[cfg(test)]
     fn add(&mut self, path: impl IntoIterator<Item = NameIdx>, own: u64, count: u64) {
         let node = path.into_iter().fold(NodeIdx::ROOT, |parent, name| self.node(parent, name));
@@ -120,7 +120,7 @@ impl CallTree {
         node.count += count;
     }
 
-    /// Adds up the weights of all paths from their own.
+    /// Computes the totals of all paths from their own weights.
     fn add_up(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.total = node.own);
         for place in (1..self.nodes.len()).rev() {
@@ -131,55 +131,55 @@ impl CallTree {
     }
 }
 
-/// The call paths of spans or of the samples of one event, and the events that there are.
+/// The call paths of spans or of the samples of one event, and all events.
 #[derive(Debug, Default)]
 pub struct CallPaths {
     pub(crate) tree: CallTree,
-    /// The events of the samples in order of first appearance; none of spans.
+    /// The events of the samples in order of first appearance; empty for spans.
     pub(crate) events: Vec<SampleEvent>,
-    /// The event of the tree; `None` of spans, and without samples.
+    /// Index of the tree's event; `None` for spans, and without samples.
     pub(crate) event: Option<usize>,
-    /// The sum of all samples of each event.
+    /// Sum of all samples of each event.
     pub(crate) event_sums: Vec<SampleSum>,
-    /// The sums of the samples of the event by their tracks.
+    /// Sums of the event's samples by track.
     pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
-    /// The work of the counting, for tests of its bounds.
+    /// Amount of work, for tests of its bounds.
     pub(crate) work: CountWork,
-    /// The most that a path may have beyond its sums: weight of its own and of what is below it. Nothing of samples,
-    /// and where every path is counted; else small paths are among the others of those above them.
+    /// Maximum that a path may lack: its own weight, and that of its subtree. Zero for samples, and for spans if every
+    /// path is counted; else small paths are merged into the others of their parents.
     pub(crate) missing: SampleSum,
 }
 
 impl CallPaths {
-    /// Whether every path has all of its weight.
+    /// Returns whether every path has all of its weight.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// The largest part of all weight that a path may have beyond its own.
+    /// Returns the maximum share of all weight that a path may lack.
     #[must_use]
     pub fn missing_part(&self) -> f64 {
         self.missing.weight as f64 / self.tree.whole().weight.max(1) as f64
     }
 
-    /// How many nodes of a ledger were read.
+    /// Returns the number of ledger nodes read.
     #[must_use]
     pub fn ledger_nodes(&self) -> u64 {
         self.work.nodes
     }
 
-    /// How many rows were read one by one.
+    /// Returns the number of rows read one by one.
     #[must_use]
     pub fn rows_read(&self) -> u64 {
         self.work.rows
     }
 }
 
-/// The call paths of the samples in `scope` of one event: of the default one, where there are none of `event`.
+/// Returns the call paths of one event's samples in `scope`; of the default event if there are none of `event`.
 ///
 /// # Errors
-/// If it was asked to stop.
+/// Returns `Cancelled` if cancelled.
 pub fn from_samples(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -197,14 +197,13 @@ pub fn from_samples(
     Ok(CallPaths { tree, events, event, event_sums, tracks, work, missing: SampleSum::default() })
 }
 
-/// The call paths of the samples of one event, by their weights.
+/// Returns the call paths of one event's samples, by weight.
 #[must_use]
 pub(crate) fn from_histogram(snapshot: &Snapshot, histogram: &SampleHistogram, event: usize) -> CallTree {
     let mut stacks: Vec<_> = histogram.stacks(event).collect();
     stacks.sort_unstable_by_key(|&(stack, _)| stack);
     let mut tree = CallTree::default();
-    // By shown stack, the node of its path, 0 where it is not known yet: each frame that stacks share is looked up
-    // once.
+    // The node of each visible stack's path, 0 if unset: each frame that stacks share is looked up once.
     let table = snapshot.stacks();
     let mut nodes: Vec<u32> = vec![0; table.len()];
     let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! Questions beside their oracles: scans over all rows of a lane.
+//! Queries against oracles: scans over all rows of a lane.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn snapshot_of(lanes: &[(LaneKind, Vec<Row>)], write_held_every: usize) -> Snaps
     Snapshot::new(Arc::new(Store::from_file(&file, "test".as_ref()).unwrap()))
 }
 
-/// Spans that do not overlap, with gaps, bursts and some without length.
+/// Builds spans that do not overlap, with gaps, bursts and zero-length spans.
 fn rows_of(base: i64, steps: &[(u16, u16)], count: usize) -> Vec<Row> {
     let mut free_ns = base;
     let row = |k: usize| {
@@ -55,7 +55,7 @@ fn rows_of(base: i64, steps: &[(u16, u16)], count: usize) -> Vec<Row> {
     (0..count).map(row).collect()
 }
 
-/// For each bucket, the longest of the spans that touch it, the first of equals.
+/// Returns, for each bucket, the longest of the spans that touch it, the first of equals.
 fn scan(rows: &[Row], buckets: Buckets) -> Vec<Option<(u64, u64)>> {
     let answer = |bucket: i64| {
         let (start, end) = (i128::from(bucket) << buckets.width_log2, (i128::from(bucket) + 1) << buckets.width_log2);
@@ -110,7 +110,7 @@ proptest! {
             return Ok(());
         }
         let span_ns = rows.last().unwrap().start_ns.abs_diff(base) + 2000;
-        // Views that begin before the first row and end after the last are among these.
+        // Some views start before the first row and end after the last.
         let start_ns = base.saturating_add_unsigned((span_ns as f64 * first) as u64).saturating_sub(100);
         let buckets = Buckets { first: start_ns >> width_log2, count: bucket_count, width_log2 };
         let mut cells = Vec::new();
@@ -187,7 +187,7 @@ proptest! {
         }
         let scope = Scope::from_range(from, Some(to));
         let found = counters(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
-        // The value that holds at each nanosecond of the range: that of the last sample until then.
+        // The current value at each nanosecond of the range: that of the last sample.
         let (first_ns, end_ns) = (from.unwrap_or(i64::MIN), to);
         let value = |row: &Row| Some(f64::from_bits(row.value)).filter(|value| value.is_finite());
         let inside: Vec<&Row> =
@@ -327,7 +327,7 @@ fn a_preview_shows_all_rows_so_far_and_stays_as_it_is_while_more_come() {
 #[test]
 fn rows_of_more_lanes_than_stay_decoded_come_in_the_same_order() {
     const LANES: usize = 50;
-    // Half of the lanes have their rows all at once, one after the other; the others all the time.
+    // Half of the lanes have all their rows in a burst, one lane after the other; the others have rows all the time.
     let lane = |lane: usize| {
         let (from, step) = if lane.is_multiple_of(2) { (lane as i64 * 1000, 3) } else { (lane as i64, 700) };
         let row =
@@ -379,7 +379,7 @@ fn a_view_of_everything_reads_as_much_of_a_large_lane_as_of_a_small_one() {
         let snapshot = snapshot_of(&[(LaneKind::Spans, rows)], 0);
         let buckets = Buckets::covering(0, end_ns, end_ns.unsigned_abs() / 1920);
         let read = longest(&snapshot, LaneIdx(0), buckets, &mut Vec::new());
-        // A bucket of the pyramid has 32 bytes, and its width is that of the view's.
+        // A bucket of the pyramid has 32 bytes, and is as wide as one of the view.
         assert!(read.blocks == 0 && read.bytes <= 32 * u64::from(buckets.count), "{count} rows: {read:?}");
     }
 }
@@ -403,7 +403,7 @@ fn at_some_blocks_a_bucket_most_stay_packed() {
         .collect();
     let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
     let rows_ns = free_ns.unsigned_abs() / rows.len() as u64;
-    // Buckets of at least so many rows, and how many of 1000 blocks are unpacked for them.
+    // Minimum rows per bucket, and how many of 1000 blocks may be unpacked for them.
     for (rows_per_bucket, unpacked_max) in [(64, 450), (128, 130), (256, 35), (512, 10), (1024, 3)] {
         let buckets = Buckets::covering(0, free_ns, rows_per_bucket * rows_ns);
         let mut cells = Vec::new();

@@ -1,14 +1,14 @@
-//! Spans added up by name, or by what else [`GroupBy`] says: counts, times, whole durations and their spread, of any
-//! range of time and any tracks.
+//! Sums spans by name, or by another [`GroupBy`] key: counts, times, whole durations and their distribution, for any
+//! time range and tracks.
 //!
-//! Spans that reach into the range count whole in number, mean, quantiles, smallest and largest. Their total and self
-//! time are clipped to the range, so that the times of a selection add up to no more than it has. The self time of a
-//! span is its time without that in which its children run; see [`sweep`](crate::store::sweep).
+//! Spans that reach into the range count whole for number, mean, quantiles, smallest and largest. Total and self time
+//! are clipped to the range, so the times of a selection add up to at most its length. The self time of a span is its
+//! time minus that in which its children run; see [`sweep`](crate::store::sweep).
 //!
-//! With a ledger a range is a few nodes and a sweep of both its edges; without one, and for filters that ask more than
-//! names and tracks, it is a sweep of the rows that may match. Groups of threads and processes need the nodes of single
-//! tracks, so tracks without a tree of their own are swept; values of arguments are read row by row. The slow answer is
-//! a loop over all spans of the scope that match, and for each a loop over the spans that lie in it.
+//! With a ledger, a range costs a few nodes and a sweep of both its edges. Without one, and for filters of more than
+//! names and tracks, it costs a sweep of the candidate rows. Groups by thread or process need the nodes of single
+//! tracks, so tracks without their own tree are swept; argument values are read row by row. The naive way is a loop
+//! over all matching spans of the scope, and for each a loop over the spans within it.
 
 mod durations;
 mod labels;
@@ -42,7 +42,7 @@ use crate::store::sums::NameSums;
 use crate::store::sweep::{BlockFilter, EveryRow, TrackSweep};
 use crate::store::{DetailRef, LaneIdx, LaneKind};
 
-/// Work that totals took: repeats exactly for the same question.
+/// Amount of work for totals; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TotalsWork {
     /// Nodes of the ledger that were read.
@@ -51,14 +51,14 @@ pub struct TotalsWork {
     pub node_bytes: u64,
     /// Ranges of single tracks that were swept.
     pub sweeps: u64,
-    /// Nodes that were damaged: their rows were swept instead.
+    /// Damaged nodes, whose rows were swept instead.
     pub damaged_nodes: u64,
 }
 
-/// Adds up the spans in `scope` that match, into `growing`. `progress` counts ranges and rows.
+/// Adds the matching spans in `scope` to `growing`. `progress` counts ranges and rows.
 ///
 /// # Errors
-/// If it was cancelled; sums so far stay.
+/// Returns `Cancelled` if cancelled; the sums so far stay in `growing`.
 pub fn add_up(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -74,10 +74,10 @@ pub fn add_up(
     Ok(work)
 }
 
-/// The sums alone: filters of names and tracks leave the spread of durations uncounted.
+/// Adds the sums only: for filters of names and tracks, distributions of durations are not counted.
 ///
 /// # Errors
-/// As [`add_up`].
+/// Fails as [`add_up`] does.
 pub fn sum_up(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -88,10 +88,10 @@ pub fn sum_up(
     TotalsQuestion::new(snapshot, scope, growing).sum(cancel, progress)
 }
 
-/// Totals that are asked for.
+/// A request for totals.
 struct TotalsQuestion<'a> {
     snapshot: &'a Snapshot,
-    /// The scope, narrowed to rows that are spans.
+    /// The scope, narrowed to spans.
     scope: Scope,
     by: GroupBy,
     grouping: Grouping,
@@ -105,7 +105,7 @@ impl<'a> TotalsQuestion<'a> {
         Self { snapshot, scope: spans_of(scope), by, grouping, growing }
     }
 
-    /// Whether single rows are read for sums: their durations are counted at once.
+    /// Whether rows are read for sums, so that durations are counted in the same pass.
     fn is_scan(&self) -> bool {
         !self.scope.matcher.is_by_name() || matches!(self.by, GroupBy::Argument(_))
     }
@@ -177,7 +177,7 @@ impl<'a> TotalsQuestion<'a> {
         swept.map(|()| work)
     }
 
-    /// One range after the other, so that the values that are told apart are the same in every run.
+    /// Sums one range after the other, so that the separated values are the same in every run.
     fn sum_by_value(&self, path: &[String], cancel: &Cancel, progress: &Progress) -> Result<TotalsWork, Cancelled> {
         let plan = Plan::of_rows(self.snapshot, &self.scope);
         let pool = TablePool::new(0, &self.grouping, self.growing);
@@ -219,19 +219,19 @@ impl<'a> TotalsQuestion<'a> {
         if sweep.counts_open {
             swept.count_open(sweep.to_ns, sums, &mut count);
         }
-        // The largest time stands for no end: a span may start right there.
+        // `i64::MAX` means no end: a span may start right there.
         if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
             swept.sum_to(sweep.to_ns, sums, &mut count);
         }
     }
 }
 
-/// The spans of a scope. The largest time stands for no end: a sweep has no time after it.
+/// Narrows a scope to spans. `i64::MAX` means no end, so that a sweep does not need a time after it.
 fn spans_of(scope: &Scope) -> Scope {
     Scope { to_ns: scope.to_ns.filter(|&to_ns| to_ns < i64::MAX), ..scope.clone().spans() }
 }
 
-/// The rows that match a filter.
+/// Passes the rows that match a filter.
 pub(super) struct MatchingRows<'a> {
     matcher: &'a Matcher,
     snapshot: &'a Snapshot,
@@ -250,7 +250,7 @@ impl BlockFilter for MatchingRows<'_> {
     }
 }
 
-/// The rows that match a filter, by the value of an argument in the place of their names.
+/// Passes the rows that match a filter, keyed by an argument value instead of their name.
 struct RowsByValue<'a, 'v> {
     rows: MatchingRows<'a>,
     values: &'a mut ValueTable<'v>,

@@ -1,32 +1,32 @@
-//! Tracks of a process that stand together under one head: asynchronous spans of one name, counters, processors.
+//! Groups tracks of a process under one header: async spans of one name, counters, CPUs.
 //!
-//! A group is a run of the display order, so that it needs no order of its own. It is known by its lead, the track that
-//! appeared first: more of a capture that loads adds tracks, and leaves the lead.
+//! A group is a contiguous part of the display order. It is identified by its lead, the track that appeared first,
+//! which stays the same while an import adds tracks.
 
 use crate::model::{Track, TrackIdx, TrackKind, TrackTables};
 
-/// Up to so many tracks stand by themselves: the head of a smaller group would take more room than it saves.
+/// Up to this many tracks stay ungrouped: the header of a smaller group would take more space than it saves.
 const ALONE_MAX: usize = 3;
 
-/// Groups of more tracks are folded at first: they would fill a screen.
+/// Groups of more tracks start collapsed: they would fill a screen.
 const UNFOLDED_TRACKS_MAX: u32 = 8;
 
-/// Several tracks of a process under one head.
+/// Several tracks of a process under one header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrackGroup {
-    /// The track of the group that appeared first in the capture.
+    /// The track of the group that appeared first in the trace.
     pub lead: TrackIdx,
-    /// How many tracks there are.
+    /// Number of tracks.
     pub tracks: u32,
-    /// The kind of all of them.
+    /// Kind of all its tracks.
     pub kind: TrackKind,
-    /// Whether the trace has nothing but groups like it.
+    /// Whether the trace has only such groups.
     pub(crate) is_all: bool,
 }
 
 impl TrackGroup {
-    /// Whether the group is folded until the user unfolds it. Processors never are: they are few, and looked for. Nor
-    /// are counters of a trace that has nothing else: folded, they would leave the window blank.
+    /// Returns whether the group starts collapsed. CPUs never do: they are few, and users look for them. Nor do
+    /// counters of a trace that has nothing else: the window would be blank.
     #[must_use]
     pub(crate) fn starts_folded(&self) -> bool {
         let is_looked_for = self.kind == TrackKind::Cpu || (self.kind == TrackKind::Counter && self.is_all);
@@ -34,18 +34,18 @@ impl TrackGroup {
     }
 }
 
-/// The groups of a capture.
+/// The groups of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct TrackGroups {
     groups: Vec<TrackGroup>,
-    /// By track: its place in `groups`, or [`ALONE`]. Empty where there are no groups.
+    /// By track: its index in `groups`, or [`ALONE`]. Empty if there are no groups.
     of_track: Vec<u32>,
 }
 
 const ALONE: u32 = u32::MAX;
 
 impl TrackGroups {
-    /// Finds the groups in the display order of tracks, in which those of a process are adjacent.
+    /// Groups the display order, in which the tracks of a process are adjacent.
     #[must_use]
     pub(crate) fn new(tables: &TrackTables, order: &[TrackIdx]) -> Self {
         let mut found = Self::default();
@@ -66,13 +66,13 @@ impl TrackGroups {
         found
     }
 
-    /// The group of a track, if it is not by itself.
+    /// Returns the group of a track, if it is in one.
     #[must_use]
     pub(crate) fn of(&self, track: TrackIdx) -> Option<TrackGroup> {
         self.groups.get(*self.of_track.get(track.index())? as usize).copied()
     }
 
-    /// All groups, from top to bottom.
+    /// Returns all groups, top to bottom.
     #[must_use]
     pub(crate) fn all(&self) -> &[TrackGroup] {
         &self.groups
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::model::{Id, Process, ProcessIdx, TrackKey};
 
-    /// Tracks of `(kind, process, name)`, in the order in which they are shown.
+    /// Builds tracks of `(kind, process, name)`, in display order.
     fn tables(tracks: &[(TrackKind, u32, &str)]) -> TrackTables {
         let track = |&(kind, process, name): &(TrackKind, u32, &str)| Track {
             key: TrackKey { kind, pid: Id::None, tid: Id::None, name: name.into(), slot: 0 },
@@ -157,7 +157,7 @@ mod tests {
         let many = tables(&[(TrackKind::Async, 0, "n"); 9]);
         let order: Vec<_> = (0..9).map(TrackIdx).collect();
         assert!(TrackGroups::new(&many, &order).all()[0].starts_folded());
-        // Counters alone would leave the window blank; beside a thread they are folded.
+        // Counters alone would leave the window blank; with a thread, they start collapsed.
         let mut kinds = vec![(TrackKind::Counter, 0, "n"); 9];
         let alone = tables(&kinds);
         assert!(!TrackGroups::new(&alone, &order).all()[0].starts_folded());

@@ -1,8 +1,8 @@
-//! The links of scheduling: which thread woke the thread of a state or of a run on a CPU, and the other row of a run,
-//! its state or its CPU.
+//! The links of scheduling rows: which thread woke the thread of a state or a CPU run, and the counterpart of a run
+//! (its state, or its CPU run).
 //!
-//! A waking is an argument of the state that it begins, so it costs nothing beside that. The tracks and one moment of
-//! each CPU are looked at: work for the background. Refuses to guess where the row does not say who woke the thread.
+//! A waking is an argument of the state that it starts, so it costs no extra space. A query visits all tracks and one
+//! moment of each CPU: work for the background. There is no guess if the row does not name the waker.
 
 use serde_json::Value;
 
@@ -24,19 +24,16 @@ struct ThreadIds {
     tid: i64,
 }
 
-/// The links of a row of scheduling.
+/// The links of a scheduling row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RunLinks {
     /// The row of the waker, and when it woke this one.
     pub(super) waking: Option<(RowIdx, i64)>,
-    /// The run on a CPU of a state, or the state of a run.
+    /// The CPU run of a state, or the state of a run.
     pub(super) same_run: Option<RowIdx>,
 }
 
-/// The links of a row; none of rows that are not of scheduling.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the links of a row; none for other rows. Returns `Cancelled` if cancelled.
 pub(super) fn run_links(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<RunLinks, Cancelled> {
     let track = snapshot.lane(row.lane).track;
     let file = file_of(snapshot, track);
@@ -48,7 +45,7 @@ pub(super) fn run_links(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Re
     }
 }
 
-/// The file of a track where a trace is several: their ids are apart.
+/// Returns the file of a track if the trace has several, because ids are per file.
 fn file_of(snapshot: &Snapshot, track: TrackIdx) -> Option<&str> {
     snapshot.tracks().processes[snapshot.track(track).process.index()].file.as_deref()
 }
@@ -88,7 +85,7 @@ impl<'a> Links<'a> {
         Ok(RunLinks { waking: waker.map(|waker| (waker, woken_ns)), same_run: state })
     }
 
-    /// The state that a waking began, and the waker: the row itself, or the one right before a run.
+    /// Returns the state that a waking started (the row itself, or the one right before a run), and the waker.
     fn waking_of(&self, row: RowIdx) -> Option<(RowIdx, ThreadIds)> {
         if !self.is_running(row) {
             return Some((row, self.ids(row, "waker_pid", "waker_tid")?));
@@ -99,7 +96,7 @@ impl<'a> Links<'a> {
         Some((before, ids))
     }
 
-    /// The run on a CPU that begins with a state.
+    /// Returns the CPU run that starts with a state.
     fn run_of(&self, row: RowIdx, track: TrackIdx) -> Result<Option<RowIdx>, Cancelled> {
         let key = &self.snapshot.track(track).key;
         let start_ns = self.snapshot.row(row).start_ns;
@@ -119,7 +116,7 @@ impl<'a> Links<'a> {
         self.snapshot.raw_names().get(self.snapshot.row(row).name).category == Some(RUNNING)
     }
 
-    /// The ids of a thread in the arguments of a row.
+    /// Returns the ids of a thread in the arguments of a row.
     fn ids(&self, row: RowIdx, pid: &str, tid: &str) -> Option<ThreadIds> {
         let mut reader = DetailReader::default();
         let blob = self.snapshot.store().detail(self.snapshot.row(row).detail, &mut reader);
@@ -131,14 +128,14 @@ impl<'a> Links<'a> {
         self.tracks(TrackKind::Cpu)
     }
 
-    /// The tracks of a kind in the file of the row.
+    /// Iterates over the tracks of a kind in the file of the row.
     fn tracks(&self, kind: TrackKind) -> impl Iterator<Item = TrackIdx> + '_ {
         let tracks = (0..).map(TrackIdx).zip(&self.snapshot.tracks().tracks);
         let of_kind = tracks.filter(move |(_, track)| track.key.kind == kind).map(|(index, _)| index);
         of_kind.filter(|&index| file_of(self.snapshot, index) == self.file)
     }
 
-    /// The track of the states of a thread: that of its process, or else of another one. A thread may have been woken
+    /// Returns the state track of a thread: that of its process, or else of another one. A thread may have been woken
     /// before its process was known.
     fn state_track(&self, ids: ThreadIds) -> Result<Option<TrackIdx>, Cancelled> {
         let mut of_other = None;
@@ -156,29 +153,29 @@ impl<'a> Links<'a> {
         Ok(of_other)
     }
 
-    /// The rows of spans of a track that start at a time: at most one has a duration.
+    /// Returns the spans of a track that start at a time: at most one has a duration.
     fn starting_at(&self, track: TrackIdx, start_ns: i64) -> Vec<RowIdx> {
         self.lanes(track)
             .filter_map(|lane| {
                 let mut cursor = LaneCursor::new(self.snapshot.store(), lane);
                 let row = cursor.first_from(start_ns).row;
                 let span = cursor.span(row).filter(|span| span.start_ns == start_ns)?;
-                // Of those without a duration the last one is followed by what lasts.
+                // After the last zero-length row comes the one that lasts.
                 let next = cursor.span(row + 1).filter(|next| next.start_ns == start_ns && span.dur_ns == 0);
                 Some(RowIdx { lane, row: row + u64::from(next.is_some()) })
             })
             .collect()
     }
 
-    /// The run of a thread at a time where its track of states has one then, or else its state.
+    /// Returns the run of a thread at a time if its state track has one, or else its state.
     fn row_at(&self, track: TrackIdx, ts_ns: i64) -> Option<RowIdx> {
         let rows = self.rows_at(track, ts_ns);
         let all = || rows.iter().flatten().copied();
         all().find(|&row| self.is_running(row)).or_else(|| all().next())
     }
 
-    /// The row around a time, and the one that ends with it where the first begins then: clocks of microseconds have
-    /// the waking and the switch after it at one time.
+    /// Returns the row around a time, and the previous row if it ends exactly then: with microsecond clocks, a waking
+    /// and the switch after it share a time.
     fn rows_at(&self, track: TrackIdx, ts_ns: i64) -> [Option<RowIdx>; 2] {
         let Some(lane) = self.lanes(track).next() else { return [None; 2] };
         let mut cursor = LaneCursor::new(self.snapshot.store(), lane);
@@ -197,7 +194,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Whether an id is this number, also where the name of a file follows it.
+/// Returns whether an id is this number, even if a file name follows it.
 fn is_id(id: &Id, number: i64) -> bool {
     match id {
         Id::None => false,
@@ -212,8 +209,8 @@ mod tests {
     use crate::query::flow_chain::chain;
     use crate::scene::tests::snapshot;
 
-    /// Two CPUs. "a" wakes "b" in the very microsecond in which it leaves its CPU, and an interrupt wakes "a" while
-    /// both CPUs rest; "c" runs beside them on the other CPU from the time on at which "b" runs, and is woken by none.
+    /// Two CPUs. "a" wakes "b" in the microsecond in which it leaves its CPU, and an interrupt wakes "a" while both
+    /// CPUs are idle. "c" runs on the other CPU from the time at which "b" runs, and has no waker.
     const TRACE: &str = "# tracer: nop
   <idle>-0     (-----) [000] d... 1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120
        a-7     (    7) [000] d... 1.000003: sched_waking: comm=b pid=8 prio=120 target_cpu=000
@@ -228,7 +225,7 @@ mod tests {
        b-8     (    8) [000] d... 1.000020: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
 ";
 
-    /// The row of a track that starts so many microseconds after the first.
+    /// Returns the row of a track that starts this many microseconds after the first.
     fn row(snapshot: &Snapshot, kind: TrackKind, tid: i64, start_us: i64) -> RowIdx {
         let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
         let mut rows = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| RowIdx { lane, row }));
@@ -240,7 +237,7 @@ mod tests {
         rows.rfind(is_meant).expect("a row")
     }
 
-    /// The row of the waker, when it woke, and the other side of the run.
+    /// Returns the row of the waker, when it woke, and the counterpart of the run.
     fn links(snapshot: &Snapshot, row: RowIdx) -> (Option<(RowIdx, i64)>, Option<RowIdx>) {
         let links = run_links(snapshot, row, &Cancel::default()).unwrap();
         (links.waking.map(|(row, ns)| (row, (ns - snapshot.start_ns()) / 1000)), links.same_run)
@@ -251,7 +248,7 @@ mod tests {
         let snapshot = snapshot(TRACE);
         let state = |tid, start_us| row(&snapshot, TrackKind::State, tid, start_us);
         let run = |cpu, start_us| row(&snapshot, TrackKind::Cpu, cpu, start_us);
-        // The waker ran up to the time of the waking; its state at that time is another one.
+        // The waker ran up to the waking; its state at that time is another one.
         let of_a = (state(7, 0), run(0, 0));
         assert_eq!(links(&snapshot, state(8, 3)), (Some((of_a.0, 3)), None), "runnable");
         assert_eq!(links(&snapshot, state(8, 5)), (Some((of_a.0, 3)), Some(run(0, 5))), "running");
@@ -267,10 +264,10 @@ mod tests {
         let snapshot = snapshot(TRACE);
         let state = |tid, start_us| row(&snapshot, TrackKind::State, tid, start_us);
         let run = |cpu, start_us| row(&snapshot, TrackKind::Cpu, cpu, start_us);
-        // Of two runs that begin at one time each has its own thread.
+        // Of two runs that start at one time, each has its own thread.
         assert_eq!(links(&snapshot, state(9, 5)), (None, Some(run(1, 5))));
         assert_eq!(links(&snapshot, run(1, 5)), (None, Some(state(9, 5))));
-        // A CPU at rest has no run, and one that lost its CPU was not woken.
+        // An idle CPU has no run, and a preempted thread has no waker.
         assert_eq!(links(&snapshot, run(0, 10)), (None, Some(state(7, 10))));
         assert_eq!(links(&snapshot, run(0, 12)), (None, Some(state(8, 12))));
         assert_eq!(links(&snapshot, state(8, 8)), (None, None));

@@ -1,5 +1,5 @@
-//! Summaries of whole blocks from directories and the forest, so that these need not be unpacked. Reads no row but the
-//! longest of each block, which is in the directory.
+//! Summarises whole blocks from directories and the forest, without unpacking them. The only row known of each block is
+//! its longest, which is in the directory.
 
 use std::ops::Range;
 
@@ -12,7 +12,6 @@ use crate::store::extent::BlockEntry;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::{LaneKind, Span};
 
-/// A block of the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct BlockIdx {
     pub(super) extent: usize,
@@ -22,26 +21,25 @@ pub(crate) struct BlockIdx {
 /// The longest of some rows, from the directories of their blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LongestRow {
-    /// The row, counted from the start of the lane.
+    /// Index of the row in the lane.
     pub(crate) row: u64,
-    /// Its times and name; nothing else.
+    /// Its times and name; other fields are unset.
     pub(crate) span: Span,
 }
 
-/// The longest span of a range of time, as far as it is known without unpacking a block.
+/// The longest span of a time range, as far as it is known without unpacking a block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BlockSummary {
-    /// All. At least two spans start in the range.
+    /// Exact. At least two spans start in the range.
     Longest(LongestRow),
-    /// Of the rows of these blocks it is not known whether one that touches the range is longer than what is known:
-    /// the longest of the block at the left edge, of whole blocks, and of the block at the right edge. At least two
-    /// spans start in the range.
+    /// Exact except for the blocks at the edges, whose rows within the range may be longer than those known. At least
+    /// two spans start in the range.
     ButEdges {
         /// The block at the left edge.
         left: Option<BlockIdx>,
         /// The block at the right edge.
         right: Option<BlockIdx>,
-        /// The longest known row of each of the three.
+        /// The longest known row at the left edge, of whole blocks, and at the right edge.
         known: [Option<LongestRow>; 3],
     },
     /// Too little of the range is known.
@@ -49,8 +47,8 @@ pub(crate) enum BlockSummary {
 }
 
 impl LaneCursor<'_> {
-    /// The row after a position, from the directory, if that row is the longest of its block and the
-    /// block is not unpacked yet.
+    /// Returns the row after a position from the directory, if it is the longest of its block and the block is not
+    /// decoded.
     pub(super) fn summary_at(&mut self, position: LanePosition) -> Option<LongestRow> {
         let LanePosition { extent, block, slot, .. } = position;
         if self.kind != LaneKind::Spans || self.is_decoded(extent, block) {
@@ -63,13 +61,13 @@ impl LaneCursor<'_> {
         self.longest_of(BlockIdx { extent, block })
     }
 
-    /// The longest of the spans that touch `[from_ns, to_ns)`, the first of equals, as far as directories and the
-    /// forest know it. `edge` is the last block that begins before `from_ns`, and then that before `to_ns`.
+    /// Summarises the spans that touch `[from_ns, to_ns)`: the longest, the first of equals. `edge` caches the last
+    /// block that starts before `from_ns`, and is set to the one before `to_ns`.
     ///
-    /// The rows in question are those of whole blocks, some of the block at the left edge and some of that at the
-    /// right. Of a block at an edge the longest row is known: if it touches the range, it represents the block; if
-    /// not, its duration still bounds that of the rows that do. From afar nearly all questions are answered so, at
-    /// a tenth of the cost.
+    /// The range has some rows of the block at the left edge, whole blocks, and some rows of the block at the right
+    /// edge. The directory has the longest row of an edge block. If that row touches the range, it represents the
+    /// block; if not, its duration still bounds the others. This answers nearly all zoomed-out queries at a tenth of
+    /// the cost.
     pub(crate) fn summary(&mut self, edge: &mut Option<BlockIdx>, from_ns: i64, to_ns: i64) -> BlockSummary {
         let left_place = *edge;
         *edge = self.block_before(to_ns);
@@ -80,7 +78,7 @@ impl LaneCursor<'_> {
         told.unwrap_or(BlockSummary::Nothing)
     }
 
-    /// `None` if too little is known, or the blocks are damaged.
+    /// Returns `None` if too little is known, or if blocks are damaged.
     fn summary_between(
         &mut self,
         left_place: Option<BlockIdx>,
@@ -89,10 +87,10 @@ impl LaneCursor<'_> {
         to_ns: i64,
     ) -> Option<BlockSummary> {
         let first_whole = match left_place {
-            // The end of a damaged extent is not known.
+            // The end of a damaged extent is unknown.
             None if self.lane.extents().first().is_some_and(|extent| extent.first_start_ns < from_ns) => return None,
             None => BlockIdx::default(),
-            // In the same block, as most are from near.
+            // Zoomed in, both edges are usually in one block.
             Some(left) if left == right_place => return None,
             Some(left) if left.block + 1 < self.extent(left.extent)?.blocks() => {
                 BlockIdx { block: left.block + 1, ..left }
@@ -123,7 +121,7 @@ impl LaneCursor<'_> {
         };
         let known = [left.filter(|_| is_left_there), whole, Some(right).filter(|_| is_right_there)];
         let longest = first_longest(known, |row| row.span.dur_ns);
-        // Rows of the left block come before the others, and win where they are as long.
+        // Rows of the left block come first, so they win among equals.
         let may_be_left = |dur_ns| left.is_some_and(|left| !is_left_there && left.span.dur_ns >= dur_ns);
         let may_be_right = |dur_ns| !is_right_there && right.span.dur_ns > dur_ns;
         let is_open = |may_be: &dyn Fn(u64) -> bool| longest.is_none_or(|row| may_be(row.span.dur_ns));
@@ -139,7 +137,7 @@ impl LaneCursor<'_> {
         }
     }
 
-    /// Completes a summary by unpacking the blocks at the edges that may hold a longer row.
+    /// Completes a summary by unpacking the edge blocks that may hold a longer row.
     pub(crate) fn longest_with_edges(&mut self, told: BlockSummary, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
         let (left, right, [mut first, whole, mut last]) = match told {
             BlockSummary::Longest(longest) => return Some(longest),
@@ -149,7 +147,7 @@ impl LaneCursor<'_> {
         if let Some(place) = left {
             let starts = self.decode(place.extent, place.block)?.starts();
             let slot = starts.partition_point(|&start_ns| start_ns < from_ns);
-            // The row before may reach in; as lanes do not overlap, no other.
+            // The previous row may reach into the range; no other can, because rows of a lane do not overlap.
             let reaching = slot.checked_sub(1).filter(|&slot| self.end_ns(place, slot) > Some(from_ns));
             first = self.longest_of_slots(place, reaching.unwrap_or(slot)..BLOCK_ROWS);
         }
@@ -161,7 +159,7 @@ impl LaneCursor<'_> {
         first_longest([first, whole, last], |row| row.span.dur_ns)
     }
 
-    /// The longest of some rows of a block, the first of equals, by unpacking it.
+    /// Unpacks a block and returns the longest of some of its rows, the first of equals.
     fn longest_of_slots(&mut self, place: BlockIdx, slots: Range<usize>) -> Option<LongestRow> {
         let row = self.first_row(place)? + slots.start as u64;
         let from = LanePosition { extent: place.extent, block: place.block, slot: slots.start, row };
@@ -183,9 +181,9 @@ impl LaneCursor<'_> {
         }
     }
 
-    /// The last block that begins before `ts_ns`; `None` if none does, or its extent is damaged.
+    /// Returns the last block that starts before `ts_ns`; `None` if there is none, or if its extent is damaged.
     pub(crate) fn block_before(&mut self, ts_ns: i64) -> Option<BlockIdx> {
-        /// Blocks that are looked at one by one before they are searched: neighbouring buckets are this near.
+        /// Blocks tried one by one before a search: neighbouring buckets are this near.
         const NEAR_BLOCKS: usize = 4;
         let extents = self.lane.extents();
         let begins_before = |extent: usize| extents.get(extent).is_some_and(|extent| extent.first_start_ns < ts_ns);
@@ -208,7 +206,7 @@ impl LaneCursor<'_> {
         Some(near)
     }
 
-    /// The block of the longest span of whole blocks from `from` to before `to`, the first of equals.
+    /// Returns the block of the longest span of the whole blocks `from..to`, the first of equals.
     pub(super) fn longest_of_blocks(&mut self, from: BlockIdx, to: BlockIdx) -> Option<BlockIdx> {
         if from.extent == to.extent {
             return self.longest_within(from.extent, from.block, to.block).map(|(place, _)| place);
@@ -228,7 +226,8 @@ impl LaneCursor<'_> {
         first_longest([first, between, last], |&(_, dur_ns)| dur_ns).map(|(place, _)| place)
     }
 
-    /// The block of the longest span of the blocks `from..to` of an extent, the first of equals, and its duration.
+    /// Returns the block of the longest span of the blocks `from..to` of an extent, the first of equals, and its
+    /// duration.
     fn longest_within(&mut self, extent: usize, from: usize, to: usize) -> Option<(BlockIdx, u64)> {
         let found = self.extent(extent)?;
         let to = to.min(found.blocks());
@@ -245,14 +244,14 @@ impl LaneCursor<'_> {
         Some((BlockIdx { extent, block }, longest.0))
     }
 
-    /// The longest duration in a block.
+    /// Returns the longest duration in a block.
     fn longest_ns(&mut self, BlockIdx { extent, block }: BlockIdx) -> Option<u64> {
         self.count.bytes += size_of::<LongestNs>() as u64;
-        // A leaf is at twice its number.
+        // Leaf `i` of a forest is node `2i`.
         self.extent(extent)?.forest::<LongestNs>().get(2 * block).map(|&LongestNs(dur_ns)| dur_ns)
     }
 
-    /// The longest row of a block, from the directory.
+    /// Returns the longest row of a block, from the directory.
     fn longest_of(&mut self, place: BlockIdx) -> Option<LongestRow> {
         let dur_ns = self.longest_ns(place)?;
         let entry = self.extent(place.extent)?.directory().get(place.block)?;
@@ -269,14 +268,14 @@ impl LaneCursor<'_> {
         Some((LanePosition { extent: place.extent, block: place.block, slot, row }, dur_ns))
     }
 
-    /// The first row of a block, counted from the start of the lane.
+    /// Returns the index of a block's first row in the lane.
     fn first_row(&mut self, BlockIdx { extent, block }: BlockIdx) -> Option<u64> {
         let within = self.extent(extent)?.directory().get(block)?.first_row;
         Some(self.lane.extents()[extent].first_row + u64::from(within))
     }
 }
 
-/// The one with the longest duration, the first of equals.
+/// Returns the item with the longest duration, the first of equals.
 pub(super) fn first_longest<T>(found: [Option<T>; 3], dur_ns: impl Fn(&T) -> u64) -> Option<T> {
     found.into_iter().flatten().reduce(|best, next| if dur_ns(&next) > dur_ns(&best) { next } else { best })
 }

@@ -1,27 +1,27 @@
-//! The columns of a view of a derived track. Each costs two searches that begin where the one before ended, and some
-//! nodes of each level; a stretch without points is one column.
+//! The columns of a view of a derived track. Each costs two searches that start where the previous one ended, and some
+//! nodes of each level. A run without points is one column.
 
 use super::points::{DerivedSeries, PointSummary, ShownValue};
 use super::running::PointMeaning;
 use crate::query::buckets::{Buckets, CounterCell};
 
-/// Work that columns took: repeats exactly for the same questions.
+/// Amount of work for columns; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ColumnWork {
-    /// Points that searches looked at.
+    /// Points probed by searches.
     pub(crate) probes: u64,
-    /// Points and nodes that were put together.
+    /// Points and nodes combined.
     pub(crate) nodes: u64,
 }
 
-/// A place between points that moves forward.
+/// A position between points that moves forward.
 #[derive(Debug, Clone, Copy, Default)]
 struct PointCursor {
     next: usize,
 }
 
 impl PointCursor {
-    /// Moves to the first point after `last_ns`, by steps that double.
+    /// Advances to the first point after `last_ns` by galloping search.
     fn pass(&mut self, series: &DerivedSeries, last_ns: i64, work: &mut ColumnWork) -> usize {
         let points = series.points();
         let (mut low, mut step) = (self.next, 1);
@@ -32,7 +32,7 @@ impl PointCursor {
         while is_before(low + step - 1) {
             (low, step) = (low + step, step * 2);
         }
-        // The first that is after is at one of these places, the last included.
+        // The first later point is at one of these indices, including the last.
         let (mut start, mut end) = (low, (low + step - 1).min(points.len()));
         while start < end {
             let middle = start.midpoint(end);
@@ -44,10 +44,10 @@ impl PointCursor {
 }
 
 impl DerivedSeries {
-    /// Replaces `out` by the columns of a view, neighbours of one value as one; of durations, only columns in which
-    /// a span starts. Of counts and sums, the least and the largest value are the one of the column.
+    /// Replaces `out` by the columns of a view; neighbours of equal value are merged. A column of durations exists only
+    /// if a span starts in it. For counts and sums, the minimum and maximum equal the value of the column.
     ///
-    /// The slow answer: [`Self::value`] of each column.
+    /// Equivalent to [`Self::value`] of each column.
     pub(crate) fn columns(&self, buckets: Buckets, out: &mut Vec<CounterCell>) -> ColumnWork {
         out.clear();
         let mut work = ColumnWork::default();
@@ -63,7 +63,7 @@ impl DerivedSeries {
             let (end, run) = if next_ns.is_some_and(|next_ns| next_ns <= last_ns) {
                 (cursor.pass(self, last_ns, &mut work), 1)
             } else {
-                // Up to the column of the next point nothing changes.
+                // Nothing changes up to the column of the next point.
                 let end = next_ns.map_or(buckets.end(), |next_ns| buckets.bucket_at(next_ns).min(buckets.end()));
                 (first, (end - bucket).max(1))
             };
@@ -81,8 +81,8 @@ impl DerivedSeries {
         work
     }
 
-    /// The least and the largest value from one time to another, both included; `None`: no span starts then, whose
-    /// duration is asked for.
+    /// Returns the smallest and largest value in a closed time range. For durations, `None` means that no span starts
+    /// in it.
     #[must_use]
     pub(crate) fn value(&self, (start_ns, last_ns): (i64, i64), work: &mut ColumnWork) -> Option<(f64, f64)> {
         let mut cursor = PointCursor::default();
@@ -92,7 +92,7 @@ impl DerivedSeries {
         Some((least, most))
     }
 
-    /// The time of the first point at a time or after it.
+    /// Returns the time of the first point at or after `ts_ns`.
     #[must_use]
     pub(super) fn first_point(&self, ts_ns: i64) -> Option<i64> {
         let next = self.points().partition_point(|point| point.ts_ns < ts_ns);
@@ -106,7 +106,7 @@ impl DerivedSeries {
         work: &mut ColumnWork,
     ) -> Option<PointSummary> {
         let so_far = |index: usize| index.checked_sub(1).map_or(0, |index| self.points()[index].value);
-        // A width of 64 bits, and one more.
+        // The width is 64 bits plus one.
         let width_ns = || (i128::from(last_ns) - i128::from(start_ns) + 1) as f64;
         match self.meaning {
             PointMeaning::RowsSoFar => {
@@ -140,7 +140,7 @@ impl DerivedSeries {
         }
     }
 
-    /// How long spans were open in all up to some time after a number of points: `more_ns` after `ts_ns`.
+    /// Sums the time of open spans up to `more_ns` after `ts_ns`, a time after the first `points` points.
     fn open_until(&self, points: usize, ts_ns: i64, more_ns: u64) -> u64 {
         let Some(index) = points.checked_sub(1) else { return 0 };
         let point = self.points()[index];

@@ -1,5 +1,5 @@
-//! The changes of counters in a part of time: less the value before, and more the new one. A value that is no finite
-//! number counts as zero until the next. Where the time of a scope begins, each counter has the value that it holds.
+//! The changes of counters in a time range: minus the previous value, plus the new one. A non-finite value counts as
+//! zero. At the start of a scope, each counter has its current value.
 
 use super::entries::{TimedValue, sort_by_time};
 use super::lane_rows::LaneRows;
@@ -13,8 +13,8 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind};
 
-/// The lanes of the counters of a name, or of a name before its unit, with the rows of the scope and the one before.
-/// `every_row` is a scope whose filter takes every row: filters of rows do not concern counters.
+/// Returns the lanes of the counters with a name, or with this name before a unit, each with the rows of the scope and
+/// the one before. `every_row` is a scope without a filter, because row filters do not apply to counters.
 pub(super) fn counter_lanes<'a>(
     snapshot: &'a Snapshot,
     (scope, every_row): (&Scope, &'a Scope),
@@ -35,10 +35,8 @@ pub(super) fn counter_lanes<'a>(
     with_held.filter(|scan| !scan.rows.is_empty()).map(LaneRows::new).collect()
 }
 
-/// The changes of a part, those of one time in the order of the counters. Every value is a row.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the changes in a part; changes at one time are in the order of the counters. Every value is a row. Returns
+/// `Cancelled` if cancelled.
 pub(super) fn counter_changes(
     scope: &Scope,
     lanes: &[LaneRows<'_>],

@@ -1,64 +1,64 @@
-//! Derived tracks as a person types them: what is counted, in which steps it is written, and which rows take part.
+//! The text form of derived tracks: a number to compute, the step width of exports, and a filter of rows.
 //!
-//! | word | each column has |
+//! | word | value of a column |
 //! |---|---|
-//! | `count` | how many rows start in it |
-//! | `rate` | how many rows start in it, for each second of it |
-//! | `concurrency` | the least and the largest number of spans that are open at one time |
-//! | `busy` | the time that spans are open in it, as a share of it: 100 % for each that is open all the time |
+//! | `count` | rows that start in it |
+//! | `rate` | rows that start in it, per second |
+//! | `concurrency` | smallest and largest number of spans open at one time |
+//! | `busy` | time of open spans as a share of the column: 100 % for each span that is always open |
 //! | `max-duration` | the longest of the spans that start in it, in nanoseconds |
-//! | `p50`, `p99` and the like | the duration that this share of the spans that start in it do not exceed |
-//! | `sum:arg.bytes` | the sum of the argument `bytes` of the rows that start in it; `arg.a.b` is a member of an object |
-//! | `sum:counter.rss` | the least and the largest sum of the values that the counters of the name `rss` have at one time |
+//! | `p50`, `p99` and the like | this percentile of the durations of spans that start in it |
+//! | `sum:arg.bytes` | sum of the argument `bytes` of the rows that start in it; `arg.a.b` is a member of an object |
+//! | `sum:counter.rss` | smallest and largest sum of the current values of the counters named `rss` |
 //!
-//! After that word may come `every:1ms`, the width of the steps that exports write, and then a filter as for a search.
-//! Knows no store.
+//! The word may be followed by `every:1ms`, the step width of exports, and by a filter as for a search. Independent of
+//! any store.
 
 use std::fmt;
 
 use crate::base::units::{signed_time_ns, signed_time_text};
 use crate::query::filter::Filter;
 
-/// The most bytes of a definition: as many as a field of the window takes.
+/// Limit for the bytes of a definition, as for a text field of the window.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 
 /// The number that a derived track shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum DerivedKind {
-    /// Counts the rows that start in each column.
+    /// Rows that start in each column.
     Count,
-    /// Rows that start, for each second.
+    /// Rows that start, per second.
     Rate,
-    /// Spans that are open at one time.
+    /// Spans open at one time.
     Concurrency,
-    /// The time that spans are open, as a share of the column.
+    /// Time of open spans, as a share of the column.
     Busy,
     /// The longest of the spans that start.
     MaxDuration,
-    /// The duration that so many of a hundred spans that start do not exceed: from 1 to 99.
+    /// A percentile of the durations of the spans that start, 1 to 99.
     Quantile(u8),
-    /// The sum of an argument of the rows that start: the members on the way to it, outermost first.
+    /// Sum of an argument of the rows that start. The strings are the path of members, outermost first.
     Sum(Vec<String>),
-    /// The sum of the counters of a name, each of which holds a value until its next.
+    /// Sum of the counters of a name; each value is valid until the next.
     CounterSum(String),
 }
 
-/// A derived track: a number, the width of the steps that exports write, and a filter. The text of it is read back.
+/// A derived track: its number, step width and filter. Its text can be parsed back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct DerivedTrack {
     pub(crate) kind: DerivedKind,
-    /// `None`: a width that suits the length of the trace; of concurrency, every change.
+    /// `None` for a default by the length of the trace, and for every change of a concurrency.
     pub(crate) every_ns: Option<u64>,
-    /// A valid filter; empty: every row.
+    /// A valid filter; empty for all rows.
     pub(crate) filter: String,
 }
 
 impl DerivedKind {
-    /// The kinds that need no more words.
+    /// The kinds without a parameter.
     #[cfg(test)]
     pub(crate) const PLAIN: [Self; 5] = [Self::Count, Self::Rate, Self::Concurrency, Self::Busy, Self::MaxDuration];
 
-    /// Whether instants and samples have no part in it.
+    /// Whether only spans count, not instants and samples.
     #[must_use]
     pub(crate) fn is_of_spans(&self) -> bool {
         match self {
@@ -67,7 +67,7 @@ impl DerivedKind {
         }
     }
 
-    /// The unit of its numbers; empty where there is none.
+    /// Returns the unit of its numbers; empty for none.
     #[must_use]
     pub(crate) fn unit(&self) -> &'static str {
         match self {
@@ -94,14 +94,14 @@ impl DerivedKind {
         })
     }
 
-    /// A word such as `p99`.
+    /// Parses a word such as `p99`.
     fn of_share(word: &str) -> Option<Self> {
         let percent = word.strip_prefix('p')?;
         let percent = percent.parse().ok().filter(|number: &u8| number.to_string() == percent);
         percent.filter(|percent| (1..100).contains(percent)).map(Self::Quantile)
     }
 
-    /// A word such as `sum:arg.bytes`.
+    /// Parses a word such as `sum:arg.bytes`.
     fn sum(word: &str) -> Option<Self> {
         let (of, name) = word.strip_prefix("sum:")?.split_once('.').filter(|(_, name)| !name.is_empty())?;
         match of {
@@ -113,16 +113,14 @@ impl DerivedKind {
 }
 
 impl DerivedTrack {
-    /// A track of a filter that is known to be valid.
+    /// Creates a track with a filter that must be valid.
     #[must_use]
     pub(crate) fn new(kind: DerivedKind, filter: &str) -> Self {
         Self { kind, every_ns: None, filter: filter.trim().to_owned() }
     }
 
-    /// Reads a definition such as `rate name:read` or `sum:arg.bytes every:1ms cat:io`.
-    ///
-    /// # Errors
-    /// A sentence with the word that cannot be taken and the form that was expected.
+    /// Parses a definition such as `rate name:read` or `sum:arg.bytes every:1ms cat:io`. Returns an error sentence with
+    /// the invalid word and the expected form.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.len() > TEXT_BYTES_MAX {
             return Err(format!("a derived track has at most {TEXT_BYTES_MAX} bytes of text"));
@@ -142,7 +140,7 @@ impl DerivedTrack {
         Ok(Self { kind, every_ns, filter: filter.to_owned() })
     }
 
-    /// Its text, and the unit in brackets: as counters of a trace have theirs.
+    /// Returns its text with the unit in brackets, like names of counters in a trace.
     #[must_use]
     pub(crate) fn with_unit(&self) -> String {
         match self.kind.unit() {
@@ -152,7 +150,7 @@ impl DerivedTrack {
     }
 }
 
-/// The first word of a text, of which a part may be in quotes, and the rest.
+/// Splits off the first word of a text, which may be partly quoted.
 fn first_word(text: &str) -> Result<(String, &str), String> {
     let text = text.trim();
     let (mut word, mut is_quoted) = (String::new(), false);
@@ -192,7 +190,7 @@ impl fmt::Display for DerivedTrack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;
         if let Some(every_ns) = self.every_ns {
-            // Widths beyond 292 years are cut to that.
+            // Widths beyond 292 years are cut.
             write!(f, " every:{}", signed_time_text(i64::try_from(every_ns).unwrap_or(i64::MAX)))?;
         }
         if !self.filter.is_empty() {

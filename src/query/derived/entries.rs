@@ -1,9 +1,8 @@
-//! Values at times, and how they are put in order: by the digits of their times, which costs the same however many
-//! lanes they come from. Knows nothing of what they are.
+//! Sorts values by time with a radix sort, whose cost does not depend on the number of lanes. Independent of what the
+//! values are.
 
 use bytemuck::{Pod, Zeroable};
 
-/// A value at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct TimedValue {
@@ -11,7 +10,7 @@ pub(super) struct TimedValue {
     pub(super) value: u64,
 }
 
-/// Entries that have a time.
+/// Entries with a time.
 pub(super) trait Timed: Copy {
     fn ts_ns(self) -> i64;
 }
@@ -28,15 +27,15 @@ impl Timed for i64 {
     }
 }
 
-/// Fewer entries are compared: the counts of a digit would cost more than they save.
+/// Below this length a comparison sort is faster than counting digits.
 const COMPARED_MAX: usize = 1024;
 
-/// The bits of a digit, whose counts fit the first cache.
+/// Bits of a digit; its counts fit in the first-level cache.
 const DIGIT_BITS: u32 = 11;
 
-/// Puts entries in order of time; those of one time stay as they are. Leaves anything in `scratch`.
+/// Sorts entries by time, stably. Leaves `scratch` in an unspecified state.
 ///
-/// The slow answer: `entries.sort_by_key(Timed::ts_ns)`, whose comparisons grow with the number of lanes.
+/// Equivalent to `entries.sort_by_key(Timed::ts_ns)`, whose comparisons grow with the number of lanes.
 pub(super) fn sort_by_time<T: Timed>(entries: &mut Vec<T>, scratch: &mut Vec<T>) {
     if entries.is_sorted_by_key(|entry| entry.ts_ns()) {
         return;

@@ -1,4 +1,4 @@
-//! Sums of histograms over runs of durations in order of time, on the finest logarithmic scale. Knows no series.
+//! Cumulative histograms of durations in time order, on the finest logarithmic scale.
 
 use std::io::Write;
 
@@ -7,13 +7,11 @@ use super::room::DerivedError;
 use crate::base::cancel::Cancel;
 use crate::base::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_of};
 
-/// Points from one sum of histograms to the next: sums take a sixteenth of the room of the points.
+/// Points from one cumulative histogram to the next: histograms take a sixteenth of the space of the points.
 pub(super) const STRIDE: usize = 16 * 1024;
 
-/// Writes how many durations each bucket has up to the end of each run of points. Returns the bytes.
-///
-/// # Errors
-/// If it was asked to stop, or the file cannot be written.
+/// Writes the cumulative count of each bucket at the end of each run of points. Returns the byte range. Returns an
+/// error if cancelled, or if the file cannot be written.
 pub(super) fn write_histograms(
     points: &[TimedValue],
     out: &mut impl Write,

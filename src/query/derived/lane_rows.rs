@@ -1,4 +1,4 @@
-//! The rows of a lane that may take part, and the blocks of some of them. Reads only extents that may have any.
+//! The candidate rows of a lane, and their blocks. Reads only extents that may have matches.
 
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::scan::{BlockHits, LaneScan};
@@ -12,12 +12,13 @@ pub(super) struct LaneRows<'a> {
 
 impl<'a> LaneRows<'a> {
     pub(super) fn new(scan: LaneScan<'a>) -> Self {
-        // A lane has fewer extents than 2^32 rows have.
+        // A lane has fewer extents than rows, whose extents fit 32 bits.
         let extents = scan.extents().map(|extent| extent as u32).collect();
         Self { scan, extents }
     }
 
-    /// Hands over the blocks with rows that match, of some rows of the lane. Fails if it was asked to stop.
+    /// Calls a closure with the blocks that have matches, among some rows of the lane. Returns `Cancelled` if
+    /// cancelled.
     pub(super) fn blocks(
         &self,
         rows: std::ops::Range<u64>,

@@ -1,5 +1,5 @@
-//! Makes the curve of a derived track: parts of its time one after the other, each sorted in memory by one thread,
-//! while the points of the parts before are written.
+//! Builds the series of a derived track part by part in time: each part is sorted in memory by one thread, while
+//! earlier parts are written.
 
 use rayon::prelude::*;
 
@@ -18,19 +18,17 @@ use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
 use crate::store::LaneIdx;
 
-/// Parts that are made at once for each thread, so that none waits long for the others.
+/// Parts per thread in progress, so that no thread waits long for the others.
 const PARTS_PER_THREAD: usize = 4;
 
-/// The most bytes that a row of a part takes: its times twice while they are sorted, and two points.
+/// Maximum bytes per row of a part: its times twice while they are sorted, and two points.
 const ROW_BYTES: u64 = 64;
 
-/// Makes the curve of the rows of `scope`. `progress` counts rows.
+/// Builds the series of the rows of `scope`. `progress` counts rows.
 ///
-/// Of a range of time, rows count at their starts in it; for concurrency, spans count as far as they lie in it. A span
-/// without duration is open at no time. Counters have the value that they hold where the range begins.
-///
-/// # Errors
-/// If it was asked to stop, or a temporary file cannot be written.
+/// Rows count at their starts within the time range. For concurrency, spans count where they overlap the range, and
+/// zero-length spans do not count. Counters start with their current value. Returns an error if cancelled, or if a
+/// temporary file cannot be written.
 pub(crate) fn derive(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -61,7 +59,7 @@ pub(crate) fn derive(
     progress.begin(Stage::Counting, lanes.iter().map(|lane| rows_of(&lane.scan)).sum());
 
     let at_once = rayon::current_num_threads() * PARTS_PER_THREAD;
-    // Each part searches all lanes: fewer rows than that make no part.
+    // Each part searches all lanes, so a part has at least four rows per lane.
     let rows_max = (room.held_bytes / (at_once as u64 * ROW_BYTES)).clamp(16, 1 << 18).max(4 * lanes.len() as u64);
     let scans: Vec<&LaneScan<'_>> = lanes.iter().map(|lane| &lane.scan).collect();
     let parts = time_parts(&scans, rows_max, scope.from_ns.unwrap_or(i64::MIN), cancel)?;
@@ -86,7 +84,7 @@ pub(crate) fn derive(
     writer.finish(shown, (from_ns, last_ns.max(from_ns)), cancel)
 }
 
-/// The lanes with rows in scope; with those that reach in from before, where spans are open then.
+/// Returns the lanes with rows in scope, including those whose spans reach in from before if `with_open`.
 fn lanes_of<'a>(snapshot: &'a Snapshot, scope: &'a Scope, with_open: bool) -> Vec<LaneRows<'a>> {
     let lanes: Vec<LaneIdx> = scope.lanes(snapshot, &scope.matcher).collect();
     let scan_of = if with_open { LaneScan::new } else { LaneScan::from_starts };

@@ -1,12 +1,12 @@
-//! Derived tracks: rate, number, concurrency, share of time, durations or sums of the rows of a scope, as curves.
+//! Derived tracks: rate, count, concurrency, share of time, durations or sums of the rows of a scope, as series.
 //!
-//! A curve is made by one pass over the matching rows, a part of its time after the other. They stand in order of time in
-//! a temporary file, whose map answers each column of a view by two searches and one descent: exact at every zoom,
-//! whatever the number of rows. Memory is bounded by the room that the caller gives, beside a part with a few rows for
-//! each lane; the file takes 16 bytes for each row, and 32 for concurrency. Quantiles of
-//! many durations come from histograms and say so; all other numbers are exact.
+//! A series is built in one pass over the matching rows, part by part in time. It is stored sorted by time in a mapped
+//! temporary file. A column of a view costs two searches and one descent, and is exact at every zoom, for any number of
+//! rows. Memory is bounded by the given limit plus a part of a few rows per lane. The file takes 16 bytes per row, or
+//! 32 for concurrency. Percentiles of many durations come from histograms and are marked so; all other numbers are
+//! exact.
 //!
-//! The slow answer: a loop over all matching rows for each column.
+//! The naive way is a loop over all matching rows per column.
 
 mod columns;
 mod counter_changes;

@@ -1,5 +1,5 @@
-//! The points of one part of the time of a derived track: the rows of all lanes that start in it, in order of time.
-//! Values that add up begin at zero in each part. Reads each row once, and one more of a lane where spans may be open.
+//! Computes the points of one time part of a derived track: the rows of all lanes that start in it, in time order.
+//! Running values start at zero in each part. Reads each row once, plus one more row per lane where spans may be open.
 
 use serde_json::Value;
 
@@ -17,26 +17,22 @@ use crate::store::DetailRef;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
-/// The number that a row adds.
+/// The number that a row contributes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RowNumber<'a> {
     /// One at its start.
     One,
-    /// One at its start, and one less at its end.
+    /// Plus one at its start, minus one at its end.
     OpenAndClose,
     /// The longest duration at each start.
     Longest,
-    /// Its duration.
     Duration,
     Argument(&'a [String]),
-    /// The change from the value before.
+    /// The change from the previous value.
     Change,
 }
 
-/// The points of the rows of a part.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the points of a part, or `Cancelled` if cancelled.
 pub(super) fn part_points(
     (snapshot, scope): (&Snapshot, &Scope),
     lanes: &[LaneRows<'_>],
@@ -87,7 +83,7 @@ fn durations(hits: &BlockHits<'_>, entries: &mut Vec<TimedValue>) {
     entries.extend(hits.slots().map(|slot| TimedValue { ts_ns: starts[slot], value: values[slot] }));
 }
 
-/// How many rows have started up to each start.
+/// Counts the rows that have started, at each start.
 fn starts(lanes: &[LaneRows<'_>], part: TimePart, cancel: &Cancel) -> Result<PartPoints, Cancelled> {
     let (mut times, mut reader, mut judged) = (Vec::new(), DetailReader::default(), 0);
     for lane in lanes {
@@ -114,14 +110,14 @@ fn starts(lanes: &[LaneRows<'_>], part: TimePart, cancel: &Cancel) -> Result<Par
     Ok(PartPoints { rows: times.len() as u64, points, judged })
 }
 
-/// How many more spans are open from each time on than at the start of the part; fewer are numbers that wrap around.
+/// Counts the spans that are open from each time on, relative to the start of the part; negative numbers wrap.
 fn open_spans(scope: &Scope, lanes: &[LaneRows<'_>], part: TimePart, cancel: &Cancel) -> Result<PartPoints, Cancelled> {
     let (mut begins, mut ends, mut reader) = (Vec::new(), Vec::new(), DetailReader::default());
     let mut judged = 0;
     for lane in lanes {
         let rows = part.rows_of(&lane.scan);
         judged += rows.end - rows.start;
-        // Spans of a lane do not overlap: of those that start earlier, only the last may still be open.
+        // Spans of a lane do not overlap: among earlier spans, only the last may still be open.
         let first = rows.start.saturating_sub(1).max(lane.scan.rows.start);
         lane.blocks(first..rows.end, &mut reader, cancel, |hits| {
             let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
@@ -150,7 +146,7 @@ fn open_spans(scope: &Scope, lanes: &[LaneRows<'_>], part: TimePart, cancel: &Ca
     Ok(PartPoints { points: merged(&begins, &ends), rows, judged })
 }
 
-/// One more at each begin, one less at each end.
+/// Merges sorted begins and ends into running counts.
 fn merged(mut begins: &[i64], mut ends: &[i64]) -> Vec<TimedValue> {
     let mut points = Vec::with_capacity(begins.len() + ends.len());
     let mut open = 0u64;
@@ -166,7 +162,7 @@ fn merged(mut begins: &[i64], mut ends: &[i64]) -> Vec<TimedValue> {
     points
 }
 
-/// The values of rows.
+/// Returns the rows with their values.
 fn valued(
     lanes: &[LaneRows<'_>],
     part: TimePart,
@@ -180,12 +176,12 @@ fn valued(
         lane.blocks(rows, &mut reader, cancel, |hits| take(hits, &mut entries))?;
     }
     let rows = entries.len() as u64;
-    // Stable: values of one time are put together in the order of the lanes, in every run.
+    // The sort is stable, so values at one time are added in lane order in every run.
     sort_by_time(&mut entries, &mut Vec::new());
     Ok(PartPoints { points: entries, rows, judged })
 }
 
-/// The number at a path of members; `None` where there is none.
+/// Returns the number at a path of members, if there is one.
 fn argument(args_json: &str, path: &[String]) -> Option<f64> {
     let found: Value = serde_json::from_str(args_json).ok()?;
     let value = path.iter().try_fold(&found, |value, member| value.get(member))?;

@@ -1,5 +1,5 @@
-//! The points of a curve in a mapped file, with a pyramid of summaries over them: what a range of points comes to is
-//! known after some nodes of each level. Knows no rows.
+//! The points of a series in a mapped file, with a pyramid of summaries: the summary of a range of points costs a few
+//! nodes per level.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -16,22 +16,22 @@ use crate::base::cancel::Cancel;
 use crate::base::mapped::Mapped;
 use crate::base::temporary::Scratch;
 
-/// Points under a node of the first level, and nodes under each node above.
+/// Points per node of the first level, and nodes per node above.
 pub(super) const FAN_OUT: usize = 16;
 
-/// Nodes that are made between two looks at the request to stop.
+/// Nodes built between two checks for cancellation.
 const NODES_AT_ONCE: usize = 64 * 1024;
 
-/// The points of a part of the time, and how many rows they are of. Running values begin at zero in each part.
+/// The points of a time part, with row counts. Running values start at zero in each part.
 #[derive(Debug, Default)]
 pub(super) struct PartPoints {
     pub(super) points: Vec<TimedValue>,
     pub(super) rows: u64,
-    /// The rows that were judged.
+    /// Number of rows that were tested.
     pub(super) judged: u64,
 }
 
-/// The summary of some points.
+/// Summary of some points.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct PointSummary {
@@ -53,7 +53,7 @@ impl PointMeaning {
         if self == Self::Sum { PointSummary::ZERO } else { PointSummary::NONE }
     }
 
-    /// The summary of a point by itself.
+    /// Returns the summary of a single point.
     pub(super) fn summary(self, point: TimedValue) -> PointSummary {
         PointSummary::from_value(match self {
             Self::Sum | Self::Level => f64::from_bits(point.value),
@@ -61,11 +61,11 @@ impl PointMeaning {
         })
     }
 
-    /// Whether a range of points is answered by nodes above them.
+    /// Whether a range of points is answered by a pyramid.
     fn has_pyramid(self) -> bool {
         match self {
             Self::Open | Self::Longest | Self::Sum | Self::Level => true,
-            // Those are differences of two points, and of two sums of histograms.
+            // These are differences of two points, or of two cumulative histograms.
             Self::RowsSoFar | Self::OpenTime | Self::Durations => false,
         }
     }
@@ -78,34 +78,32 @@ impl PointMeaning {
     }
 }
 
-/// The part of its points that the columns of a series show.
+/// How columns present the points of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShownValue {
-    /// The values.
     Plain,
-    /// Counts for each second.
+    /// Counts per second.
     PerSecond,
-    /// The duration that so many of a hundred do not exceed.
+    /// A percentile of durations.
     Quantile(u8),
 }
 
-/// The curve of a derived track: points in order of time, no two of one time but of durations. Any
-/// thread can ask it.
+/// The series of a derived track: points sorted by time, at most one per time except for durations. Any thread can
+/// query it.
 #[derive(Debug)]
 pub(crate) struct DerivedSeries {
     pub(super) meaning: PointMeaning,
-    /// The part of its points that columns show.
     pub(super) shown: ShownValue,
-    /// The time that it is about: its first nanosecond, and its last.
+    /// First and last nanosecond of its time range.
     pub(super) bounds_ns: (i64, i64),
-    /// The smallest value that it ever has at one point, or 0, and the largest.
+    /// Smallest value at any point, or 0, and largest value.
     extremes: (f64, f64),
-    /// How many rows took part.
+    /// Number of rows that contributed.
     pub(super) rows: u64,
-    /// `None`: there are no points.
+    /// `None` if there are no points.
     map: Option<Mapped>,
     points: usize,
-    /// The bytes of each level of the pyramid, from the finest.
+    /// Byte range of each pyramid level, finest first.
     levels: Vec<Range<usize>>,
 }
 
@@ -120,50 +118,50 @@ impl DerivedSeries {
         bytemuck::try_cast_slice(bytes).unwrap_or_default()
     }
 
-    /// Bounds of the columns of every width, where there are any: of what has a value at a time, of the time that spans
-    /// are open, and of the longest durations. Counts and sums grow with the width.
+    /// Returns value bounds that hold for columns of any width, if there are any: for values at a time, for busy time,
+    /// and for longest durations. Counts and sums grow with the width.
     #[must_use]
     pub(crate) fn steady_range(&self) -> Option<(f64, f64)> {
         match self.meaning {
             PointMeaning::Open | PointMeaning::Longest | PointMeaning::Level => Some(self.extremes),
-            // In percent, where all that are ever open at once are open all the time.
+            // In percent, as if all spans that are ever open at once were open all the time.
             PointMeaning::OpenTime => Some((0.0, self.extremes.1 * 100.0)),
             PointMeaning::RowsSoFar | PointMeaning::Sum | PointMeaning::Durations => None,
         }
     }
 
-    /// The first time of the series, and the last.
+    /// Returns the first and the last time of the series.
     #[must_use]
     pub(crate) fn bounds_ns(&self) -> (i64, i64) {
         self.bounds_ns
     }
 
-    /// Whether columns of many spans come from histograms.
+    /// Whether columns with many spans come from histograms.
     #[must_use]
     pub(crate) fn is_of_quantiles(&self) -> bool {
         self.meaning == PointMeaning::Durations
     }
 
-    /// How many rows took part in it.
+    /// Number of rows that contributed.
     #[must_use]
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The bytes of its file.
+    /// Returns the size of its file.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.map.as_ref().map_or(0, |map| map.len() as u64)
     }
 
-    /// The sums of histograms over durations.
+    /// Returns the cumulative histograms of durations.
     pub(super) fn histograms(&self) -> &[u64] {
         let bytes = self.map.as_ref().zip(self.levels.first()).map_or(&[][..], |(map, range)| &map[range.clone()]);
         bytemuck::try_cast_slice(bytes).unwrap_or_default()
     }
 
-    /// The nodes above some of the last level, or of the points.
+    /// Builds the parent nodes of some nodes of the last level, or of the points.
     fn nodes_above(&self, range: Range<usize>) -> Vec<PointSummary> {
         let combine = |one, other| self.meaning.combine(one, other);
         let or_nothing = |node: Option<PointSummary>| node.unwrap_or(self.meaning.nothing());
@@ -180,14 +178,14 @@ impl DerivedSeries {
         }
     }
 
-    /// The summary of the points of a range. `nodes` counts the points and nodes that were looked at.
+    /// Summarises a range of points. `nodes` counts the points and nodes read.
     ///
-    /// The slow answer: all points of the range, combined one by one.
+    /// Equivalent to combining all points of the range one by one.
     pub(super) fn summary(&self, range: Range<usize>, nodes: &mut u64) -> PointSummary {
         let Range { mut start, mut end } = range;
         let meaning = self.meaning;
         let (mut left, mut right) = (meaning.nothing(), meaning.nothing());
-        // The level below the first is that of the points.
+        // The level below the first holds the points.
         for level in 0..=self.levels.len() {
             let points = self.points();
             let at = |index: usize| match level.checked_sub(1) {
@@ -213,7 +211,7 @@ impl DerivedSeries {
     }
 }
 
-/// Writes the points of a series, and the pyramid over them.
+/// Writes the points of a series and the pyramid over them.
 pub(super) struct PointWriter {
     scratch: Scratch,
     out: BufWriter<File>,
@@ -230,7 +228,7 @@ impl PointWriter {
         Ok(Self { scratch, out, running: RunningValue::new(meaning), points: 0, rows: 0, extremes: (0.0, 0.0) })
     }
 
-    /// Takes the points of parts that follow those before; running values begin at zero in each.
+    /// Appends the points of the next parts, in which running values start at zero.
     pub(super) fn push_parts(&mut self, parts: Vec<PartPoints>) -> io::Result<()> {
         for PartPoints { mut points, rows, .. } in parts {
             let (least, most) = self.running.carry_on(&mut points);
@@ -242,7 +240,7 @@ impl PointWriter {
         Ok(())
     }
 
-    /// Writes what is above the points, and maps the file.
+    /// Writes the pyramid, and maps the file.
     pub(super) fn finish(
         mut self,
         shown: ShownValue,

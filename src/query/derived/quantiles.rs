@@ -1,6 +1,6 @@
-//! Quantiles of the durations of a run of points: exact while they are few, else from histograms of a logarithmic scale,
-//! which are off by one part in 32 at most. Sums of histograms stand in the file for each run of points, so that a
-//! column costs two of them, and the points at its edges.
+//! Quantiles of the durations of a run of points: exact for few points, else from logarithmic histograms with an error
+//! of at most 1/32. The file has a cumulative histogram per run of points, so a column costs two of them, plus the
+//! points at its edges.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use super::histograms::{STRIDE, count};
 use super::points::{DerivedSeries, PointSummary};
 use crate::base::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_bounds};
 
-/// Durations that are put in order instead.
+/// Number of durations up to which they are sorted instead.
 pub(super) const EXACT_MAX: usize = 4096;
 
-/// The place of a quantile among so many durations in order, from 1: the first that so many of a hundred do not exceed.
+/// Returns the 1-based rank of a percentile among `count` sorted durations.
 fn rank(count: usize, percent: u8) -> usize {
-    // A number of points times 99 fits.
+    // A count times 99 fits `u128`.
     (count as u128 * u128::from(percent)).div_ceil(100) as usize
 }
 
 impl DerivedSeries {
-    /// The quantile of the durations of some points, or the bounds of its bucket where they are many. `work` counts
-    /// points and sums that were looked at.
+    /// Returns the percentile of the durations of some points; for many points, the bounds of its bucket. `work` counts
+    /// the points and histograms read.
     ///
-    /// The slow answer: all durations in order.
+    /// Equivalent to sorting all durations.
     pub(super) fn quantile(&self, range: Range<usize>, percent: u8, work: &mut u64) -> Option<PointSummary> {
         let points = self.points().get(range.clone())?;
         let place = rank(points.len(), percent).checked_sub(1)?;

@@ -1,34 +1,34 @@
-//! The meaning of the values of points, and how those of a part carry on where the part before ended.
+//! The meaning of point values, and how running values continue from one part to the next.
 
 use super::entries::TimedValue;
 
 /// The meaning of the values of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PointMeaning {
-    /// How many rows start at that time or before.
+    /// Rows that start at or before that time.
     RowsSoFar,
-    /// How many spans are open from that time on.
+    /// Spans open from that time on.
     Open,
-    /// How long spans were open up to that time, in all; it wraps around.
+    /// Total time of open spans up to that time; wraps.
     OpenTime,
     /// The longest duration of the spans that start then.
     Longest,
     /// The duration of one span that starts then; each span is a point.
     Durations,
-    /// The bits of the sum of the values then.
+    /// Sum of the values at that time, as bits.
     Sum,
-    /// The bits of the sum of the values that hold from that time on.
+    /// Sum of the values from that time on, as bits.
     Level,
 }
 
-/// Values that add up from point to point.
+/// Values that accumulate from point to point.
 #[derive(Debug)]
 pub(super) enum RunningValue {
-    /// Each point is by itself.
+    /// Each point stands alone.
     Single(PointMeaning),
-    /// Numbers so far; fewer than in the part before wrap around.
+    /// A running number; decreases within a part wrap.
     Number { meaning: PointMeaning, so_far: u64 },
-    /// Spans that are open, and how long spans were open up to a time.
+    /// Open spans, and the total time of open spans up to a time.
     OpenTime { open: u64, time_ns: u64, until_ns: i64 },
     /// The sum of changes.
     Level(ExactSum),
@@ -52,7 +52,7 @@ impl RunningValue {
         }
     }
 
-    /// Turns the values of a part, which begin at zero, into those of the whole. Returns the smallest and the largest.
+    /// Converts the values of a part, which start at zero, to those of the whole. Returns the smallest and the largest.
     pub(super) fn carry_on(&mut self, points: &mut Vec<TimedValue>) -> (f64, f64) {
         let extremes = |values: &mut dyn Iterator<Item = f64>| {
             values.fold((0.0, 0.0), |(least, most): (f64, f64), value| (least.min(value), most.max(value)))
@@ -81,7 +81,7 @@ impl RunningValue {
                     sum.add(f64::from_bits(point.value));
                     point.value = sum.value().to_bits();
                 }
-                // Of the changes of one time the last leaves the value.
+                // Among changes at one time, the last gives the value.
                 points.reverse();
                 points.dedup_by_key(|point| point.ts_ns);
                 points.reverse();
@@ -91,7 +91,7 @@ impl RunningValue {
     }
 }
 
-/// A sum with what rounding took from it, so that changes there and back leave nothing.
+/// A sum with its rounding error, so that changes up and down cancel out.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ExactSum {
     sum: f64,

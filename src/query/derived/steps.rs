@@ -1,7 +1,7 @@
-//! A derived track as the values of a counter: one for each step in which it differs from the step before.
+//! Exports a derived track as counter values: one for each step whose value differs from the previous one.
 //!
-//! Steps count from the first time of the track. The longest duration is 0 in steps in which no span starts, since a
-//! counter has a value at every time.
+//! Steps are counted from the first time of the track. The longest duration is 0 in steps in which no span starts,
+//! because a counter always has a value.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::columns::ColumnWork;
 use super::points::DerivedSeries;
 use super::running::PointMeaning;
 
-/// Steps that a whole trace has about, where no width is asked for.
+/// Approximate number of default steps for a whole trace.
 const STEPS: u64 = 1000;
 
-/// The width of steps for a length of time: a 1, 2 or 5 with zeros, so that a trace has 400 to 1,000 of them.
+/// Returns the default step width for a length of time: 1, 2 or 5 times a power of ten, for 400 to 1,000 steps.
 #[must_use]
 pub(super) fn default_step_ns(length_ns: u64) -> u64 {
     let least_ns = length_ns.div_ceil(STEPS).max(1);
@@ -20,13 +20,13 @@ pub(super) fn default_step_ns(length_ns: u64) -> u64 {
     widths.flatten().find(|&width_ns| width_ns >= least_ns).unwrap_or(least_ns)
 }
 
-/// Iterates over the changes of a counter, in order of time. Values that are no finite numbers are left out.
+/// Iterates over the changes of a counter in time order. Skips non-finite values.
 #[derive(Debug, Clone)]
 pub(crate) struct CounterSteps {
     series: Arc<DerivedSeries>,
-    /// `None`: every point is a change.
+    /// `None` if every point is a change.
     every_ns: Option<u64>,
-    /// The last time of which a value is wanted.
+    /// The last time to report.
     last_ns: i64,
     /// The start of the next step that may have another value.
     next_ns: Option<i64>,
@@ -34,8 +34,8 @@ pub(crate) struct CounterSteps {
 }
 
 impl CounterSteps {
-    /// The changes in a range of time by steps of a width; without one, of concurrency and of counters every change, and
-    /// else steps of the default.
+    /// Returns the changes in a time range by steps of a width. Without a width: every change of a concurrency or a
+    /// counter, and default steps for the rest.
     #[must_use]
     pub(crate) fn new(
         series: Arc<DerivedSeries>,
@@ -51,7 +51,7 @@ impl CounterSteps {
         Self { series, every_ns, last_ns, next_ns, last: None }
     }
 
-    /// The value of the step that starts then, and the start of the next that may have another.
+    /// Returns the value of the step at `start_ns`, and the start of the next one that may differ.
     fn step(&self, start_ns: i64) -> (f64, Option<i64>) {
         // A step of one nanosecond is a point.
         let width_ns = self.every_ns.unwrap_or(1).max(1);

@@ -39,7 +39,7 @@ fn kinds() -> Vec<DerivedKind> {
     DerivedKind::PLAIN.into_iter().chain([DerivedKind::Quantile(50), DerivedKind::Quantile(99), sum]).collect()
 }
 
-/// The least and the largest value from one time to another, both included, by a loop over all spans.
+/// Returns the smallest and largest value in a closed time range, by a loop over all spans.
 fn expected(
     spans: &[TraceSpan],
     kind: &DerivedKind,
@@ -83,7 +83,7 @@ fn expected(
             };
             let clipped: Vec<(i64, i64)> = spans.iter().map(clipped).collect();
             let open = |ts_ns: i64| clipped.iter().filter(|(start, end)| (*start..*end).contains(&ts_ns)).count();
-            // It changes at starts and ends alone.
+            // It changes only at starts and ends.
             let changes = clipped.iter().flat_map(|&(start, end)| [start, end]);
             let inside = changes.filter(|ts_ns| (start_ns..=last_ns).contains(ts_ns));
             let counts: Vec<usize> = inside.chain([start_ns]).map(open).collect();
@@ -92,7 +92,7 @@ fn expected(
     }
 }
 
-/// One value for each column, by cells that may be of many columns.
+/// Expands cells to one value per column.
 fn by_column(cells: &[CounterCell]) -> Vec<(i64, (f64, f64))> {
     let columns = cells
         .iter()
@@ -224,10 +224,10 @@ fn work_for_a_column_grows_with_the_logarithm_of_the_points() {
     };
     for kind in kinds().into_iter().filter(|kind| !matches!(kind, DerivedKind::Quantile(_))) {
         let ((few, ..), (many, all, columns)) = (work(100, &kind), work(20_000, &kind));
-        // Two hundred times the points are eight more doublings, and two levels at both ends.
+        // Two hundred times as many points mean eight more doublings, and two levels at both ends.
         assert!(many.probes <= few.probes + 4 * 8, "{kind}: {many:?} after {few:?}");
         assert!(many.nodes <= few.nodes + 2 * 2 * FAN_OUT as u64, "{kind}: {many:?} after {few:?}");
-        // Each column begins where the one before ended.
+        // Each column starts where the previous one ended.
         assert!(all.probes <= columns * 20 && all.nodes <= columns * 60, "{kind}: {all:?} for {columns} columns");
     }
 }

@@ -1,20 +1,20 @@
-//! Divides the time of rows in parts of about as many rows each, so that a part is sorted in memory by itself. Bounds
-//! are chosen from the starts of some rows, and the rows of each part are then counted by searches in the lanes.
+//! Divides time into parts with about equal numbers of rows, so that each part is sorted in memory. Bounds are chosen
+//! from the starts of sampled rows; the rows of each part are then counted by searches in the lanes.
 //!
-//! A part may have more rows than asked for only where they all start in the same nanosecond.
+//! A part exceeds its limit only if all its rows start in the same nanosecond.
 
 use rayon::prelude::*;
 
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::scan::LaneScan;
 
-/// Rows whose starts are looked at for each part.
+/// Row starts sampled per part.
 const SAMPLES: u64 = 8;
 
-/// The most parts that one part is divided into at once.
+/// Maximum number of parts that a part is divided into at once.
 const PARTS_AT_ONCE: u64 = 4096;
 
-/// A part of time: the first nanosecond, and the first after it. `None`: from the beginning, or to the end.
+/// A part of time: its first nanosecond, and the first after it. `None` means unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimePart {
     pub(super) from_ns: Option<i64>,
@@ -22,13 +22,13 @@ pub(super) struct TimePart {
 }
 
 impl TimePart {
-    /// The rows of a lane that start in it.
+    /// Returns the rows of a lane that start in it.
     pub(super) fn rows_of(self, scan: &LaneScan<'_>) -> std::ops::Range<u64> {
         let start = self.from_ns.map_or(scan.rows.start, |from_ns| scan.first_from(from_ns));
         start..self.to_ns.map_or(scan.rows.end, |to_ns| scan.first_from(to_ns)).max(start)
     }
 
-    /// Whether it has a time.
+    /// Returns whether it contains a time.
     pub(super) fn contains(self, ts_ns: i64) -> bool {
         self.from_ns.is_none_or(|from_ns| ts_ns >= from_ns) && self.to_ns.is_none_or(|to_ns| ts_ns < to_ns)
     }
@@ -37,7 +37,7 @@ impl TimePart {
         scans.par_iter().map(|scan| self.rows_of(scan)).map(|rows| rows.end - rows.start).sum()
     }
 
-    /// Parts of it with about `rows_max` rows each; itself where all its rows start at one time.
+    /// Divides it into parts of about `rows_max` rows. Returns itself if all its rows start at one time.
     fn divided(self, scans: &[&LaneScan<'_>], rows: u64, rows_max: u64, after_ns: i64) -> Vec<Self> {
         let parts = rows.div_ceil(rows_max.div_ceil(4) * 3).clamp(2, PARTS_AT_ONCE);
         let least_ns = self.from_ns.map_or(after_ns, |from_ns| from_ns.max(after_ns));
@@ -58,11 +58,11 @@ impl TimePart {
     }
 }
 
-/// The starts of rows at equal distances, lane by lane; a damaged one has none.
+/// Samples the starts of rows at equal distances, lane by lane; damaged rows are skipped.
 fn starts_of_some(part: TimePart, scans: &[&LaneScan<'_>], rows: u64, count: u64) -> Vec<i64> {
     let step = (rows / count.max(1)).max(1);
     let mut starts_ns = Vec::new();
-    // The place of the next in the lane that follows.
+    // Offset of the next sample in the following lane.
     let mut next = step / 2;
     for scan in scans {
         let rows = part.rows_of(scan);
@@ -76,11 +76,8 @@ fn starts_of_some(part: TimePart, scans: &[&LaneScan<'_>], rows: u64, count: u64
     starts_ns
 }
 
-/// The parts of the time of some rows, in order, each with at most `rows_max` of them. No part ends at `first_ns` or
-/// before: rows that start earlier count as starting then.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Divides the time of some rows into parts in order, each with at most `rows_max` rows. Earlier rows count as starting
+/// at `first_ns`, so no part ends at or before it. Returns `Cancelled` if cancelled.
 pub(super) fn time_parts(
     scans: &[&LaneScan<'_>],
     rows_max: u64,

@@ -1,8 +1,7 @@
-//! The paths above and below functions. Callers are the same weights from the innermost function out. The
-//! heaviest are worked out first, so that a tree that would have too many nodes lacks only what is narrow; each
-//! of its sums is exact.
+//! The paths above and below functions. Callers are the same weights, from the innermost function out. The heaviest
+//! nodes are expanded first: a tree at its node limit lacks only narrow bars, and each of its sums is exact.
 //!
-//! The slow answer: for each path, its functions in the opposite order, added up by prefix.
+//! Equivalent to reversing the functions of each path and adding up by prefix.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,34 +12,28 @@ use super::tree::{FlameNode, FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure}
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 
-/// Nodes of a tree of callers, beyond which none gets callers of its own any more. All functions
-/// are in its first level.
+/// Node limit of a tree of callers, after which no node gets callers. The first level has all functions.
 const NODES_MAX: usize = 1 << 20;
 
-/// Nodes between two looks at the request to stop: some milliseconds.
+/// Nodes between two checks for cancellation: some milliseconds.
 const NODES_BETWEEN_CHECKS: usize = 64 * 1024;
 
-/// A weight on its way out: the next function to take is that of `at`.
+/// A weight on its way out: the next function is that of `at`.
 #[derive(Debug, Clone, Copy)]
 struct OutwardPath {
     at: FlameNodeIdx,
     sum: SampleSum,
 }
 
-/// All paths from their innermost function to the outermost.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns all paths from their innermost to their outermost function, or `Cancelled` if cancelled.
 pub(super) fn inverted(tree: &FlameTree, measure: Measure, cancel: &Cancel) -> Result<FlameTree, Cancelled> {
     let numbered = (0..).map(FlameNodeIdx).zip(tree.nodes());
     let paths = numbered.map(|(at, node)| OutwardPath { at, sum: node.own }).filter(|path| !path.sum.is_empty());
     expand(tree, paths.collect(), measure, NODES_MAX, cancel)
 }
 
-/// The callers of a function, from the nearest out. A path that has it several times counts once, at the outermost.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the callers of a function, nearest first. A recursive path counts once, at the outermost call. Returns
+/// `Cancelled` if cancelled.
 pub(super) fn callers_of(
     tree: &FlameTree,
     is_wanted: impl Fn(FunctionIdx) -> bool,
@@ -52,10 +45,8 @@ pub(super) fn callers_of(
     expand(tree, paths.collect(), measure, NODES_MAX, cancel)
 }
 
-/// The paths with a function, from its outermost call on. The children are not sorted yet.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the paths with a function, from its outermost call on. Children are not sorted yet. Returns `Cancelled` if
+/// cancelled.
 pub(super) fn paths_below(
     tree: &FlameTree,
     is_wanted: impl Fn(FunctionIdx) -> bool,
@@ -78,7 +69,7 @@ pub(super) fn paths_below(
     Ok(below.finish())
 }
 
-/// The nodes of functions that are in none of their kind.
+/// Returns the nodes of matching functions that have no matching ancestor.
 fn outermost(tree: &FlameTree, is_wanted: impl Fn(FunctionIdx) -> bool) -> Vec<FlameNodeIdx> {
     let mut is_below = vec![false; tree.nodes().len()];
     let mut starts = Vec::new();
@@ -93,10 +84,10 @@ fn outermost(tree: &FlameTree, is_wanted: impl Fn(FunctionIdx) -> bool) -> Vec<F
     starts
 }
 
-/// A node whose callers are still to be found: its weight, and where its paths begin and end.
+/// A node to expand: its weight, and the range of its paths.
 type WaitingNode = (u64, Reverse<FlameNodeIdx>, Reverse<(usize, usize)>);
 
-/// Takes the paths apart by their next function, the heaviest first, until the tree has `nodes_max` nodes.
+/// Splits paths by their next function, the heaviest node first, until the tree has `nodes_max` nodes.
 fn expand(
     tree: &FlameTree,
     mut paths: Vec<OutwardPath>,
@@ -132,8 +123,8 @@ fn expand(
     Ok(outward)
 }
 
-/// Sorts paths by their next function, and returns where each begins and ends. Those without one are added to `own`,
-/// and those at the same node become one.
+/// Sorts paths by their next function, and returns the range of each. Paths without one are added to `own`; paths at
+/// the same node are merged.
 fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own: &mut SampleSum) -> Vec<Range<usize>> {
     let function = |path: &OutwardPath| {
         let FlameNode { function, .. } = *tree.node(path.at);

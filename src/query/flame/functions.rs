@@ -1,6 +1,6 @@
-//! Functions as a view shows them: a name and a module, which is the category of the name. Frames
-//! whose name is an address are unnamed; where they have no category, their module is in the
-//! text: `libc.so.6+0x3fbca`, `0x1ab77 (libc.so.6)`, `[libc.so.6]`.
+//! The functions of a view: a name and a module, which is the category of the name. A frame whose name is an address is
+//! unnamed; without a category, its module is part of the text: `libc.so.6+0x3fbca`, `0x1ab77 (libc.so.6)`,
+//! `[libc.so.6]`.
 
 use rustc_hash::FxHashMap;
 
@@ -8,19 +8,19 @@ use crate::model::{NameIdx, StrIdx};
 use crate::query::Snapshot;
 use crate::store::pruned_paths::OTHERS;
 
-/// The longest name of a module: no file system has longer ones.
+/// Length limit of a module's name, which is that of file systems.
 const MODULE_BYTES_MAX: usize = 255;
 
-/// The name of others in files.
+/// The text for others in exported files.
 const OTHERS_TEXT: &str = "[others]";
 
-/// The most modules that are told apart. Real captures have some hundred.
+/// Limit for the number of modules. Real traces have some hundred.
 const MODULES_MAX: usize = 1 << 16;
 
-/// The module of unnamed frames that have none.
+/// The module of unnamed frames without one.
 const UNKNOWN: &str = "unknown";
 
-/// Functions in which a processor or a program waits for work.
+/// Functions in which a processor or a program is idle.
 const IDLE: [&str; 14] = [
     "(idle)",
     "acpi_idle_do_entry",
@@ -38,14 +38,14 @@ const IDLE: [&str; 14] = [
     "xen_safe_halt",
 ];
 
-/// A row of [`Functions`].
+/// Index into [`Functions`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FunctionIdx(pub u32);
 
 impl FunctionIdx {
     /// The root of all paths.
     pub(crate) const ROOT: Self = Self(0);
-    /// Stands for all functions of paths that have no node of their own.
+    /// All functions of paths without a node of their own.
     pub(crate) const OTHERS: Self = Self(1);
 
     #[must_use]
@@ -54,7 +54,7 @@ impl FunctionIdx {
     }
 }
 
-/// A function by what is shown of it, which holds for every answer.
+/// A function by its visible text, valid across answers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FunctionKey {
     pub(crate) name: Box<str>,
@@ -66,9 +66,9 @@ pub(crate) struct FunctionKey {
 #[derive(Debug)]
 pub(crate) struct Functions {
     rows: Vec<FunctionEntry>,
-    /// Names of modules in brackets, as a frame without a name is shown.
+    /// Names of modules in brackets, as shown for unnamed frames.
     modules: Vec<Box<str>>,
-    /// Whether each module is code of the kernel.
+    /// Whether each module is kernel code.
     is_kernel: Vec<bool>,
 }
 
@@ -89,7 +89,7 @@ enum FunctionText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct ModuleIdx(u32);
 
-/// The meaning of the name of a frame.
+/// The parsed name of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FrameLabel<'a> {
     module: Option<&'a str>,
@@ -97,7 +97,7 @@ struct FrameLabel<'a> {
 }
 
 impl Functions {
-    /// The name that is shown; empty for the root and for a frame without a name.
+    /// Returns the visible name; empty for the root and for an unnamed frame.
     #[must_use]
     pub(crate) fn text<'a>(&'a self, snapshot: &'a Snapshot, function: FunctionIdx) -> &'a str {
         match self.rows[function.index()].text {
@@ -107,14 +107,14 @@ impl Functions {
         }
     }
 
-    /// The module, or the category of a span; empty where it is not known.
+    /// Returns the module, or the category of a span; empty if unknown.
     #[must_use]
     pub(crate) fn module(&self, function: FunctionIdx) -> &str {
         let module = self.rows[function.index()].module;
         module.map_or("", |module| inside(&self.modules[module.0 as usize]))
     }
 
-    /// The row of the module, below [`Self::module_count`]; `None` where it is not known.
+    /// Returns the index of the module, below [`Self::module_count`]; `None` if unknown.
     #[must_use]
     pub(crate) fn module_row(&self, function: FunctionIdx) -> Option<usize> {
         self.rows[function.index()].module.map(|module| module.0 as usize)
@@ -125,13 +125,13 @@ impl Functions {
         self.modules.len()
     }
 
-    /// Whether a function is of the kernel, as far as its module says.
+    /// Returns whether the function's module is kernel code.
     #[must_use]
     pub(crate) fn is_kernel(&self, function: FunctionIdx) -> bool {
         self.module_row(function).is_some_and(|module| self.is_kernel[module])
     }
 
-    /// A name of the trace that the function has; `None` of a module, and of others.
+    /// Returns a name of the trace for the function; `None` for a module and for others.
     #[must_use]
     pub(crate) fn name(&self, function: FunctionIdx) -> Option<NameIdx> {
         match self.rows[function.index()].text {
@@ -140,14 +140,14 @@ impl Functions {
         }
     }
 
-    /// The function by its texts.
+    /// Returns the function's key.
     #[must_use]
     pub(crate) fn key(&self, snapshot: &Snapshot, function: FunctionIdx) -> FunctionKey {
         let module = Some(self.module(function).into());
         FunctionKey { name: self.text(snapshot, function).into(), module }
     }
 
-    /// All functions after the root and the others.
+    /// Iterates over all functions except the root and the others.
     pub(crate) fn all(&self) -> impl Iterator<Item = FunctionIdx> + use<> {
         (2..self.rows.len() as u32).map(FunctionIdx)
     }
@@ -182,7 +182,7 @@ impl<'s> FunctionBuilder<'s> {
         }
     }
 
-    /// The function of a frame. `by_module`: the one of its module if the name is an address.
+    /// Returns the function of a frame. With `by_module`, an unnamed frame is represented by its module.
     pub(super) fn function(&mut self, name: NameIdx, by_module: bool) -> FunctionIdx {
         if name == OTHERS {
             return FunctionIdx::OTHERS;
@@ -209,7 +209,7 @@ impl<'s> FunctionBuilder<'s> {
         function
     }
 
-    /// The function that stands for all of a function's module; itself where that is not known.
+    /// Returns the function that represents the whole module of a function, or itself if the module is unknown.
     pub(super) fn collapsed(&mut self, function: FunctionIdx) -> FunctionIdx {
         self.functions.rows[function.index()].module.map_or(function, |module| self.all_of(module))
     }
@@ -224,7 +224,7 @@ impl<'s> FunctionBuilder<'s> {
     }
 
     fn push(&mut self, text: FunctionText, module: Option<ModuleIdx>) -> FunctionIdx {
-        // There are no more than names and modules together.
+        // At most names plus modules, so it fits 32 bits.
         let new = FunctionIdx(u32::try_from(self.functions.rows.len()).unwrap_or(u32::MAX));
         self.functions.rows.push(FunctionEntry { text, module });
         new
@@ -250,14 +250,14 @@ impl<'s> FunctionBuilder<'s> {
         &self.functions
     }
 
-    /// Whether a function is the one that is meant.
+    /// Returns whether a function has this key.
     #[must_use]
     pub(super) fn is(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
         *self.functions.text(self.snapshot, function) == *key.name
             && key.module.as_ref().is_none_or(|module| **module == *self.functions.module(function))
     }
 
-    /// Whether a processor or a program waits for work in a function.
+    /// Returns whether a processor or a program is idle in a function.
     #[must_use]
     pub(super) fn is_idle(&self, function: FunctionIdx) -> bool {
         IDLE.contains(&self.functions.text(self.snapshot, function))
@@ -282,7 +282,7 @@ impl<'a> FrameLabel<'a> {
             None
         };
         let category = category.filter(|category| !category.is_empty());
-        // A recorder gives the path of a module, and others the name of its file.
+        // Some recorders give the path of a module, others its file name.
         let module = category.or(in_text).map(|module| match module.strip_prefix('/') {
             Some(path) => file_name(path),
             None => inside(module),
@@ -291,8 +291,8 @@ impl<'a> FrameLabel<'a> {
     }
 }
 
-/// Whether a module is the kernel or a part of it. perf writes memory without a file in brackets, too: `[ext4]` is a
-/// part of the kernel, `[heap]` is not.
+/// Returns whether a module is the kernel or part of it. perf also writes memory without a file in brackets: `[ext4]`
+/// is part of the kernel, `[heap]` is not.
 fn is_kernel(module: &str, category: Option<&str>) -> bool {
     const PROCESS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "uprobes", UNKNOWN];
     let is_image = ["kernel", "guest.kernel", "vmlinux"]
@@ -306,13 +306,13 @@ fn is_kernel(module: &str, category: Option<&str>) -> bool {
         || is_bracketed && is_name && !PROCESS.contains(&module)
 }
 
-/// A path without its folders; ` (build ..)` may follow it.
+/// Strips the folders of a path, which ` (build ..)` may follow.
 fn file_name(path: &str) -> &str {
     let end = path.find(" (").unwrap_or(path.len());
     path[..end].rfind('/').map_or(path, |folder| &path[folder + 1..])
 }
 
-/// A text without the brackets around it.
+/// Strips enclosing brackets.
 fn inside(text: &str) -> &str {
     text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
 }

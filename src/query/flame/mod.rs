@@ -1,8 +1,8 @@
-//! Views of a call tree: from the outermost function down, from the innermost up, or both sides of one function, with
-//! functions left out, merged or collapsed. Frames are merged by the name and the module that are shown, at the end:
-//! the tree below knows rows of the trace's tables only.
+//! Views of a call tree: top down, bottom up, or a sandwich of both around one function, with functions hidden, merged
+//! or collapsed. Frames are merged by visible name and module at the end; the call tree has indices of the trace's
+//! tables.
 //!
-//! The slow answer: for each path, its functions after each edit, added up by prefix.
+//! Equivalent to applying every edit to each path and adding up by prefix.
 
 mod callers;
 mod functions;
@@ -31,27 +31,24 @@ use view::ViewBuilder;
 #[derive(Debug)]
 pub(crate) struct FlamePicture {
     pub(crate) functions: Functions,
-    /// The paths below the root, or those below the function of a sandwich.
+    /// The paths below the root, or below the function of a sandwich.
     pub(crate) tree: FlameTree,
-    /// The callers of the function of a sandwich, from the nearest out.
+    /// The callers of the function of a sandwich, nearest first.
     pub(crate) callers: Option<FlameTree>,
-    /// The sum of all paths that are not left out, with those that lack the function in focus: shares are of it.
+    /// Sum of all visible paths, including those without the focused function: the base of percentages.
     pub(crate) whole: SampleSum,
-    /// The sum of all paths before any was left out.
+    /// Sum of all paths, including hidden ones.
     pub(crate) counted: SampleSum,
-    /// Paths that count for their callers, since there are too many, and callers that are too many to be shown.
+    /// Paths that count for their callers because of the path limit, and callers beyond the node limit.
     pub(crate) folded: u64,
-    /// The part of `whole` in paths that have no node of their own.
+    /// The part of `whole` in paths without a node of their own.
     pub(crate) others: SampleSum,
-    /// Whether each path is a bar of its own, from the outermost function down: then no bar lacks more than a path.
+    /// Whether each path is a bar of its own, top down, so that no bar lacks more than one path.
     pub(crate) is_path_by_path: bool,
 }
 
 impl FlamePicture {
-    /// Makes the view of a call tree.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// Builds the view of a call tree. Returns `Cancelled` if cancelled.
     pub(crate) fn new(
         snapshot: &Snapshot,
         calls: &CallTree,

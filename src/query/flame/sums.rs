@@ -1,5 +1,5 @@
-//! Sums over a tree in which each path counts once, however often a function is in it: by function or module, and of
-//! the functions that a search finds.
+//! Sums over a tree, by function, by module, or for the functions that match a search. Each path counts once, even with
+//! recursion.
 
 use regex::{Regex, RegexBuilder};
 
@@ -8,15 +8,15 @@ use super::tree::{FlameNodeIdx, FlameTree};
 use crate::query::Snapshot;
 use crate::query::samples::SampleSum;
 
-/// Self and total of what has something in common.
+/// Self and total sums of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OwnAndTotal {
     pub(crate) own: SampleSum,
-    /// The sum in which each path counts once.
+    /// Sum in which each path counts once.
     pub(crate) total: SampleSum,
 }
 
-/// The functions that a search finds, and the sum of the paths that have one of them.
+/// The functions that match a search, and the sum of the paths through them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundFunctions {
     is_found: Vec<bool>,
@@ -25,8 +25,8 @@ pub(crate) struct FoundFunctions {
 }
 
 impl FoundFunctions {
-    /// Finds the functions whose name or module has a text, in any case; `/text/` is a regular expression. `None` for
-    /// an empty text and for one that is no expression.
+    /// Matches functions whose name or module contains a text, in any case; `/text/` is a regular expression. Returns
+    /// `None` for an empty text and for an invalid expression.
     #[must_use]
     pub(crate) fn new(snapshot: &Snapshot, functions: &Functions, tree: &FlameTree, text: &str) -> Option<Self> {
         let expression = expression(text)?;
@@ -67,13 +67,13 @@ fn expression(text: &str) -> Option<Regex> {
 }
 
 impl FlameTree {
-    /// Self and total by the key of a function, from 0 to `keys`.
+    /// Returns self and total by the key of a function, from 0 to `keys`.
     #[must_use]
     pub(crate) fn sums_by(&self, keys: usize, key: impl Fn(FunctionIdx) -> usize) -> Vec<OwnAndTotal> {
         let mut sums = vec![OwnAndTotal::default(); keys];
-        // How many nodes of each key are above the one that is looked at.
+        // Number of open ancestors with each key.
         let mut open = vec![0_u32; keys];
-        // A node, and whether all below it is done.
+        // A node, and whether its subtree is done.
         let mut waiting = vec![(FlameNodeIdx::ROOT, false)];
         while let Some((at, is_done)) = waiting.pop() {
             let node = self.node(at);

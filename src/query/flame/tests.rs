@@ -1,4 +1,4 @@
-//! Views beside their oracle: each path by itself, edited as a list of functions, and added up by prefix.
+//! Views against an oracle: each path is edited as a list of functions, and added up by prefix.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::model::{NameIdx, Names};
 use crate::store::{Meta, Store, StoreWriter};
 
-/// The names that paths are made of, with their modules: two functions of one name, unnamed ones, some of the
-/// kernel, and one that waits.
+/// Names of the paths, with their modules: two functions of one name, unnamed ones, some of the kernel, and an idle
+/// one.
 const NAMES: [(&str, Option<&str>); 9] = [
     ("main", Some("app")),
     ("read", Some("libc.so")),
@@ -20,7 +20,7 @@ const NAMES: [(&str, Option<&str>); 9] = [
     ("0x77", None),
 ];
 
-/// A path, outermost first, by rows of [`NAMES`], with its sums.
+/// A path, outermost first, by index into [`NAMES`], with its sums.
 type Path = (Vec<usize>, SampleSum);
 
 fn paths(count: usize, seed: u64) -> Vec<Path> {
@@ -38,7 +38,7 @@ fn paths(count: usize, seed: u64) -> Vec<Path> {
 
 fn snapshot() -> (Snapshot, Vec<NameIdx>) {
     let mut names = Names::default();
-    // Each name a second time, as another row: what is shown is the same.
+    // Each name occurs a second time, as another row that looks the same.
     let rows = NAMES.map(|(name, module)| names.intern(name, module)).to_vec();
     let file = tempfile::tempfile().unwrap();
     let writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
@@ -50,7 +50,7 @@ fn tree_of(paths: &[Path], rows: &[NameIdx]) -> CallTree {
     CallTree::from_paths(paths.iter().map(|(path, sum)| (path.iter().map(|&row| rows[row]), *sum)))
 }
 
-/// A function as it is shown.
+/// A function as shown.
 type Shown = (String, String);
 
 fn shown(row: usize) -> Shown {
@@ -67,7 +67,7 @@ fn is(function: &Shown, key: &FunctionKey) -> bool {
     function.0 == *key.name && key.module.as_ref().is_none_or(|module| function.1 == **module)
 }
 
-/// The functions of a path after the edits; `None` where it is left out. `len` counts the frames that are there.
+/// Returns the functions of a path after the edits; `None` if it is hidden. `len` counts its frames.
 fn edited(path: &[usize], view: &FlameView, focus: Option<&FunctionKey>) -> Option<Vec<Shown>> {
     let has = |edit: &FlameEdit| view.edits.contains(edit);
     let mut functions: Vec<(Shown, bool)> = Vec::new();
@@ -122,7 +122,7 @@ fn edited(path: &[usize], view: &FlameView, focus: Option<&FunctionKey>) -> Opti
     Some(kept)
 }
 
-/// By path: own and total sums.
+/// Own and total sums by path.
 type Sums = BTreeMap<Vec<Shown>, (SampleSum, SampleSum)>;
 
 fn added_up(paths: impl Iterator<Item = (Vec<Shown>, SampleSum)>) -> Sums {

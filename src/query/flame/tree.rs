@@ -1,12 +1,12 @@
-//! A tree of functions with the sums of what is below them. Children come from the heaviest, so that a picture looks
-//! at those that it draws, and at none of the others.
+//! A tree of functions with the sums of their subtrees. Children are sorted heaviest first, so drawing visits only the
+//! bars that it draws.
 
 use rustc_hash::FxHashMap;
 
 use super::functions::FunctionIdx;
 use crate::query::samples::SampleSum;
 
-/// A row of a [`FlameTree`].
+/// Index into a [`FlameTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FlameNodeIdx(pub u32);
 
@@ -20,13 +20,13 @@ impl FlameNodeIdx {
     }
 }
 
-/// The number that widths are made of.
+/// The number that determines widths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Measure {
     /// The time of spans, or the weight of samples in the unit of their event.
     #[default]
     Weight,
-    /// How many spans or samples there are.
+    /// The number of spans or samples.
     Count,
 }
 
@@ -42,25 +42,25 @@ impl Measure {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlameNode {
-    /// Always an earlier node; of the root, itself.
+    /// Always an earlier node; the root is its own parent.
     pub(crate) parent: FlameNodeIdx,
     pub(crate) function: FunctionIdx,
-    /// The sum of this path and of all that continue it.
+    /// Sum of this path and all its continuations.
     pub(crate) total: SampleSum,
-    /// The sum of this path without its children.
+    /// Sum of this path without its children.
     pub(crate) own: SampleSum,
 }
 
 #[derive(Debug)]
 pub(crate) struct FlameTree {
     nodes: Vec<FlameNode>,
-    /// The children of all nodes, those of one node side by side.
+    /// Children of all nodes, grouped by parent.
     children: Vec<FlameNodeIdx>,
-    /// The first child of each node, and the end of all.
+    /// Index of each node's first child, and the end of all.
     first_child: Vec<u32>,
-    /// Nodes that have others below them, in order.
+    /// Nodes with an others child, in order.
     with_others: Vec<FlameNodeIdx>,
-    /// Nodes whose children are not in the tree, since it would have too many.
+    /// Nodes whose children were dropped by the node limit.
     pub(super) folded: u64,
 }
 
@@ -73,7 +73,7 @@ impl Default for FlameTree {
 }
 
 impl FlameTree {
-    /// All nodes, the root first, parents before their children.
+    /// Returns all nodes, the root first, parents before children.
     #[must_use]
     pub(crate) fn nodes(&self) -> &[FlameNode] {
         &self.nodes
@@ -84,20 +84,20 @@ impl FlameTree {
         &self.nodes[node.index()]
     }
 
-    /// The children of a node, from the heaviest.
+    /// Returns the children of a node, heaviest first.
     #[must_use]
     pub(crate) fn children(&self, node: FlameNodeIdx) -> &[FlameNodeIdx] {
         let [first, end] = [node.index(), node.index() + 1].map(|at| self.first_child[at] as usize);
         &self.children[first..end]
     }
 
-    /// Whether one of the children stands for all paths right below that have no node of their own.
+    /// Returns whether one of the children merges all paths directly below without a node of their own.
     #[must_use]
     pub(crate) fn has_others(&self, node: FlameNodeIdx) -> bool {
         self.with_others.binary_search(&node).is_ok()
     }
 
-    /// The sum of all paths that have no node of their own.
+    /// Returns the sum of all paths without a node of their own.
     #[must_use]
     pub(crate) fn others(&self) -> SampleSum {
         let mut sum = SampleSum::default();
@@ -106,7 +106,7 @@ impl FlameTree {
         sum
     }
 
-    /// The nodes from the root's child down to a node; none for the root.
+    /// Returns the nodes from the root's child down to a node; empty for the root.
     #[must_use]
     pub(crate) fn path(&self, node: FlameNodeIdx) -> Vec<FlameNodeIdx> {
         let below_root = |node: FlameNodeIdx| (node != FlameNodeIdx::ROOT).then_some(node);
@@ -130,7 +130,7 @@ impl FlameTree {
         &mut self.nodes[0].total
     }
 
-    /// Adds up the sums of all nodes from their own.
+    /// Computes the totals of all nodes from their own sums.
     pub(super) fn add_up(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.total = node.own);
         for place in (1..self.nodes.len()).rev() {
@@ -139,7 +139,7 @@ impl FlameTree {
         }
     }
 
-    /// Finds the children of all nodes.
+    /// Builds and sorts the children of all nodes.
     pub(super) fn sort_children(&mut self, measure: Measure) {
         let mut order: Vec<_> = (1..self.nodes.len() as u32).map(FlameNodeIdx).collect();
         let key = |node: &FlameNodeIdx| {
@@ -163,7 +163,7 @@ impl FlameTree {
     }
 }
 
-/// A tree to which paths are added.
+/// A tree under construction.
 #[derive(Debug, Default)]
 pub(super) struct FlameTreeBuilder {
     pub(super) tree: FlameTree,
@@ -171,7 +171,7 @@ pub(super) struct FlameTreeBuilder {
 }
 
 impl FlameTreeBuilder {
-    /// The node of a function below another, new or known.
+    /// Returns the node of a function below `parent`, and adds it if it is new.
     pub(super) fn node(&mut self, parent: FlameNodeIdx, function: FunctionIdx) -> FlameNodeIdx {
         let tree = &mut self.tree;
         *self.index.entry((parent, function)).or_insert_with(|| tree.push(parent, function, SampleSum::default()))
@@ -183,14 +183,14 @@ impl FlameTreeBuilder {
     }
 }
 
-/// A tree whose nodes have functions of their own, by the parents and the own sums of all nodes after the root.
+/// Builds a tree with one function per node, from the parents and own sums of all nodes after the root.
 #[cfg(test)]
 pub(crate) fn test_tree(nodes: impl Iterator<Item = (u32, SampleSum)>) -> FlameTree {
     let functions = FunctionIdx::OTHERS.0 + 1..;
     tree_of_functions(functions.zip(nodes).map(|(function, (parent, own))| (parent, function, own)))
 }
 
-/// A tree by the parents, the functions and the own sums of all nodes after the root.
+/// Builds a tree from the parents, functions and own sums of all nodes after the root.
 #[cfg(test)]
 pub(crate) fn tree_of_functions(nodes: impl Iterator<Item = (u32, u32, SampleSum)>) -> FlameTree {
     let mut tree = FlameTree::default();

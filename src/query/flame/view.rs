@@ -1,6 +1,5 @@
-//! The edits of a view, applied to each path: frames get the functions that are shown, paths are left out, functions
-//! are merged into their callers, and recursion is collapsed, in this order whatever the order of the edits. Focus and
-//! shape come after all of them.
+//! Applies the edits of a view to each path: visible functions are assigned, paths hidden, functions merged into their
+//! callers, and recursion collapsed, in this order for any order of the edits. Focus and shape come after all of them.
 
 use super::functions::{FunctionBuilder, FunctionIdx, FunctionKey, Functions};
 use super::tree::{FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure};
@@ -8,38 +7,38 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 use crate::query::stacks::CallTree;
 
-/// Nodes between two looks at the request to stop: some milliseconds.
+/// Nodes between two checks for cancellation: some milliseconds.
 const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum FlameShape {
-    /// Leads from the outermost function to those that it calls.
+    /// From the outermost function to its callees.
     #[default]
     TopDown,
-    /// Leads from the innermost function to its callers.
+    /// From the innermost function to its callers.
     Inverted,
-    /// One function between its callers and those that it calls. Each path counts once, at the outermost call.
+    /// One function between its callers and its callees. Each path counts once, at the outermost call.
     Sandwich(FunctionKey),
 }
 
 /// A change of all paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FlameEdit {
-    /// Leaves out the paths with a function, from it on.
+    /// Hides the paths with a function, from it on.
     Hide(FunctionKey),
-    /// Counts a function as a part of its callers.
+    /// Merges a function into its callers.
     Merge(FunctionKey),
     /// Shows neighbouring frames of a module as one.
     CollapseModule(Box<str>),
-    /// Shows a function that calls itself, directly or through others, as one call.
+    /// Shows a function that recurses, directly or through others, as one call.
     CollapseRecursionOf(FunctionKey),
     /// Shows each function that calls itself directly as one call.
     CollapseRecursion,
-    /// Counts functions of the kernel as a part of their callers.
+    /// Merges kernel functions into their callers.
     MergeKernel,
-    /// Leaves out the paths in which a processor or a program waits for work.
+    /// Hides the paths in which a processor or a program is idle.
     HideIdle,
-    /// Shows frames whose name is an address as their module.
+    /// Shows unnamed frames as their module.
     UnnamedByModule,
 }
 
@@ -48,23 +47,23 @@ pub(crate) enum FlameEdit {
 pub(crate) struct FlameView {
     pub(crate) shape: FlameShape,
     pub(crate) measure: Measure,
-    /// Only the paths with this function, from its outermost call on.
+    /// Restricts the view to paths with this function, from its outermost call on.
     pub(crate) focus: Option<FunctionKey>,
     pub(crate) edits: Vec<FlameEdit>,
 }
 
-/// The part that a function has in the edits.
+/// How the edits treat a function.
 #[expect(clippy::struct_excessive_bools, reason = "each is an edit of its own")]
 #[derive(Debug, Clone, Copy, Default)]
 struct FunctionRole {
     is_hidden: bool,
     is_merged: bool,
-    /// Whether it stands for neighbouring frames of its module.
+    /// Whether it represents neighbouring frames of its module.
     is_module: bool,
     has_recursion: bool,
 }
 
-/// Work that looks at the request to stop now and then.
+/// Counts steps, and checks for cancellation now and then.
 struct Steps<'c> {
     cancel: &'c Cancel,
     taken: u64,
@@ -81,7 +80,7 @@ impl Steps<'_> {
 pub(super) struct ViewBuilder<'s, 'v> {
     functions: FunctionBuilder<'s>,
     view: &'v FlameView,
-    /// By function, as far as they are worked out.
+    /// By function, filled on first use.
     roles: Vec<Option<FunctionRole>>,
 }
 
@@ -90,11 +89,11 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         Self { functions, view, roles: Vec::new() }
     }
 
-    /// The tree of all paths from the outermost function down. Its children are not sorted yet.
+    /// Builds the tree of all paths, top down. Children are not sorted yet.
     pub(super) fn build(&mut self, calls: &CallTree, cancel: &Cancel) -> Result<FlameTree, Cancelled> {
         let by_module = self.has(&FlameEdit::UnnamedByModule);
         let is_direct = self.has(&FlameEdit::CollapseRecursion);
-        // The node of each call; `None` for those that are left out.
+        // The node of each call; `None` for hidden calls.
         let mut targets: Vec<Option<FlameNodeIdx>> = Vec::with_capacity(calls.nodes().len());
         let mut builder = FlameTreeBuilder::default();
         let mut steps = Steps { cancel, taken: 0 };
@@ -127,7 +126,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         Ok(builder.finish())
     }
 
-    /// The function that stands for another in the picture.
+    /// Returns the function that represents another in the view.
     fn shown(&mut self, function: FunctionIdx) -> FunctionIdx {
         let module = self.functions.functions().module(function);
         let is_collapsed = |edit: &FlameEdit| matches!(edit, FlameEdit::CollapseModule(name) if **name == *module);
@@ -167,7 +166,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         self.view.edits.contains(edit)
     }
 
-    /// Whether a function is the one that is meant.
+    /// Returns whether a function has this key.
     pub(super) fn is(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
         function != FunctionIdx::ROOT && self.functions.is(function, key)
     }
@@ -177,7 +176,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
     }
 }
 
-/// The node of the function on the path above, where its recursion is one call.
+/// Returns the node of the function on the path above, if its recursion is collapsed.
 fn find_above(
     tree: &FlameTree,
     above: FlameNodeIdx,

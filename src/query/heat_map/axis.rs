@@ -1,11 +1,11 @@
-//! The parts of time of a heat map: equal but for a nanosecond, none of them empty.
+//! The time columns of a heat map: equal in width to within a nanosecond, none empty.
 
 use crate::query::scope::Scope;
 
-/// The most parts of time: some for each pixel of a large screen make no picture sharper.
+/// Maximum number of columns; more than some per pixel of a large screen add no detail.
 pub(crate) const COLUMNS_MAX: usize = 4096;
 
-/// A range of time in equal parts. A range up to the largest time has that, too.
+/// A time range in equal columns. A range up to `i64::MAX` includes that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeatMapAxis {
     from_ns: i64,
@@ -14,7 +14,7 @@ pub(crate) struct HeatMapAxis {
 }
 
 impl HeatMapAxis {
-    /// The range from a first nanosecond to the first after it, in so many parts, or in one for each nanosecond.
+    /// Divides `[from_ns, to_ns)` into `columns` columns, or fewer if there are not enough nanoseconds.
     #[must_use]
     pub(crate) fn new(from_ns: i64, to_ns: i64, columns: usize) -> Self {
         let to_ns = to_ns.max(from_ns.saturating_add(1));
@@ -29,25 +29,25 @@ impl HeatMapAxis {
         self.from_ns
     }
 
-    /// The first nanosecond after it, or the largest time, which is in it.
+    /// Returns the first nanosecond after it, or `i64::MAX`, which it includes.
     #[must_use]
     pub(crate) fn end_ns(&self) -> i64 {
         self.to_ns
     }
 
-    /// How many parts it has.
+    /// Number of columns.
     #[must_use]
     pub(crate) fn columns(&self) -> usize {
         self.columns as usize
     }
 
-    /// How much time it is; 2^64 ns at most.
+    /// Returns its length, at most 2^64 ns.
     #[must_use]
     pub(crate) fn width_ns(&self) -> i128 {
         i128::from(self.to_ns) - i128::from(self.from_ns) + i128::from(self.to_ns == i64::MAX)
     }
 
-    /// The part that a time is in.
+    /// Returns the column of a time.
     #[must_use]
     pub(crate) fn column_of(&self, ts_ns: i64) -> Option<usize> {
         let since_ns = i128::from(ts_ns) - i128::from(self.from_ns);
@@ -55,7 +55,7 @@ impl HeatMapAxis {
         is_within.then(|| (since_ns * i128::from(self.columns) / self.width_ns()) as usize)
     }
 
-    /// The first nanosecond of a part; that of the part after the last is the end.
+    /// Returns the first nanosecond of a column; one past the last column gives the end.
     #[must_use]
     pub(crate) fn start_of(&self, column: usize) -> i64 {
         let (columns, column) = (i128::from(self.columns), (column as i128).min(self.columns.into()));
@@ -63,7 +63,7 @@ impl HeatMapAxis {
         i64::try_from(i128::from(self.from_ns) + since_ns).unwrap_or(i64::MAX)
     }
 
-    /// The spans of a scope that may start in the range.
+    /// Narrows a scope to spans that may start in the range.
     #[must_use]
     pub(super) fn narrow(&self, scope: &Scope) -> Scope {
         let from_ns = scope.from_ns.map_or(self.from_ns, |from_ns| from_ns.max(self.from_ns));
@@ -72,11 +72,11 @@ impl HeatMapAxis {
     }
 }
 
-/// Finds the parts of times that mostly come in order: a division for each part, not for each time.
+/// Finds the columns of times that mostly come in order, with a division per column instead of per time.
 pub(super) struct ColumnCursor {
     axis: HeatMapAxis,
     column: usize,
-    /// The first time of the part, and the last.
+    /// First and last time of the current column.
     bounds_ns: Option<(i64, i64)>,
 }
 
@@ -85,7 +85,7 @@ impl ColumnCursor {
         Self { axis, column: 0, bounds_ns: None }
     }
 
-    /// Finds the column as [`HeatMapAxis::column_of`] does, faster where times are in order.
+    /// Returns the column as [`HeatMapAxis::column_of`] does, faster for times in order.
     pub(super) fn column_of(&mut self, ts_ns: i64) -> Option<usize> {
         if self.bounds_ns.is_none_or(|(first_ns, last_ns)| ts_ns < first_ns || ts_ns > last_ns) {
             self.column = self.axis.column_of(ts_ns)?;

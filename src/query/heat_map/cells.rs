@@ -1,33 +1,33 @@
-//! The cells of a heat map in as many rows as there is room for: buckets of a coarser scale, from the shortest duration
-//! that occurs to the longest. Spans without a length are a row of their own below the others.
+//! The cells of a heat map in a limited number of rows: buckets of a coarser scale, from the shortest to the longest
+//! duration. Zero-length spans have their own row at the bottom.
 
 use super::HeatMap;
 use crate::base::log_scale::{FINEST_LOG2, bucket_bounds, bucket_of, coarser};
 
-/// A cell that has spans, by its part of time and its row.
+/// A non-empty cell, by its column and its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HeatCell {
     pub(crate) column: usize,
     pub(crate) row: usize,
 }
 
-/// Counts by row, from the shortest durations, and part of time.
+/// Counts by row, shortest durations first, and column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct HeatCells {
     octave_log2: u32,
     columns: usize,
-    /// Whether the first row is that of spans without a length.
+    /// Whether the first row holds zero-length spans.
     pub(crate) has_zero: bool,
     /// The bucket of the first row above that.
     first: usize,
     rows: usize,
     counts: Vec<u64>,
-    /// The largest count of a cell.
+    /// Largest count of a cell.
     pub(crate) most: u64,
 }
 
 impl HeatMap {
-    /// The cells in rows of the finest scale that needs no more than `rows_max`, or else of octaves.
+    /// Returns the cells on the finest scale with at most `rows_max` rows, or else in octaves.
     #[must_use]
     pub(crate) fn cells_in(&self, rows_max: usize) -> HeatCells {
         let scales = (0..=FINEST_LOG2).rev();
@@ -35,7 +35,7 @@ impl HeatMap {
         self.fill(fitting.unwrap_or_else(|| self.layout(0)))
     }
 
-    /// The cells in rows of a scale.
+    /// Returns the cells on a scale of `2^octave_log2` rows per octave.
     #[must_use]
     pub(crate) fn cells(&self, octave_log2: u32) -> HeatCells {
         self.fill(self.layout(octave_log2.min(FINEST_LOG2)))
@@ -67,7 +67,7 @@ impl HeatMap {
 }
 
 impl HeatCells {
-    /// The binary logarithm of the rows for each doubling of the duration.
+    /// Returns the binary logarithm of the rows per doubling of the duration.
     #[must_use]
     pub(crate) fn octave_log2(&self) -> u32 {
         self.octave_log2
@@ -78,19 +78,19 @@ impl HeatCells {
         self.columns
     }
 
-    /// How many rows it has, that of spans without a length among them.
+    /// Number of rows, including that of zero-length spans.
     #[must_use]
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many rows the logarithmic scale has.
+    /// Number of rows of the logarithmic scale.
     #[must_use]
     pub(crate) fn scale_rows(&self) -> usize {
         self.rows - usize::from(self.has_zero)
     }
 
-    /// The shortest and the longest duration of a row.
+    /// Returns the shortest and longest duration of a row.
     #[must_use]
     pub(crate) fn durations(&self, row: usize) -> (u64, u64) {
         match row.checked_sub(usize::from(self.has_zero)) {
@@ -99,26 +99,26 @@ impl HeatCells {
         }
     }
 
-    /// How many spans a cell has.
+    /// Returns the number of spans in a cell.
     #[must_use]
     pub(crate) fn count(&self, cell: HeatCell) -> u64 {
         let is_within = cell.column < self.columns && cell.row < self.rows;
         if is_within { self.counts[cell.row * self.columns + cell.column] } else { 0 }
     }
 
-    /// The counts of a row.
+    /// Returns the counts of a row.
     #[must_use]
     pub(crate) fn row(&self, row: usize) -> &[u64] {
         &self.counts[row * self.columns..(row + 1) * self.columns]
     }
 
-    /// The cells that have spans, in order of time, then duration.
+    /// Iterates over the non-empty cells by time, then duration.
     pub(crate) fn filled(&self) -> impl Iterator<Item = (HeatCell, u64)> + '_ {
         let cells = (0..self.columns).flat_map(|column| (0..self.rows).map(move |row| HeatCell { column, row }));
         cells.map(|cell| (cell, self.count(cell))).filter(|(_, count)| *count > 0)
     }
 
-    /// The place of a duration on the scale, in rows from its lower end: durations beyond it are outside.
+    /// Returns the position of a duration on the scale, in rows from its lower end; may be outside.
     #[must_use]
     pub(crate) fn place(&self, dur_ns: u64) -> f64 {
         let bucket = bucket_of(dur_ns, self.octave_log2);

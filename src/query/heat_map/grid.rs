@@ -1,14 +1,14 @@
-//! The grid of a heat map as a person types it: `100x4`.
+//! The grid of a heat map in text form, such as `100x4`.
 
 use std::str::FromStr;
 
 use super::axis::COLUMNS_MAX;
 
-/// How many cells a heat map has in both directions.
+/// The number of cells of a heat map in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeatMapGrid {
     pub(crate) columns: usize,
-    /// The binary logarithm of the rows for each doubling of the duration.
+    /// Binary logarithm of the rows per doubling of the duration.
     pub(crate) octave_log2: u32,
 }
 

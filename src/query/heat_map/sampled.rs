@@ -1,6 +1,6 @@
-//! Heat maps from a part of the rows: blocks at equal distances, each of which counts for all up to the next. Times and
-//! durations are those of the rows, counts are estimates. For what sketches cannot say: single tracks, filters of more
-//! than names, and views shorter than a slice of the ledger.
+//! Heat maps from a sample of the rows: blocks at equal distances, each weighted for all rows up to the next. Times and
+//! durations are those of the rows; counts are estimates. Used where sketches cannot answer: single tracks, filters of
+//! more than names, and views shorter than a ledger slice.
 
 use super::axis::{ColumnCursor, HeatMapAxis};
 use super::{HeatMap, Scope, Snapshot, add_block};
@@ -9,13 +9,11 @@ use crate::query::scan::LaneScan;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
-/// The most rows that are read, some milliseconds: a picture of 400 parts of time has 600 for each.
+/// Limit for the rows read, some milliseconds: a picture of 400 columns has 600 per column.
 pub(super) const ROWS_MAX: u64 = 256 * 1024;
 
-/// The spans of a scope as some of its rows have them. `None` where reading all rows takes no longer.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the heat map of a sample of a scope's rows; `None` if reading all rows is as fast. Returns `Cancelled` if
+/// cancelled.
 pub(crate) fn sampled(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -31,7 +29,7 @@ pub(crate) fn sampled(
     }
     let mut map = HeatMap { estimated_by: step, ..HeatMap::empty(axis) };
     let (mut reader, mut cursor) = (DetailReader::default(), ColumnCursor::new(axis));
-    // The place of the next block in the lane that follows, in rows.
+    // Offset in rows of the next block in the following lane.
     let (stride, mut next) = (step * BLOCK_ROWS as u64, step * BLOCK_ROWS as u64 / 2);
     for scan in &scans {
         cancel.check()?;
@@ -47,7 +45,7 @@ pub(crate) fn sampled(
     Ok(Some(map))
 }
 
-/// Counts some rows of a lane, as far as it has them.
+/// Counts some rows of a lane, up to its end.
 fn take_rows(
     map: &mut HeatMap,
     scan: &LaneScan<'_>,

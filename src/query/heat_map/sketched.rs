@@ -1,4 +1,4 @@
-//! Heat maps from the sketches of a ledger: some nodes for all of a long range, without a row.
+//! Heat maps from the sketches of a ledger: a few nodes for a long range, without reading rows.
 
 use super::axis::HeatMapAxis;
 use super::{HeatMap, Scope, Snapshot};
@@ -7,13 +7,13 @@ use crate::base::sketch::Sketch;
 use crate::query::slices::cover_starts;
 use crate::store::ledger::{Ledger, LedgerNode};
 
-/// The most nodes that are read: a picture has some pixels for each.
+/// Limit for the nodes read; a picture has several pixels per node.
 pub(super) const NODES_MAX: usize = 256;
 
-/// The most bytes of nodes that are read, some 20 ms: those of many names are large.
+/// Limit for the bytes of nodes read, some 20 ms: nodes with many names are large.
 const NODE_BYTES_MAX: u64 = 32 << 20;
 
-/// The work of a map from sketches: repeats exactly for the same question.
+/// Amount of work for a map from sketches; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SketchedWork {
     /// Nodes of the ledger that were read.
@@ -22,11 +22,8 @@ pub(crate) struct SketchedWork {
     pub(crate) node_bytes: u64,
 }
 
-/// The spans of a scope as nodes of sketches have them: their durations are in the right bucket, their starts somewhere
-/// in the time of their node. `None` where the ledger cannot say, and where one of the nodes is damaged.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the heat map of a scope from sketches: durations are in the right bucket, starts anywhere in the time of
+/// their node. Returns `None` if the ledger cannot answer, or if a node is damaged. Returns `Cancelled` if cancelled.
 pub(crate) fn sketched(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -41,7 +38,7 @@ pub(crate) fn sketched(
     let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else { return Ok(None) };
     let bounds_ns = ledger.bounds_ns();
     let last_bound = bounds_ns.len() - 1;
-    // The last slice has what starts at its end.
+    // The last slice includes rows exactly at its end.
     let end_of = |bound: usize| bounds_ns[bound].saturating_add(i64::from(bound == last_bound));
     // Nothing starts before the first slice, or after the last.
     let from = if first.from == 0 { 0 } else { axis.column_of(bounds_ns[first.from as usize]).unwrap_or(0) };
@@ -49,7 +46,7 @@ pub(crate) fn sketched(
     let is_to_end = last.to as usize == last_bound;
     let to = if is_to_end { None } else { axis.column_of(known_end_ns.saturating_sub(1)) };
     let counted = from..to.map_or(axis.columns(), |column| column + 1);
-    // Down to the leaves, as far as the bounds allow.
+    // Descends to the leaves as far as the limits allow.
     loop {
         let finer: Vec<LedgerNode> = nodes.iter().flat_map(|&node| children_or_itself(ledger, node)).collect();
         let bytes: u64 = finer.iter().map(|&node| ledger.node_bytes(node)).sum();
@@ -92,10 +89,10 @@ fn children_or_itself(ledger: &Ledger, node: LedgerNode) -> Vec<LedgerNode> {
     if children.is_empty() { vec![node] } else { children }
 }
 
-/// The parts of an axis that a range of time is in, each with the share of the range that ends there.
+/// The columns that a time range overlaps, each with its share of the range.
 struct Parts {
     first: usize,
-    /// The time from the start of the range to the end of each part.
+    /// The time from the start of the range to the end of each column.
     ends_ns: Vec<u128>,
 }
 
@@ -110,16 +107,16 @@ impl Parts {
         Self { first, ends_ns }
     }
 
-    /// Spreads a count evenly over the time, without a rest. Single spans of different buckets are at different times,
-    /// so that they make no line.
+    /// Spreads a count evenly over the time, without a remainder. Single spans of different buckets get different
+    /// times, so that they form no line.
     fn spread(&self, count: u64, bucket: usize, mut each: impl FnMut(usize, u64)) {
         const PHASES: u128 = 64;
         let whole_ns = self.ends_ns.last().copied().unwrap_or(1);
-        // Multiples of an odd number far from 1 visit all phases, neighbours far from each other.
+        // Multiples of an odd number visit all phases; neighbours are far apart.
         let phase_ns = whole_ns * (bucket as u128 * 39 % PHASES) / PHASES;
         let mut before = 0;
         for (column, &end_ns) in (self.first..).zip(&self.ends_ns) {
-            // A count has 64 bits, a time too.
+            // Count and time have 64 bits each.
             let until = ((u128::from(count) * end_ns + phase_ns) / whole_ns) as u64;
             if until > before {
                 each(column, until - before);

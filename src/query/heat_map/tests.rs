@@ -1,4 +1,4 @@
-//! Heat maps beside their oracle: a loop over a plain list of spans, with rows found by comparing durations.
+//! Heat maps against an oracle: a loop over a plain list of spans, with rows found by comparing durations.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt as _;
@@ -40,7 +40,8 @@ fn bounds(map: &HeatMap, cells: &HeatCells) -> Bounds {
     cells.filled().map(|(cell, count)| (bounds(cell), count)).collect()
 }
 
-/// The shortest and the longest duration of a row, by halving: octaves begin at powers of two and are divided evenly.
+/// Returns the shortest and longest duration of a row by bisection: octaves start at powers of two and are divided
+/// evenly.
 fn row_of(dur_ns: u64, per_octave: u64) -> (u64, u64) {
     let mut octave = 1u64;
     while octave <= dur_ns / 2 {
@@ -56,7 +57,7 @@ fn oracle(spans: &[TraceSpan], axis: HeatMapAxis, per_octave: u64, passes: impl 
     let (from, to, columns) = (i128::from(axis.start_ns()), i128::from(axis.end_ns()), axis.columns() as i128);
     for span in spans.iter().filter(|span| passes(span)) {
         let start = i128::from(span.start_ns);
-        // The part whose end is the first after the start, one by one.
+        // Finds the first column that ends after the start, one by one.
         let end_of = |part: i128| from + ((part + 1) * (to - from) + columns - 1) / columns;
         let Some(part) = (0..columns).find(|&part| start < end_of(part)).filter(|_| start >= from) else { continue };
         let (least, most) = row_of(span.dur_ns, per_octave);
@@ -74,7 +75,7 @@ fn cells_are_those_of_a_loop_over_all_spans() {
         let whole = (Some(snapshot.start_ns().min(first_ns)), Some(snapshot.end_ns().saturating_add(1)));
         for (number, (from_ns, to_ns)) in ranges(&snapshot, &mut RandomSequence(seed), 8).into_iter().enumerate() {
             let (from_ns, to_ns) = (from_ns.or(whole.0).unwrap(), to_ns.or(whole.1).unwrap());
-            // The oracle has no range up to the largest time.
+            // The oracle does not support a range up to `i64::MAX`.
             let axis = HeatMapAxis::new(from_ns, to_ns.min(i64::MAX - 1), [1, 7, 100, 999][number % 4]);
             let is_name = |span: &TraceSpan| [2, 4].contains(&span.name);
             let named = "/^name [13]$/";
@@ -118,7 +119,7 @@ fn both_ends_of_time_one_nanosecond_and_a_million_spans_at_once_are_counted() {
     let cells: Vec<_> = found.cells(0).filled().map(|(cell, count)| (cell.column, cell.row, count)).collect();
     assert_eq!(cells, [(0, 0, 1), (0, 1, 1), (9, 0, 1)]);
     assert_eq!(found.cells(0).durations(1), (1 << 63, u64::MAX));
-    // A range of one nanosecond has one part.
+    // A range of one nanosecond has one column.
     let found = map(&snapshot, "", Scope::default(), HeatMapAxis::new(i64::MAX, i64::MAX, 500));
     assert_eq!((found.axis.columns(), found.spans), (1, 1));
     let ties: Vec<_> = (0..1_000_000).map(|_| span(7, 0)).chain([span(7, 5)]).collect();
@@ -169,7 +170,7 @@ fn sketches_have_the_right_durations_and_every_start_within_a_slice() {
                 (0..cells.rows()).map(|row| cells.row(row).iter().sum::<u64>()).collect::<Vec<_>>()
             };
             assert_eq!(of_row(&found), of_row(&exact), "durations are those of the rows");
-            // Up to any time no more starts are known than there are a slice later, and no fewer than a slice before.
+            // Up to any time, counts lie between those of a slice before and a slice later.
             let column_ns = (whole.width_ns() / 100) as u64 + 1;
             let slack = (found.blur_ns / column_ns) as usize + 2;
             let until = |map: &HeatMap, column: usize| {
@@ -181,7 +182,7 @@ fn sketches_have_the_right_durations_and_every_start_within_a_slice() {
                 assert!(count <= until(&exact, column + slack), "{column}");
             }
         }
-        // Sketches have neither single tracks nor filters of anything but names.
+        // Sketches support neither single tracks nor filters of anything but names.
         assert_eq!(coarse(&snapshot, "dur>5", whole), None);
         assert_eq!(coarse(&snapshot, "thread:1", whole), None);
         assert_eq!(coarse(&snapshot, "", HeatMapAxis::new(10, 11, 9)), None, "no node is so short");
@@ -231,7 +232,7 @@ fn a_part_of_the_rows_gives_a_map_where_sketches_cannot() {
             let found = coarse_heat_map(&snapshot, &scope, axis, &Cancel::default()).unwrap().expect("a coarse map");
             let exact = map(&snapshot, filter, scope, axis);
             assert!(found.estimated_by > 1 && !found.is_exact() && exact.is_exact());
-            // Each cell has spans, and as many of all as the rows that were left out allow.
+            // Each cell has spans, and its share is within the sampling error.
             let (cells, all) = (found.cells(5), exact.cells(5));
             let all = bounds(&exact, &all);
             for cell in bounds(&found, &cells).keys() {
@@ -241,7 +242,7 @@ fn a_part_of_the_rows_gives_a_map_where_sketches_cannot() {
             assert!(off <= exact.spans / 50, "{} of {}, {filter:?}", found.spans, exact.spans);
         }
     }
-    // Few rows are read at once.
+    // Short ranges with few rows are read completely.
     let short = HeatMapAxis::new(100, 5_000, 100);
     let on_track = Scope::default().with_tracks(&[TrackIdx(1)]);
     assert_eq!(coarse_heat_map(&snapshot, &on_track, short, &Cancel::default()).unwrap(), None);

@@ -1,4 +1,4 @@
-//! The longest spans beside their oracle: all spans that match, sorted by duration.
+//! The longest spans against an oracle: all matching spans, sorted by duration.
 
 use std::os::unix::fs::FileExt as _;
 
@@ -13,7 +13,7 @@ use crate::query::scope::Scope;
 use crate::store::Store;
 use crate::store::ledger::LedgerShape;
 
-/// Duration, start, track and lane: what tells spans apart, in the order of the answer.
+/// Duration, start, track and lane: identifies spans, and sorts them like the answer.
 type Key = (std::cmp::Reverse<u64>, i64, u32, u16);
 
 fn key(span: &TraceSpan) -> Key {
@@ -34,7 +34,7 @@ fn expected(
     keys
 }
 
-/// All spans, a page at a time.
+/// Returns all spans, a page at a time.
 fn pages(snapshot: &Snapshot, scope: &Scope, page: usize) -> Vec<Key> {
     let mut longest = LongestSpans::new(snapshot, scope);
     let mut keys = Vec::new();
@@ -104,7 +104,7 @@ fn work_for_a_few_grows_with_the_logarithm_of_the_spans() {
     };
     for filter in ["", "/^name [6-9]$/"] {
         let (few, many) = (work(300, filter), work(30_000, filter));
-        // A hundred times the spans; each of the ten has a path of its own at most.
+        // With a hundred times the spans, each of the ten costs at most one more path.
         assert!(
             many.blocks <= few.blocks + if filter.is_empty() { 40 } else { 300 },
             "{filter:?}: {many:?} after {few:?}"

@@ -1,5 +1,5 @@
-//! The longest span of each bucket by a question to the forest for each: for buckets of many rows, of which
-//! nearly all blocks stay packed.
+//! The longest span of each bucket by one forest query per bucket: for buckets of many rows, whose blocks mostly stay
+//! packed.
 
 use super::{first_in, push};
 use crate::query::buckets::{Buckets, Cell, RowCount};
@@ -9,8 +9,8 @@ use crate::store::{LaneKind, Span};
 /// Appends the longest span of each bucket.
 pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Cell>) {
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
-    // The place before the first row of a bucket, and the one span that starts before and may reach in: lanes do not
-    // overlap, so it is the row before.
+    // The position before the first row of a bucket, and the span that may reach into it from before. Rows of a lane do
+    // not overlap, so only the previous row can.
     let mut edge: Option<(LanePosition, Option<LongestSpan>)> = None;
     let mut ahead = Ahead { told: [BlockSummary::Nothing; Ahead::BUCKETS], first: buckets.first, end: buckets.first };
     let mut bucket = buckets.first;
@@ -33,7 +33,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
             None => buckets.end(),
         };
         if next_bucket > bucket {
-            // No span starts before `next_bucket`: all that can be there is the one from before.
+            // No span starts before `next_bucket`, so only the previous one can be there.
             if let Some(before) = before.filter(|before| before.end_ns() > start_ns) {
                 let covered_to = (buckets.bucket_at(before.end_ns() - 1) + 1).min(next_bucket);
                 push_answer(cursor, cells, bucket, (covered_to - bucket) as u32, before, RowCount::default());
@@ -60,21 +60,21 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
     }
 }
 
-/// The summaries of the next buckets, made before the first of them is answered: the blocks to unpack are then on their
-/// way from memory together, and not one after the other.
+/// The summaries of the next buckets, computed ahead of use: the blocks to unpack are then prefetched together instead
+/// of one by one.
 struct Ahead {
     told: [BlockSummary; Self::BUCKETS],
-    /// The first bucket of `told`.
+    /// First bucket of `told`.
     first: i64,
-    /// The bucket after the last.
+    /// Bucket after the last.
     end: i64,
 }
 
 impl Ahead {
-    /// Some 16 blocks of half a kilobyte then wait near the processor, in a quarter of its nearest memory.
+    /// The prefetched blocks, 16 of half a kilobyte, take a quarter of the first-level cache.
     const BUCKETS: usize = 16;
 
-    /// The longest span of a bucket, if at least two start in it and little or nothing must be unpacked to know it.
+    /// Returns the longest span of a bucket, if at least two start in it and at most its edge blocks must be unpacked.
     fn longest(&mut self, cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> Option<LongestRow> {
         if bucket >= self.end {
             self.first = bucket;
@@ -82,7 +82,7 @@ impl Ahead {
             let mut edge = cursor.block_before(buckets.start_ns(bucket));
             for (told, bucket) in self.told.iter_mut().zip(self.first..self.end) {
                 let end_ns = buckets.start_ns(bucket + 1);
-                // No end bound lies after a row at the very end of time.
+                // No bucket ends after a row at `i64::MAX`.
                 *told = if end_ns < i64::MAX {
                     cursor.summary(&mut edge, buckets.start_ns(bucket), end_ns)
                 } else {
@@ -115,7 +115,7 @@ fn answer_before(cursor: &mut LaneCursor<'_>, position: LanePosition, is_spans: 
     Some(LongestSpan { place, start_ns, dur_ns: if is_spans { value } else { 0 } })
 }
 
-/// Adds an answer, reading its name only where it is not that of the cell before.
+/// Adds an answer. Reads its name only if the previous cell has another row.
 fn push_answer(
     cursor: &mut LaneCursor<'_>,
     cells: &mut Vec<Cell>,

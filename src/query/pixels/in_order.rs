@@ -1,5 +1,5 @@
-//! The longest span of each bucket by one pass over the rows: for buckets of so few rows that nearly every block must
-//! be unpacked anyway. A question for each bucket would search the same blocks again and again.
+//! The longest span of each bucket by one scan of the rows: for buckets of so few rows that nearly every block must be
+//! unpacked anyway. One query per bucket would search the same blocks again and again.
 
 use super::push;
 use crate::model::NameIdx;
@@ -7,8 +7,8 @@ use crate::query::buckets::{Buckets, Cell, RowCount};
 use crate::query::cursor::{LaneCursor, LanePosition};
 use crate::store::{LaneKind, Span};
 
-/// Appends the longest span of each bucket. `from` is the place before the first row that starts in
-/// the first bucket or later.
+/// Appends the longest span of each bucket. `from` is the position before the first row that starts in the first bucket
+/// or later.
 pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePosition, cells: &mut Vec<Cell>) {
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
     let dur_of = |value| if is_spans { value } else { 0 };
@@ -49,11 +49,11 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LaneP
                 if start_ns > last_ns {
                     break;
                 }
-                // Both or neither, so that it is a choice of values and no branch to be guessed.
+                // Both are assigned together, so that the compiler emits conditional moves instead of a branch.
                 (longest, longest_value) = if value > longest_value { (slot, value) } else { (longest, longest_value) };
                 slot += 1;
             }
-            // A row that is no span has no length: the first row represents the bucket.
+            // A row other than a span has no length, so the first row represents the bucket.
             let longest = if is_spans { longest } else { first };
             pass.push_rows(bucket, (slot - first) as u64, passed(first).row, passed(longest), passed(slot - 1));
         }
@@ -63,7 +63,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LaneP
     cursor.count.queries += pass.queries;
 }
 
-/// A row that has been passed, as far as its cell needs it.
+/// A scanned row, as far as its cell needs it.
 #[derive(Clone, Copy)]
 struct Passed {
     row: u64,
@@ -72,27 +72,26 @@ struct Passed {
     name: NameIdx,
 }
 
-/// The state in the middle of the pass.
+/// The state of a scan.
 struct BucketPass<'a> {
     buckets: Buckets,
     cells: &'a mut Vec<Cell>,
     unfinished_row: Option<u64>,
-    /// The first bucket that has no cell yet.
+    /// First bucket without a cell.
     bucket: i64,
-    /// The last row that was passed: as the spans of a lane do not overlap, the only one that
-    /// may reach into later buckets.
+    /// Last scanned row. Spans of a lane do not overlap, so only it may reach into later buckets.
     before: Option<Passed>,
-    /// The longest that touches `bucket`, if a row starts in it.
+    /// The longest span that touches `bucket`, if a row starts in it.
     longest: Option<Passed>,
-    /// How many rows start in `bucket`.
+    /// Rows that start in `bucket`.
     rows: u64,
     queries: u64,
 }
 
 impl BucketPass<'_> {
-    /// Takes the next rows, which start in `bucket` and are of one block.
+    /// Adds the next rows, all of one block, which start in `bucket`.
     fn push_rows(&mut self, bucket: i64, rows: u64, first_row: u64, longest: Passed, last: Passed) {
-        // Where rows are missing, because they are damaged, nothing reaches over the gap.
+        // Across a gap of damaged rows, nothing reaches over.
         let before = self.before.filter(|before| before.row + 1 == first_row);
         if bucket > self.bucket || self.rows == 0 {
             self.close(bucket, before);
@@ -105,7 +104,7 @@ impl BucketPass<'_> {
         self.before = Some(last);
     }
 
-    /// Writes the cells of the buckets before `next`: the one that rows start in, and those that `before` reaches into.
+    /// Emits the cells of the buckets before `next`: the one in which rows start, and those that `before` reaches into.
     fn close(&mut self, next: i64, before: Option<Passed>) {
         if self.rows > 0
             && let Some(longest) = self.longest.take()

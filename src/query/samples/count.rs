@@ -1,4 +1,4 @@
-//! The nodes of the ledger of samples and the rows that make up a scope, added up.
+//! Counts samples from the nodes of the sample ledger and the rows that make up a scope.
 
 use rayon::prelude::*;
 
@@ -15,23 +15,20 @@ use crate::store::sample_ledger::SampleLedger;
 use crate::store::sample_rows::{SamplePart, each_measured, sample_lanes};
 use crate::store::slice_bounds::slice_bounds;
 
-/// Samples that one thread reads at once, at least.
+/// Minimum number of samples that one thread reads at once.
 const ROWS_PER_TASK: u64 = 64 * 1024;
 
-/// The parts of a scope. No two of them share a sample.
+/// The parts of a scope, which are disjoint.
 struct SamplePlan {
     nodes: Vec<LedgerNode>,
-    /// Rows that no node has.
+    /// Rows that no node covers.
     parts: Vec<SamplePart>,
     /// The sampled tracks in scope, with their lanes.
     tracks: Vec<(TrackIdx, LaneIdx)>,
 }
 
-/// Counts the samples in a scope whose filter asks for tracks only. `None` if they are of too many events to
-/// be counted in any order.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Counts the samples in a scope whose filter depends only on tracks. Returns `None` if there are too many events to
+/// count out of order, or `Cancelled` if cancelled.
 pub(super) fn from_ledger(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -70,7 +67,7 @@ impl SamplePlan {
             let trees = ledger.trees();
             (trees, Slices::new(trees, from_ns, to_ns))
         });
-        // The leaves of all tracks are cut alike, so their edges are the same.
+        // The leaves of all tracks have the same bounds, so their edges are the same.
         let whole = ledger.as_ref().filter(|_| has_all).and_then(|(trees, slices)| {
             let (nodes, covered) = trees.cover(trees.tree(None)?, slices.from, slices.to);
             (!nodes.is_empty()).then_some((nodes, covered))
@@ -108,7 +105,7 @@ impl SamplePlan {
         plan
     }
 
-    /// Reads the time of damaged nodes row by row.
+    /// Adds the time of damaged nodes to the rows to read.
     fn read_damaged(&mut self, snapshot: &Snapshot, damaged: &[LedgerNode]) {
         let Some(trees) = snapshot.store().sample_ledger().map(SampleLedger::trees) else { return };
         for node in damaged {
@@ -120,14 +117,14 @@ impl SamplePlan {
     }
 }
 
-/// The time of a node; the last slice has what starts at its very end.
+/// Returns the time of a node; the last slice includes samples exactly at its end.
 fn time_of(trees: &Ledger, node: &LedgerNode) -> (i64, Option<i64>) {
     let bounds_ns = trees.bounds_ns();
     let is_last = node.to as usize + 1 == bounds_ns.len();
     (bounds_ns[node.from as usize], (!is_last).then(|| bounds_ns[node.to as usize]))
 }
 
-/// Reads the samples of parts on all threads, each some time of all of them: their details lie side by side.
+/// Reads the samples of parts on all threads, each a time range of all parts: their details are side by side.
 fn read_parts(
     snapshot: &Snapshot,
     parts: &[SamplePart],
@@ -141,12 +138,12 @@ fn read_parts(
         return read_task(snapshot, parts, cancel, progress);
     }
     let lanes = || parts.iter().map(|part| store.lane(part.lane));
-    // A look at a part takes as long as some samples.
+    // Visiting a part takes as long as reading some samples.
     let task_rows = ROWS_PER_TASK.max(64 * parts.len() as u64);
     let bounds_ns = slice_bounds(lanes, task_rows);
     let slices = bounds_ns.len() - 1;
     let tasks = (0..slices).into_par_iter().map(|slice| {
-        // Nothing is before the first bound, and the last slice has what starts at its end.
+        // Nothing is before the first bound; the last slice includes samples exactly at its end.
         let (from_ns, to_ns) = (bounds_ns[slice], (slice + 1 < slices).then(|| bounds_ns[slice + 1]));
         let within = parts.iter().map(|part| part.within(from_ns, to_ns));
         let within: Vec<_> = within.filter(|part| part.to_ns.is_none_or(|to_ns| part.from_ns < to_ns)).collect();
@@ -175,7 +172,7 @@ fn read_task(
 }
 
 impl SampleHistogram {
-    /// Adds the samples of a node; false if it is damaged.
+    /// Adds the samples of a node. Returns false if it is damaged.
     fn add_node(&mut self, snapshot: &Snapshot, node: LedgerNode) -> bool {
         let store = snapshot.store();
         let Some(ledger) = store.sample_ledger() else { return false };
@@ -183,7 +180,7 @@ impl SampleHistogram {
             self.events = SampleEvents::from_rows(ledger.events().to_vec());
             self.sums.resize_with(ledger.events().len(), Default::default);
         }
-        // The rows of the ledger are those here.
+        // The event indices of the ledger are valid here.
         let sums = &mut self.sums;
         let mut tracks = Vec::new();
         let is_intact = store.sample_node(
@@ -208,16 +205,16 @@ impl SampleHistogram {
         }
         for (event, sums) in other.events.rows().iter().zip(&other.sums) {
             let row = self.events.row_of(event);
-            // In any order: these are sums.
+            // The order does not matter: these are sums.
             sums.stacks.iter().for_each(|(&stack, &sum)| self.add_stack(row, stack, sum));
             sums.tracks.iter().for_each(|(&track, samples)| self.add_track(row, track, samples));
         }
         self.work.rows += other.work.rows;
     }
 
-    /// The same with its events in order of first appearance, without those that no sample is of.
+    /// Sorts the events by first appearance, and drops those without samples.
     fn in_order_of_first(self) -> Self {
-        // Of samples at one time, those of the first track come first.
+        // Among samples at one time, those of the first track come first.
         let first = |sums: &super::EventSums| {
             let firsts = sums.tracks.iter().map(|(&track, samples)| (samples.first.0, track, samples.first.1));
             firsts.min()

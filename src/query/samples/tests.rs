@@ -1,4 +1,4 @@
-//! Histograms of samples beside their oracle: a loop over all samples.
+//! Histograms of samples against an oracle: a loop over all samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -53,7 +53,7 @@ fn meant(count: usize, seed: u64) -> Vec<Meant> {
 const SMALL: SampleShape =
     SampleShape { rows_min: 1, slice_rows: 16, leaf_rows: 20, fan_out: 3, row_bytes: 1 << 20, rows_per_lane: 0 };
 
-/// The same samples without a ledger and with one.
+/// Returns the same samples without a ledger and with one.
 fn snapshots(samples: &[Meant]) -> [Snapshot; 2] {
     [None, Some(SMALL)].map(|shape| store(samples, shape, 1 << 24).1)
 }
@@ -65,7 +65,7 @@ fn snapshot(samples: &[Meant]) -> Snapshot {
 fn store(samples: &[Meant], shape: Option<SampleShape>, budget_bytes: usize) -> (File, Snapshot) {
     let (mut names, mut registry, mut stacks) = (Names::default(), Registry::default(), Stacks::default());
     for name in 0..5 {
-        // Two of them differ in their category only.
+        // Two of them differ only in their category.
         names.intern(&format!("f{}", name.min(3)), (name == 4).then_some("c"));
     }
     let file = tempfile::tempfile().unwrap();
@@ -103,7 +103,7 @@ fn store(samples: &[Meant], shape: Option<SampleShape>, budget_bytes: usize) -> 
     (file, snapshot)
 }
 
-/// The event of a sample with its unit, and its weight.
+/// Returns the event of a sample with its unit, and its weight.
 fn measured(sample: &Meant) -> ((&str, &str), u64) {
     match (sample.event, sample.weight) {
         (event, None) => ((event, "samples"), 1),
@@ -116,7 +116,7 @@ fn text(name: u32) -> String {
     format!("f{}", (name - 1).min(3))
 }
 
-/// The samples of a scope, by a look at each.
+/// Returns the samples of a scope by testing each.
 fn in_scope<'s>(samples: &'s [Meant], scope: &'s Scope) -> impl Iterator<Item = &'s Meant> {
     samples.iter().filter(|sample| {
         scope.from_ns.is_none_or(|from_ns| sample.ts_ns >= from_ns)
@@ -305,10 +305,10 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
     }
 }
 
-/// The samples of an event: by stack as its path, and by track.
+/// The samples of an event: by path, and by track.
 type EventCounts = (BTreeMap<Vec<u32>, (u64, u64)>, BTreeMap<u32, (u64, u64)>);
 
-/// By event, in order of first appearance.
+/// Returns the counts by event, in order of first appearance.
 fn naive(samples: &[Meant], scope: &Scope) -> Vec<((String, String), EventCounts)> {
     let mut events: Vec<((String, String), EventCounts)> = Vec::new();
     let mut in_order: Vec<&Meant> = in_scope(samples, scope).collect();
@@ -395,7 +395,7 @@ fn work_for_a_range_grows_with_the_logarithm_of_the_samples() {
     for (few, many) in work(500).into_iter().zip(work(50_000)) {
         // A hundred times the samples are some four levels of three more: up to 16 nodes.
         assert!(many.nodes <= few.nodes + 17 && many.nodes > 0, "{many:?} after {few:?}");
-        // Bounds of slices are estimated to an eighth of an extent of 4,096 rows, and there are two edges.
+        // Slice bounds are accurate to an eighth of an extent of 4,096 rows, and there are two edges.
         assert!(many.rows < 2048, "{many:?} after {few:?}");
     }
 }

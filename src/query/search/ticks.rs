@@ -1,8 +1,9 @@
-//! Where in a capture the hits of a search start, as marks on a map of all of its time. Follows from the counts of the
-//! search: of an extent that lies in one part of the map no row is read, nor of one whose parts are marked already. So
-//! at most as many extents of a lane are read as the map has parts, and few of them where there are many hits.
+//! Marks where in a trace the hits of a search start, for a map of its whole time.
 //!
-//! The slow answer: the part of each hit.
+//! Derived from the counts of the search: extents within one part of the map, or whose parts are all marked, are not
+//! read. At most as many extents per lane are read as the map has parts, and few if there are many hits.
+//!
+//! Equivalent to marking the part of each hit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,17 +15,17 @@ use crate::query::snapshot::Snapshot;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
-/// The parts of the map: one for each pixel or two of a screen.
+/// Number of parts of the map: one per pixel or two of a screen.
 pub(crate) const PARTS: usize = 2048;
 
-/// The parts of a capture's time, all of one length, in which a hit starts.
+/// The parts of a trace's time, of equal length, in which a hit starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ticks {
     words: Vec<u64>,
 }
 
 impl Ticks {
-    /// The parts in which a hit starts, in order; each is below [`PARTS`].
+    /// Iterates over the parts in which a hit starts, in order; each is below [`PARTS`].
     pub(crate) fn parts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..PARTS).filter(|part| self.words[part / 64] >> (part % 64) & 1 != 0)
     }
@@ -42,7 +43,7 @@ impl Ticks {
             for &(extent, _) in &hits.extents {
                 cancel.check()?;
                 let first = map.part_of(records[extent].first_start_ns);
-                // All of an extent starts before the next does.
+                // All rows of an extent start before the next extent.
                 let last = records.get(extent + 1).map_or(PARTS - 1, |next| map.part_of(next.first_start_ns));
                 if first == last {
                     map.mark(first);
@@ -60,7 +61,7 @@ impl Ticks {
     }
 }
 
-/// The bits that all threads set.
+/// A bitmap that all threads set.
 struct TickMap {
     start_ns: i64,
     dur_ns: u64,

@@ -9,7 +9,7 @@ use super::*;
 use crate::query::describe::ancestors;
 use crate::scene::tests::snapshot;
 
-/// A capture with these spans, `(start, duration)`, on one thread.
+/// Builds a trace with these spans, `(start, duration)`, on one thread.
 fn captured(spans: &[(u16, u16)]) -> Snapshot {
     let mut json = String::from("[");
     for (number, (start, dur)) in spans.iter().enumerate() {
@@ -22,7 +22,7 @@ fn captured(spans: &[(u16, u16)]) -> Snapshot {
 /// Start, end and row of a span.
 type ScannedSpan = (i64, i64, RowIdx);
 
-/// All spans, lane by lane, with the depths of the lanes.
+/// Returns all spans, lane by lane, with the depths of the lanes.
 fn all_spans(snapshot: &Snapshot) -> Vec<(u16, Vec<ScannedSpan>)> {
     let lanes = snapshot.lanes_of(TrackIdx(0)).map(LaneIdx);
     let of_lane = |lane: LaneIdx| {
@@ -63,7 +63,7 @@ proptest! {
     ) {
         let snapshot = captured(&spans);
         let mut sweep = SpanSweep::new(&snapshot, TrackIdx(0));
-        // Whole microseconds, where spans begin and end, and times between.
+        // Whole microseconds, where spans start and end, and times between.
         let mut times: Vec<i64> = times.into_iter().map(|ns| if ns % 3 == 0 { ns } else { ns / 1000 * 1000 }).collect();
         if is_sorted {
             times.sort_unstable();
@@ -93,7 +93,7 @@ proptest! {
     }
 }
 
-/// A lane is read again only when a span of it begins, so many times cost as much as the spans.
+/// A lane is read again only when one of its spans starts, so many times cost as much as the spans.
 #[test]
 fn a_deep_track_is_read_once_for_any_number_of_times() {
     let deep: Vec<(u16, u16)> = (0..600).map(|depth| (depth, 2000 - 2 * depth)).collect();
@@ -103,6 +103,6 @@ fn a_deep_track_is_read_once_for_any_number_of_times() {
         sweep.seek(ts_ns);
         sweep.take_around(u16::MAX, ts_ns);
     }
-    // Each lane once at the first time, and once when its span begins.
+    // Each lane is read once at the first time, and once when its span starts.
     assert!(sweep.lane_reads() <= 2 * 600, "{}", sweep.lane_reads());
 }

@@ -1,8 +1,8 @@
-//! Call paths of spans. With a ledger of paths a range is a few nodes and a sweep of both its edges; without one it is a
-//! sweep of all rows. Paths are those of the whole trace, so that a range has the same ones however it is made up.
+//! Call paths of spans. With a path ledger, a range costs a few nodes and a sweep of both its edges; without one, a
+//! sweep of all rows. Paths are those of the whole trace, so a range has the same paths either way.
 //!
-//! Where the ledger is pruned, small paths are among the others of those above them, and the answer says what a path
-//! may lack. A sweep has them all.
+//! If the ledger is pruned, small paths are merged into the others of their parents, and the answer has the bound of
+//! what a path may lack. A sweep has all paths.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,21 +25,20 @@ use crate::store::pruned_paths::{PruneShape, PrunedPaths};
 use crate::store::sums::Additive as _;
 use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 
-/// Paths of a task before they go to those of all: some 16 MiB.
+/// Paths per task before they are merged into the whole: some 16 MiB.
 const TASK_PATHS_MAX: usize = 1 << 17;
 
-/// Paths that the sums of all sweeps may have beyond their number before they are pruned: those of a task.
+/// Paths beyond the limit that the sums of all sweeps may have before they are pruned: those of a task.
 const PATHS_BEYOND: usize = 1 << 18;
 
-/// The parts that paths of a task need where all tasks have too many.
+/// Pruning thresholds of a task, used if all tasks have too many paths.
 const TASK_PRUNED: PruneShape = PruneShape { time_parts: 1 << 20, count_parts: 1 << 16, few_paths: 0 };
 
-/// The call paths of the spans in `scope`; without small ones where the ledger is pruned. Of spans that its filter
-/// leaves out, those around others are on their paths without time of their own. `progress` counts ranges that are
-/// swept.
+/// Returns the call paths of the spans in `scope`, without small ones if the ledger is pruned. Spans that fail the
+/// filter stay on the paths of their children, without time of their own. `progress` counts swept ranges.
 ///
 /// # Errors
-/// If it was asked to stop.
+/// Returns `Cancelled` if cancelled.
 pub fn from_spans(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -55,10 +54,7 @@ pub fn from_spans(
     add_up(snapshot, scope, &source, NODES_MAX, cancel, progress)
 }
 
-/// The same with every path. Sweeps all rows in scope where nodes of the ledger lack some.
-///
-/// # Errors
-/// As [`from_spans`].
+/// Returns every path. Sweeps all rows in scope if nodes of the ledger lack some. Fails as [`from_spans`] does.
 pub(crate) fn exact_spans(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -69,10 +65,10 @@ pub(crate) fn exact_spans(
     if paths.is_exact() { Ok(paths) } else { sweep_spans(snapshot, scope, cancel, progress) }
 }
 
-/// The same by a sweep of all rows in scope.
+/// Returns every path by a sweep of all rows in scope.
 ///
 /// # Errors
-/// As [`from_spans`].
+/// Fails as [`from_spans`] does.
 pub fn sweep_spans(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -82,7 +78,7 @@ pub fn sweep_spans(
     add_up(snapshot, scope, &PlanSource::default(), NODES_MAX, cancel, progress)
 }
 
-/// The same with at most `paths_max` paths at any time: where there would be more, small ones are pruned.
+/// Sums paths, with at most `paths_max` at any time; beyond that, small ones are pruned.
 pub(super) fn add_up(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -91,9 +87,9 @@ pub(super) fn add_up(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
-    // The largest time stands for no end: a sweep has no time after it.
+    // `i64::MAX` means no end, so that a sweep does not need a time after it.
     let scope = Scope { to_ns: scope.to_ns.filter(|&to_ns| to_ns < i64::MAX), ..scope.clone() };
-    // Ledgers have all spans.
+    // Ledgers cover all spans.
     let is_filtered = !scope.matcher.is_every_row_of_lane();
     let mut plan = if is_filtered { Plan::of_rows(snapshot, &scope) } else { Plan::new(snapshot, &scope, source) };
     let mut whole = PathSumTable::new(paths_max.saturating_add(PATHS_BEYOND));
@@ -107,7 +103,7 @@ pub(super) fn add_up(
     work.rows = sweep(snapshot, &scope, &plan.sweeps, &mut swept, cancel, progress)?;
     let SweptSums { whole, mut missing, folded, .. } = swept;
     let folded = folded + whole.folded();
-    // Edges bring small paths of their own, which are not drawn either.
+    // Edges add small paths of their own, which are not drawn either.
     let shape = PathShape::default().pruned.of_answer();
     let pruned = has_pruned_nodes.then(|| PrunedPaths::new(whole.paths(), whole.sums(), shape)).flatten();
     let tree = if let Some(pruned) = pruned {
@@ -122,7 +118,7 @@ pub(super) fn add_up(
     Ok(CallPaths { tree, work, missing, ..CallPaths::default() })
 }
 
-/// Adds the sums of the nodes of a plan, and to `missing` what their paths may lack. Returns those that are damaged.
+/// Adds the sums of a plan's nodes, and adds to `missing` what their paths may lack. Returns the damaged nodes.
 fn add_nodes(
     snapshot: &Snapshot,
     plan: &Plan,
@@ -158,16 +154,15 @@ fn add_nodes(
 /// The sums of all sweeps.
 struct SweptSums {
     whole: PathSumTable,
-    /// The most that a path may lack.
+    /// Maximum that a path may lack.
     missing: PathSums,
     paths_max: usize,
-    /// Spans that count for their parents, of tables that were pruned since.
+    /// Spans counted for their parents, in tables that were pruned since.
     folded: u64,
 }
 
 impl SweptSums {
-    /// Adds the sums of some sweeps. Where there are too many paths, those with the smallest parts become others; true
-    /// then.
+    /// Adds the sums of some sweeps. If there are too many paths, merges the smallest into others and returns true.
     fn add(&mut self, sums: &PathSumTable) -> bool {
         self.whole.merge_table(sums);
         let is_too_many = self.whole.paths().len() > self.paths_max;
@@ -177,7 +172,7 @@ impl SweptSums {
         is_too_many
     }
 
-    /// The same without their smallest paths.
+    /// Adds pruned sums.
     fn add_pruned(&mut self, pruned: &PrunedPaths, folded: u64) -> bool {
         let (rows, sums) = pruned.rows();
         self.whole.merge(&rows, &sums);
@@ -189,7 +184,7 @@ impl SweptSums {
         true
     }
 
-    /// Leaves room for more paths.
+    /// Prunes to make room for more paths.
     fn prune(&mut self) {
         let mut parts = self.paths_max as u64;
         while self.whole.paths().len() > self.paths_max / 2 && parts > 1 {
@@ -206,8 +201,7 @@ impl SweptSums {
     }
 }
 
-/// Sweeps ranges on all threads, each into sums of its own, and adds them to those of all. Returns
-/// how many rows they have.
+/// Sweeps ranges on all threads, each into its own sums, and adds them to the whole. Returns the number of rows.
 fn sweep(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -220,7 +214,7 @@ fn sweep(
     let (tables, rows): (Mutex<Vec<PathSumTable>>, AtomicU64) = (Mutex::default(), AtomicU64::new(0));
     let (swept, has_too_many) = (Mutex::new(swept), AtomicBool::new(false));
     let add_to_whole = |sums: &PathSumTable| {
-        // Most small paths of a task are in no other, and would be merged and pruned one after the other.
+        // Most small paths of a task are in no other, and would be merged only to be pruned.
         let is_pruned = has_too_many.load(Ordering::Relaxed);
         let pruned = is_pruned.then(|| PrunedPaths::new(sums.paths(), sums.sums(), TASK_PRUNED)).flatten();
         if let Ok(mut swept) = swept.lock() {
@@ -258,13 +252,13 @@ fn sweep(
     Ok(rows.into_inner())
 }
 
-/// Adds the spans of a range that pass to their sums. Returns how many rows were read.
+/// Adds the matching spans of a range to the sums. Returns the number of rows read.
 fn sweep_into(snapshot: &Snapshot, sweep: &Sweep, rows: impl BlockFilter, sums: &mut PathSumTable) -> u64 {
     let mut swept = PathSweep::new(snapshot.store(), sweep.lanes.clone(), sweep.from_ns, rows, sums);
     if sweep.counts_open {
         swept.count_open(sweep.to_ns, sums);
     }
-    // The largest time stands for no end: a span may start right there.
+    // `i64::MAX` means no end: a span may start right there.
     if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
         swept.sum_to(sweep.to_ns, sums);
     }
@@ -272,18 +266,17 @@ fn sweep_into(snapshot: &Snapshot, sweep: &Sweep, rows: impl BlockFilter, sums: 
 }
 
 impl CallTree {
-    /// The tree of paths with sums, the same in whatever order they were added. The own time of a path is that of its
-    /// spans without that of the paths below it.
+    /// Builds the tree of paths, independent of the order in which sums were added. The own time of a path is that of
+    /// its spans minus that of its children.
     fn from_sums(rows: &[PathRow], sums: &[PathSums], folded: u64) -> Self {
         let order = in_order(rows);
-        // By path: its node, and the time of the paths right below it.
+        // By path: its node, and the time of its direct children.
         let (mut nodes_of, mut below_ns) = (vec![0_u32; order.len()], vec![0_u128; order.len()]);
         (0..).zip(&order).for_each(|(node, path)| nodes_of[path.index()] = node);
         let mut nodes: Vec<CallNode> = Vec::with_capacity(order.len());
         for path in order.into_iter().rev() {
             let (row, sums, below) = (rows[path.index()], sums[path.index()], below_ns[path.index()]);
-            // Spans within one that are not side by side may take more than it has. What counts for the root has no
-            // span around it.
+            // Overlapping children may take more time than their parent. Spans that count for the root have no parent.
             let is_root = path == PathIdx::ROOT;
             let own_ns = sums.total_ns.saturating_sub(if is_root { 0 } else { below });
             let total_ns = own_ns.saturating_add(below);
@@ -300,7 +293,7 @@ impl CallTree {
     }
 }
 
-/// Paths level by level, those below one path in order of their names.
+/// Returns paths level by level, siblings sorted by name.
 fn in_order(rows: &[PathRow]) -> Vec<PathIdx> {
     let mut sorted: Vec<PathIdx> = (1..rows.len() as u32).map(PathIdx).collect();
     sorted.sort_unstable_by_key(|path| (rows[path.index()].parent, rows[path.index()].name));

@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::store::path_ledger::PathShape;
 use crate::store::pruned_paths::PruneShape;
 
-/// Trees of many levels for a thousand spans, whatever their paths.
+/// Trees of many levels for a thousand spans, for any paths.
 const SMALL: PathShape = PathShape {
     rows_min: 1,
     slice_rows: 16,
@@ -31,10 +31,10 @@ const SMALL: PathShape = PathShape {
     pruned: PruneShape { time_parts: 1 << 13, count_parts: 1 << 10, few_paths: 512 },
 };
 
-/// By path, outermost name first: spans, own time and total time.
+/// Spans, own time and total time by path, outermost name first.
 type Paths = BTreeMap<Vec<u32>, [u128; 3]>;
 
-/// For each span, the names of the spans that hold it, outermost first, and its own.
+/// Returns, for each span, the names of the spans that contain it, outermost first, and its own.
 fn naive_paths(spans: &[TraceSpan]) -> Vec<Vec<u32>> {
     let mut paths: Vec<Vec<u32>> = vec![Vec::new(); spans.len()];
     let mut order: Vec<usize> = (0..spans.len()).collect();
@@ -62,7 +62,7 @@ fn naive(spans: &[TraceSpan], paths: &[Vec<u32>], scope: &Scope) -> Paths {
         let passes = scope.matcher.has_name(NameIdx(span.name)) && scope.matcher.has_duration(span.dur_ns);
         if passes && is_before_end && (span.start_ns >= from_ns || span.end_ns() > from_ns) {
             let (start_ns, end_ns) = (span.start_ns.max(from_ns), span.end_ns().min(to_ns));
-            // Spans around it may not pass.
+            // Its ancestors may fail the filter.
             for len in 1..path.len() {
                 sums.entry(path[..len].to_vec()).or_default();
             }
@@ -71,7 +71,7 @@ fn naive(spans: &[TraceSpan], paths: &[Vec<u32>], scope: &Scope) -> Paths {
             sum[2] += if end_ns > start_ns { u128::from(end_ns.abs_diff(start_ns)) } else { 0 };
         }
     }
-    // Longer paths first.
+    // Longer paths come first.
     let mut longest: Vec<Vec<u32>> = sums.keys().cloned().collect();
     longest.sort_by_key(|path| std::cmp::Reverse(path.len()));
     for path in longest {
@@ -102,7 +102,7 @@ fn counted(snapshot: &Snapshot, scope: &Scope) -> CallPaths {
     paths
 }
 
-/// Asserts that random scopes have the paths of a loop over all spans. Returns how many nodes were read.
+/// Asserts that random scopes have the paths of a loop over all spans. Returns the number of nodes read.
 fn assert_scopes(snapshot: &Snapshot, spans: &[TraceSpan], random: &mut RandomSequence, what: &str) -> u64 {
     let paths = naive_paths(spans);
     let tracks = 1 + spans.iter().map(|span| span.track).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Counts whole durations: from the sketches of the ledger where it has some for the scope, and else from the rows.
+//! Counts whole durations: from the sketches of the ledger where it covers the scope, else from the rows.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -17,12 +17,12 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::ledger::{Ledger, LedgerNode};
 
-/// Extents that one thread counts durations of at once: two million rows, some 40 ms. With fewer, most names of a
-/// program have so few spans in each part that their durations are kept one by one.
+/// Extents whose durations one thread counts at once: two million rows, some 40 ms. With fewer, most names have so few
+/// spans in each part that their durations are stored one by one.
 const EXTENTS_AT_ONCE: usize = 512;
 
-/// Counts the whole durations of the spans in scope whose names match: from the sketches of the ledger where it has
-/// some for the scope, and from the rows of the rest.
+/// Counts the whole durations of the spans in scope whose names match: from the sketches of the ledger where it covers
+/// the scope, and from the rows of the rest.
 pub(super) fn count_durations(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -44,7 +44,7 @@ pub(super) fn count_durations(
             let mut sketches: FxHashMap<SpanGroup, Sketch> = FxHashMap::default();
             let is_intact = store.ledger_node(node, |name, sketch: Sketch| {
                 if matcher.has_name(name) {
-                    // Those of all tracks are asked only where groups do not follow from tracks.
+                    // Sketches of all tracks are used only if groups do not depend on tracks.
                     sketches.entry(grouping.group(name, TrackIdx(0))).or_default().merge(sketch);
                 }
             });
@@ -86,7 +86,7 @@ fn sketches_of(scan: &LaneScan<'_>, extents: &[usize], grouping: &Grouping) -> F
     sketches
 }
 
-/// The nodes of sketches within a scope, and the parts of it whose rows they do not have.
+/// Returns the sketch nodes within a scope, and the parts of it that they leave.
 ///
 /// The sketches are those of all tracks.
 fn sketch_parts(snapshot: &Snapshot, scope: &Scope, by_track: bool) -> (Vec<LedgerNode>, Vec<RowsPart>) {

@@ -1,4 +1,4 @@
-//! Totals by other keys than names beside their oracle: the totals by name of the spans of each group.
+//! Totals by other keys than names against an oracle: totals by name of the spans of each group.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ use crate::query::ledger_traces::{
 use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 
-/// Of a group as a person would call it: count, total, self, union, whole durations, unfinished.
+/// Count, total, self, union, whole durations and unfinished of a group.
 type GroupRow = (u64, u128, u128, Option<u128>, Vec<u64>, u64);
 
-/// The groups by a loop over the spans of each.
+/// Returns the groups by a loop over the spans of each.
 fn expected_groups(
     oracle: &Oracle<'_>,
     (from_ns, to_ns): (Option<i64>, Option<i64>),
@@ -59,7 +59,7 @@ fn expected_groups(
     groups.collect()
 }
 
-/// The group of a span.
+/// Returns the group of a span.
 type Label<'a> = &'a dyn Fn(&TraceSpan) -> String;
 
 #[test]
@@ -134,7 +134,7 @@ fn groups_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
     }
 }
 
-/// The rows of groups by what the oracle calls them.
+/// Returns the rows of groups by their label in the oracle.
 fn labelled(totals: &Totals, snapshot: &Snapshot) -> BTreeMap<String, NameTotals> {
     let label = |group: SpanGroup| match totals.by() {
         GroupBy::Argument(_) => match totals.value(group) {

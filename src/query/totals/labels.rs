@@ -1,4 +1,4 @@
-//! The columns of tables of totals that say which group a row is of: a contract with scripts.
+//! The label columns of totals tables. They are a contract with scripts.
 
 use super::table::Totals;
 use super::values::GroupValue;
@@ -9,13 +9,13 @@ use crate::query::snapshot::Snapshot;
 /// The label of a group, in one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LabelCell<'a> {
-    /// Null in JSON, empty else.
+    /// Null in JSON, empty elsewhere.
     Nothing,
     Text(&'a str),
     Id(&'a Id),
 }
 
-/// The columns that say which group a row is of.
+/// Returns the columns that identify the group of a row.
 #[must_use]
 pub(crate) fn label_columns(by: &GroupBy) -> Vec<&'static str> {
     let (name, track) = match by {
@@ -35,7 +35,7 @@ pub(crate) fn label_columns(by: &GroupBy) -> Vec<&'static str> {
     [name, track].concat()
 }
 
-/// The same columns of one group.
+/// Returns the cells of these columns for one group.
 #[must_use]
 pub(crate) fn label_cells<'a>(
     totals: &'a Totals,

@@ -1,4 +1,4 @@
-//! The totals of one group of spans, and the columns that tables of totals have.
+//! The totals of one group of spans, and the number columns of totals tables.
 
 use crate::base::sketch::Sketch;
 use crate::store::sums::NameSums;
@@ -10,47 +10,47 @@ pub(crate) struct NameTotals {
     pub(crate) count: u64,
     /// Time of the spans within the range.
     pub(crate) total_ns: u128,
-    /// The part of the total in which no child runs.
+    /// Self time: the part of the total in which no child runs.
     pub(crate) self_ns: u128,
-    /// Time in which at least one span of the group is open on its track: recursion counts once. `None` where it does
-    /// not follow from the sums of the names.
+    /// Time in which at least one span of the group is open on its track: recursion counts once. `None` if the sums of
+    /// the names do not give it.
     pub(crate) union_ns: Option<u128>,
-    /// The sum of whole durations, also of spans that the range cuts.
+    /// Sum of whole durations, including spans that the range cuts.
     pub(crate) whole_ns: u128,
-    /// Squares of whole durations, in square nanoseconds; the largest number where they do not fit.
+    /// Squares of whole durations, in square nanoseconds; saturates.
     whole_squares: u128,
-    /// The shortest whole duration.
+    /// Shortest whole duration.
     pub(crate) min_ns: u64,
-    /// The longest whole duration.
+    /// Longest whole duration.
     pub(crate) max_ns: u64,
-    /// Those that have no end in the trace; they count up to the last event of their track.
+    /// Spans without an end in the trace; they last until the last event of their track.
     pub(crate) unfinished: u64,
     pub(super) sketch: Sketch,
 }
 
-/// The columns of tables of totals, in order: a contract with scripts.
+/// The columns of totals tables, in order: a contract with scripts.
 pub(crate) const NUMBER_COLUMNS: [&str; 13] =
     ["count", "total", "self", "mean", "p50", "p99", "min", "max", "distinct", "deviation", "p90", "p95", "unfinished"];
 
 impl NameTotals {
-    /// No spans yet. `has_union`: whether the union of the group follows from the sums that are added.
+    /// Creates empty totals. `has_union` says whether the added sums give the union of the group.
     pub(super) fn new(has_union: bool) -> Self {
         Self { union_ns: has_union.then_some(0), ..Self::default() }
     }
 
-    /// The mean of whole durations.
+    /// Returns the mean of whole durations.
     #[must_use]
     pub(crate) fn mean_ns(&self) -> u64 {
         u64::try_from(self.whole_ns.checked_div(self.count.into()).unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
-    /// The standard deviation of whole durations; `None` where their squares do not fit.
+    /// Returns the standard deviation of whole durations; `None` if their squares overflow.
     #[must_use]
     pub(crate) fn deviation_ns(&self) -> Option<f64> {
         if self.count == 0 || self.whole_squares == u128::MAX {
             return None;
         }
-        // n * sum of squares - square of sum, exact where it fits: the difference of two rounded numbers has no digits.
+        // n * sum of squares - square of sum, exact if it fits: a difference of rounded numbers would lose all digits.
         let count = u128::from(self.count);
         let exact = self.whole_squares.checked_mul(count).zip(self.whole_ns.checked_mul(self.whole_ns));
         let count = self.count as f64;
@@ -61,8 +61,8 @@ impl NameTotals {
         Some(variance.max(0.0).sqrt())
     }
 
-    /// The duration that a part of the spans, 0 to 1, does not exceed; `None` until all durations are counted. Exact
-    /// for up to 128 spans, and else off by at most one part in 32; see [`Sketch`].
+    /// Returns a quantile of the durations, for `part` of 0 to 1; `None` until all durations are counted. Exact for up
+    /// to 128 spans, else with an error of at most 1/32; see [`Sketch`].
     #[must_use]
     pub(crate) fn quantile_ns(&self, part: f64) -> Option<u64> {
         let is_counted = self.sketch.count() == self.count;
@@ -70,14 +70,14 @@ impl NameTotals {
         Some(quantile.clamp(self.min_ns, self.max_ns))
     }
 
-    /// The largest part of a quantile that it may be off by: 0 where it is exact.
+    /// Returns the maximum relative error of a quantile; 0 if it is exact.
     #[must_use]
     pub(crate) fn quantile_error(&self) -> f64 {
         self.sketch.error()
     }
 
-    /// The numbers of [`NUMBER_COLUMNS`]; `None` for quantiles that are not counted yet, and for a deviation that does
-    /// not fit, and for a distinct time that is not known. All but counts are nanoseconds.
+    /// Returns the numbers of [`NUMBER_COLUMNS`], in nanoseconds except for counts. `None` for quantiles that are not
+    /// counted yet, a deviation that overflows, and an unknown union time.
     #[must_use]
     pub(crate) fn numbers(&self) -> [Option<u128>; NUMBER_COLUMNS.len()] {
         let time = |ns: u64| Some(u128::from(ns));
@@ -99,7 +99,7 @@ impl NameTotals {
         ]
     }
 
-    /// The spread of whole durations.
+    /// Returns the distribution of whole durations.
     #[must_use]
     pub(crate) fn sketch(&self) -> &Sketch {
         &self.sketch

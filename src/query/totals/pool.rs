@@ -1,4 +1,4 @@
-//! Sums that tasks add up each for themselves, and hand on from task to task and to what is shown.
+//! A pool of tables, in which tasks sum separately before the sums are merged into the visible totals.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use crate::model::TrackIdx;
 use crate::query::groups::{Grouping, SpanGroup};
 use crate::store::sums::{Additive as _, NameSums, SumTable};
 
-/// Sums grow for so long on each thread before they are shown.
+/// Time that each thread sums before its sums are shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
-/// Groups of one thread before they go to what is shown: some 16 MiB.
+/// Groups per thread before they are merged into the visible totals: some 16 MiB.
 const GROUPS_MAX: usize = 1 << 16;
 
 /// The sums and sketches of one task.
 pub(super) struct TaskTable {
-    /// By name, or by the number of a value.
+    /// By name, or by index of a value.
     pub(super) sums: SumTable,
-    /// The track that the sums are of, where groups follow from tracks.
+    /// The track of the sums, if groups depend on tracks.
     track: TrackIdx,
     /// The sums of other tracks by group.
     groups: FxHashMap<SpanGroup, NameSums>,
@@ -40,7 +40,7 @@ impl TaskTable {
         }
     }
 
-    /// Begins sums of a track.
+    /// Starts the sums of a track.
     pub(super) fn begin(&mut self, track: TrackIdx, grouping: &Grouping) {
         if grouping.is_by_track() && self.track != track {
             for (name, sums) in self.sums.drain() {
@@ -51,7 +51,7 @@ impl TaskTable {
     }
 }
 
-/// A pool of tables, so that there are no more than threads.
+/// A pool of tables, at most one per thread.
 pub(super) struct TablePool<'a> {
     tables: Mutex<Vec<TaskTable>>,
     name_count: usize,
@@ -60,7 +60,7 @@ pub(super) struct TablePool<'a> {
 }
 
 impl<'a> TablePool<'a> {
-    /// No tables yet; each will have room for `name_count` names.
+    /// Creates an empty pool, whose tables have room for `name_count` names.
     pub(super) fn new(name_count: usize, grouping: &'a Grouping, growing: &'a GrowingTotals) -> Self {
         Self { tables: Mutex::default(), name_count, grouping, growing }
     }
@@ -79,7 +79,7 @@ impl<'a> TablePool<'a> {
         result
     }
 
-    /// Adds all that tasks have.
+    /// Merges the sums of all tables.
     pub(super) fn finish(self) {
         let tables = std::mem::take(&mut *self.tables.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         tables.into_iter().for_each(|mut table| self.show(&mut table));

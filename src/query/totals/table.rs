@@ -1,4 +1,4 @@
-//! Tables of totals by name or by other groups, and those that are still being added up.
+//! Tables of totals by name or by another key, and tables that are still being summed.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,21 +8,22 @@ use super::numbers::NameTotals;
 use super::values::GroupValue;
 use crate::query::groups::{GroupBy, SpanGroup};
 
-/// Totals by name, or by what else spans are grouped by.
+/// Totals by name, or by another key.
 ///
-/// A trace may have millions of names: a list grows in place, while a map of all this would be in memory twice.
+/// A trace may have millions of names. A list grows in place, while a map of all this would be in memory twice when it
+/// grows.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     by: GroupBy,
-    /// By group, its index in the lists.
+    /// Index of each group in the lists.
     index: FxHashMap<SpanGroup, u32>,
     groups: Vec<SpanGroup>,
     rows: Vec<NameTotals>,
-    /// The texts of the values that are grouped by.
+    /// Texts of the argument values that are grouped by.
     values: Vec<Arc<str>>,
 }
 
-/// Equal are those of the same groups, in whatever order these were added.
+/// Compares groups independent of the order in which they were added.
 impl PartialEq for Totals {
     fn eq(&self, other: &Self) -> bool {
         self.by == other.by && self.by_group() == other.by_group()
@@ -31,28 +32,28 @@ impl PartialEq for Totals {
 
 impl Eq for Totals {}
 
-/// Totals that are being added up, and can be read from another thread meanwhile.
+/// Totals that are being summed, readable from another thread.
 #[derive(Debug, Default)]
 pub struct GrowingTotals(Mutex<Totals>);
 
 impl Totals {
-    /// Groups of two keys that are told apart: there may be as many as spans, and each takes some
-    /// hundred bytes to a kilobyte.
+    /// Limit for the number of groups by two keys: there may be as many as spans, and each takes a hundred bytes to a
+    /// kilobyte.
     pub(crate) const PAIRS_MAX: usize = 1 << 18;
 
-    /// The keys that they are grouped by.
+    /// Returns the grouping key.
     #[must_use]
     pub(crate) fn by(&self) -> &GroupBy {
         &self.by
     }
 
-    /// The totals of one group.
+    /// Returns the totals of one group.
     #[must_use]
     pub(crate) fn of_group(&self, group: SpanGroup) -> Option<&NameTotals> {
         self.rows.get(*self.index.get(&group)? as usize)
     }
 
-    /// All groups that have a span, in order of their names, then tracks.
+    /// Returns all groups with a span, sorted by name, then by track.
     #[must_use]
     pub(crate) fn by_group(&self) -> Vec<(SpanGroup, &NameTotals)> {
         let mut all: Vec<_> = self.groups.iter().copied().zip(&self.rows).filter(|(_, row)| row.count > 0).collect();
@@ -60,13 +61,13 @@ impl Totals {
         all
     }
 
-    /// The value of a group, where they are grouped by the values of an argument.
+    /// Returns the value of a group, for grouping by an argument.
     #[must_use]
     pub(crate) fn value(&self, group: SpanGroup) -> GroupValue<'_> {
         GroupValue::new(group, &self.values)
     }
 
-    /// Whether groups beyond the most that are told apart are one row together: [`SpanGroup::OTHERS`].
+    /// Returns whether groups beyond the limit are merged in [`SpanGroup::OTHERS`].
     #[must_use]
     pub(crate) fn has_others(&self) -> bool {
         self.index.contains_key(&SpanGroup::OTHERS)
@@ -83,7 +84,7 @@ impl Totals {
         &mut self.rows[index as usize]
     }
 
-    /// Adds the texts of values beyond those that are known.
+    /// Adds the texts of new values.
     pub(super) fn add_values(&mut self, texts: &[Arc<str>]) {
         let known = self.values.len().min(texts.len());
         self.values.extend_from_slice(&texts[known..]);
@@ -91,13 +92,13 @@ impl Totals {
 }
 
 impl GrowingTotals {
-    /// Nothing yet, to be grouped by other keys than names.
+    /// Creates empty totals with a grouping key.
     #[must_use]
     pub fn grouped(by: GroupBy) -> Self {
         Self(Mutex::new(Totals { by, ..Totals::default() }))
     }
 
-    /// The keys that they are grouped by.
+    /// Returns the grouping key.
     #[must_use]
     pub(super) fn by(&self) -> GroupBy {
         self.0.lock().map(|totals| totals.by.clone()).unwrap_or_default()
@@ -108,13 +109,13 @@ impl GrowingTotals {
         self.0.lock().map(|totals| totals.clone()).unwrap_or_default()
     }
 
-    /// Ends the addition, with the totals of every name.
+    /// Ends the sum, and returns the totals of every group.
     #[must_use]
     pub fn into_totals(self) -> Totals {
         self.0.into_inner().unwrap_or_default()
     }
 
-    /// Changes them, unless a thread that did has died.
+    /// Changes the totals, unless a thread panicked while changing them.
     pub(super) fn change(&self, change: impl FnOnce(&mut Totals)) {
         if let Ok(mut totals) = self.0.lock() {
             change(&mut totals);

@@ -1,5 +1,5 @@
-//! Totals beside their oracle: loops over all spans of a track for each span. Ledgers have slices of some 16 rows, so
-//! that a thousand spans make trees of many levels.
+//! Totals against oracles: loops over all spans of a track for each span. Ledgers have slices of some 16 rows, so a
+//! thousand spans make trees of many levels.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt as _;
@@ -21,7 +21,7 @@ use crate::store::ledger::LedgerShape;
 /// Count, total, self, union, whole durations, shortest, longest.
 type Expected = (u64, u128, u128, u128, Vec<u64>);
 
-/// The length of the union of ranges.
+/// Returns the length of the union of ranges.
 pub(super) fn union_ns(mut ranges: Vec<(i64, i64)>) -> u128 {
     ranges.sort_unstable();
     let (mut sum, mut until) = (0, i64::MIN);
@@ -35,7 +35,7 @@ pub(super) fn union_ns(mut ranges: Vec<(i64, i64)>) -> u128 {
     sum
 }
 
-/// Spans with the children of each, by a loop over all spans for each.
+/// Spans with the children of each, found by a loop over all spans.
 pub(super) struct Oracle<'a> {
     pub(super) spans: &'a [TraceSpan],
     children: Vec<Vec<&'a TraceSpan>>,
@@ -169,8 +169,7 @@ fn totals_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
     }
 }
 
-/// How many random scopes are asked about: 2,000, or 100,000 where `LONGSPAN_LONG_TESTS` is
-/// set, as `.ci/run --long` does.
+/// Number of random scopes: 2,000, or 100,000 if `LONGSPAN_LONG_TESTS` is set, as `.ci/run --long` does.
 fn scope_count() -> usize {
     if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 100_000 } else { 2_000 }
 }

@@ -1,4 +1,4 @@
-//! The spans of a scope that have no end in the trace: at most one in each lane, its last.
+//! The spans of a scope without an end in the trace: at most one per lane, its last.
 
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::cursor::LaneCursor;
@@ -8,11 +8,8 @@ use crate::query::snapshot::Snapshot;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, Span};
 
-/// Calls `each` for the spans of a scope that match and have no end, in order of their lanes. Looks at each lane, and
-/// reads a block or two of those that end in such a span.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Calls `each` for the matching spans of a scope without an end, in lane order. Visits each lane, and reads a block or
+/// two of those that end in such a span. Returns `Cancelled` if cancelled.
 pub(super) fn each_unfinished(
     snapshot: &Snapshot,
     scope: &Scope,

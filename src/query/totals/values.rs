@@ -1,6 +1,6 @@
-//! The values of an argument as numbers that spans are summed by.
+//! Assigns indices to the values of an argument, to sum spans by them.
 //!
-//! Memory is bounded: values beyond the first 65,536, and beyond 16 MiB of text, are one group together.
+//! Memory is bounded: values beyond the first 65,536, or beyond 16 MiB of text, are merged into one group.
 
 use std::sync::Arc;
 
@@ -13,34 +13,34 @@ use crate::query::snapshot::Snapshot;
 use crate::store::DetailRef;
 use crate::store::details::DetailReader;
 
-/// Values that are told apart.
+/// Limit for the number of separate values.
 pub(super) const VALUES_MAX: usize = 1 << 16;
 
-/// The most bytes of argument values that are kept as groups.
+/// Limit for the text bytes of separate values.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 
 /// The group of spans without the argument.
 const MISSING: u32 = 0;
 
-/// The group of spans whose values are not told apart.
+/// The group of spans with values beyond the limit.
 const OTHERS: u32 = 1;
 
 /// The group of the first value.
 const FIRST: u32 = 2;
 
-/// The value of a group of spans.
+/// The argument value of a group of spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum GroupValue<'a> {
-    /// Text as it stands, anything else as JSON.
+    /// Text verbatim, anything else as JSON.
     Text(&'a str),
-    /// They do not have the argument.
+    /// The argument is absent.
     Missing,
-    /// Other values, which are not told apart.
+    /// Values beyond the limit.
     Others,
 }
 
 impl<'a> GroupValue<'a> {
-    /// The value of a group, among the texts of all.
+    /// Returns the value of a group, given the texts of all.
     pub(super) fn new(group: SpanGroup, texts: &'a [Arc<str>]) -> Self {
         match group.name.0 {
             MISSING => Self::Missing,
@@ -52,12 +52,12 @@ impl<'a> GroupValue<'a> {
     }
 }
 
-/// The values of an argument so far, by their text.
+/// The values of an argument, by their text.
 #[derive(Debug)]
 pub(super) struct ValueTable<'a> {
     path: &'a [String],
     numbers: FxHashMap<Arc<str>, u32>,
-    /// Texts in order of their numbers.
+    /// Texts by index.
     pub(super) texts: Vec<Arc<str>>,
     bytes: usize,
 }
@@ -67,7 +67,7 @@ impl<'a> ValueTable<'a> {
         Self { path, numbers: FxHashMap::default(), texts: Vec::new(), bytes: 0 }
     }
 
-    /// The number of the value that a row has.
+    /// Returns the index of a row's value.
     pub(super) fn number(&mut self, snapshot: &Snapshot, detail: DetailRef, reader: &mut DetailReader) -> u32 {
         if detail == DetailRef::default() {
             return MISSING;

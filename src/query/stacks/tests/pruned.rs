@@ -1,5 +1,4 @@
-//! Call paths from pruned histograms: bars within the bound that is said, exact sums of the whole, and the exact answer
-//! after it.
+//! Call paths from pruned histograms: bars within the reported bound, exact totals, and the exact answer afterwards.
 
 use super::super::spans::add_up;
 use super::*;
@@ -8,7 +7,7 @@ use crate::query::plan::PlanSource;
 use crate::store::path_ledger::PathLedger;
 use crate::store::pruned_paths::OTHERS;
 
-/// Pruned trees of many levels, whatever the paths.
+/// Pruned trees of many levels, for any paths.
 const PRUNED: PathShape = PathShape {
     track_paths: 0,
     rows_per_path: u64::MAX,
@@ -26,13 +25,13 @@ fn scopes(snapshot: &Snapshot, tracks: u32, random: &mut RandomSequence) -> Vec<
     scopes
 }
 
-/// The spans of a path and of all below it.
+/// Counts the spans of a path's subtree.
 fn count_below(paths: &Paths, path: &[u32]) -> u128 {
     paths.range(path.to_vec()..).take_while(|(other, _)| other.starts_with(path)).map(|(_, sum)| sum[0]).sum()
 }
 
-/// Asserts that random scopes have the paths of a loop over all spans, but for what they say, and all of them after
-/// that. Returns how many answers lacked some.
+/// Asserts that random scopes have the paths of a loop over all spans, up to the reported bound, and exactly
+/// afterwards. Returns the number of inexact answers.
 fn assert_pruned(snapshot: &Snapshot, spans: &[TraceSpan], shape: &PathShape, what: &str) -> u64 {
     let mut random = RandomSequence(spans.len() as u64);
     let paths = naive_paths(spans);
@@ -52,7 +51,7 @@ fn assert_pruned(snapshot: &Snapshot, spans: &[TraceSpan], shape: &PathShape, wh
         lacking += 1;
         assert_eq!(found.tree.whole(), after.tree.whole(), "{what}: all spans and their time");
         let SampleSum { samples, weight } = found.missing;
-        // The last step of an answer has parts of its own.
+        // The last pruning of an answer has its own thresholds.
         let parts = u64::min(shape.pruned.time_parts, 1 << 13);
         assert!(weight <= after.tree.whole().weight / parts * 2, "{what}: {weight} of {:?}", after.tree.whole());
         for (path, sum) in &exact {
@@ -85,7 +84,7 @@ fn any_range_and_tracks_lack_no_more_than_they_say_and_nothing_after_that() {
 #[test]
 fn tracks_with_children_that_overlap_each_other_are_swept_from_there_on() {
     let mut spans = calls(3, 24, 5, 12, 21, 0);
-    // From some time on, calls of the second track have two that run at once.
+    // From some time on, calls on the second track overlap each other.
     let late_ns = spans.iter().map(TraceSpan::end_ns).max().unwrap() / 2;
     let is_late = |span: &&TraceSpan| (span.track, span.lane) == (1, 0) && span.start_ns > late_ns;
     let late: Vec<TraceSpan> = spans.iter().filter(is_late).copied().collect();
@@ -101,7 +100,7 @@ fn tracks_with_children_that_overlap_each_other_are_swept_from_there_on() {
     let swept = ledger.swept_from();
     assert!(matches!(swept, [(TrackIdx(1), from)] if *from > 4), "{swept:?}");
     assert!(assert_pruned(&snapshot, &spans, &PRUNED, "overlap") > 5);
-    // No track adds up: nothing is gained by a ledger.
+    // No track adds up, so a ledger saves nothing.
     let spans = super::spans(3, 4, 200, 5, 0);
     let (_file, snapshot) = store_of_paths(&spans, Some(PRUNED), 1 << 24);
     assert!(snapshot.store().path_ledger().is_none());
@@ -225,7 +224,7 @@ fn a_sweep_of_too_many_paths_has_the_largest_and_the_exact_rest() {
 #[test]
 fn a_single_track_has_nodes_where_its_paths_hardly_repeat_in_the_slices_of_all_tracks() {
     let spans = calls(4, 400, 5, 12, 9, 0);
-    // The few spans of one track in a slice have too many paths for its bytes; those of a leaf are pruned.
+    // The few spans of one track in a slice have too many paths for its byte limit; those of a leaf are pruned.
     let shape =
         PathShape { slice_rows: 64, leaf_rows: 64, pruned_leaf_rows: 1 << 10, kilorow_bytes: 4 << 10, ..PRUNED };
     let (_file, snapshot) = store_of_paths(&spans, Some(shape), 1 << 26);
