@@ -1,5 +1,5 @@
-//! One picture of the canvas: the rectangles and the places for text, from a capture, a layout and a viewport. Work is
-//! bounded by the pixels in view, whatever the capture holds.
+//! Builds one picture of the canvas, rectangles and text positions, from a trace, a layout and a viewport. Work is
+//! bounded by the pixels in view.
 
 use rayon::prelude::*;
 
@@ -17,64 +17,61 @@ use crate::scene::{counters, instant_shapes, labels};
 use crate::store::lane::{LaneIdx, LaneKind};
 use crate::tiles::{TileOwner, Tiles};
 
-/// How many rectangles a frame may have.
+/// Limit for the number of rectangles of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RectBudget(pub usize);
 
 impl RectBudget {
-    /// The budget for a graphics card: nearly one for each of 64 lanes and 4096 columns.
+    /// For a GPU: nearly one for each of 64 lanes and 4096 columns.
     pub const HARDWARE: Self = Self(200_000);
-    /// The budget for drawing in software, where 20 thousand rectangles take 16 ms.
+    /// For software rendering, where 20 thousand rectangles take 16 ms.
     pub const SOFTWARE: Self = Self(20_000);
 }
 
-/// The options of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameOptions<'a> {
-    /// The colours that spans take.
+    /// Colours of spans.
     pub palette: &'a Palette,
-    /// The most rectangles of a picture.
+    /// Limit for the rectangles of the picture.
     pub rects: RectBudget,
     /// Physical pixels per point.
     pub scale: f32,
-    /// The filter whose matches keep their full colour; `None`: everything does.
+    /// The filter whose matches keep their full colour; `None` for no filter.
     pub filtered: Option<&'a Filtered>,
-    /// Counters that are not drawn as their values.
+    /// Counters that are drawn as changes or rates.
     pub counters: &'a [(TrackIdx, CounterForm)],
 }
 
-/// A place for a name on a span.
+/// Position of a name on a span.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Label {
-    /// The left end of the room for text.
+    /// Left end of the space for text.
     pub(crate) x0: f32,
     pub(crate) x1: f32,
     pub(crate) y: f32,
     pub(crate) name: NameIdx,
-    /// How long the span is.
     pub(crate) dur_ns: u64,
-    /// The colour that reads on the span.
+    /// A text colour that is readable on the span.
     pub(crate) color: Rgba,
 }
 
-/// One picture of the canvas.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TimelineFrame {
-    /// Rectangles in drawing order, in pixels from the canvas's upper left corner.
+    /// Rectangles in drawing order, in pixels from the upper left corner of the canvas.
     pub rects: Vec<Rect>,
-    /// The places for names, from top to bottom.
+    /// Names, top to bottom.
     pub(crate) labels: Vec<Label>,
-    /// The width in pixels of the columns that narrow spans share.
+    /// Width in pixels of the columns that narrow spans share.
     pub(crate) column_px: u32,
-    /// The reads of this frame; all else came from the cache of tiles.
+    /// Reads of this frame that the tile cache did not serve.
     pub(crate) read: ReadCount,
-    /// How many tiles of buckets are drawn coarser than they should be, or not at all, because their answers are late.
+    /// Number of tiles that are drawn coarser than they should be, or not at all, because their answers are late.
     pub(crate) pending: usize,
-    /// The least and the largest change or rate in view, of counters that are drawn so.
+    /// Range of changes or rates in view, for counters that are drawn so.
     pub(crate) form_ranges: Vec<(LaneIdx, (f64, f64))>,
 }
 
-/// The rectangles and names of a lane, and the range of its changes or rates.
+/// The rectangles and names of a lane, and its range of changes or rates.
 type DrawnParts = (Vec<Rect>, Vec<Label>, Option<(LaneIdx, (f64, f64))>);
 
 /// A lane with its edges on the canvas and its columns.
@@ -92,26 +89,26 @@ struct Drawing<'a> {
     names: &'a Names,
     lane: &'a DrawnLane,
     track: TrackIdx,
-    /// The colour of the track, where tracks have colours.
+    /// Colour of the track, for colouring by track.
     of_track: Rgba,
-    /// Whether its spans are states of a thread.
+    /// Whether its spans are thread states.
     is_of_states: bool,
     options: FrameOptions<'a>,
 }
 
-/// The colour of a stretch by itself, and with the filter.
+/// The colour of a run, without and with the filter.
 struct Colored {
     full: Rgba,
     shown: Rgba,
 }
 
-/// The lanes that a frame asks about.
+/// Returns the lanes that a frame queries.
 #[must_use]
 pub fn lanes_in_view(layout: &RowLayout, view: &Viewport) -> Vec<(TileOwner, LaneKind)> {
     layout.lanes_in_view(view).iter().map(|row| (TileOwner::Lane(row.lane), row.kind)).collect()
 }
 
-/// Builds the picture from what `tiles` know of the [`lanes_in_view`].
+/// Builds the picture from the `tiles` of the [`lanes_in_view`].
 #[must_use]
 pub fn build(
     tracks: &dyn LaneTracks,
@@ -181,7 +178,7 @@ pub fn build(
     frame
 }
 
-/// The colour of the track of a lane, where tracks have colours.
+/// Returns the colour of a lane's track, for colouring by track.
 #[must_use]
 pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &Palette) -> Rgba {
     match palette.by() {
@@ -190,9 +187,9 @@ pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &P
     }
 }
 
-/// The lanes in the narrowest columns that keep within the limit of rectangles, and the width of these columns.
+/// Returns the lanes in the narrowest columns that stay within the limit of rectangles, and the width of these columns.
 fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, Vec<DrawnLane>) {
-    /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail fits any budget.
+    /// At 16 pixels, a column is as wide as a lane is high: a sixteenth of the detail fits any budget.
     const COLUMN_PX_MAX: u32 = 16;
     let mut column_px = 1;
     loop {
@@ -218,13 +215,13 @@ impl Drawing<'_> {
     }
 
     fn push_spans(&self, rects: &mut Vec<Rect>, labels: &mut Vec<Label>, view: &Viewport, runs: &[ColumnRun]) {
-        /// Room between a span's edge and its name.
+        /// Space between a span's edge and its name.
         const LABEL_PADDING: f32 = 4.0;
         let (y0, y1) = (self.lane.y0, self.lane.y1);
         for run in runs {
             let Colored { full, shown } = self.color_of(run);
             rects.push(rect(run, y0, y1, shown));
-            // A dimmed span gets no name: that of a match may be drawn in its place.
+            // A dimmed span gets no name, because that of a match may be drawn over it.
             if shown != full {
                 continue;
             }
@@ -249,9 +246,9 @@ impl Drawing<'_> {
     }
 }
 
-/// Veils what nothing is known of yet: never as if nothing happened there.
+/// Covers unknown buckets with a veil, so that they do not look empty.
 fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane], unknown: &[(TileOwner, Buckets)]) {
-    /// Seen on a dark ground and on a light one, and taken for a span on neither.
+    /// Visible on dark and light backgrounds, and unlike any span.
     const VEIL: Rgba = Rgba([0x80, 0x80, 0x80, 0x30]);
     for (owner, buckets) in unknown {
         let Some(lane) = lanes.iter().find(|drawn| TileOwner::Lane(drawn.lane) == *owner) else { continue };
@@ -264,7 +261,7 @@ fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane],
     }
 }
 
-/// Adds the rectangles of a counter. Returns the range of its changes or rates in view, where it is drawn so.
+/// Adds the rectangles of a counter. Returns the range of its changes or rates in view, if it is drawn so.
 fn push_counter(
     rects: &mut Vec<Rect>,
     tiles: &Tiles,
@@ -292,7 +289,7 @@ fn push_counter(
     range
 }
 
-/// The upper and the lower edge of a lane on the canvas.
+/// Returns the upper and the lower edge of a lane on the canvas.
 fn place(view: &Viewport, row: &LaneRow) -> (f32, f32) {
     let y0 = view.y_on_canvas(row.top_px);
     #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
@@ -310,7 +307,7 @@ mod tests {
     use crate::store::lane::LaneInfo;
     use crate::tiles::TileSource;
 
-    /// Lanes of spans of 60 ns, one each 100 ns, named by turns; every question is counted by its buckets.
+    /// Lanes of spans of 60 ns, one every 100 ns, with alternating names; every query is counted by its buckets.
     struct Regular {
         rows: i64,
     }
@@ -404,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_frame_stays_within_its_budget_and_is_made_of_coarser_columns() {
-        // 40 nanoseconds to a pixel: a span and a gap for every three columns, in 54 lanes.
+        // 40 nanoseconds per pixel: a span and a gap for every three columns, in 54 lanes.
         let mut fixture = fixture(200, 10_000_000);
         fixture.view.show_exactly(0, 1920 * 40);
         let fine = fixture.frame(RectBudget::HARDWARE);

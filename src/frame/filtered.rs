@@ -1,6 +1,5 @@
-//! The effect of a filter on a frame. Spans that do not match are dimmed; over them, each column shows the
-//! longest span that matches. Matches are searched outside of frames; until they arrive, those of the last search
-//! are drawn at their times.
+//! Applies a filter to a frame. Spans that do not match are dimmed; over them, each column shows the longest matching
+//! span. Matches are searched outside of frames; until they arrive, those of the last search are drawn at their times.
 
 use std::sync::Arc;
 
@@ -18,17 +17,17 @@ use crate::scene::rows::RowLayout;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
 
-/// How much of a colour is left of what does not match: enough to see where it is.
+/// Opacity of spans that do not match: enough to see where they are.
 const DIMMED_OPACITY: u8 = 50;
 
-/// The part of a capture that is looked at.
+/// The part of a trace in view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FilterView {
     pub(crate) buckets: Buckets,
     pub(crate) lanes: Vec<LaneIdx>,
 }
 
-/// A filter with what matches it in some view.
+/// A filter and its matches in some view.
 #[derive(Debug, Clone)]
 pub struct Filtered {
     matcher: Arc<Matcher>,
@@ -37,7 +36,7 @@ pub struct Filtered {
 }
 
 impl FilterView {
-    /// The columns and lanes in view.
+    /// Returns the columns and lanes in view.
     #[must_use]
     pub(crate) fn from_layout(layout: &RowLayout, view: &Viewport) -> Self {
         let rows = layout.lanes_in_view(view).into_iter();
@@ -47,14 +46,14 @@ impl FilterView {
 }
 
 impl Filtered {
-    /// A filter that has no results yet.
+    /// Creates a filter without results.
     #[must_use]
     pub(crate) fn new(matcher: Arc<Matcher>) -> Self {
         Self { matcher, in_view: None, lanes: FxHashMap::default() }
     }
 
-    /// Searches a part of a capture for matches, its lanes in parallel; [`filtered::longest`] states the cost. Fails
-    /// with [`Cancelled`] when the caller cancels.
+    /// Searches a part of a trace for matches, its lanes in parallel, at the cost described at [`filtered::longest`].
+    /// Returns [`Cancelled`] if cancelled.
     pub(crate) fn find(
         matcher: Arc<Matcher>,
         snapshot: &Snapshot,
@@ -74,13 +73,13 @@ impl Filtered {
         &self.matcher
     }
 
-    /// Whether this is what matches there.
+    /// Returns whether the matches are those of `in_view`.
     #[must_use]
     pub(crate) fn covers(&self, in_view: &FilterView) -> bool {
         self.in_view.as_ref() == Some(in_view)
     }
 
-    /// The colour of a stretch: dimmed unless it is one span that surely matches.
+    /// Returns the colour of a run: dimmed unless it is a single span that matches.
     #[must_use]
     pub(crate) fn color(&self, run: &ColumnRun, track: TrackIdx, color: Rgba) -> Rgba {
         let matches = run.wide
@@ -91,8 +90,8 @@ impl Filtered {
         if matches { color } else { color.with_opacity(DIMMED_OPACITY) }
     }
 
-    /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`
-    /// pixels, a power of two.
+    /// Returns the matching runs of a lane, as far as they are known. Narrow spans share columns of `column_px` pixels,
+    /// a power of two.
     #[must_use]
     pub(crate) fn runs(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<ColumnRun> {
         let (Some(cells), Some(in_view)) = (self.lanes.get(&lane), &self.in_view) else { return Vec::new() };

@@ -1,21 +1,21 @@
-//! The tracks that lanes belong to, as far as a frame draws them: their names and colours.
+//! The names and colours of the tracks of lanes, as a frame needs them.
 
 use crate::model::{TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::scene::titles::track_title;
 use crate::store::lane::LaneIdx;
 
-/// The track of each lane.
+/// The tracks of lanes.
 pub trait LaneTracks: Sync {
-    /// The track that a lane belongs to.
+    /// Returns the track of a lane.
     fn track(&self, lane: LaneIdx) -> TrackIdx;
-    /// The name of that track.
+    /// Returns the name of that track.
     fn track_name(&self, lane: LaneIdx) -> &str;
-    /// Whether the spans of a lane are states of a thread.
+    /// Returns whether the spans of a lane are thread states.
     fn is_of_states(&self, _lane: LaneIdx) -> bool {
         false
     }
-    /// A text that differs between tracks, from which the colour of a track is made.
+    /// Returns a text that differs between tracks, from which the track's colour is derived.
     fn track_text(&self, lane: LaneIdx) -> String {
         self.track_name(lane).to_owned()
     }

@@ -1,5 +1,5 @@
-//! One picture of the canvas, as rectangles and labels: from a layout and a viewport of [`crate::scene`], and from what
-//! [`crate::tiles`] holds of the lanes in view.
+//! One picture of the canvas as rectangles and labels, from a layout and a viewport of [`crate::scene`] and the tiles
+//! of [`crate::tiles`].
 
 mod builder;
 pub(crate) mod filtered;

@@ -1,5 +1,5 @@
-//! The strip that a folded process or group shows in place of its tracks: in each column the longest span of
-//! all of them, from [`TrackSummaries`].
+//! The strip of a collapsed process or group in place of its tracks: in each column the longest span of all of them,
+//! from [`TrackSummaries`].
 
 use crate::model::Names;
 use crate::query::{Buckets, Cell};
@@ -9,7 +9,7 @@ use crate::scene::viewport::Viewport;
 use crate::tiles::TileOwner;
 use crate::tiles::summaries::TrackSummaries;
 
-/// A strip is some ten pixels high, so that its columns need not be narrower than two: forty of them fill a screen.
+/// Minimum width of a column. A strip is some ten pixels high, and forty strips fill a screen.
 const COLUMN_PX_MIN: u32 = 2;
 
 /// The position of a strip on the canvas.
@@ -17,7 +17,7 @@ const COLUMN_PX_MIN: u32 = 2;
 pub(crate) struct SummaryBand {
     pub(crate) y0: f32,
     pub(crate) y1: f32,
-    /// How wide the columns of the rows are, in which narrow spans share.
+    /// Width of the columns that narrow spans share.
     pub(crate) column_px: u32,
 }
 
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn in_each_column_the_longest_span_of_all_tracks_is_drawn_whole() {
-        // A long span on the ninth track, over the middle of the short ones that the other eight have many of.
+        // A long span on the ninth track, over the middle of the many short ones of the other eight.
         let short = (0..8).flat_map(|thread| {
             (0..100)
                 .map(move |n| format!(r#"{{"ph":"X","name":"short","pid":1,"tid":{thread},"ts":{},"dur":8}},"#, n * 10))

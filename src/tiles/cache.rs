@@ -1,9 +1,8 @@
-//! The cache of tiles. A tile is an aligned run of buckets, so a drag loads only what scrolls into view,
-//! and a zoom within a power of two loads nothing. A zoom out past a power of two derives the wider
-//! buckets from the narrower ones.
+//! The tile cache. A tile is an aligned run of buckets, so a drag loads only what scrolls into view, and a zoom within
+//! a power of two loads nothing. A zoom out past a power of two derives the wider buckets from the narrower ones.
 //!
-//! The caller decides whether to wait for all tiles ([`Tiles::prepare`], for pictures) or to load them in the
-//! background and draw coarser ones meanwhile ([`super::loader`], for the window).
+//! The caller either waits for all tiles ([`Tiles::prepare`], for pictures), or loads them in the background and draws
+//! coarser ones meanwhile ([`super::loader`], for the window).
 
 use std::ops::RangeInclusive;
 
@@ -15,18 +14,17 @@ use super::source::{TileOwner, TileSource};
 use crate::query::{Buckets, Cell, CounterCell, ReadCount};
 use crate::store::lane::{LaneInfo, LaneKind};
 
-/// The binary logarithm of the buckets in a tile: 256, so that a drag asks for little and a full view for few tiles.
+/// Binary logarithm of the buckets per tile: 256, so that a drag loads little and a full view needs few tiles.
 const TILE_LOG2: u32 = 8;
 
-/// The most cells in the cache, at 64 bytes each about 64 MiB: a view of 54 lanes has some 200,000 at most, and the
+/// Limit for the cached cells, some 64 MiB at 64 bytes each. A view of 54 lanes has at most some 200,000, and the
 /// prefetch of a zoom as many.
 const CELLS_KEPT: usize = 1 << 20;
 
-/// How many halvings wider the buckets may be that are drawn for missing ones. A span of a pixel is then up to 64
-/// pixels wide for a moment; beyond that, the sign for unknown buckets is more honest.
+/// Maximum number of doublings in width of buckets that are drawn for missing ones. A one-pixel span is then up to 64
+/// pixels wide for a moment; beyond that, marking the buckets as unknown is more honest.
 const STAND_IN_LEVELS: u32 = 6;
 
-/// The key of a tile in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TileKey {
     owner: TileOwner,
@@ -39,7 +37,7 @@ pub(crate) struct TileKey {
 pub(crate) enum TileQuery {
     Spans(TileKey),
     Counter(TileKey),
-    /// The values that a counter ever takes.
+    /// The smallest and largest value of a counter.
     Range(TileOwner),
 }
 
@@ -63,7 +61,7 @@ enum TileAnswer {
     Spans(Box<[Cell]>),
     Counter(Box<[CounterCell]>),
     Range(f64, f64),
-    /// The question cannot be answered.
+    /// The query failed.
     Failed,
 }
 
@@ -89,14 +87,14 @@ impl TileQuery {
         TileResult { query: self, answer, read }
     }
 
-    /// Says that it cannot be answered: what it is about stays veiled.
+    /// Returns the failure of this query: its area stays marked as unknown.
     #[must_use]
     pub(crate) fn failed(self) -> TileResult {
         TileResult { query: self, answer: TileAnswer::Failed, read: ReadCount::default() }
     }
 }
 
-/// Tiles of one kind of answer.
+/// Cached tiles of one cell type.
 #[derive(Debug)]
 struct TileMap<T> {
     tiles: FxHashMap<TileKey, Tile<T>>,
@@ -107,7 +105,7 @@ struct TileMap<T> {
 struct Tile<T> {
     cells: Box<[T]>,
     used_in_frame: u64,
-    /// Whether the capture has grown since: it is drawn until the new answer is there.
+    /// Whether the trace has grown since. The tile is drawn until the new answer arrives.
     is_outdated: bool,
 }
 
@@ -117,22 +115,22 @@ impl<T> Default for TileMap<T> {
     }
 }
 
-/// The values that a counter ever takes.
+/// The smallest and largest value of a counter.
 #[derive(Debug, Clone, Copy)]
 struct CounterRange {
     min: f64,
     max: f64,
-    /// Whether the capture has grown since: it holds until the new answer is there.
+    /// Whether the trace has grown since. The range is used until the new answer arrives.
     is_outdated: bool,
 }
 
-/// Answers by lane, bucket width and place.
+/// Answers by lane, bucket width and tile index.
 #[derive(Debug, Default)]
 pub struct Tiles {
     spans: TileMap<Cell>,
     counters: TileMap<CounterCell>,
     counter_ranges: FxHashMap<TileOwner, CounterRange>,
-    /// Queries that failed, which are not repeated.
+    /// Failed queries, which are not repeated.
     failed: FxHashSet<TileQuery>,
     frame: u64,
     read: ReadCount,
@@ -141,7 +139,7 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// Asks for every tile of `owners` in view that is not known yet, in parallel, and waits for all answers.
+    /// Queries every missing tile of `owners` in view, in parallel, and waits for all answers.
     pub fn prepare(&mut self, source: &dyn TileSource, buckets: Buckets, owners: &[(TileOwner, LaneKind)]) {
         let missing = self.begin_frame(source, buckets, owners);
         let results = missing.par_iter().map(|query| query.run(source)).collect();
@@ -149,7 +147,7 @@ impl Tiles {
         self.end_frame(source, buckets, owners);
     }
 
-    /// Begins a frame: the queries for its tiles that are neither cached nor derived from cached ones.
+    /// Starts a frame, and returns the queries for its tiles that are neither cached nor derivable from cached ones.
     pub(crate) fn begin_frame(
         &mut self,
         source: &dyn TileSource,
@@ -161,7 +159,7 @@ impl Tiles {
         self.missing(source, buckets, owners)
     }
 
-    /// The queries for tiles missing from the cache; with buckets other than the frame's, those to prefetch.
+    /// Returns the queries for tiles missing from the cache. `buckets` may differ from the frame's, to prefetch.
     pub(crate) fn missing(
         &mut self,
         source: &dyn TileSource,
@@ -187,7 +185,7 @@ impl Tiles {
         missing
     }
 
-    /// Takes answers, in any order.
+    /// Inserts answers, in any order.
     pub(crate) fn insert_results(&mut self, results: Vec<TileResult>) {
         for TileResult { query, answer, read } in results {
             self.read = self.read.plus(read);
@@ -203,7 +201,7 @@ impl Tiles {
         }
     }
 
-    /// Ends the asking for a frame: finds what is still missing, and what may be forgotten.
+    /// Ends a frame: records what is still missing, and evicts unused tiles.
     pub(crate) fn end_frame(&mut self, source: &dyn TileSource, buckets: Buckets, owners: &[(TileOwner, LaneKind)]) {
         self.unknown.clear();
         self.pending = 0;
@@ -226,20 +224,20 @@ impl Tiles {
         }
     }
 
-    /// Replaces `out` by a lane's cells in view, as one question for all `buckets` would have answered; where answers
-    /// are pending, by those of wider buckets.
+    /// Replaces `out` by a lane's cells in view, equal to a single query for all `buckets`. Where answers are pending,
+    /// uses wider buckets.
     pub(crate) fn spans(&self, owner: TileOwner, buckets: Buckets, out: &mut Vec<Cell>) {
         out.clear();
         out.reserve(self.span_count(owner, buckets));
         self.each_span(owner, buckets, |cell| out.push(*cell));
     }
 
-    /// Calls `take` with each cell of [`Tiles::spans`], in order of time.
+    /// Calls `take` with each cell of [`Tiles::spans`], in time order.
     pub(crate) fn each_span(&self, owner: TileOwner, buckets: Buckets, mut take: impl FnMut(&Cell)) {
         let mut held: Option<Cell> = None;
         for key in keys_of(owner, buckets) {
             self.spans.each(key, |cell| {
-                // Only neighbours on both sides of a tile's edge may be one.
+                // Only cells on both sides of a tile boundary may have to be merged.
                 if !held.as_mut().is_some_and(|held| held.extend(&cell))
                     && let Some(whole) = held.replace(cell)
                 {
@@ -250,7 +248,7 @@ impl Tiles {
         held.iter().for_each(take);
     }
 
-    /// About how many cells a lane has in view.
+    /// Estimates the number of a lane's cells in view.
     #[must_use]
     pub(crate) fn span_count(&self, owner: TileOwner, buckets: Buckets) -> usize {
         keys_of(owner, buckets).map(|key| self.spans.cells_of(key)).sum()
@@ -264,32 +262,32 @@ impl Tiles {
         }
     }
 
-    /// The least and the largest value that a counter ever takes, once it was loaded.
+    /// Returns the smallest and largest value of a counter, if it is loaded.
     #[must_use]
     pub(crate) fn counter_range(&self, owner: TileOwner) -> Option<(f64, f64)> {
         self.counter_ranges.get(&owner).map(|range| (range.min, range.max))
     }
 
-    /// The reads of all results that arrived since the frame began.
+    /// Returns the reads of all results that arrived since the frame started.
     #[must_use]
     pub(crate) fn read(&self) -> ReadCount {
         self.read
     }
 
-    /// How many tiles of the frame are shown from wider buckets, or not at all, until their own answers come.
+    /// Number of tiles of the frame that are drawn from wider buckets, or not at all, until their own answers arrive.
     #[must_use]
     pub(crate) fn pending(&self) -> usize {
         self.pending
     }
 
-    /// The buckets of the frame without any tile.
+    /// Returns the buckets of the frame without any tile.
     #[must_use]
     pub(crate) fn unknown(&self) -> &[(TileOwner, Buckets)] {
         &self.unknown
     }
 
-    /// Switches to a later snapshot of the same capture, in which lanes have other numbers. The old tiles load again,
-    /// and are drawn until then.
+    /// Switches to a later snapshot of the same trace, with other lane indices. The old tiles are loaded again, and
+    /// drawn until then.
     pub(crate) fn outdate(&mut self, owner_now: impl Fn(TileOwner) -> Option<TileOwner>) {
         self.spans.outdate(&owner_now);
         self.counters.outdate(&owner_now);
@@ -302,15 +300,15 @@ impl Tiles {
 }
 
 impl<T: TileCell> TileMap<T> {
-    /// Whether a tile is known; marks it as used.
+    /// Returns whether a tile is cached, and marks it as used.
     fn find(&mut self, key: TileKey, frame: u64) -> bool {
         let tile = self.tiles.get_mut(&key).filter(|tile| !tile.is_outdated);
         tile.map(|tile| tile.used_in_frame = frame).is_some()
     }
 
-    /// Keeps those of some tiles that follow from narrower ones, and returns the others.
+    /// Derives tiles from narrower ones, and returns the keys of the others.
     fn derive(&mut self, keys: Vec<(LaneInfo, TileKey)>, frame: u64) -> Vec<TileKey> {
-        // All of a view follow at once when a zoom out passes a power of two.
+        // When a zoom out passes a power of two, all tiles of a view are derived at once.
         let derived: Vec<Option<Box<[T]>>> = keys.par_iter().map(|(info, key)| self.derive_tile(info, *key)).collect();
         let mut left = Vec::new();
         for ((_, key), cells) in keys.into_iter().zip(derived) {
@@ -322,7 +320,7 @@ impl<T: TileCell> TileMap<T> {
         left
     }
 
-    /// A tile from the two of half its width, if both are loaded.
+    /// Derives a tile from the two of half its width, if both are loaded.
     fn derive_tile(&self, info: &LaneInfo, key: TileKey) -> Option<Box<[T]>> {
         let width_log2 = key.width_log2.checked_sub(1)?;
         let mut halves: [&[T]; 2] = [&[]; 2];
@@ -338,15 +336,14 @@ impl<T: TileCell> TileMap<T> {
     }
 
     fn keep(&mut self, key: TileKey, cells: Box<[T]>, used_in_frame: u64) {
-        // An empty tile is an answer too, and takes room.
+        // An empty tile takes space too.
         self.cells += cells.len() + 1;
         if let Some(before) = self.tiles.insert(key, Tile { cells, used_in_frame, is_outdated: false }) {
             self.cells -= before.cells.len() + 1;
         }
     }
 
-    /// Whether a tile is up to date in the cache, and whether there is anything to draw for it. Marks
-    /// the drawn tile as used.
+    /// Returns whether a tile is up to date, and whether anything can be drawn for it. Marks the drawn tile as used.
     fn state(&mut self, key: TileKey, frame: u64) -> (bool, bool) {
         let Some((levels, stand_in)) = self.shown(key) else { return (false, false) };
         let is_known = levels == 0 && !self.tiles[&stand_in].is_outdated;
@@ -356,7 +353,8 @@ impl<T: TileCell> TileMap<T> {
         (is_known, true)
     }
 
-    /// The tile that is shown for another: itself, or the next wider one that is known, and by how many halvings.
+    /// Returns the tile to draw for another: itself, or the narrowest wider one that is cached, with the number of
+    /// doublings.
     fn shown(&self, key: TileKey) -> Option<(u32, TileKey)> {
         (0..=STAND_IN_LEVELS)
             .map(|levels| {
@@ -366,12 +364,12 @@ impl<T: TileCell> TileMap<T> {
             .find(|(_, wider)| self.tiles.contains_key(wider))
     }
 
-    /// How many cells a tile has, if its own answer is known.
+    /// Number of cells of a tile, if it is cached.
     fn cells_of(&self, key: TileKey) -> usize {
         self.tiles.get(&key).map_or(0, |tile| tile.cells.len())
     }
 
-    /// Calls `take` with each cell that is shown for a tile.
+    /// Calls `take` with each cell that is drawn for a tile.
     fn each(&self, key: TileKey, mut take: impl FnMut(T)) {
         let Some((levels, stand_in)) = self.shown(key) else { return };
         let cells = &self.tiles[&stand_in].cells;
@@ -383,7 +381,7 @@ impl<T: TileCell> TileMap<T> {
         cells.iter().filter_map(narrower).for_each(&mut take);
     }
 
-    /// Drops the least recently used tiles until at most `cells_max` cells are left, but none of the last frame.
+    /// Evicts the least recently used tiles until at most `cells_max` cells are left, but none of the last frame.
     fn forget(&mut self, cells_max: usize) {
         let newest = self.tiles.values().map(|tile| tile.used_in_frame).max().unwrap_or(0);
         let mut uses: Vec<(u64, usize)> =
@@ -416,13 +414,13 @@ fn buckets_of_tile(key: TileKey) -> Buckets {
     Buckets { first: key.tile << TILE_LOG2, count: 1 << TILE_LOG2, width_log2: key.width_log2 }
 }
 
-/// The tiles of a lane that hold any of `buckets`.
+/// Iterates over the tiles of a lane that overlap `buckets`.
 fn keys_of(owner: TileOwner, buckets: Buckets) -> impl Iterator<Item = TileKey> {
     let tiles: RangeInclusive<i64> = buckets.first >> TILE_LOG2..=(buckets.end() - 1) >> TILE_LOG2;
     tiles.map(move |tile| TileKey { owner, width_log2: buckets.width_log2, tile })
 }
 
-/// Whether a lane has anything to say about a tile.
+/// Returns whether a lane has any data in a tile.
 fn reaches(info: &LaneInfo, key: TileKey) -> bool {
     let covered = buckets_of_tile(key);
     let starts_later = info.start_ns >= covered.start_ns(covered.end());
@@ -431,11 +429,11 @@ fn reaches(info: &LaneInfo, key: TileKey) -> bool {
     info.rows > 0 && !starts_later && !ended_before
 }
 
-/// The range of a counter over the whole of time; values that are no numbers are passed over.
+/// Returns the range of a counter over all time; NaN values are ignored.
 fn whole_range(source: &dyn TileSource, owner: TileOwner) -> (f64, f64) {
     let Some(info) = source.info(owner) else { return (0.0, 0.0) };
     let mut cells = Vec::new();
-    // A few buckets and not one: a single value that is no number must not spoil the whole.
+    // Several buckets are queried instead of one, so that a NaN does not spoil the whole range.
     let width_ns = info.end_ns.abs_diff(info.start_ns) / 64 + 1;
     source.counter(owner, Buckets::covering(info.start_ns, info.end_ns.saturating_add(1), width_ns), &mut cells);
     cells

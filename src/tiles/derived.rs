@@ -1,5 +1,5 @@
-//! The columns of derived tracks in view, answered by a thread of their own: a page of a curve that is not in memory
-//! holds up no frame. Until an answer comes, the one before is drawn at its own times.
+//! Loads the columns of derived tracks in view on its own thread, so that a page fault in a series never delays a
+//! frame. Until an answer arrives, the previous one is drawn at its own times.
 
 use std::io;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use rustc_hash::FxHashMap;
 use crate::query::derived::DerivedSeries;
 use crate::query::{Buckets, CounterCell};
 
-/// Curves, and the columns to answer.
+/// Series, and the columns to compute.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnQuery {
     pub(crate) buckets: Buckets,
     pub(crate) series: Vec<Arc<DerivedSeries>>,
 }
 
-/// The columns of each curve of a query.
+/// The columns of each series of a query.
 #[derive(Debug)]
 pub(crate) struct ColumnAnswer {
     query: ColumnQuery,
@@ -26,16 +26,16 @@ pub(crate) struct ColumnAnswer {
     ranges: Vec<(f64, f64)>,
 }
 
-/// The smallest and the largest values of blocks of columns: a scale that covers some views to either side stays while
-/// the view moves.
+/// Cache of the smallest and largest values of blocks of columns. A scale that covers some views to either side stays
+/// the same while the view moves.
 #[derive(Debug, Default)]
 struct RangeCache {
     series: Vec<Arc<DerivedSeries>>,
-    /// By the place of the series, the width of the columns, and the number of the block.
+    /// By index of the series, width of the columns, and index of the block.
     known: FxHashMap<(usize, u32, i64), (f64, f64)>,
 }
 
-/// The most blocks that are kept.
+/// Limit for the cached blocks.
 const BLOCKS_MAX: usize = 4096;
 
 /// Answers queries in the background, and keeps the last answer.
@@ -45,7 +45,7 @@ pub(crate) struct ColumnLoader {
     thread: Option<(Sender<ColumnQuery>, Receiver<ColumnAnswer>)>,
     asked: Option<ColumnQuery>,
     answer: Option<ColumnAnswer>,
-    /// Of frames that wait.
+    /// Used by frames that wait.
     ranges: RangeCache,
 }
 
@@ -59,7 +59,7 @@ impl PartialEq for ColumnQuery {
 }
 
 impl RangeCache {
-    /// The values around a view of each series: 0, and those of the blocks that the view is in.
+    /// Returns the value range around a view of each series: 0, and the values of the blocks that overlap the view.
     fn ranges(&mut self, query: &ColumnQuery) -> Vec<(f64, f64)> {
         let are_same = self.series.len() == query.series.len()
             && self.series.iter().zip(&query.series).all(|(one, other)| Arc::ptr_eq(one, other));
@@ -75,7 +75,7 @@ impl RangeCache {
         if let Some(range) = series.steady_range() {
             return range;
         }
-        // Columns of a block: some screens of them, within a millisecond; quantiles take more.
+        // Columns per block: several screens, computed within a millisecond; percentiles take longer.
         let log2 = if series.is_of_quantiles() { 11 } else { 14 };
         let (first, last) = (buckets.first >> log2, buckets.end().saturating_sub(1).max(buckets.first) >> log2);
         let block = |number: i64| {
@@ -88,7 +88,7 @@ impl RangeCache {
     }
 }
 
-/// The smallest and the largest value of a block of columns, as far as the series has any, and 0.
+/// Returns the smallest and largest value of a block of columns, including 0.
 fn block_range(series: &DerivedSeries, width_log2: u32, first: i64, count: i64) -> (f64, f64) {
     let (start_ns, last_ns) = series.bounds_ns();
     let (from, end) = (first.max(start_ns >> width_log2), (first + count).min((last_ns >> width_log2) + 1));
@@ -113,17 +113,17 @@ impl ColumnAnswer {
         Self { cells: query.series.iter().map(columns).collect(), query, ranges }
     }
 
-    /// The columns that were answered.
+    /// Returns the buckets of the answered columns.
     pub(crate) fn buckets(&self) -> Buckets {
         self.query.buckets
     }
 
-    /// The columns of a curve, if it was in the query.
+    /// Returns the columns of a series, if it was in the query.
     pub(crate) fn cells(&self, series: &Arc<DerivedSeries>) -> Option<&[CounterCell]> {
         self.cells.get(self.place_of(series)?).map(Vec::as_slice)
     }
 
-    /// The smallest and the largest value of a curve in the view and for some views around it, or 0.
+    /// Returns the value range of a series in the view and for some views around it.
     pub(crate) fn range(&self, series: &Arc<DerivedSeries>) -> Option<(f64, f64)> {
         self.ranges.get(self.place_of(series)?).copied()
     }
@@ -144,7 +144,7 @@ impl ColumnLoader {
         let work = move || {
             let mut ranges = RangeCache::default();
             while let Ok(query) = asked.recv() {
-                // Only the last view is wanted.
+                // Only the latest view is answered.
                 let query = asked.try_iter().last().unwrap_or(query);
                 if answers.send(ColumnAnswer::new(query, &mut ranges)).is_err() {
                     return;
@@ -156,7 +156,7 @@ impl ColumnLoader {
         Ok(())
     }
 
-    /// Has the columns of a query answered, until a deadline. Returns whether they are late.
+    /// Answers a query until a deadline. Returns whether the answer is late.
     pub(crate) fn prepare(&mut self, query: &ColumnQuery, deadline: Instant) -> bool {
         let is_answered = |answer: &Option<ColumnAnswer>| answer.as_ref().is_some_and(|answer| answer.query == *query);
         if is_answered(&self.answer) {
@@ -182,7 +182,7 @@ impl ColumnLoader {
         true
     }
 
-    /// The last answer, of this view or of one before.
+    /// Returns the last answer, of this view or an earlier one.
     pub(crate) fn answer(&self) -> Option<&ColumnAnswer> {
         self.answer.as_ref()
     }
@@ -245,19 +245,19 @@ mod tests {
         let soon = || Instant::now() + Duration::from_mins(1);
         for width_ns in [1, 1000, 100_000] {
             assert!(!threaded.prepare(&query(width_ns), soon()));
-            // Without a thread, no deadline counts.
+            // Without a thread, deadlines are ignored.
             assert!(!waiting.prepare(&query(width_ns), Instant::now()));
             let cells = shown(&threaded, &series);
             assert!(!cells.is_empty() && cells == shown(&waiting, &series));
         }
-        // An answer may come at once; whatever is shown is whole.
+        // An answer may arrive at once; whatever is shown is complete.
         let before = shown(&threaded, &series);
         let is_late = threaded.prepare(&query(16), Instant::now());
         assert_eq!(is_late, shown(&threaded, &series) == before);
         assert!(!threaded.prepare(&query(16), soon()));
         assert!(!waiting.prepare(&query(16), soon()));
         assert_eq!(shown(&threaded, &series), shown(&waiting, &series));
-        // A curve that was not asked for has no columns.
+        // A series outside the query has no columns.
         assert!(shown(&threaded, &self::series()).is_empty());
     }
 }

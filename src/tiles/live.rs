@@ -1,4 +1,4 @@
-//! Tiles of a view that a user looks at: loaded in the background between frames, or at once for a picture.
+//! The tiles of a view: loaded in the background between frames, or at once for a picture.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,52 +10,52 @@ use crate::query::{Buckets, Snapshot};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::LaneKind;
 
-/// Tiles, and who asks for them.
+/// Tiles and their loader.
 #[derive(Default)]
 pub(crate) struct LiveTiles {
     tiles: Tiles,
-    /// Without it, frames wait for all that they show.
+    /// Without a loader, frames wait for all their tiles.
     loader: Option<TileLoader>,
     view: Option<Viewport>,
-    /// The view before `view`, from which the direction of a zoom follows.
+    /// The view before `view`, from which the direction of a zoom is derived.
     came_from: Option<Viewport>,
 }
 
 /// The query of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameQuery<'a> {
-    /// The slice of time in view.
+    /// The time range in view.
     pub(crate) view: &'a Viewport,
     pub(crate) buckets: Buckets,
     pub(crate) owners: &'a [(TileOwner, LaneKind)],
-    /// How long the frame may wait for tiles.
+    /// When the frame stops waiting for tiles.
     pub(crate) deadline: Instant,
 }
 
 impl LiveTiles {
-    /// Loads tiles of a capture with `pool` from now on; without one, frames wait for their tiles.
+    /// Loads tiles of a trace with `pool` from now on. Without a pool, frames wait for their tiles.
     pub(crate) fn load_with(&mut self, source: Arc<dyn TileSource>, pool: Option<&LoaderPool>) {
         self.loader = pool.map(|pool| TileLoader::new(source, pool));
     }
 
-    /// Drops all tiles; those in view load again for the next frame.
+    /// Drops all tiles. The next frame loads those in view again.
     pub(crate) fn forget(&mut self) {
         self.tiles = Tiles::default();
     }
 
-    /// Switches to a later snapshot of the same capture, of which more is sorted now. The old tiles are drawn until
-    /// the new ones are loaded.
+    /// Switches to a later snapshot of the same trace, with more rows sorted. The old tiles are drawn until the new
+    /// ones are loaded.
     pub(crate) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.outdate(|owner| match owner {
             TileOwner::Lane(lane) => later.lane_since(earlier, lane).map(TileOwner::Lane),
-            // Summaries are made again for the later look.
+            // Summaries are built again for the later snapshot.
             TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         });
         self.load_with(Arc::new(later.clone()), pool);
     }
 
-    /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is
-    /// returned is dropped, when the frame is built.
+    /// Loads the tiles of a frame, as far as they arrive in time. Workers pause until the returned guard is dropped,
+    /// when the frame is built.
     pub(crate) fn prepare(&mut self, source: &dyn TileSource, query: FrameQuery<'_>) -> Option<PauseGuard> {
         let FrameQuery { view, buckets, owners, deadline } = query;
         if self.view != Some(*view) {
@@ -70,7 +70,7 @@ impl LiveTiles {
         Some(loader.prepare(&mut self.tiles, TileRequest { buckets, owners, ahead }, patience))
     }
 
-    /// The tiles of the cache.
+    /// Returns the cached tiles.
     #[must_use]
     pub(crate) fn known(&self) -> &Tiles {
         &self.tiles

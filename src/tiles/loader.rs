@@ -1,7 +1,7 @@
-//! Loads tiles in the background, so that a frame waits a bounded time however slow the disk is. A frame whose tiles
-//! are late is drawn from those of wider buckets ([`Tiles`]), and drawn again when they arrive.
+//! Loads tiles in the background, so that a frame waits a bounded time even on a slow disk. A frame with late tiles is
+//! drawn from wider buckets ([`Tiles`]), and drawn again when they arrive.
 //!
-//! The slow way: [`Tiles::prepare`], which waits for all tiles.
+//! The blocking alternative is [`Tiles::prepare`], which waits for all tiles.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,31 +17,31 @@ use crate::query::Buckets;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::LaneKind;
 
-/// How long a frame waits for answers: a fifth of the time between frames at 60 a second. Most frames need less, and
+/// How long a frame waits for answers: a fifth of the frame time at 60 frames per second. Most frames need less, and
 /// are then exact at once.
 pub(crate) const FRAME_PATIENCE: Duration = Duration::from_millis(3);
 
-/// The queries of a worker between two looks at the requests: at some 40 us each, it sees new ones before a frame ends.
+/// Queries that a worker runs between two checks for new requests: at some 40 us each, it sees new requests before a
+/// frame ends.
 const QUERIES_AT_ONCE: usize = 4;
 
-/// The tiles that a frame requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TileRequest<'a> {
     pub(crate) buckets: Buckets,
     pub(crate) owners: &'a [(TileOwner, LaneKind)],
-    /// Buckets to prefetch: loaded when all others are.
+    /// Buckets to prefetch when all others are loaded.
     pub(crate) ahead: Option<Buckets>,
 }
 
-/// The buckets that a zoom which has come from `before` to `now` will need next, when its buckets of now become half as
-/// wide; `None` unless it zooms in: the wider buckets of a zoom out follow from those that are known.
+/// Returns the buckets that a zoom from `before` to `now` needs next, at half the width of the current ones. Returns
+/// `None` unless the view zooms in: wider buckets are derived from cached ones.
 #[must_use]
 pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets) -> Option<Buckets> {
     let slower_ns = before.ns_per_px() - now.ns_per_px();
     if slower_ns <= 0.0 {
         return None;
     }
-    // The pixel whose time stays in place while zooming.
+    // The pixel whose time stays fixed while zooming.
     let fixed_px = before.x_from_time(now.start_ns()) * before.ns_per_px() / slower_ns;
     // The width of a pixel at the zoom where these buckets become the widest that fit it.
     let narrowest_ns = f64::from(now.buckets().width_log2).exp2();
@@ -56,22 +56,22 @@ pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets)
 pub(crate) struct LoaderPool(Arc<ThreadPool>);
 
 impl LoaderPool {
-    /// Starts `count` threads. Fails if the system gives none.
+    /// Starts `count` threads. Returns an error if the system cannot start them.
     pub(crate) fn start(count: usize) -> Result<Self, ThreadPoolBuildError> {
         let named = ThreadPoolBuilder::new().thread_name(|number| format!("ask {number}"));
         Ok(Self(Arc::new(named.num_threads(count.max(1)).build()?)))
     }
 
-    /// Starts the threads of a window: one for each core, and enough that the disk need not wait for one query after
-    /// the other. Fails if the system gives none.
+    /// Starts the threads of a window: one per core, and enough that disk reads overlap. Returns an error if the system
+    /// cannot start them.
     pub(crate) fn start_for_window() -> Result<Self, ThreadPoolBuildError> {
-        /// With less, an answer that comes from the disk holds up those that are in memory.
+        /// With fewer, an answer from disk would delay those in memory.
         const COUNT_MIN: usize = 4;
         Self::start(std::thread::available_parallelism().map_or(COUNT_MIN, |cores| cores.get().max(COUNT_MIN)))
     }
 }
 
-/// Loads the tiles of one capture for one [`Tiles`]. Dropping it cancels all queries that no worker has taken yet.
+/// Loads the tiles of one trace for one [`Tiles`]. Dropping it cancels all queries that no worker has taken.
 pub(crate) struct TileLoader {
     source: Arc<dyn TileSource>,
     shared: Arc<LoaderShared>,
@@ -80,7 +80,7 @@ pub(crate) struct TileLoader {
 
 struct LoaderShared {
     state: Mutex<LoaderState>,
-    /// Notified when no tile of the frame is missing any more.
+    /// Notified when no tile of the frame is missing.
     done: Condvar,
     /// Notified when the workers may resume.
     resumed: Condvar,
@@ -90,7 +90,7 @@ struct LoaderShared {
 struct LoaderState {
     missing: VecDeque<TileQuery>,
     ahead: VecDeque<TileQuery>,
-    /// Queries that workers have taken and not answered yet.
+    /// Queries that workers have taken and not answered.
     loading: FxHashSet<TileQuery>,
     missing_loading: usize,
     results: Vec<TileResult>,
@@ -98,12 +98,12 @@ struct LoaderState {
     is_paused: bool,
 }
 
-/// Pauses the workers while a frame is built from their results, as both use all cores. Dropping it resumes them.
+/// Pauses the workers while a frame is built, because both use all cores. Dropping it resumes them.
 #[must_use]
 pub(crate) struct PauseGuard(Arc<LoaderShared>);
 
 impl TileLoader {
-    /// Loads the tiles of a capture with the threads of `pool`.
+    /// Starts loading the tiles of a trace with the threads of `pool`.
     #[must_use]
     pub(crate) fn new(source: Arc<dyn TileSource>, pool: &LoaderPool) -> Self {
         let shared = LoaderShared { state: Mutex::default(), done: Condvar::new(), resumed: Condvar::new() };
@@ -111,7 +111,7 @@ impl TileLoader {
     }
 
     /// Loads as many of the requested tiles into `tiles` as are ready within `patience`; [`Tiles::pending`] counts the
-    /// late ones. Queries of earlier frames that this one does not need are dropped.
+    /// late ones. Drops queries of earlier frames that this one does not need.
     pub(crate) fn prepare(&self, tiles: &mut Tiles, request: TileRequest<'_>, patience: Duration) -> PauseGuard {
         let source = &*self.source;
         let missing = tiles.begin_frame(source, request.buckets, request.owners);
@@ -164,14 +164,14 @@ impl Drop for TileLoader {
         state.missing.clear();
         state.ahead.clear();
         drop(state);
-        // No frame is built any more.
+        // No frame is being built any more.
         drop(PauseGuard(Arc::clone(&self.shared)));
     }
 }
 
 impl LoaderShared {
     fn lock(&self) -> MutexGuard<'_, LoaderState> {
-        // Nothing panics while it holds the lock.
+        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -201,7 +201,7 @@ impl LoaderWorker {
             state.missing_loading += if is_missing { count } else { 0 };
             drop(state);
             for query in queries {
-                // A panic costs one tile and not the worker, and the query does not run again in every frame.
+                // A panic costs one tile instead of the worker, and the query is not repeated in every frame.
                 let result = catch_unwind(AssertUnwindSafe(|| query.run(&*self.source)));
                 let mut state = self.shared.lock();
                 state.loading.remove(&query);
@@ -335,7 +335,7 @@ mod tests {
         let covered: Vec<i64> = cells.iter().flat_map(|cell| cell.first_bucket..cell.end_bucket()).collect();
         assert!((1000..2000).all(|bucket| covered.binary_search(&bucket).is_ok()));
         assert!(covered.is_sorted_by(|a, b| a < b), "nothing is shown twice");
-        // Tiles that nothing coarser replaces are listed as unknown.
+        // Tiles without a coarser replacement are listed as unknown.
         let _ = loader.prepare(&mut tiles, wanted(view(1 << 30, 11)), Duration::from_millis(1));
         assert_eq!(tiles.unknown().len(), tiles.pending());
         capture.is_shut.store(false, Ordering::SeqCst);
@@ -359,7 +359,7 @@ mod tests {
         let last = view(99 << 20, 3);
         let _ = loader.prepare(&mut tiles, wanted(last), LONG);
         assert_eq!(tiles.pending(), 0);
-        // The last view, and what the two workers were at.
+        // The last view, and the queries that the two workers were running.
         assert!(capture.asked() <= 16 + 2 * QUERIES_AT_ONCE, "{}", capture.asked());
     }
 
@@ -444,7 +444,7 @@ mod tests {
         for frame in 0..200 {
             let buckets = view.buckets();
             let wanted = TileRequest { ahead: ahead_of_zoom(&before, &view, buckets), ..wanted(buckets) };
-            // Before the third frame it is not known that this is a zoom, and where it goes.
+            // The direction of a zoom is unknown before the third frame.
             let patience = if frame < 3 { LONG } else { Duration::ZERO };
             let _ = loader.prepare(&mut tiles, wanted, patience);
             assert_eq!(tiles.pending(), 0, "of frame {frame}");
@@ -454,10 +454,10 @@ mod tests {
             let tiles_in_view = (buckets.first >> 8)..=((buckets.end() - 1) >> 8);
             needed.extend(tiles_in_view.map(|tile| (buckets.width_log2, tile)));
             before = view;
-            // Out again half way: what was narrower answers for what is wider.
+            // Zooms out half way: wider buckets are derived from narrower ones.
             view.zoom(if frame < 100 { 1.18 } else { 1.0 / 1.18 }, 700.0);
         }
-        // Of the three lanes one has also a range. Half of the prefetch is never needed where the zoom turns.
+        // One of the three lanes also has a range. Half of the prefetch is never needed if the zoom turns.
         let needed = 3 * needed.len() + 1;
         assert!(capture.asked() <= needed * 5 / 4, "{} for {needed}", capture.asked());
     }

@@ -1,6 +1,5 @@
-//! Tiles of answers between the store and a frame: a cache of aligned runs of buckets, the threads that
-//! load them, and summaries of processes, of groups of tracks and of the whole capture. Knows neither the
-//! window nor the graphics card.
+//! Tiles of query answers, between the store and a frame: a cache of aligned runs of buckets, the threads that load
+//! them, and summaries of processes, of groups of tracks and of the whole trace. Independent of the window and the GPU.
 
 mod cache;
 pub(crate) mod derived;

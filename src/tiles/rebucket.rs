@@ -1,5 +1,5 @@
-//! Answers for buckets of another width than those that were asked for: exact for buckets twice as wide, and good
-//! enough to be drawn until the exact ones come for narrower ones. Asks nothing.
+//! Converts answers to another bucket width: exact for buckets twice as wide, and approximate for narrower ones, to be
+//! drawn until the exact answers arrive.
 
 use std::ops::Range;
 
@@ -7,11 +7,12 @@ use crate::query::{Cell, CounterCell, RowCount};
 
 /// The cell of one bucket, or of a run of buckets.
 pub(crate) trait TileCell: Copy + Send + Sync + 'static {
-    /// The answers for buckets twice as wide, from those for all buckets of the width below, in order of time. Asking
-    /// for the wide ones would have given the same.
+    /// Merges cells into buckets twice as wide, given all buckets of the narrower width in time order. The result
+    /// equals a query for the wide buckets.
     fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self>;
 
-    /// The replacement for the buckets `within` that are `levels` halvings narrower; `None` if the cell covers none.
+    /// Returns the replacement for the buckets `within`, which are `levels` halvings narrower; `None` if the cell
+    /// covers none.
     fn narrower(&self, levels: u32, within: Range<i64>) -> Option<Self>;
 }
 
@@ -37,7 +38,7 @@ impl TileCell for Cell {
     }
 }
 
-/// Adds what one narrow bucket says of the wide bucket that it is in: the longer span has it, the first of equals.
+/// Merges a narrow bucket into the wide bucket that contains it: the longer span wins, the first of equals.
 fn put(wide: &mut Vec<Cell>, cell: Cell) {
     let Some(last) = wide.last_mut() else { return wide.push(cell) };
     if last.end_bucket() <= cell.first_bucket {
@@ -46,7 +47,7 @@ fn put(wide: &mut Vec<Cell>, cell: Cell) {
         }
         return;
     }
-    // The wide bucket so far is the last of the run before.
+    // The current wide bucket is the last of the previous run.
     let is_one = last.bucket_count == 1;
     let shared = if is_one { &mut last.first_rows } else { &mut last.last_rows };
     let rows = shared.plus(cell.first_rows);
@@ -54,7 +55,7 @@ fn put(wide: &mut Vec<Cell>, cell: Cell) {
     if last.row == cell.row || last.dur_ns() >= cell.dur_ns() {
         return;
     }
-    // The bucket is taken from the span before, and the rows that start in it with it.
+    // The bucket, with the rows that start in it, moves from the previous span to this one.
     if is_one {
         wide.pop();
     } else {
@@ -71,7 +72,7 @@ impl TileCell for CounterCell {
             let (first, end) = (cell.first_bucket >> 1, ((cell.end_bucket() - 1) >> 1) + 1);
             let mut from = first;
             if let Some(last) = wide.last_mut().filter(|last| last.end_bucket() > first) {
-                // The bucket in which the cell begins has its beginning from the cell before.
+                // The first bucket of the cell has the start of the previous cell.
                 if last.bucket_count > 1 {
                     last.bucket_count -= 1;
                     let split = Self { first_bucket: first, bucket_count: 1, ..*last };
@@ -97,9 +98,10 @@ impl TileCell for CounterCell {
     }
 }
 
-/// The part of some buckets that is `within`, as a first bucket and a count, in buckets `levels` halvings narrower.
+/// Returns the part of some buckets that is `within`, as a first bucket and a count, in buckets `levels` halvings
+/// narrower.
 fn run(buckets: Range<i64>, levels: u32, within: Range<i64>) -> Option<(i64, u32)> {
-    // The shifts cannot overflow: both ends are near the ones of a view at the narrower width.
+    // The shifts cannot overflow: both ends are near those of a view at the narrower width.
     let first = (buckets.start << levels).max(within.start);
     let end = (buckets.end << levels).min(within.end);
     let count = u32::try_from(end.checked_sub(first)?).ok()?;
@@ -114,7 +116,7 @@ mod tests {
     use crate::model::NameIdx;
     use crate::query::Buckets;
 
-    /// One cell for each run of buckets, by a plain scan over sorted spans `(start, dur)` that do not overlap.
+    /// Returns one cell per run of buckets, by a plain scan over sorted spans `(start, dur)` that do not overlap.
     fn scan(buckets: Buckets, spans: &[(i64, i64)]) -> Vec<Cell> {
         let mut cells: Vec<Cell> = Vec::new();
         for bucket in buckets.first..buckets.end() {
@@ -142,7 +144,7 @@ mod tests {
         cells
     }
 
-    /// The values of a counter with these changes in each bucket, by a plain scan: least, largest, last.
+    /// Returns the values of a counter with these changes in each bucket, by a plain scan: smallest, largest, last.
     fn scan_counter(buckets: Buckets, changes: &[(i64, i64)]) -> Vec<(i64, [f64; 3])> {
         let mut values = Vec::new();
         for bucket in buckets.first..buckets.end() {

@@ -1,4 +1,4 @@
-//! The source of tiles: rows of the canvas that spans or values are read for, and the reading itself.
+//! The source of tiles: the owners of canvas rows, and the trait to read them.
 
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
@@ -11,17 +11,17 @@ pub enum TileOwner {
     Lane(LaneIdx),
     /// All lanes of a process.
     Process(ProcessIdx),
-    /// All lanes of a group of tracks, by its lead.
+    /// All lanes of a group of tracks, identified by its lead.
     Tracks(TrackIdx),
 }
 
 /// A source of tiles. Its work is bounded by the buckets of a query.
 pub trait TileSource: Send + Sync {
-    /// The facts about an owner that need no rows; `None` for an unknown owner.
+    /// Returns the properties of an owner that need no rows; `None` for an unknown owner.
     fn info(&self, owner: TileOwner) -> Option<LaneInfo>;
-    /// Appends the longest span of each bucket that has any, neighbours with the same answer as one cell.
+    /// Appends the longest span of each bucket that has any. Neighbours with the same answer are one cell.
     fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;
-    /// Appends the values of a counter in each bucket, neighbours with the same answer as one cell.
+    /// Appends the values of a counter in each bucket. Neighbours with the same answer are one cell.
     fn counter(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount;
 }
 

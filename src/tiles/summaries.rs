@@ -1,11 +1,10 @@
-//! The summary of a process or a group of tracks, as if it were one lane: in each bucket the longest span of all its
-//! tracks. It is shown while they are folded.
+//! The summary of a process or a group of tracks as one lane: in each bucket the longest span of all its tracks. It is
+//! shown while they are collapsed.
 //!
-//! The slow answer: query every lane for its longest spans, and take the longest of these. The summary also does
-//! that, but in the background, as for any tile, and for fewer lanes and buckets. It queries lanes in order of their
-//! longest span, until none that is left can hold a longer one. For summaries of very many lanes the
-//! [`TraceSummary`] has queried all of them once for the whole capture, which answers wide views and every narrower
-//! bucket that lies within such a span.
+//! The naive way queries every lane for its longest spans, and takes the longest of these. The summary does the same in
+//! the background, for fewer lanes and buckets. It queries lanes in order of their longest span, until no remaining
+//! lane can have a longer one. For very many lanes, the [`TraceSummary`] has queried all of them once for the whole
+//! trace. That answers wide views, and every narrower bucket that lies within such a span.
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
 
@@ -24,13 +23,13 @@ use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
-/// The least lanes of a summary whose whole is queried ahead: with fewer, a tile takes some 20 ms.
+/// Minimum number of lanes for a precomputed summary; with fewer, a tile takes at most some 20 ms.
 const LANES_ASKED_AHEAD: usize = 512;
 
-/// How many bits of a cell's row are that of its lane; the rest is the lane's place in the process.
+/// Bits of a cell's row for the row in its lane; the rest is the index of the lane in the process.
 const ROW_BITS: u32 = 40;
 
-/// The processes and groups of a capture, each as one lane.
+/// The processes and groups of a trace, each as one lane.
 #[derive(Debug, Clone)]
 pub(crate) struct TrackSummaries {
     snapshot: Snapshot,
@@ -41,16 +40,16 @@ pub(crate) struct TrackSummaries {
 
 #[derive(Debug, Clone)]
 struct LaneSummary {
-    /// All lanes of the process, from that with the longest span downwards.
+    /// All lanes of the process, longest span first.
     lanes: Arc<Vec<RankedLane>>,
-    /// Those of the summary, as places in `lanes`; `None` for all of them.
+    /// Indices into `lanes` of this summary; `None` for all of them.
     places: Option<Vec<u32>>,
     info: LaneInfo,
-    /// The answer for buckets of the whole capture.
+    /// The precomputed answer for buckets of the whole trace.
     ahead: Option<(Buckets, Vec<Cell>)>,
 }
 
-/// A lane with what tells whether it need be asked.
+/// A lane, with its longest span for ranking.
 #[derive(Debug, Clone, Copy)]
 struct RankedLane {
     lane: LaneIdx,
@@ -60,8 +59,8 @@ struct RankedLane {
 }
 
 impl TrackSummaries {
-    /// The processes of a capture. Of those with very many lanes, queries all for `buckets`. Fails with
-    /// [`Cancelled`] when the caller cancels.
+    /// Summarises the processes of a trace. Those with very many lanes are queried completely for `buckets`. Returns
+    /// [`Cancelled`] if cancelled.
     pub(crate) fn from_snapshot(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
         Self::asking_ahead_from(LANES_ASKED_AHEAD, snapshot, buckets, cancel)
     }
@@ -93,7 +92,7 @@ impl TrackSummaries {
             processes.extend(LaneSummary::new(snapshot, &lanes, None).map(|summary| (process, summary)));
         }
         let mut large: Vec<_> = processes.values_mut().chain(groups.values_mut()).collect();
-        // In an order of their own, so that every run is like the other.
+        // In a fixed order, so that runs are reproducible.
         large.sort_by_key(|summary| (summary.ranked(0).map(|(_, ranked)| ranked.lane), summary.len()));
         for summary in large.into_iter().filter(|summary| summary.len() >= lanes_min) {
             summary.ahead = Some((buckets, summary.ask_all(snapshot, buckets, cancel)?));
@@ -101,13 +100,13 @@ impl TrackSummaries {
         Ok(Self { snapshot: snapshot.clone(), processes, groups })
     }
 
-    /// Whether there is a summary of an owner.
+    /// Returns whether an owner has a summary.
     #[must_use]
     pub(crate) fn has(&self, owner: TileOwner) -> bool {
         self.get(owner).is_some()
     }
 
-    /// The track of the span that a row of a summary is.
+    /// Returns the track of a row of a summary.
     #[must_use]
     pub(crate) fn track_of(&self, owner: TileOwner, row: u64) -> Option<TrackIdx> {
         let place = usize::try_from(row >> ROW_BITS).ok()?;
@@ -123,7 +122,7 @@ impl TrackSummaries {
         }
     }
 
-    /// A text that differs between tracks, from which the colour of a track is made.
+    /// Returns a text that differs between tracks, from which the track's colour is derived.
     #[must_use]
     pub(crate) fn text_of(&self, track: TrackIdx) -> String {
         let (title, beside) = track_title(self.snapshot.track(track));
@@ -145,7 +144,7 @@ impl TileSource for TrackSummaries {
     }
 }
 
-/// The lanes of spans of a track; where there are none, that of its instants or samples.
+/// Iterates over the span lanes of a track; without any, that of its instants or samples.
 fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneIdx, LaneInfo)> {
     let lanes = move || snapshot.lanes_of(track).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane))));
     let has_spans = lanes().any(|(_, info)| info.kind == LaneKind::Spans);
@@ -172,7 +171,7 @@ impl RankedLane {
 }
 
 impl LaneSummary {
-    /// The summary of some lanes; `None` where there are none.
+    /// Summarises some lanes; `None` if there are none.
     fn new(snapshot: &Snapshot, lanes: &Arc<Vec<RankedLane>>, places: Option<Vec<u32>>) -> Option<Self> {
         let first = lanes.first()?.lane;
         let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..snapshot.lane(first) };
@@ -193,7 +192,7 @@ impl LaneSummary {
         self.places.as_ref().map_or(self.lanes.len(), Vec::len)
     }
 
-    /// The lane of a rank within the summary, and its place among the lanes of the process.
+    /// Returns the lane of a rank within the summary, and its index among the lanes of the process.
     fn ranked(&self, rank: usize) -> Option<(usize, RankedLane)> {
         let place = match &self.places {
             Some(places) => *places.get(rank)? as usize,
@@ -202,7 +201,7 @@ impl LaneSummary {
         Some((place, *self.lanes.get(place)?))
     }
 
-    /// Every lane, on all cores.
+    /// Queries every lane, on all cores.
     fn ask_all(&self, snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Vec<Cell>, Cancelled> {
         const LANES: usize = 64;
         let parts = (0..self.len().div_ceil(LANES)).into_par_iter().map(|part| {
@@ -268,11 +267,11 @@ impl LaneSummary {
     }
 }
 
-/// The longest spans of some buckets while lanes are queried one after the other.
+/// The longest spans of some buckets, while lanes are queried one after the other.
 struct Longest {
     buckets: Buckets,
     best: Vec<Option<Cell>>,
-    /// The buckets without any span, as far as that is known: no lane is queried for them.
+    /// Buckets known to be empty, for which no lane is queried.
     empty: Vec<bool>,
 }
 
@@ -282,20 +281,20 @@ impl Longest {
         Self { buckets, best: vec![None; count], empty: vec![false; count] }
     }
 
-    /// Takes the cells of the lane at a place of the process.
+    /// Merges the cells of the lane at an index of the process.
     fn take_lane(&mut self, place: usize, cells: &[Cell]) {
         let of_lane = (place as u64) << ROW_BITS;
         self.take_cells(cells.iter().map(|cell| Cell { row: of_lane | cell.row, ..*cell }));
     }
 
-    /// Takes cells whose rows tell their lanes.
+    /// Merges cells whose rows include their lanes.
     fn take_cells(&mut self, cells: impl Iterator<Item = Cell>) {
         for cell in cells {
             let first = cell.first_bucket.max(self.buckets.first);
             let end = cell.end_bucket().min(self.buckets.end());
             for bucket in first..end {
                 let from_first = if bucket == cell.first_bucket { cell.first_rows } else { RowCount::default() };
-                // In the buckets of a run, rows start only in the first and, after its span, in the last.
+                // Within a run, rows start only in the first bucket and, after its span, in the last.
                 let from_last = if bucket == cell.end_bucket() - 1 { cell.last_rows } else { RowCount::default() };
                 let rows = from_first.plus(from_last);
                 self.put(Cell {
@@ -327,8 +326,8 @@ impl Longest {
         other.best.into_iter().flatten().for_each(|cell| self.put(cell));
     }
 
-    /// Takes those of some wider cells that hold for narrower buckets: where one span is all of a narrower bucket and
-    /// the longest of the wider one, none is longer.
+    /// Derives narrower buckets from wider cells: if one span fills a narrower bucket and is the longest of the wider
+    /// one, none is longer.
     fn take_covered(&mut self, of: Buckets, wider: &[Cell]) {
         let (from_ns, to_ns) = (self.buckets.start_ns(self.buckets.first), self.buckets.start_ns(self.buckets.end()));
         for cell in wider {
@@ -348,14 +347,14 @@ impl Longest {
         }
     }
 
-    /// Takes the gaps between some wider cells: in a narrower bucket that lies within one there is no span either.
+    /// Derives empty buckets from the gaps between wider cells.
     fn take_empty(&mut self, of: Buckets, wider: &[Cell]) {
         let ends = wider.iter().map(Cell::end_bucket);
         let gaps =
             std::iter::once(of.first).chain(ends).zip(wider.iter().map(|cell| cell.first_bucket).chain([of.end()]));
         for (first, end) in gaps.filter(|(first, end)| first < end) {
             let (from_ns, to_ns) = (of.start_ns(first), of.start_ns(end));
-            // Buckets of both are powers of two wide, so that a narrower one lies in one wider.
+            // Both widths are powers of two, so a narrower bucket lies in one wider bucket.
             let place = |ts_ns: i64| usize::try_from(self.buckets.bucket_at(ts_ns).saturating_sub(self.buckets.first));
             let (from, to) = (place(from_ns).unwrap_or(0), place(to_ns).unwrap_or(0));
             let count = self.empty.len();
@@ -363,7 +362,7 @@ impl Longest {
         }
     }
 
-    /// From the first place of which nothing is known to the last.
+    /// Returns the range from the first to the last unknown bucket.
     fn open(&self) -> std::ops::Range<usize> {
         let is_open = |(best, empty): (&Option<Cell>, &bool)| best.is_none() && !empty;
         let first = self.best.iter().zip(&self.empty).position(is_open);
@@ -371,7 +370,7 @@ impl Longest {
         first.unwrap_or(0)..last.map_or(0, |last| last + 1)
     }
 
-    /// The shortest of the longest in some places that are not empty; `None` while any has none.
+    /// Returns the shortest of the longest spans in some buckets that are not empty; `None` while any has none.
     fn shortest_in(&self, places: std::ops::Range<usize>) -> Option<u64> {
         let known = self.best[places.clone()].iter().zip(&self.empty[places]).filter(|(_, empty)| !**empty);
         known.map(|(best, _)| best.map(|cell| cell.dur_ns())).min().flatten()
@@ -395,7 +394,7 @@ mod tests {
     use super::*;
     use crate::scene::tests::snapshot;
 
-    /// All spans of the capture as `(start_ns, end_ns)`.
+    /// Returns all spans of the trace as `(start_ns, end_ns)`.
     fn spans_of(snapshot: &Snapshot) -> Vec<(i64, i64)> {
         let lanes = snapshot.capture_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
         let rows =
@@ -417,7 +416,7 @@ mod tests {
                 format!(r#"{{"ph":"X","name":"n{dur}","pid":1,"tid":{thread},"ts":{start},"dur":{dur}}}"#)
             });
             let snapshot = snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")));
-            // 4.6 ms of a capture in buckets of 16 us.
+            // 4.6 ms of a trace in buckets of 16 us.
             let ahead = Buckets { first: 0, count: 400, width_log2: 14 };
             let lanes =
                 TrackSummaries::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
@@ -447,7 +446,7 @@ mod tests {
 
     #[test]
     fn a_group_has_the_longest_span_of_its_tracks_and_none_of_others() {
-        // Forty requests at a time and some timers, in one process, below a thread that is longer than all.
+        // Forty concurrent requests and some timers, in one process, below a thread that is longer than all.
         let tree = |name: &str, id: u32, start: u32, dur: u32| {
             let event = |phase: &str, ts: u32| {
                 format!(r#",{{"ph":"{phase}","cat":"c","name":"{name}","id":"{name}{id}","pid":1,"tid":1,"ts":{ts}}}"#)

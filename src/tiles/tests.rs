@@ -1,5 +1,5 @@
-//! Counts of the work of a frame: no more for more threads or spans, in any order of rows. The same holds for the
-//! summary of a process and for that of the whole trace.
+//! Bounds the work of a frame: it does not grow with threads or spans, in any order of rows. The same holds for the
+//! summary of a process and of the whole trace.
 
 use super::source::{TileOwner, TileSource};
 use super::summaries::TrackSummaries;
@@ -13,14 +13,14 @@ use crate::scene::fenwick_heights::lookups;
 use crate::scene::rows::RowHeights;
 use crate::scene::tests::{snapshot, threads};
 
-/// The buckets of a strip in view.
+/// Buckets of a summary strip in view.
 const COLUMNS: u64 = 200;
 
-/// Threads of one process, with spans of very different lengths one after the other on each: 4 ms, then none
-/// for half a millisecond, and one more at the end.
+/// Builds threads of one process, each with spans of very different lengths one after the other: 4 ms, then a gap of
+/// half a millisecond, and one more at the end.
 fn busy_threads(threads: u32, spans: u32) -> Snapshot {
     let mut lines = Vec::new();
-    // Numbers that look drawn by lot and are the same each time.
+    // Pseudo-random numbers that are the same each time.
     let mut drawn = 1_u64;
     for thread in 0..threads {
         let mut start_us = thread % 7;
@@ -67,7 +67,7 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
     }
 }
 
-/// The reads of the only process's summary for a view of [`COLUMNS`] buckets from `from_ns`.
+/// Returns the reads of the only process's summary for a view of [`COLUMNS`] buckets from `from_ns`.
 fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> ReadCount {
     let ahead = Buckets { first: 0, count: 1200, width_log2: 12 };
     let lanes = TrackSummaries::from_snapshot(snapshot, ahead, &Cancel::default()).unwrap();
@@ -78,9 +78,9 @@ fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> Read
 
 #[test]
 fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
-    /// As many lanes as are queried one by one, times a few queries for each: with more, all would be queried ahead.
+    /// The lanes that are queried one by one, times a few queries for each; with more lanes, all would be precomputed.
     const LANES: u64 = 512;
-    // From the whole trace to a few microseconds, where something is, and where nothing is.
+    // From the whole trace to a few microseconds, both busy and idle.
     for (threads, spans) in [(20, 4), (500, 4), (520, 4), (4000, 4), (20, 400), (20, 2000), (600, 100)] {
         let snapshot = busy_threads(threads, spans);
         for width_log2 in [14, 12, 10, 8, 6] {
@@ -98,7 +98,7 @@ fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
 fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
     for (threads, spans) in [(1, 4), (1, 4000), (3000, 2)] {
         let summary = TraceSummary::from_snapshot(&busy_threads(threads, spans), &Cancel::default()).unwrap();
-        // Two for each column of the widest map: what a frame passes over.
+        // Two for each column of the widest map: what a frame scans.
         assert!(summary.filled.len() <= 2050, "{} parts for {threads} threads", summary.filled.len());
         assert_eq!(summary.columns(0, 4_620_000, 640).len(), 640);
     }
@@ -106,7 +106,7 @@ fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
 
 #[test]
 fn the_map_shows_time_that_only_overlapping_spans_fill() {
-    // The second span stands on the lane below, and reaches further than the first.
+    // The second span is on the lane below, and reaches further than the first.
     let json = r#"[{"ph":"X","name":"early","pid":1,"tid":1,"ts":100,"dur":300},
         {"ph":"X","name":"late","pid":1,"tid":1,"ts":300,"dur":500},
         {"ph":"X","name":"end","pid":1,"tid":2,"ts":2000,"dur":1}]"#;

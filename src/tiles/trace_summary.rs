@@ -1,5 +1,5 @@
-//! The summary of a whole capture once it is loaded: how densely its time is filled, and the summaries of its
-//! processes and groups. Looks at every lane, so a window does it in the background.
+//! The summary of a whole trace once it is imported: how busy it is over time, and the summaries of its processes and
+//! groups. Visits every lane, so a window computes it in the background.
 //!
 //! Each lane is queried for a fixed number of buckets, which its overview pyramid or a few blocks answer.
 
@@ -13,25 +13,26 @@ use crate::model::{Loss, SourcePos};
 use crate::query::{Buckets, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneKind};
 
-/// Buckets of the whole capture at least: one for each two points of a screen, so that a wide one has no steps.
+/// Minimum number of buckets of the whole trace: one per two points of a wide screen, so that the map has no steps.
 const BUCKETS: u64 = 1024;
 
-/// The summary of a whole capture.
+/// The summary of a whole trace.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
-    /// The buckets that `filled` is of.
+    /// The buckets of `filled`.
     pub(crate) buckets: Option<Buckets>,
-    /// For each bucket, how many outermost spans start in it; one for each track of which a span only reaches over it.
-    /// Where a track has none, those of its next lane that has any: spans that overlap without nesting stand there.
+    /// Number of outermost spans that start in each bucket, plus one for each track with a span that only passes
+    /// through. If the first lane of a track has none, its next lane that has any is used: spans that overlap without
+    /// nesting are there.
     pub(crate) filled: Vec<u32>,
     /// The processes and groups, each as one lane.
     pub(crate) heads: Option<Arc<TrackSummaries>>,
-    /// When something was lost that has a time, with what.
+    /// Times and kinds of losses that have a time.
     pub(crate) losses: Vec<(i64, Loss)>,
 }
 
 impl TraceSummary {
-    /// Summarises a capture. Fails with [`Cancelled`] when the caller cancels.
+    /// Summarises a trace. Returns [`Cancelled`] if cancelled.
     pub(crate) fn from_snapshot(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
         let tracks = lanes_of_tracks(snapshot);
         let dur_ns = snapshot.end_ns().abs_diff(snapshot.start_ns());
@@ -59,14 +60,14 @@ impl TraceSummary {
         Ok(Self { buckets: Some(buckets), filled, heads, losses: losses.collect() })
     }
 
-    /// The part that is known while a trace runs: the spans of each bucket.
+    /// Creates the summary of a running trace, of which only the spans of each bucket are known.
     #[must_use]
     pub(crate) fn from_filled(buckets: Buckets, filled: Vec<u32>) -> Self {
         Self { buckets: Some(buckets), filled, ..Self::default() }
     }
 
-    /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the
-    /// count, so that what is few stays visible beside what is many.
+    /// Returns how busy each of `columns` equal parts of `[start_ns, end_ns)` is, relative to the busiest: the root of
+    /// the count, so that small counts stay visible beside large ones.
     #[must_use]
     pub(crate) fn columns(&self, start_ns: i64, end_ns: i64, columns: usize) -> Vec<f32> {
         let Some(buckets) = self.buckets else { return vec![0.0; columns] };
@@ -91,8 +92,8 @@ impl TraceSummary {
     }
 }
 
-/// The lanes of each track that say when it is busy: of spans, or else of instants. Spans of deeper lanes lie within
-/// those of the first as long as spans nest.
+/// Returns the lanes of each track that show when it is busy: its span lanes, or else that of instants. Spans of deeper
+/// lanes lie within those of the first as long as spans nest.
 fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
     let has_overlaps = snapshot.losses().count(Loss::Overlap) > 0;
     let lanes_max = if has_overlaps { usize::MAX } else { 1 };
@@ -107,7 +108,7 @@ fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
     snapshot.display_order().iter().map(|&track| of_track(track)).collect()
 }
 
-/// Adds to each bucket what the first lane of a track has in it, or else what the next one has.
+/// Adds to each bucket the count of the first lane of a track that has any there.
 fn add_track(snapshot: &Snapshot, lanes: &[LaneIdx], buckets: Buckets, filled: &mut [u32]) {
     // Tracks of one lane, as nearly all are, need none.
     let mut is_taken = if lanes.len() > 1 { vec![false; filled.len()] } else { Vec::new() };
@@ -119,11 +120,11 @@ fn add_track(snapshot: &Snapshot, lanes: &[LaneIdx], buckets: Buckets, filled: &
         for cell in &cells {
             let place = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
             for bucket in place(cell.first_bucket)..place(cell.end_bucket()) {
-                // The cells of a lane share no bucket: one that is taken is of a lane before.
+                // The cells of one lane share no bucket, so a marked bucket belongs to an earlier lane.
                 if is_taken.get_mut(bucket).is_some_and(|is_taken| std::mem::replace(is_taken, true)) {
                     continue;
                 }
-                // A span that only reaches over counts as one.
+                // A span that only passes through counts as one.
                 let count = u32::try_from(starts[bucket]).unwrap_or(u32::MAX).max(1);
                 filled[bucket] = filled[bucket].saturating_add(count);
             }
