@@ -1,5 +1,5 @@
-//! The order of tracks, and the tracks that pass a filter. Looks at every track, so a window does it in the background
-//! where tracks are many; [`super::rows`] lays out the result.
+//! Sorts and filters tracks. Visits every track, so a window does it in the background for many tracks; [`super::rows`]
+//! lays out the result.
 
 use std::cmp::Reverse;
 
@@ -15,19 +15,19 @@ use crate::query::counters::is_flat_zero;
 use crate::query::longest::longest_of_lane;
 use crate::store::lane::LaneIdx;
 
-/// The order of processes, and of tracks within each.
+/// The order of processes, and of the tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum TrackOrder {
-    /// The order of the capture.
+    /// Trace order.
     #[default]
     Captured,
-    /// The order of names, where numbers in names count by their value.
+    /// By name, with numbers compared by value.
     Name,
-    /// The order of first events.
+    /// By first event.
     FirstEvent,
-    /// Those with the most events first.
+    /// Most events first.
     Activity,
-    /// Those with the longest span first.
+    /// Longest span first.
     Longest,
 }
 
@@ -35,22 +35,23 @@ impl TrackOrder {
     pub(crate) const ALL: [Self; 5] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity, Self::Longest];
 }
 
-/// How rows are arranged: what an order, a filter, folding and pinning make of the tracks of a capture.
+/// The arrangement of rows: order, filter, collapsed and pinned tracks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Arrangement {
     pub(crate) order: TrackOrder,
-    /// Words that the name of a track or of its process must hold, in any order; upper and lower case are alike.
+    /// Words that must all occur in the name of the track or its process, in any case.
     pub(crate) filter: String,
     pub(crate) folded: Folded,
-    /// Tracks that stay at the top, in the order in which they were pinned.
+    /// Pinned tracks, which stay at the top, in the order in which they were pinned.
     pub(crate) pinned: Vec<TrackIdx>,
-    /// Counters that are not drawn as their values.
+    /// Counters that are drawn as changes or rates.
     pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
 }
 
 impl Arrangement {
-    /// Whether only the header of a process, the head of a group, or the outermost spans of a track are shown.
+    /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are
+    /// shown.
     #[must_use]
     pub(crate) fn is_folded(&self, snapshot: &Snapshot, kind: GroupKind) -> bool {
         match kind {
@@ -61,7 +62,7 @@ impl Arrangement {
     }
 }
 
-/// A track with all by which it is put in order.
+/// A track with its sort keys.
 struct Candidate {
     rows: TrackRows,
     title: String,
@@ -70,24 +71,24 @@ struct Candidate {
     longest_ns: u64,
 }
 
-/// Lays out the tracks of a capture as `arrangement` says.
+/// Lays out the tracks of a trace by an arrangement.
 #[must_use]
 pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
     let tracks = tracks(snapshot, arrangement.order, &arrangement.filter);
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
 }
 
-/// Lays out the pinned tracks of a capture; those that it does not have are left out.
+/// Lays out the pinned tracks of a trace; missing ones are left out.
 #[must_use]
 pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
     let pinned = arrangement.pinned.iter().filter(|track| track.index() < snapshot.tracks().tracks.len());
     let tracks = pinned.map(|&track| rows_of(snapshot, track));
-    // A pinned track is shown at the top even where it is hidden below.
+    // A pinned track is shown at the top even if it is hidden below.
     let folded = Folded { tracks: arrangement.folded.tracks.clone(), ..Folded::default() };
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
 }
 
-/// The tracks that pass a filter, in order; those of a process are adjacent.
+/// Returns the tracks that match a filter, in order; those of a process are adjacent.
 #[must_use]
 pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<TrackRows> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
@@ -142,8 +143,8 @@ fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOr
     Candidate { rows, title, first_ns, events, longest_ns }
 }
 
-/// Stable, so that what is alike stays as the capture wants it. Tracks of a process stay together, and so do
-/// those of a group within.
+/// Sorts tracks stably, so that equal ones stay in trace order. Tracks of a process stay together, and so do those of a
+/// group.
 fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     match order {
         TrackOrder::Captured => {}
@@ -167,7 +168,7 @@ fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     }
 }
 
-/// Sorts by a value of each track: processes by what their tracks make together, then groups likewise, then tracks.
+/// Sorts by a value per track: processes by the combined value of their tracks, then groups likewise, then tracks.
 fn sort_by<T: Copy, K: Ord>(
     tracks: &mut [Candidate],
     of: impl Fn(&Candidate) -> T,
@@ -192,7 +193,7 @@ fn sort_by<T: Copy, K: Ord>(
     });
 }
 
-/// A part of a name: numbers sort before letters and by value, so that `worker 9` comes before `worker 10`.
+/// A part of a name: numbers sort before letters and by value, so `worker 9` comes before `worker 10`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Piece {
     Number(u128),
@@ -214,7 +215,7 @@ fn pieces(name: &str) -> Vec<Piece> {
     pieces
 }
 
-/// The title of a process and its whole command line, in small letters.
+/// Returns the title of a process and its whole command line, in lower case.
 fn searched_text(process: &Process) -> String {
     format!("{} {}", process_title(process), command_line(process).unwrap_or_default()).to_lowercase()
 }

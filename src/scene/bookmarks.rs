@@ -1,12 +1,12 @@
-//! Moments that the user has marked: named, in order of time, with the one that others are measured from.
+//! The user's time markers: named, sorted by time, with the one that intervals are measured from.
 
 use serde::{Deserialize, Serialize};
 
-/// Tells marks apart; never given twice.
+/// Identifies a marker; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct BookmarkId(pub u32);
 
-/// A point in time that the user has marked.
+/// A point in time marked by the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bookmark {
     pub(crate) id: BookmarkId,
@@ -14,23 +14,22 @@ pub(crate) struct Bookmark {
     pub(crate) name: String,
 }
 
-/// The bookmarks of a capture.
+/// The markers of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Bookmarks {
-    /// All bookmarks, in order of time.
     all: Vec<Bookmark>,
-    /// How many were ever made.
+    /// Number of markers ever made.
     made: u32,
-    /// The one that others are measured from, and the one before it.
+    /// The selected marker, from which intervals are measured, and the one before it.
     chosen: [Option<BookmarkId>; 2],
 }
 
 impl Bookmarks {
-    /// Nobody reads more flags than these.
+    /// Limit for the number of markers; nobody reads more.
     const COUNT_MAX: usize = 1000;
 
-    /// All, in order of time.
+    /// Returns all markers, in time order.
     #[must_use]
     pub(crate) fn all(&self) -> &[Bookmark] {
         &self.all
@@ -41,13 +40,13 @@ impl Bookmarks {
         self.all.iter().find(|mark| mark.id == id)
     }
 
-    /// The one that others are measured from.
+    /// Returns the selected marker.
     #[must_use]
     pub(crate) fn chosen(&self) -> Option<&Bookmark> {
         self.chosen[0].and_then(|id| self.get(id))
     }
 
-    /// Marks a moment, and measures from it from now on. Nothing happens where there are too many.
+    /// Adds a marker and selects it, unless there are too many.
     pub(crate) fn add(&mut self, ts_ns: i64) {
         if self.all.len() >= Self::COUNT_MAX {
             return;
@@ -59,14 +58,14 @@ impl Bookmarks {
         self.choose(id);
     }
 
-    /// Measures from a mark from now on.
+    /// Selects a marker.
     pub(crate) fn choose(&mut self, id: BookmarkId) {
         if self.chosen[0] != Some(id) {
             self.chosen = [Some(id), self.chosen[0]];
         }
     }
 
-    /// Gives a mark another name; an empty one is none.
+    /// Renames a marker; an empty name is ignored.
     pub(crate) fn rename(&mut self, id: BookmarkId, name: &str) {
         if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
             name.clone_into(&mut mark.name);
@@ -79,14 +78,14 @@ impl Bookmarks {
         self.chosen = if last.is_some() { [last, before] } else { [before, None] };
     }
 
-    /// The time between the two that were made or chosen last.
+    /// Returns the interval between the two markers added or selected last.
     #[must_use]
     pub(crate) fn measured(&self) -> Option<(i64, i64)> {
         let [Some(a), Some(b)] = self.chosen.map(|id| id.and_then(|id| self.get(id))) else { return None };
         Some((a.ts_ns.min(b.ts_ns), a.ts_ns.max(b.ts_ns)))
     }
 
-    /// The first after a time, or the last before it.
+    /// Returns the first marker after a time, or the last before it.
     #[must_use]
     pub(crate) fn next(&self, ts_ns: i64, forward: bool) -> Option<&Bookmark> {
         if forward {
@@ -127,7 +126,7 @@ mod tests {
         assert_eq!((marks.measured(), marks.chosen().map(|mark| mark.ts_ns)), (None, Some(500)));
         marks.remove(BookmarkId(1));
         assert_eq!(marks.chosen(), None);
-        // A new one has a name of its own.
+        // A new marker has a new name.
         marks.add(7);
         assert_eq!(marks.chosen().map(|mark| mark.name.as_str()), Some("Marker 4"));
     }

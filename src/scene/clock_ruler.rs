@@ -1,5 +1,5 @@
-//! Ticks by the clock on the wall: round times of day of UTC, days where a view spans many, and parts of a second
-//! counted from a whole one where it spans few. Knows no time zones: captures do not tell theirs.
+//! Ticks by wall-clock time in UTC: round times of day, dates if a view spans several days, and fractions counted from
+//! a whole second if it spans few. Time zones are not supported, because traces do not record theirs.
 
 use super::ruler::{GAP_DIGITS, Ruler, Tick, ticks_from};
 use super::viewport::Viewport;
@@ -8,10 +8,10 @@ use crate::base::time::{utc_clock_text, utc_day_text};
 const SECOND_NS: i64 = 1_000_000_000;
 const DAY_NS: i64 = 86_400 * SECOND_NS;
 
-/// The characters of a day, which is the longest label.
+/// Characters of a date, the longest label.
 const LABEL_CHARS: f64 = 10.0;
 
-/// Steps in seconds that divide a day, with the number of parts that divides each into round steps again.
+/// Steps in seconds that divide a day, each with the number of parts that divides it into round steps again.
 const STEPS_S: [(i64, i64); 17] = [
     (1, 5),
     (2, 4),
@@ -36,10 +36,10 @@ const STEPS_S: [(i64, i64); 17] = [
 const STEPS_DAYS: [(i64, i64); 9] =
     [(1, 4), (2, 4), (5, 5), (10, 5), (50, 5), (100, 5), (500, 5), (1000, 5), (10_000, 5)];
 
-/// The ruler for a view of a capture to whose times `utc_offset_ns` is added for UTC, where a digit is `digit_px` wide.
+/// Returns the ruler for a view of a trace, whose times plus `utc_offset_ns` are UTC. A digit is `digit_px` wide.
 #[must_use]
 pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) -> Ruler {
-    // So that at least two labels are in view.
+    // At least two labels are in view above this width.
     const WHOLE_SECONDS_FROM_NS: f64 = 3e9;
     let start_utc_ns = i128::from(view.start_ns()) + i128::from(utc_offset_ns);
     if view.width_ns() >= WHOLE_SECONDS_FROM_NS {
@@ -58,7 +58,7 @@ pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) ->
     let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, true);
     let base_utc_ns = clamped(second_utc_ns + base_ns);
     let clock = utc_clock_text(base_utc_ns, 9);
-    // The base is round: what it ends with says nothing.
+    // The base is round, so its trailing zeros carry no information.
     let clock = clock.trim_end_matches('0').trim_end_matches('.');
     let shortest = utc_clock_text(base_utc_ns, 0);
     let clock = if clock.len() < shortest.len() { &shortest } else { clock };
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::scene::ruler::tests::check_labels;
 
-    /// The time 2026-11-21 14:02:03 UTC.
+    /// 2026-11-21 14:02:03 UTC.
     const NOON_NS: i64 = 1_795_269_723 * SECOND_NS;
 
     fn labels(start_ns: i64, end_ns: i64, utc_offset_ns: i64) -> (String, Vec<(i64, String)>) {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn ticks_stand_at_round_times_of_day_wherever_the_clock_of_the_capture_begins() {
-        // The capture begins a quarter of a second after a whole one.
+        // The trace starts a quarter of a second after a whole one.
         let (base, ticks) = labels(0, 8 * SECOND_NS, NOON_NS + SECOND_NS / 4);
         assert_eq!(base, "2026-11-21 UTC");
         assert_eq!(ticks[0], (SECOND_NS * 3 / 4, "14:02:04".to_owned()));

@@ -1,17 +1,16 @@
-//! Colours as the screen takes them, and how easily they are distinguished. The colours
-//! of spans come from [`super::palette`].
+//! sRGB colours and their contrast. The colours of spans come from [`super::palette`].
 
-/// A colour as the screen takes it: gamma-coded red, green, blue, and opacity.
+/// A gamma-encoded colour: red, green, blue and opacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Rgba(pub [u8; 4]);
 
-/// Whether the surroundings are dark or light.
+/// Whether the theme is dark or light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub enum Shade {
-    /// Light text on a dark ground.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// Dark text on a light ground.
+    /// Dark text on a light background.
     Light,
 }
 
@@ -21,13 +20,14 @@ impl Rgba {
         Self([red, green, blue, 255])
     }
 
-    /// The same colour with another opacity.
+    /// Returns the colour with another opacity.
     #[must_use]
     pub(crate) const fn with_opacity(self, opacity: u8) -> Self {
         Self([self.0[0], self.0[1], self.0[2], opacity])
     }
 
-    /// Near-black or white, whichever reads better on this colour; black where neither has a contrast of 4.5.
+    /// Returns near-black or white, whichever has more contrast on this colour; black if neither reaches a contrast of
+    /// 4.5.
     #[must_use]
     pub(crate) fn text_on(self) -> Self {
         const DARK: Rgba = Rgba::opaque(0x12, 0x14, 0x18);
@@ -37,7 +37,7 @@ impl Rgba {
         if contrast(self, better) >= 4.5 { better } else { BLACK }
     }
 
-    /// Relative luminance as WCAG 2 defines it: 0 for black, 1 for white.
+    /// Returns the relative luminance of WCAG 2: 0 for black, 1 for white.
     #[must_use]
     pub(crate) fn luminance(self) -> f64 {
         let linear = |channel: u8| {
@@ -49,14 +49,14 @@ impl Rgba {
     }
 }
 
-/// The contrast of two opaque colours as WCAG 2 defines it: 1 for equal ones, 21 for black and white.
+/// Returns the contrast of two opaque colours of WCAG 2: 1 for equal ones, 21 for black and white.
 #[must_use]
 pub(crate) fn contrast(a: Rgba, b: Rgba) -> f64 {
     let (a, b) = (a.luminance(), b.luminance());
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-/// Converts from OKLCH (B. Ottosson, 2020): equal lightness looks equally light in every hue.
+/// Converts from OKLCH (B. Ottosson, 2020), in which equal lightness looks equally light in every hue.
 pub(super) fn rgba_from_oklch(lightness: f64, chroma: f64, hue_degrees: f64) -> Rgba {
     let (sin, cos) = hue_degrees.to_radians().sin_cos();
     let (a, b) = (chroma * cos, chroma * sin);

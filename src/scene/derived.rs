@@ -1,4 +1,4 @@
-//! Derived tracks in words and scales: titles, the range beside the curve, the value of a column.
+//! Texts and scales of derived tracks: title, range of the curve, value of a column.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::base::time::duration_text;
 use crate::query::CounterCell;
 use crate::query::derived::DerivedKind;
 
-/// The number of a derived track as a title says it.
+/// Returns the number of a derived track, as in its title.
 #[must_use]
 pub(crate) fn kind_title(kind: &DerivedKind) -> String {
     match kind {
@@ -22,7 +22,7 @@ pub(crate) fn kind_title(kind: &DerivedKind) -> String {
     }
 }
 
-/// The scale for the smallest and the largest value of columns. Ends are round where they change with the zoom.
+/// Returns the scale for the value range of columns. Its ends are round if the range changes with the zoom.
 #[must_use]
 pub(crate) fn scale(kind: &DerivedKind, (least, most): (f64, f64)) -> Scale {
     match kind {
@@ -35,7 +35,8 @@ pub(crate) fn scale(kind: &DerivedKind, (least, most): (f64, f64)) -> Scale {
     }
 }
 
-/// Columns as they are drawn: levels as a curve, and numbers of a column as bars from 0, since theirs hold no longer.
+/// Returns columns as drawn: levels as a curve; counts and sums as bars from 0, because they are valid for one column
+/// only.
 pub(crate) fn drawn_cells<'a>(kind: &DerivedKind, cells: &'a [CounterCell]) -> Cow<'a, [CounterCell]> {
     if matches!(kind, DerivedKind::Concurrency | DerivedKind::CounterSum(_)) {
         return Cow::Borrowed(cells);
@@ -43,7 +44,7 @@ pub(crate) fn drawn_cells<'a>(kind: &DerivedKind, cells: &'a [CounterCell]) -> C
     cells.iter().map(|cell| CounterCell { min: cell.min.min(0.0), max: cell.max.max(0.0), ..*cell }).collect()
 }
 
-/// The least number of 1, 2 or 5 with zeros that is not below a value; 0 for what is not above 0.
+/// Rounds a value up to 1, 2 or 5 times a power of ten; 0 for values up to 0.
 fn rounded_up(value: f64) -> f64 {
     if value.is_nan() || value <= 0.0 {
         return 0.0;
@@ -53,7 +54,7 @@ fn rounded_up(value: f64) -> f64 {
     rounded.into_iter().find(|&rounded| rounded >= value).unwrap_or(value)
 }
 
-/// The range of a scale, for columns of a width.
+/// Returns the text of a scale's range, for columns of a width.
 #[must_use]
 pub(crate) fn range_text(kind: &DerivedKind, scale: Scale, width_ns: u64) -> String {
     let Scale { bottom, top } = scale;
@@ -70,7 +71,7 @@ pub(crate) fn range_text(kind: &DerivedKind, scale: Scale, width_ns: u64) -> Str
     }
 }
 
-/// The value of a column of a width in words; `None`: it has none.
+/// Returns the text of a column's value; `None` for a column without one.
 #[must_use]
 pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_ns: u64) -> String {
     let width = duration_text(width_ns);

@@ -1,19 +1,18 @@
-//! The heights of a column of rows, and the offset of each from the top. A change of one and a search each take O(log
-//! n), so that folding one of a million rows moves all rows below it within a frame.
+//! The heights of a column of rows, with the offset of each from the top. Changes and searches take O(log n), so
+//! collapsing one of a million rows moves all rows below it within a frame.
 //!
-//! The slow answer: a list of heights, summed up from the first.
+//! Equivalent to a list of heights, summed from the first.
 
-/// Sums over all first heights (P. Fenwick, 1994): the entry at `index` holds the sum of as many heights before it as
-/// the lowest bit of `index` says.
+/// A Fenwick tree (P. Fenwick, 1994): the entry at `index` holds the sum of the last `index & -index` heights up to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FenwickHeights {
     heights: Vec<u32>,
-    /// Counted from 1; the entry 0 stays 0.
+    /// Indexed from 1; entry 0 stays 0.
     fenwick_heights: Vec<u64>,
 }
 
 impl FenwickHeights {
-    /// The sums of these heights, in O(n).
+    /// Builds the tree of these heights, in O(n).
     #[must_use]
     pub(super) fn new(heights: Vec<u32>) -> Self {
         let mut fenwick_heights = vec![0; heights.len() + 1];
@@ -27,13 +26,13 @@ impl FenwickHeights {
         Self { heights, fenwick_heights }
     }
 
-    /// The height at an index; 0 beyond the last.
+    /// Returns the height at an index; 0 beyond the last.
     #[must_use]
     pub(super) fn height(&self, index: usize) -> u32 {
         self.heights.get(index).copied().unwrap_or(0)
     }
 
-    /// The sum of the first `count` heights, of all if there are fewer.
+    /// Returns the sum of the first `count` heights, or of all if there are fewer.
     #[must_use]
     pub(super) fn before(&self, count: usize) -> u64 {
         #[cfg(test)]
@@ -47,13 +46,13 @@ impl FenwickHeights {
         sum
     }
 
-    /// The sum of all heights.
+    /// Returns the sum of all heights.
     #[must_use]
     pub(super) fn total(&self) -> u64 {
         self.before(self.heights.len())
     }
 
-    /// Changes one height; does nothing where there is none.
+    /// Sets one height; ignores an index beyond the last.
     pub(super) fn set(&mut self, index: usize, height: u32) {
         let Some(old) = self.heights.get_mut(index) else { return };
         let before = std::mem::replace(old, height);
@@ -64,7 +63,8 @@ impl FenwickHeights {
         }
     }
 
-    /// The row at the distance `offset` from the top, never one without height; the number of rows if all are above.
+    /// Returns the row at a distance of `offset` from the top, never one without height; the number of rows if all are
+    /// above.
     #[must_use]
     pub(super) fn at(&self, offset: u64) -> usize {
         #[cfg(test)]
@@ -84,7 +84,7 @@ impl FenwickHeights {
     }
 }
 
-/// How often sums were asked for by this thread: what tests bound.
+/// Counts the look-ups of this thread, which tests bound.
 #[cfg(test)]
 pub(crate) mod lookups {
     use std::cell::Cell;

@@ -1,20 +1,20 @@
-//! The bars of a flame graph: as wide as their part, each below its caller. Children too narrow to be seen are one bar
-//! with their exact sum. The work grows with the bars, not with the tree.
+//! Lays out the bars of a flame graph: each as wide as its share, below its caller. Children too narrow to see are one
+//! bar with their exact sum. The work grows with the bars, not with the tree.
 
 use crate::query::flame::{FlameNodeIdx, FlameTree, FunctionIdx, Measure};
 use crate::query::samples::SampleSum;
 
-/// Bars narrower than this are drawn as one.
+/// Bars narrower than this are merged into one.
 const WIDTH_MIN: f64 = 1.5;
 
-/// The most bars of a picture: some ten for each row of pixels of a large screen. Deeper levels need a focus.
+/// Limit for the bars of a picture: some ten per row of pixels of a large screen. Deeper levels need a focus.
 const BARS_MAX: usize = 200_000;
 
 /// A bar of a [`FlameLayout`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FlameBar {
     pub(crate) content: BarContent,
-    /// Its left and right end, in points from the left end of the picture.
+    /// Left and right end, in points from the left end of the picture.
     pub(crate) left: f32,
     pub(crate) right: f32,
 }
@@ -22,10 +22,10 @@ pub(crate) struct FlameBar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BarContent {
     Node(FlameNodeIdx),
-    /// The children of a node that are too narrow, and those that have no node of their own.
+    /// The children of a node that are too narrow, and those without a node of their own.
     Others {
         parent: FlameNodeIdx,
-        /// `None` where some have no node.
+        /// `None` if some have no node.
         count: Option<usize>,
         sum: SampleSum,
     },
@@ -35,25 +35,25 @@ pub(crate) enum BarContent {
 #[derive(Debug, Default)]
 pub(crate) struct FlameLayout {
     bars: Vec<FlameBar>,
-    /// The first bar of each level, and the end of all.
+    /// Index of the first bar of each level, and the end of all.
     levels: Vec<usize>,
-    /// Whether the picture has no room for deeper levels.
+    /// Whether deeper levels were left out.
     pub(crate) is_cut: bool,
 }
 
 pub(crate) type NamesOf<'f, 't> = &'f dyn Fn(FunctionIdx) -> &'t str;
 
-/// The order of bars beside each other.
+/// The order of sibling bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum BarOrder {
     #[default]
     HeaviestFirst,
-    /// The order of function names, so that two pictures compare.
+    /// By function name, so that two pictures can be compared.
     ByName,
 }
 
 impl FlameLayout {
-    /// Lays out a node and what is below it. `texts` gives functions their names where these set the order.
+    /// Lays out a node and its descendants. `texts` gives the names of functions for ordering by name.
     #[must_use]
     pub(crate) fn new(
         tree: &FlameTree,
@@ -93,7 +93,7 @@ impl FlameLayout {
                 let BarContent::Node(node) = layout.bars[place].content else { continue };
                 let children = tree.children(node);
                 let is_wide = |child: &FlameNodeIdx| weight(*child) as f64 * per_weight >= WIDTH_MIN;
-                // From the heaviest: those that are wide enough come first.
+                // Sorted heaviest first, so those that are wide enough come first.
                 let wide = children.partition_point(is_wide);
                 let mut drawn = children[..wide].to_vec();
                 let has_others = tree.has_others(node);
@@ -125,19 +125,19 @@ impl FlameLayout {
         layout
     }
 
-    /// How many levels there are, that of the root among them.
+    /// Number of levels, including that of the root.
     #[must_use]
     pub(crate) fn levels(&self) -> usize {
         self.levels.len().saturating_sub(1)
     }
 
-    /// The bars of a level from the left.
+    /// Returns the bars of a level, left to right.
     #[must_use]
     pub(crate) fn level(&self, level: usize) -> &[FlameBar] {
         &self.bars[self.levels[level]..self.levels[level + 1]]
     }
 
-    /// All bars, level by level.
+    /// Returns all bars, level by level.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn bars(&self) -> &[FlameBar] {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::query::flame::{test_tree, tree_of_functions};
 
-    /// Nodes with their parents and own weights.
+    /// Builds a tree of nodes with their parents and own weights.
     fn tree(nodes: &[(u32, u64)]) -> FlameTree {
         test_tree(nodes.iter().map(|&(parent, weight)| (parent, SampleSum { samples: 1, weight })))
     }
@@ -183,14 +183,14 @@ mod tests {
         // A wide picture has room for each.
         let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 1000.0, None);
         assert_eq!(layout.bars().len(), 43);
-        // In focus, the bar has all of the width.
+        // In focus, the bar takes the full width.
         let layout = FlameLayout::new(&tree, FlameNodeIdx(1), Measure::Weight, 120.0, None);
         assert_eq!(texts(&layout), ["1 0..120", "2 0..10"]);
     }
 
     #[test]
     fn paths_without_a_node_are_one_bar_with_those_that_are_too_narrow() {
-        // The second node stands for others: 30, beside 60 and five ones.
+        // The second node is others: 30, beside 60 and five ones.
         let mut nodes = vec![(0, 60), (0, 30)];
         nodes.extend(vec![(0, 2); 5]);
         let sum = |weight| SampleSum { samples: 1, weight };
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn bars_are_in_the_order_of_their_names_or_weights() {
         let tree = tree(&[(0, 1), (0, 3), (0, 2)]);
-        // Functions have the numbers of their nodes, after those of the root and the others.
+        // Functions have the indices of their nodes, after those of the root and the others.
         let names = ["c", "b", "a"];
         let text = |function: FunctionIdx| names[function.index() - 2];
         let layout = FlameLayout::new(&tree, FlameNodeIdx::ROOT, Measure::Weight, 60.0, Some(&text));

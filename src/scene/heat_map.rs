@@ -1,25 +1,25 @@
-//! A heat map as pixels, and the ticks of its scales: a pixel for each cell, from the longest durations down. The work
-//! grows with the cells, not with the spans.
+//! A heat map as pixels, and the ticks of its scales: one pixel per cell, longest durations at the top. The work grows
+//! with the cells, not with the spans.
 
 use super::color::Rgba;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::heat_map::HeatCells;
 
-/// The height of a row, in points, at least.
+/// Minimum height of a row, in points.
 pub(crate) const ROW_POINTS: f32 = 3.5;
 
-/// The width of a part of time, in points, at least.
+/// Minimum width of a column, in points.
 pub(crate) const COLUMN_POINTS: f32 = 3.0;
 
-/// A labelled place on a scale.
+/// A labelled position on a scale.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScaleTick {
-    /// The place, from 0 at the lower end of the scale to 1 at its upper end.
+    /// Position from 0 at the lower end of the scale to 1 at the upper end.
     pub(crate) part: f64,
     pub(crate) label: String,
 }
 
-/// The colour of a count by its logarithm, among `steps` colours: one span has the first, the largest count the last.
+/// Returns the logarithmic colour step of a count, out of `steps`: one span has the first, the largest count the last.
 #[must_use]
 pub(crate) fn density_step(count: u64, most: u64, steps: usize) -> usize {
     let last = steps.saturating_sub(1);
@@ -30,8 +30,8 @@ pub(crate) fn density_step(count: u64, most: u64, steps: usize) -> usize {
     ((part * last as f64).round() as usize).min(last)
 }
 
-/// A pixel for each cell, row by row from the top, nothing where no span is. The lowest row is that of spans without a
-/// length where the map has one.
+/// Returns a pixel per cell, row by row from the top, transparent for empty cells. Zero-length spans, if any, are the
+/// bottom row.
 #[must_use]
 pub(crate) fn pixels(cells: &HeatCells, ramp: &[Rgba]) -> Vec<Rgba> {
     let color = |&count: &u64| match count {
@@ -41,7 +41,8 @@ pub(crate) fn pixels(cells: &HeatCells, ramp: &[Rgba]) -> Vec<Rgba> {
     (0..cells.rows()).rev().flat_map(|row| cells.row(row).iter().map(color)).collect()
 }
 
-/// Durations on a scale of some points: powers of ten first, then five and two of each where there is room.
+/// Returns ticks of durations on a scale of `points`: powers of ten first, then multiples of five and two if there is
+/// room.
 #[must_use]
 pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) -> Vec<ScaleTick> {
     let rows = cells.scale_rows() as f64;
@@ -60,7 +61,7 @@ pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) ->
     ticks
 }
 
-/// Counts on the scale of colours: one, powers of ten, and the largest.
+/// Returns ticks of counts on the colour scale: one, powers of ten, and the largest.
 #[must_use]
 pub(crate) fn count_ticks(most: u64, points: f64, gap_points: f64) -> Vec<ScaleTick> {
     let tick = |count: u64| {

@@ -1,4 +1,4 @@
-//! Points in time: a diamond each where there is room, a bar where they crowd. Never hides that there is something.
+//! Draws instants: a diamond each if there is room, a bar if they crowd. An instant is never hidden completely.
 
 use super::color::Rgba;
 use super::rects::{ColumnRun, Rect, RectStyle};
@@ -10,8 +10,8 @@ pub(crate) struct InstantBand {
     pub(crate) y1: f32,
 }
 
-/// Adds a marker for each stretch of a lane of instants. A diamond is as wide as the row is high; where the next
-/// instant is closer, both become bars of a pixel or more.
+/// Adds a marker for each run of a lane of instants. A diamond is as wide as the row is high. If the next instant is
+/// closer, both become bars of at least a pixel.
 pub(crate) fn rects(runs: &[ColumnRun], band: InstantBand, color_of: impl Fn(&ColumnRun) -> Rgba, out: &mut Vec<Rect>) {
     let half_px = ((band.y1 - band.y0) / 2.0).floor();
     let width_px = f64::from(half_px * 2.0);

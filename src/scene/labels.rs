@@ -1,37 +1,39 @@
-//! Which spans have room for their name, and how a name is cut to fit. Measures text through a function of its caller.
+//! Selects the spans with room for their name, and shortens names to fit. Text is measured by a function of the caller.
 
 use std::borrow::Cow;
 
 use super::rects::ColumnRun;
 use super::viewport::Viewport;
-/// A name as it is safe to show on one line: one that turns the direction of writing could pose as another.
+/// A name that is safe to show on one line: unescaped bidirectional controls could make it look like another.
 pub(crate) use crate::base::escape::escaped as shown;
 
 const ELLIPSIS: char = '…';
 
-/// Shown in place of a name that has no letters: a blank would pose as a row without content.
+/// Shown for a name without letters, which would look like an empty row.
 pub(crate) const NO_NAME: &str = "(no name)";
 
-/// The name of something in the trace as it is safe to show on one line; never blank.
+/// Returns a name from the trace that is safe to show on one line, and never blank.
 #[must_use]
 pub(crate) fn shown_name(name: &str) -> Cow<'_, str> {
     if name.trim().is_empty() { Cow::Borrowed(NO_NAME) } else { shown(name) }
 }
 
-/// The part of a stretch with room for text: in view, and off its edges.
+/// Returns the part of a run with room for text: in view, and off its edges.
 #[must_use]
 pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Option<(f64, f64)> {
     let x0 = run.x0.max(0.0) + padding_px;
     let x1 = run.x1.min(view.width_px()) - padding_px;
-    // Below three characters even a shortened name says nothing; a character is about twice the padding.
+    // Fewer than three characters of a name are useless; a character is about twice the padding.
     (run.wide && x1 - x0 >= 6.0 * padding_px).then_some((x0, x1))
 }
 
-/// Below this many letters the end goes: two halves of a few letters each say less than one beginning.
+/// Shorter results drop the end instead of the middle: two halves of a few letters each are less readable than one
+/// beginning.
 const LETTERS_MIN: usize = 12;
 
-/// `text` if it fits `room_px`, else cut: first it loses the place in the source that some tracers add, such as `
-/// (main.js:12)`; then its middle, or its end where fewer than twelve letters fit. `None` if not even two letters fit.
+/// Returns `text` if it fits `room_px`, else shortens it. First it drops the source location that some tracers append,
+/// such as ` (main.js:12)`; then its middle, or its end if fewer than twelve letters fit. Returns `None` if not even
+/// two letters fit.
 #[must_use]
 pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {
     let short = shorten_middle(text, room_px, &mut advance_px)?;
@@ -52,7 +54,7 @@ pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut
     Some(Cow::Owned(format!("{}{ELLIPSIS}", &named[..end])))
 }
 
-/// A name without the place in the source at its end; a name that is nothing else stays.
+/// Strips the source location at the end of a name, unless it is all of the name.
 fn without_place(text: &str) -> &str {
     let Some((name, place)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) else { return text };
     let line = place.rsplit_once(':').map_or("", |(_, line)| line);
@@ -60,8 +62,8 @@ fn without_place(text: &str) -> &str {
     if is_place && !name.is_empty() { name } else { text }
 }
 
-/// `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits. The middle
-/// goes, because names of one program start alike and names of one class end alike.
+/// Returns `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits.
+/// The middle is dropped, because names of one program start alike and names of one class end alike.
 #[must_use]
 pub(crate) fn shorten_middle(
     text: &str,
@@ -69,7 +71,7 @@ pub(crate) fn shorten_middle(
     mut advance_px: impl FnMut(char) -> f32,
 ) -> Option<Cow<'_, str>> {
     let mut head_px = 0.0;
-    // Where the text stops fitting; of a name of 64 KiB only what fits is looked at.
+    // Finds where the text stops fitting; of a name of 64 KiB, only the fitting part is read.
     let overflow = text.char_indices().find(|&(_, letter)| {
         head_px += advance_px(letter);
         head_px > room_px
@@ -82,7 +84,7 @@ pub(crate) fn shorten_middle(
     let (mut head, mut tail) = (0, text.len());
     let mut from_head = true;
     while head < tail {
-        // Letters from both ends in turn, one more from the head.
+        // Takes letters from both ends in turn, one more from the start.
         let middle = &text[head..tail];
         let letter = if from_head { middle.chars().next() } else { middle.chars().next_back() };
         let Some(letter) = letter else { break };

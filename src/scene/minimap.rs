@@ -1,8 +1,8 @@
-//! The whole capture on one line, with the view as a window that can be dragged and resized.
+//! The whole trace on one line, with the view as a window that can be dragged and resized.
 
 use super::viewport::Viewport;
 
-/// The whole capture, `width_px` pixels wide.
+/// The whole trace, `width_px` pixels wide.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Minimap {
     start_ns: i64,
@@ -13,7 +13,7 @@ pub(crate) struct Minimap {
 /// The part of the minimap's window that a drag moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Grip {
-    /// The window, so far right of its left edge.
+    /// The window, gripped at this distance from its left edge.
     Window(f64),
     /// The left edge of the window.
     Left,
@@ -21,18 +21,18 @@ pub(crate) enum Grip {
 }
 
 impl Minimap {
-    /// The least width of the window that is shown: enough to see it and to take hold of it.
+    /// Minimum visible width of the window: enough to see and to grip it.
     pub(crate) const WINDOW_MIN_PX: f64 = 6.0;
-    /// The distance within which a drag takes an edge.
+    /// Distance within which a drag grips an edge.
     const EDGE_PX: f64 = 5.0;
 
-    /// The map of a capture.
+    /// Creates the minimap of a trace.
     #[must_use]
     pub(crate) fn new(start_ns: i64, end_ns: i64, width_px: f64) -> Self {
         Self { start_ns, end_ns: end_ns.max(start_ns.saturating_add(1)), width_px: width_px.max(1.0) }
     }
 
-    /// The x of a time; beyond the map for times beyond the capture.
+    /// Converts a time to x; times beyond the trace are beyond the map.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a pixel is far wider than the error")]
     pub(crate) fn x_from_time(&self, ts_ns: i64) -> f64 {
@@ -40,7 +40,7 @@ impl Minimap {
         from_start as f64 / self.whole_ns() * self.width_px
     }
 
-    /// The time at an x; saturates at the ends of the capture.
+    /// Converts x to a time; saturates at the ends of the trace.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a float to i128 saturates")]
     pub(crate) fn time_from_x(&self, x_px: f64) -> i64 {
@@ -49,7 +49,7 @@ impl Minimap {
         i64::try_from(ts_ns).unwrap_or(self.end_ns).clamp(self.start_ns, self.end_ns)
     }
 
-    /// The edges of the window, within the map; never nearer to each other than can be seen.
+    /// Returns the edges of the window within the map, at least the minimum width apart.
     #[must_use]
     pub(crate) fn window(&self, view: &Viewport) -> (f64, f64) {
         let (x0, x1) = (self.x_from_time(view.start_ns()), self.x_from_time(view.end_ns()));
@@ -58,11 +58,11 @@ impl Minimap {
         (x0, (x1 + widen).clamp(x0 + Self::WINDOW_MIN_PX.min(self.width_px), self.width_px))
     }
 
-    /// The part that a press at an x grips; `None` outside of the window, which is then moved there first.
+    /// Returns the part gripped by a press at x; `None` outside of the window, which is then moved there first.
     #[must_use]
     pub(crate) fn grip(&self, view: &Viewport, x_px: f64) -> Option<Grip> {
         let (x0, x1) = self.window(view);
-        // An edge at the end of the map cannot be pulled outwards, and a narrow window is grabbed in the middle.
+        // An edge at the end of the map cannot be pulled outwards, and a narrow window is gripped in the middle.
         let edges = x1 - x0 > 4.0 * Self::EDGE_PX;
         match x_px {
             x if edges && (x - x0).abs() <= Self::EDGE_PX => Some(Grip::Left),
@@ -72,7 +72,7 @@ impl Minimap {
         }
     }
 
-    /// The view when what was taken hold of is at an x.
+    /// Returns the view after the gripped part is dragged to x.
     #[must_use]
     pub(crate) fn dragged(&self, view: &Viewport, grip: Grip, x_px: f64) -> Viewport {
         let mut moved = *view;
@@ -86,7 +86,7 @@ impl Minimap {
         moved
     }
 
-    /// The view with its middle at an x.
+    /// Returns the view centred at x.
     #[must_use]
     pub(crate) fn centered(&self, view: &Viewport, x_px: f64) -> Viewport {
         let mut moved = *view;
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(map.grip(&view, 398.0), Some(Grip::Right));
         let narrower = map.dragged(&view, Grip::Right, 300.0);
         assert!((map.window(&narrower).0 - 200.0).abs() < 0.1 && (map.window(&narrower).1 - 300.0).abs() < 0.1);
-        // An edge that is dragged over the other leaves something to see.
+        // Dragging an edge over the other leaves a visible window.
         assert!(map.dragged(&view, Grip::Left, 900.0).width_ns() > 0.0);
     }
 

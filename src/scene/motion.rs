@@ -1,22 +1,22 @@
-//! How a view comes from one slice of time to another: a short flight, a glide after a drag, and the way back through
-//! the views that were left. Time comes from the caller, so that tests need not wait.
+//! Animates views: a short flight to another view, kinetic panning after a drag, and the history of views. The caller
+//! passes the time, so that tests need not wait.
 
 use super::viewport::Viewport;
 
-/// The duration of an animated zoom: long enough to follow, too short to wait for.
+/// Duration of an animated zoom: long enough to follow, too short to wait for.
 pub(crate) const FLIGHT_SECONDS: f64 = 0.12;
 
-/// A flight from one slice of time to another.
+/// An animation from one view to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Flight {
     from: Viewport,
     to: Viewport,
-    /// Set by the first frame that shows it, so that a slow frame before does not swallow it.
+    /// Set by the first frame that shows it, so that a slow frame before does not skip it.
     began_s: Option<f64>,
 }
 
 impl Flight {
-    /// A flight that begins when it is first asked.
+    /// Creates a flight that starts at its first frame.
     #[must_use]
     pub(crate) fn new(from: Viewport, to: Viewport) -> Self {
         Self { from, to, began_s: None }
@@ -27,8 +27,8 @@ impl Flight {
         &self.to
     }
 
-    /// The view at a time, and whether the flight goes on after it. The zoom changes by equal factors in equal times. A
-    /// point that is in the same place at the end, such as the time under the pointer, keeps its place all the way.
+    /// Returns the view at a time, and whether the flight continues. The zoom changes by equal factors in equal times.
+    /// A time that has the same x in both views, such as the one under the pointer, keeps it during the flight.
     #[must_use]
     pub(crate) fn at(&mut self, now_s: f64) -> (Viewport, bool) {
         let began_s = *self.began_s.get_or_insert(now_s);
@@ -36,32 +36,32 @@ impl Flight {
         if part >= 1.0 {
             return (self.to, false);
         }
-        // Fast at first: the user sees at once that something happens.
+        // Fast at first, so that the user sees a reaction at once.
         let eased = 1.0 - (1.0 - part).powi(3);
         (self.from.between(&self.to, eased), true)
     }
 }
 
-/// The movement after the release of a drag.
+/// Kinetic panning after the release of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Glide {
-    /// The velocity to the right and down, in pixels a second.
+    /// Velocity to the right and down, in pixels per second.
     velocity_px_s: [f64; 2],
 }
 
 impl Glide {
-    /// Movement at this speed; `None` if it is too slow to be meant.
+    /// Starts panning at this velocity; `None` if it is too slow.
     #[must_use]
     pub(crate) fn new(velocity_px_s: [f64; 2]) -> Option<Self> {
-        /// A pointer that stops before the release has a speed below this.
+        /// A pointer that stops before the release is slower than this.
         const MEANT_PX_S: f64 = 200.0;
         let speed = velocity_px_s[0].hypot(velocity_px_s[1]);
         (speed.is_finite() && speed >= MEANT_PX_S).then_some(Self { velocity_px_s })
     }
 
-    /// The distance of the next `seconds`, and whether the motion goes on after them.
+    /// Returns the distance moved in the next `seconds`, and whether the motion continues.
     pub(crate) fn advance(&mut self, seconds: f64) -> ([f64; 2], bool) {
-        /// The seconds in which the speed falls to a third.
+        /// Time in which the speed falls to a third.
         const SLOWING_S: f64 = 0.25;
         const STOPPED_PX_S: f64 = 15.0;
         let left = (-seconds.clamp(0.0, 1.0) / SLOWING_S).exp();
@@ -71,8 +71,7 @@ impl Glide {
     }
 }
 
-/// The places that were left, to go back to, and those that were gone back from. A place is a view,
-/// and what belongs to it.
+/// The navigation history, backward and forward. A place is a view and the state that belongs to it.
 #[derive(Debug, Clone)]
 pub(crate) struct History<P> {
     past: Vec<P>,
@@ -87,18 +86,18 @@ impl<P> Default for History<P> {
 }
 
 impl<P: PartialEq> History<P> {
-    /// The most views in the history.
+    /// Limit for the history.
     const LENGTH_MAX: usize = 200;
-    /// Movements that follow each other within this are one.
+    /// Movements that follow each other within this time are one step.
     const PAUSE_S: f64 = 0.8;
 
-    /// Whether there is nothing to go back to, nor forward.
+    /// Returns whether there is no step backward or forward.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.past.is_empty() && self.future.is_empty()
     }
 
-    /// Takes note that `before` is left by a jump.
+    /// Records that a jump leaves `before`.
     pub(crate) fn leave(&mut self, before: P) {
         if self.past.last() == Some(&before) {
             return;
@@ -111,7 +110,7 @@ impl<P: PartialEq> History<P> {
         self.moved_s = None;
     }
 
-    /// Notes that a drag leaves the view `before` at a time; one drag is many of these.
+    /// Records that a movement leaves `before` at a time; one drag is many movements.
     pub(crate) fn moved(&mut self, before: P, now_s: f64) {
         if self.moved_s.is_none_or(|moved_s| now_s - moved_s > Self::PAUSE_S) {
             self.leave(before);
@@ -119,7 +118,7 @@ impl<P: PartialEq> History<P> {
         self.moved_s = Some(now_s);
     }
 
-    /// The view before `now`, which can be gone forward to again.
+    /// Returns the place before `now`, which becomes the next forward step.
     pub(crate) fn back(&mut self, now: P) -> Option<P> {
         let view = self.past.pop()?;
         self.future.push(now);
@@ -127,7 +126,7 @@ impl<P: PartialEq> History<P> {
         Some(view)
     }
 
-    /// The view that was gone back from.
+    /// Returns the next forward place.
     pub(crate) fn forward(&mut self, now: P) -> Option<P> {
         let view = self.future.pop()?;
         self.past.push(now);
@@ -160,7 +159,7 @@ mod tests {
             let mut to = from;
             to.zoom(factor, pointer_px);
             let ts_ns = from.time_from_x(pointer_px);
-            // Where the end of the capture is reached, the pointer cannot keep its time.
+            // At the end of the trace, the pointer cannot keep its time.
             prop_assume!((to.x_from_time(ts_ns) - from.x_from_time(ts_ns)).abs() < 0.5);
             let mut flight = Flight::new(from, to);
             let tolerance_px = 0.6 + 2.0 / from.ns_per_px().min(to.ns_per_px());
@@ -205,7 +204,7 @@ mod tests {
         let views: Vec<_> = (1..5).map(|n| view(n * 1000, n * 1000 + 500)).collect();
         let mut history = History::default();
         history.leave(views[0]);
-        // Two movements without a pause are one, a third after a pause is another.
+        // Two movements without a pause are one step; a third after a pause is another.
         history.moved(views[1], 10.0);
         history.moved(views[2], 10.5);
         history.moved(views[2], 12.0);
@@ -214,7 +213,7 @@ mod tests {
         assert_eq!(history.back(views[1]), Some(views[0]));
         assert_eq!(history.back(views[0]), None);
         assert_eq!(history.forward(views[0]), Some(views[1]));
-        // A new way forgets the old one.
+        // A new jump clears the forward steps.
         history.leave(views[1]);
         assert_eq!(history.forward(views[0]), None);
     }

@@ -1,6 +1,5 @@
-//! The colours of spans: by name, category, track or duration, in the usual colours or in those for colour-blind eyes.
-//! The same name has the same colour in every capture and every session, and so has the same duration. Computed for the
-//! spans of a frame and never for a whole capture.
+//! The colours of spans by name, category, track or duration, in the usual or the colour-blind-safe palette. A name or
+//! a duration has the same colour in every trace and session. Colours are computed for the spans of a frame only.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -8,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::color::{Rgba, Shade, rgba_from_oklch};
 use crate::model::NameRow;
 
-/// The property of a span that decides its colour.
+/// The property of a span that determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum ColorBy {
     /// The name of the span.
@@ -16,33 +15,32 @@ pub enum ColorBy {
     Name,
     /// Its category; spans without one are grey.
     Category,
-    /// The thread, or whatever else its track is.
+    /// The thread or other track.
     Track,
-    /// How long it takes, by powers of ten.
+    /// The duration, by powers of ten.
     Duration,
 }
 
-/// The set of colours to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Hues {
-    /// Many hues, as a person without a colour deficiency tells apart.
+    /// Many hues, for people without a colour deficiency.
     #[default]
     Usual,
-    /// Fewer, which also those tell apart who see no red, no green or no blue.
+    /// Fewer hues, distinguishable without red, green or blue cones.
     ColorBlind,
 }
 
-/// The colour scheme of spans: a property and a set of colours.
+/// The colour scheme of spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Colors {
-    /// The property that decides a span's colour.
+    /// The property that determines a span's colour.
     pub by: ColorBy,
-    /// The set of colours to choose from.
+    /// The palette.
     pub hues: Hues,
 }
 
-/// The colours that spans can take on one ground.
+/// The colours of spans on one background.
 #[derive(Debug, Clone)]
 pub struct Palette {
     by: ColorBy,
@@ -53,8 +51,8 @@ pub struct Palette {
     states: StateColors,
 }
 
-/// The colours of the states of a thread, by meaning: work is bright, waiting for a processor or a disk is a warning,
-/// and sleep, which is most of the time of most threads, is near the ground.
+/// The colours of thread states by meaning: running is bright, waiting for a CPU or a disk is a warning, and sleeping,
+/// which is most of the time of most threads, is close to the background.
 #[derive(Debug, Clone, Copy)]
 struct StateColors {
     running: Rgba,
@@ -63,27 +61,27 @@ struct StateColors {
     asleep: Rgba,
 }
 
-/// Durations have a colour for each quarter of a power of ten: neighbours can still be distinguished, and neighbouring
+/// Durations have a colour per quarter of a power of ten: neighbours can still be distinguished, and neighbouring
 /// columns of nearly equal durations are one rectangle.
 const STEPS_PER_DECADE: usize = 4;
 
-/// Decades from 100 ns, below which clocks are not trusted, to 10 s: the same in all captures, so that colours compare.
+/// From 100 ns, below which clocks are inaccurate, to 10 s: the same in all traces, so that colours compare.
 const DECADES: usize = 8;
 
 /// Shorter durations have the first colour, longer ones the last.
 const SHORTEST_NS: u64 = 100;
 
-/// The number of steps, and so of colours, for durations.
+/// Number of colours for durations.
 pub(crate) const DURATION_STEPS: usize = DECADES * STEPS_PER_DECADE;
 
 impl Palette {
-    /// Names in the usual colours, on a dark or a light ground.
+    /// Creates the usual palette by name.
     #[must_use]
     pub fn new(shade: Shade) -> Self {
         Self::from_colors(Colors::default(), shade)
     }
 
-    /// Colours on a dark or a light ground.
+    /// Creates a palette for a theme.
     #[must_use]
     pub fn from_colors(colors: Colors, shade: Shade) -> Self {
         let named = match colors.hues {
@@ -94,14 +92,14 @@ impl Palette {
         Self { by: colors.by, named, ramp: ramp(colors.hues, shade), grey, states: StateColors::on(shade) }
     }
 
-    /// The colour of a text.
+    /// Returns the colour of a text.
     #[must_use]
     pub fn text_color(&self, text: &str) -> Rgba {
         let place = xxh3_64(text.as_bytes()) % self.named.len() as u64;
         usize::try_from(place).ok().and_then(|place| self.named.get(place)).copied().unwrap_or_default()
     }
 
-    /// The colour of a name where nothing but the name is known: by its category if that is what counts.
+    /// Returns the colour of a name if nothing else is known: by its category, if that determines colours.
     #[must_use]
     pub(crate) fn name_color(&self, name: NameRow<&str>) -> Rgba {
         match (self.by, name.category) {
@@ -111,7 +109,7 @@ impl Palette {
         }
     }
 
-    /// The colour of a span on a track that has the colour `of_track` if tracks have colours.
+    /// Returns the colour of a span. `of_track` is the colour of its track, for colouring by track.
     #[must_use]
     pub(crate) fn span_color(&self, name: NameRow<&str>, dur_ns: u64, of_track: Rgba) -> Rgba {
         match self.by {
@@ -121,7 +119,7 @@ impl Palette {
         }
     }
 
-    /// The colour of a state of a thread, by the name that it has in every format.
+    /// Returns the colour of a thread state, by its name, which is the same in every format.
     #[must_use]
     pub(crate) fn state_color(&self, state: &str) -> Rgba {
         match state {
@@ -132,19 +130,19 @@ impl Palette {
         }
     }
 
-    /// The property that decides the colours of spans.
+    /// Returns the property that determines the colours.
     #[must_use]
     pub(crate) fn by(&self) -> ColorBy {
         self.by
     }
 
-    /// Whether spans of one name have the same colour with both durations.
+    /// Returns whether spans of one name have the same colour with both durations.
     #[must_use]
     pub(crate) fn is_same(&self, dur_ns: u64, other_ns: u64) -> bool {
         self.by != ColorBy::Duration || duration_step(dur_ns) == duration_step(other_ns)
     }
 
-    /// The colours of durations, from short to long.
+    /// Returns the colours of durations, short to long.
     #[must_use]
     pub(crate) fn durations(&self) -> &[Rgba; DURATION_STEPS] {
         &self.ramp
@@ -152,7 +150,7 @@ impl Palette {
 }
 
 impl StateColors {
-    /// The hues of Okabe and Ito (2008), which people with any colour vision tell apart.
+    /// Returns the state colours, in hues of Okabe and Ito (2008), which are safe for any colour vision.
     #[expect(clippy::unreadable_literal, reason = "colours are written so")]
     fn on(shade: Shade) -> Self {
         let [running, runnable, uninterruptible, asleep] = match shade {
@@ -164,23 +162,23 @@ impl StateColors {
     }
 }
 
-/// Which of the colours of durations one has.
+/// Returns the colour step of a duration.
 #[must_use]
 pub(crate) fn duration_step(dur_ns: u64) -> usize {
     let decades = (dur_ns.max(SHORTEST_NS) as f64 / SHORTEST_NS as f64).log10();
     ((decades * STEPS_PER_DECADE as f64) as usize).min(DURATION_STEPS - 1)
 }
 
-/// The shortest duration of each power of ten that has colours of its own, and the end of the last.
+/// Iterates over the shortest duration of each coloured power of ten, and the end of the last.
 pub(crate) fn decades_ns() -> impl Iterator<Item = u64> {
     (0..=DECADES as u32).map(|decade| SHORTEST_NS * 10_u64.pow(decade))
 }
 
-/// 32 hues are as many as one tells apart side by side; each in three lightnesses.
+/// 32 hues are the most that can be told apart side by side; each comes in three lightnesses.
 fn usual(shade: Shade) -> Vec<Rgba> {
     const HUES: u32 = 32;
     const LIGHTNESSES: u32 = 3;
-    // All lightnesses are near each other, so that no span shouts; chroma is low enough that every hue is in sRGB.
+    // Lightnesses are close to each other, so that no span stands out; chroma is low enough that every hue is in sRGB.
     let (lightest, step, chroma) = match shade {
         Shade::Dark => (0.74, 0.065, 0.105),
         Shade::Light => (0.80, 0.055, 0.095),
@@ -193,8 +191,8 @@ fn usual(shade: Shade) -> Vec<Rgba> {
 }
 
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// The hues of Okabe and Ito (2008), each twice. The lightnesses are those that keep all fourteen farthest apart for
-/// each kind of colour blindness, found by trying; a test holds how far.
+/// The hues of Okabe and Ito (2008), each twice. The lightnesses were found by search: they keep all fourteen farthest
+/// apart for each kind of colour blindness, which a test checks.
 fn color_blind(shade: Shade) -> &'static [u32] {
     match shade {
         Shade::Dark => &[
@@ -208,14 +206,15 @@ fn color_blind(shade: Shade) -> &'static [u32] {
     }
 }
 
-/// The colours of counts from few to many, for all eyes.
+/// Returns the colours of counts, few to many, safe for any colour vision.
 #[must_use]
 pub(crate) fn densities(shade: Shade) -> [Rgba; DURATION_STEPS] {
     ramp(Hues::ColorBlind, shade)
 }
 
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// Colours from short to long: viridis, or cividis for colour-blind eyes, without the end that blends into the ground.
+/// Returns colours from short to long: viridis, or cividis for colour-blind users, without the end that blends into the
+/// background.
 fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {
     /// Nine of the colours of viridis (S. van der Walt and N. Smith, 2015), evenly spaced.
     const VIRIDIS: &[u32] = &[0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21908c, 0x27ad81, 0x5dc863, 0xaadc32, 0xfde725];
@@ -236,7 +235,7 @@ fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {
     })
 }
 
-/// The colour `part` of the way from one to another that is near.
+/// Mixes two similar colours; `part` is the share of the second.
 fn mixed(from: Rgba, to: Rgba, part: f64) -> Rgba {
     let channel = |channel: usize| {
         let (from, to) = (f64::from(from.0[channel]), f64::from(to.0[channel]));

@@ -1,4 +1,4 @@
-//! From a point on the canvas to the lane and the time under it. Which span that is, the query says.
+//! Converts a point on the canvas to the lane and the time under it. A query then finds the span.
 
 use super::rows::{Group, LaneRow, RowLayout};
 use super::viewport::Viewport;
@@ -11,14 +11,14 @@ pub(crate) struct Picked {
     /// The process header or the track, if the point is on one.
     pub(crate) group: Option<Group>,
     pub(crate) ts_ns: i64,
-    /// The distance to either side at which a span still counts as hit: the reach of a click with the mouse.
+    /// Distance to either side at which a span still counts as hit.
     pub(crate) tolerance_ns: u64,
 }
 
-/// Picks the lane, group and time under a point, in pixels from the canvas's upper left corner.
+/// Picks the lane, group and time under a point, in pixels from the upper left corner of the canvas.
 #[must_use]
 pub(crate) fn pick(layout: &RowLayout, view: &Viewport, x: f64, y: f64) -> Picked {
-    /// Half the width of the smallest target of a click.
+    /// Half the width of the smallest click target.
     const REACH_PX: f64 = 3.0;
     let (top_px, _) = view.pixels_in_view();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]

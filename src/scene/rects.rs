@@ -1,7 +1,7 @@
-//! From the spans under pixel columns to rectangles. Spans narrower than a column share it; none is drawn twice, and
-//! none that has a column to itself vanishes.
+//! Converts the spans under pixel columns to rectangles. Spans narrower than a column share it; none is drawn twice,
+//! and none that has a column to itself is hidden.
 //!
-//! The slow answer: in each column, the longest of the spans that touch it.
+//! Equivalent to drawing, in each column, the longest of the spans that touch it.
 
 use super::color::Rgba;
 use super::palette::Palette;
@@ -9,18 +9,18 @@ use super::viewport::Viewport;
 use crate::model::NameIdx;
 use crate::query::{Buckets, Cell, RowCount};
 
-/// How a rectangle is drawn, as bits.
+/// Drawing style of a rectangle, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct RectStyle(pub u32);
 
 impl RectStyle {
-    /// Flat, in one colour throughout.
+    /// Flat, in a single colour.
     pub(crate) const PLAIN: Self = Self(0);
     /// A darker edge, which separates neighbours.
     pub(crate) const EDGE: Self = Self(1);
-    /// A torn right edge: the end is not in the capture.
+    /// A torn right edge: the end is missing from the trace.
     pub(crate) const TORN: Self = Self(2);
-    /// A diamond inside the rectangle: a point in time.
+    /// A diamond inside the rectangle: an instant.
     pub(crate) const DIAMOND: Self = Self(4);
 
     #[must_use]
@@ -28,7 +28,7 @@ impl RectStyle {
         Self(self.0 | other.0)
     }
 
-    /// Whether every bit of `other` is set.
+    /// Returns whether every bit of `other` is set.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn has(self, other: Self) -> bool {
@@ -47,32 +47,32 @@ pub struct Rect {
     pub(crate) style: RectStyle,
 }
 
-/// A stretch of a lane that one rectangle covers: a span, or neighbouring columns of narrow spans of one name.
+/// A run of a lane that one rectangle covers: a span, or neighbouring columns of narrow spans of one name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ColumnRun {
-    /// The left edge, on a whole pixel.
+    /// Left edge, on a whole pixel.
     pub(crate) x0: f64,
-    /// The right edge, on a whole pixel.
+    /// Right edge, on a whole pixel.
     pub(crate) x1: f64,
-    /// The name of the span, or of the longest in each column.
+    /// Name of the span, or of the longest in each column.
     pub(crate) name: NameIdx,
-    /// The row of the lane; of the longest for narrow ones.
+    /// Row in the lane, of the longest span if narrow.
     pub(crate) row: u64,
-    /// The duration; of the longest for narrow ones.
+    /// Duration, of the longest span if narrow.
     pub(crate) dur_ns: u64,
-    /// Whether this is one span and at least a column wide.
+    /// Whether this is a single span, at least a column wide.
     pub(crate) wide: bool,
-    /// Whether its end is not in the capture.
+    /// Whether its end is missing from the trace.
     pub(crate) unfinished: bool,
 }
 
-/// Spans that reach out of view are cut this far outside, so that their edges are not seen.
+/// Spans that reach out of view are clipped at this distance, so that their edges are not visible.
 const OUTSIDE_PX: f64 = 8.0;
 
-/// The least width of a span with an edge: below, the edge would be all of it.
+/// Minimum width of a span with an edge; below, the edge would be all of it.
 const EDGE_MIN_PX: f64 = 4.0;
 
-/// The pieces of one lane, where spans narrower than a column share columns: at most one piece in each column.
+/// The runs of one lane, at most one per column, with narrow spans sharing columns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Columns {
     pieces: Vec<ColumnRun>,
@@ -80,7 +80,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The pieces for a lane's cells, in columns of a pixel.
+    /// Computes the runs of a lane's cells, in columns of a pixel.
     #[must_use]
     pub(crate) fn from_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
         let mut packer = ColumnPacker::new(view, buckets, cells.len());
@@ -88,17 +88,17 @@ impl Columns {
         packer.finish()
     }
 
-    /// The same in columns twice as wide: the longest of the longest is the longest.
+    /// Doubles the width of the columns: the longest of the longest is the longest.
     #[must_use]
     pub(crate) fn wider(&self) -> Self {
         let column_px = 2.0 * self.column_px;
-        // Of a power of two, so that it is as exact as a division.
+        // The width is a power of two, so the reciprocal is exact.
         let columns_per_px = column_px.recip();
         let mut pieces = Vec::with_capacity(self.pieces.len());
         for piece in &self.pieces {
             let is_wide = piece.wide && piece.x1 - piece.x0 >= column_px;
             let first = floor(piece.x0 * columns_per_px);
-            // A lone span has the column of its start, a crowd all columns that it is in.
+            // A single span takes the column of its start; a merged run takes all columns that it touches.
             let end = if piece.wide { first + 1.0 } else { -floor(-piece.x1 * columns_per_px) };
             let next = if is_wide {
                 *piece
@@ -110,13 +110,13 @@ impl Columns {
         Self { pieces, column_px }
     }
 
-    /// How many [`Columns::runs`] there are.
+    /// Number of [`Columns::runs`].
     #[must_use]
     pub(crate) fn run_count(&self, palette: &Palette) -> usize {
         self.pieces.len() - self.pieces.windows(2).filter(|pair| are_one(&pair[0], &pair[1], palette)).count()
     }
 
-    /// The pieces, with neighbouring columns of narrow spans of one name and one colour as one.
+    /// Returns the runs; neighbouring columns of narrow spans with one name and colour are merged.
     #[must_use]
     pub(crate) fn runs(&self, palette: &Palette) -> Vec<ColumnRun> {
         let mut out: Vec<ColumnRun> = Vec::new();
@@ -135,28 +135,28 @@ impl Columns {
     }
 }
 
-/// Makes [`Columns`] in columns of a pixel of the cells of a lane, one after the other.
+/// Converts the cells of a lane to [`Columns`] of a pixel, one after the other.
 #[derive(Debug)]
 pub(crate) struct ColumnPacker<'a> {
     view: &'a Viewport,
     buckets: Buckets,
     pieces: Vec<ColumnRun>,
-    /// Spans shorter than this are narrower than a pixel. Divisions by a pixel's width are much of the work of a
-    /// crowded lane. Such a span needs none, and the edge between neighbouring buckets needs one instead of two.
+    /// Spans shorter than this are narrower than a pixel. Divisions by the width of a pixel are much of the work in a
+    /// crowded lane: such a span needs none, and the edge between neighbouring buckets one instead of two.
     surely_narrow_ns: f64,
-    /// The bucket after the last crowd, and where it begins.
+    /// The bucket after the last merged run, and its start.
     edge: (i64, f64),
 }
 
 impl<'a> ColumnPacker<'a> {
-    /// Takes some `cells` of buckets of a view.
+    /// Starts with room for `cells` cells of buckets of a view.
     #[must_use]
     pub(crate) fn new(view: &'a Viewport, buckets: Buckets, cells: usize) -> Self {
         let pieces = Vec::with_capacity(cells.min(view.width_px() as usize + 2));
         Self { view, buckets, pieces, surely_narrow_ns: view.ns_per_px() * 0.999, edge: (i64::MIN, 0.0) }
     }
 
-    /// Takes the next cell, in order of time.
+    /// Adds the next cell, in time order.
     pub(crate) fn push_cell(&mut self, cell: &Cell) {
         let view = self.view;
         let next = if (cell.dur_ns() as f64) < self.surely_narrow_ns {
@@ -170,17 +170,18 @@ impl<'a> ColumnPacker<'a> {
         }
     }
 
-    /// Returns the columns of all cells taken so far.
+    /// Returns the columns of all cells.
     #[must_use]
     pub(crate) fn finish(self) -> Columns {
         Columns { pieces: self.pieces, column_px: 1.0 }
     }
 
-    /// One pixel for a lone span; all pixels of the buckets for a crowd, so that a dense stretch has no holes.
+    /// Returns one pixel for a single span, and all pixels of the buckets for several, so that a dense run has no
+    /// holes.
     fn narrow(&mut self, cell: &Cell) -> ColumnRun {
         let x_of = |bucket| self.view.x_from_time(self.buckets.start_ns(bucket));
         let cell_start_ns = self.buckets.start_ns(cell.first_bucket);
-        // A longer span hides the start. A row that starts in these buckets is then another one.
+        // If a longer span hides the start, a row that starts in these buckets is another one.
         let starts_before = cell.start_ns < cell_start_ns;
         let others = match cell.rows() {
             RowCount::Many => true,
@@ -214,7 +215,7 @@ fn are_one(left: &ColumnRun, right: &ColumnRun, palette: &Palette) -> bool {
     meet && left.name == right.name && palette.is_same(left.dur_ns, right.dur_ns)
 }
 
-/// The rectangle for a stretch between two heights.
+/// Returns the rectangle of a run between two heights.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
 pub(crate) fn rect(run: &ColumnRun, y0: f32, y1: f32, color: Rgba) -> Rect {
@@ -233,19 +234,19 @@ fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> ColumnRun {
         row: cell.row,
         dur_ns: cell.dur_ns(),
         wide: true,
-        // The torn edge is there only where the end itself is in view.
+        // The torn edge is drawn only if the end itself is in view.
         unfinished: cell.unfinished && right <= view.width_px() + OUTSIDE_PX,
     }
 }
 
-/// The whole number below, for pixels near the canvas: `f64::floor` is a call on processors without the instruction.
+/// Rounds down a pixel near the canvas: `f64::floor` is a call on processors without the instruction.
 fn floor(px: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "saturates far outside of any canvas")]
     let whole = px as i64 as f64;
     if whole > px { whole - 1.0 } else { whole }
 }
 
-/// Adds a stretch to the right of what is there; where both want the same pixels, the longer span has them.
+/// Appends a run to the right of the others. If two need the same pixels, the longer span wins.
 fn place(out: &mut Vec<ColumnRun>, mut next: ColumnRun) {
     while let Some(last) = out.last_mut() {
         if last.x1 <= next.x0 {
@@ -276,7 +277,7 @@ mod tests {
     use crate::scene::color::Shade;
     use crate::scene::palette::{ColorBy, Colors, duration_step};
 
-    /// One cell for each non-empty bucket run, by a plain scan over sorted spans `(start, dur, name)`.
+    /// Returns one cell per non-empty run of buckets, by a plain scan over sorted spans `(start, dur, name)`.
     fn cells(buckets: Buckets, spans: &[(i64, i64, u32)]) -> Vec<Cell> {
         let mut cells: Vec<Cell> = Vec::new();
         for bucket in buckets.first..buckets.end() {
@@ -347,7 +348,7 @@ mod tests {
         let spans: Vec<_> = (0..2000).map(|n| (20_000 + n * 10, 8, 7)).collect();
         let drawn = drawn(&view(), &spans, 1.0);
         assert_eq!(drawn.len(), 1, "{drawn:?}");
-        // A bucket that begins a little earlier reaches into the pixel before.
+        // A bucket that starts a little earlier reaches into the previous pixel.
         assert_eq!((drawn[0].x0, drawn[0].x1), (199.0, 400.0));
     }
 
@@ -373,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_span_whose_start_is_hidden_has_the_pixels_that_it_and_the_hidden_ones_reach() {
-        // The second starts in the last bucket of the first, and hides the third in a bucket of its own end.
+        // The second starts in the last bucket of the first, and hides the third in the bucket of its own end.
         let drawn = drawn(&view(), &[(31_241, 128, 1), (31_395, 94, 1), (31_507, 9, 1)], 1.0);
         let edges: Vec<_> = drawn.iter().map(|run| (run.x0, run.x1, run.row)).collect();
         assert_eq!(edges, [(312.0, 314.0, 0), (314.0, 316.0, 1)]);
@@ -413,7 +414,7 @@ mod tests {
             for &(start, dur, _) in &spans {
                 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
                 let (x0, x1) = (start as f64 / 100.0, (start + dur) as f64 / 100.0);
-                // A longer span hides those of its bucket, a column wide at most, and its edges are rounded to a pixel.
+                // A longer span hides those of its bucket, at most a column wide, and its edges are rounded to a pixel.
                 let reach_px = column_px + 0.5;
                 let near = drawn.iter().any(|run| run.x0 <= x1 + reach_px && run.x1 >= x0 - reach_px);
                 prop_assert!(near, "nothing at {}..{}: {:?}", x0, x1, drawn);

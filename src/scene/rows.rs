@@ -1,6 +1,6 @@
-//! The positions of process headers, heads of groups, tracks and lanes from top to bottom. Built once for an order of
-//! the tracks; folding, unfolding and hiding change it in O(log n) for each track that they concern, and a frame only
-//! searches it, so that a million lanes cost a frame no more than ten.
+//! The vertical layout of process headers, group headers, tracks and lanes. It is built once for an order of the
+//! tracks. Collapsing, expanding and hiding take O(log n) per affected track, and a frame only searches the layout, so
+//! a million lanes cost a frame no more than ten.
 
 mod heights;
 mod lanes;
@@ -20,91 +20,89 @@ use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::track_groups::TrackGroup;
 use crate::store::lane::{LaneIdx, LaneKind};
 
-/// The processes and tracks that the user has folded or hidden.
+/// The processes, groups and tracks that the user has collapsed or hidden.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Folded {
-    /// Processes of which only the header is shown.
+    /// Collapsed processes, which show only their header.
     pub(crate) processes: FxHashSet<ProcessIdx>,
-    /// The leads of groups that the user has folded or unfolded, so that they are not as they start.
+    /// Leads of the groups that differ from their initial state.
     #[serde(default)]
     pub(crate) toggled_groups: FxHashSet<TrackIdx>,
-    /// Tracks of which only the outermost spans are shown.
+    /// Collapsed tracks, which show only their outermost spans.
     pub(crate) tracks: FxHashSet<TrackIdx>,
-    /// Tracks that are not shown at all.
+    /// Hidden tracks.
     pub(crate) hidden: FxHashSet<TrackIdx>,
 }
 
 impl Folded {
-    /// Whether only the head of a group is shown.
+    /// Returns whether only the header of a group is shown.
     #[must_use]
     pub(crate) fn has_group(&self, group: &TrackGroup) -> bool {
         group.starts_folded() != self.toggled_groups.contains(&group.lead)
     }
 }
 
-/// A track as the layout wants it.
+/// A track to lay out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackRows {
-    /// The track whose rows these are.
     pub track: TrackIdx,
     /// The process of the track.
     pub process: ProcessIdx,
     /// Its lanes in the store's table: instants, samples, counters, spans, flows.
     pub lanes: Range<u32>,
-    /// The group that it stands in. Tracks of a group are adjacent.
+    /// The group of the track. Tracks of a group are adjacent.
     pub group: Option<TrackGroup>,
-    /// Whether it is folded until the user unfolds it: a counter that is zero all the time.
+    /// Whether it starts collapsed, as a counter does that is always zero.
     pub starts_folded: bool,
 }
 
-/// The kind of a group of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum GroupKind {
     /// The header of a process.
     Process(ProcessIdx),
-    /// The head of a group of tracks, by its lead.
+    /// The header of a group of tracks, by its lead.
     Tracks(TrackIdx),
-    /// All shown lanes of a track.
+    /// All visible lanes of a track.
     Track(TrackIdx),
 }
 
-/// A process header, the head of a group of tracks, or a track.
+/// A process header, a group header, or a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) kind: GroupKind,
-    /// The distance from the top of all rows.
+    /// Distance from the top of all rows.
     pub(crate) top_px: u64,
     pub(crate) height_px: u32,
-    /// How many lanes of a track, or tracks of a process or group, are folded away.
+    /// Number of hidden lanes of a track, or of hidden tracks of a process or group.
     pub(crate) folded_lanes: u32,
 }
 
-/// All rows, from top to bottom.
+/// All rows, top to bottom.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowLayout {
     heights: Option<RowHeights>,
     has_headers: bool,
     processes: Vec<ProcessRows>,
     rows: Vec<RowOfLayout>,
-    /// By place in `processes`: the header and, unless they are folded, the rows.
+    /// By index in `processes`: the header and, unless it is collapsed, the rows.
     process_sums: FenwickHeights,
-    /// By place in `rows`: the heights, whether the process is folded or not.
+    /// By index in `rows`: the heights, even in collapsed processes.
     row_sums: FenwickHeights,
-    /// By track: its place in `rows`, or [`NOWHERE`].
+    /// By track: its index in `rows`, or [`NOWHERE`].
     place_of_track: Vec<u32>,
-    /// By the lead of a group: the place of its head in `rows`.
+    /// By the lead of a group: the index of its header in `rows`.
     place_of_head: FxHashMap<TrackIdx, u32>,
-    /// By process: its place in `processes`, or [`NOWHERE`].
+    /// By process: its index in `processes`, or [`NOWHERE`].
     place_of_process: Vec<u32>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-/// A process with tracks that are shown.
+/// A process with visible tracks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ProcessRows {
     process: ProcessIdx,
-    /// Its heads and tracks, as places in the list of rows.
+    /// Its group headers and tracks, as a range of the list of rows.
     rows: Range<u32>,
     tracks: u32,
     /// 0 while all of its tracks are hidden.
@@ -119,7 +117,7 @@ enum RowOfLayout {
     Track(LanesOfTrack),
 }
 
-/// The head of a group; its tracks are the rows that follow.
+/// The header of a group; its tracks are the following rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct HeadOfGroup {
     lead: TrackIdx,
@@ -130,8 +128,8 @@ struct HeadOfGroup {
 }
 
 impl RowLayout {
-    /// Lays out tracks in the order given, in which those of a process are adjacent, with a header above each process.
-    /// Takes O(n): a window does it in the background where tracks are many.
+    /// Lays out tracks in the given order, in which those of a process are adjacent, with a header above each process.
+    /// Takes O(n): a window does it in the background for many tracks.
     pub fn new(
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,
@@ -147,7 +145,7 @@ impl RowLayout {
         layout
     }
 
-    /// Lays out tracks in the order given without any header, for rows that were taken out of their processes.
+    /// Lays out tracks in the given order without headers, for pinned rows.
     pub(crate) fn without_headers(
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,
@@ -160,14 +158,14 @@ impl RowLayout {
         layout
     }
 
-    /// The height of all rows.
+    /// Returns the height of all rows.
     #[must_use]
     pub(crate) fn height_px(&self) -> u64 {
         self.process_sums.total()
     }
 
-    /// The process headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these: what has no height,
-    /// as a hidden track, is passed over by a search.
+    /// Returns the process headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these; rows without
+    /// height, such as hidden tracks, are skipped by a search.
     #[must_use]
     pub(crate) fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
         let mut groups = Vec::new();
@@ -189,7 +187,7 @@ impl RowLayout {
         groups
     }
 
-    /// Adds the rows of a process, the first of which begins at `rows_top_px`, that touch some pixels.
+    /// Adds the rows of a process that touch some pixels. Its first row starts at `rows_top_px`.
     fn rows_within(&self, process: &ProcessRows, rows_top_px: u64, pixels: Range<u64>, groups: &mut Vec<Group>) {
         let before_px = self.row_sums.before(process.rows.start as usize);
         let mut place = self.row_sums.at(before_px + pixels.start.saturating_sub(rows_top_px));
@@ -203,7 +201,7 @@ impl RowLayout {
         }
     }
 
-    /// The lanes that touch `[top_px, bottom_px)`.
+    /// Returns the lanes that touch `[top_px, bottom_px)`.
     #[must_use]
     pub(crate) fn lanes_within(&self, top_px: u64, bottom_px: u64) -> Vec<LaneRow> {
         let mut rows = Vec::new();
@@ -217,21 +215,21 @@ impl RowLayout {
         rows
     }
 
-    /// The lanes of which at least a pixel is in view.
+    /// Returns the lanes of which at least a pixel is in view.
     #[must_use]
     pub(crate) fn lanes_in_view(&self, view: &Viewport) -> Vec<LaneRow> {
         let (top_px, bottom_px) = view.pixels_in_view();
         self.lanes_within(top_px, bottom_px)
     }
 
-    /// The place of a lane, if it is shown.
+    /// Returns the position of a lane, if it is visible.
     #[must_use]
     pub(crate) fn row_of(&self, lane: LaneIdx, track: TrackIdx) -> Option<LaneRow> {
         let group = self.group_of(GroupKind::Track(track))?;
         self.lanes_of(track)?.1.row(lane, group.top_px, &self.heights_px())
     }
 
-    /// The place of a process header, a head or a track, if it is shown.
+    /// Returns the position of a process header, a group header or a track, if it is visible.
     #[must_use]
     pub(crate) fn group_of(&self, kind: GroupKind) -> Option<Group> {
         match kind {
@@ -244,7 +242,7 @@ impl RowLayout {
         }
     }
 
-    /// A row that has a height, unless its process is folded.
+    /// Returns a row that has a height, unless its process is collapsed.
     fn shown_row(&self, place: usize) -> Option<Group> {
         let process_place = self.rows[place].process_place();
         let process = &self.processes[process_place];
@@ -256,8 +254,7 @@ impl RowLayout {
         Some(self.row_group(place, top_px))
     }
 
-    /// The tracks of a process, of a group, or the one track, in the order in which they are shown;
-    /// those that are hidden too.
+    /// Returns the tracks of a process or group, or the one track, in display order, including hidden ones.
     #[must_use]
     pub(crate) fn tracks_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
         let places = match kind {
@@ -275,7 +272,7 @@ impl RowLayout {
         tracks.collect()
     }
 
-    /// Whether a process, a group or a track is folded.
+    /// Returns whether a process, a group or a track is collapsed.
     #[must_use]
     pub(crate) fn is_folded(&self, kind: GroupKind) -> bool {
         match kind {
@@ -287,7 +284,7 @@ impl RowLayout {
         }
     }
 
-    /// Folds or unfolds a process, a group or a track.
+    /// Collapses or expands a process, a group or a track.
     pub(crate) fn set_folded(&mut self, kind: GroupKind, folded: bool) {
         match kind {
             GroupKind::Process(process) => {
@@ -317,7 +314,7 @@ impl RowLayout {
         }
     }
 
-    /// Hides a track or shows it again. A group of which all tracks are hidden has no head.
+    /// Hides a track or shows it again. A group whose tracks are all hidden has no header.
     pub(crate) fn set_hidden(&mut self, track: TrackIdx, hidden: bool) {
         let Some((place, lanes)) = self.lanes_of(track) else { return };
         self.rows[place] = RowOfLayout::Track(LanesOfTrack { hidden, ..lanes });
@@ -344,10 +341,10 @@ impl RowLayout {
                 end - track.lanes.start
             };
             let kinds = [LaneKind::Instants, LaneKind::Samples, LaneKind::Counter, LaneKind::Spans];
-            // How many lanes there are of each kind and of those before it.
+            // Cumulative numbers of lanes by kind.
             let [instants, samples, counters, spans] = kinds.map(count);
             if spans == 0 {
-                continue; // nothing but flows, which have no rows
+                continue; // only flows, which have no rows
             }
             if self.processes.last().is_none_or(|last| last.process != track.process) {
                 let start = self.rows.len() as u32;
@@ -380,7 +377,7 @@ impl RowLayout {
         }
     }
 
-    /// Counts the next track into its group, whose head stands above the first. Returns the head and its place.
+    /// Counts the next track into its group, whose header is above its first track. Returns the header and its index.
     fn join(
         &mut self,
         group: &TrackGroup,
@@ -425,7 +422,7 @@ impl RowLayout {
         self.process_sums.set(place, height_px);
     }
 
-    /// The height of a process with its header, which it has while one of its tracks is shown.
+    /// Returns the height of a process including its header, which it has while one of its tracks is visible.
     fn measure_process(&mut self, place: usize) -> u32 {
         let rows = self.processes[place].rows.clone();
         let rows_px = self.row_sums.before(rows.end as usize) - self.row_sums.before(rows.start as usize);
@@ -492,7 +489,7 @@ impl RowOfLayout {
 }
 
 impl HeadOfGroup {
-    /// The places of its tracks.
+    /// Returns the indices of its tracks.
     fn members(&self, place: usize) -> Range<usize> {
         place + 1..place + 1 + self.tracks as usize
     }

@@ -1,4 +1,4 @@
-//! Ticks and their labels. Chooses a step whose labels never overlap; measures text by its longest label.
+//! Ruler ticks and their labels. Chooses a step whose labels never overlap, by the width of the longest label.
 
 use super::viewport::Viewport;
 
@@ -14,15 +14,15 @@ pub(crate) struct Tick {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Ruler {
-    /// The time that labels count from, such as `12.345 s`; empty where that is the start of the capture.
+    /// The time that labels count from, such as `12.345 s`; empty for the start of the trace.
     pub(crate) base: String,
-    /// The labelled ticks, from left to right.
+    /// The labelled ticks, left to right.
     pub(crate) ticks: Vec<Tick>,
-    /// The time between two ticks.
+    /// Time between two ticks.
     pub(crate) step_ns: i64,
-    /// Into how many parts unlabelled ticks divide a step.
+    /// Number of parts into which unlabelled ticks divide a step.
     pub(crate) parts: i64,
-    /// How labels count; `None` where they are times of day.
+    /// The origin and unit of labels; `None` for times of day.
     pub(super) count: Option<Count>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Count {
 }
 
 impl Ruler {
-    /// A time as the labels count, with digits that tell pixels apart; `None` where labels are times of day.
+    /// Formats a time like the labels, with enough digits to distinguish pixels; `None` if labels are times of day.
     #[must_use]
     pub(crate) fn time_text(&self, ts_ns: i64, ns_per_px: f64) -> Option<String> {
         let Count { zero_ns, mut unit, is_signed } = self.count?;
@@ -48,7 +48,7 @@ impl Ruler {
     }
 }
 
-/// The ruler for a view, counting from `origin_ns`, where a digit is `digit_px` wide.
+/// Returns the ruler for a view, counting from `origin_ns`. A digit is `digit_px` wide.
 #[must_use]
 pub(crate) fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
     let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, false);
@@ -56,8 +56,8 @@ pub(crate) fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
     Ruler { base, ..ruler }
 }
 
-/// The ticks of [`ruler`], and the offset of their zero from `origin_ns`. They have a sign where that is
-/// not the origin, or always.
+/// Returns the ticks of [`ruler`], and the offset of their zero from `origin_ns`. Labels have a sign if that is not the
+/// origin, or if `is_signed`.
 pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_signed: bool) -> (i128, Ruler) {
     let left_ns = i128::from(view.start_ns()) - i128::from(origin_ns);
     let base_ns = base_ns(left_ns, view.width_ns());
@@ -80,7 +80,7 @@ pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_sign
     (base_ns, Ruler::default())
 }
 
-/// The time that labels count from: 0 while they stay short, else a round time before the view.
+/// Returns the time that labels count from: 0 while they stay short, else a round time before the view.
 fn base_ns(left_ns: i128, width_ns: f64) -> i128 {
     let mut round_ns: i128 = 1;
     #[expect(clippy::cast_precision_loss, reason = "powers of ten")]
@@ -92,7 +92,7 @@ fn base_ns(left_ns: i128, width_ns: f64) -> i128 {
     if left_ns < round_ns { 0 } else { left_ns / round_ns * round_ns }
 }
 
-/// 1, 2, 5, 10, ... ns with the number of parts that divides each into round steps again.
+/// Iterates over 1, 2, 5, 10, ... ns, each with the number of parts that divides it into round steps again.
 fn steps() -> impl Iterator<Item = (i64, i64)> {
     let powers = std::iter::successors(Some(1_i64), |power| power.checked_mul(10));
     powers.flat_map(|power| {
@@ -122,7 +122,7 @@ fn signed_label(ns: i128, unit: Unit, is_signed: bool) -> String {
     format!("{plus}{}", time_label(ns, unit))
 }
 
-/// A unit and the digits after its point.
+/// A unit and the digits after its decimal point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unit {
     ns: i128,
@@ -132,9 +132,9 @@ struct Unit {
 
 const UNITS: [(i128, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
 
-/// The unit in which labels are short, with the digits that tell multiples of `step_ns` apart.
+/// Returns the unit in which labels are short, with enough digits to distinguish multiples of `step_ns`.
 fn unit_for(farthest_ns: i128, step_ns: i128) -> Unit {
-    // Whole numbers up to four digits read better than a fraction: 100 ns, not 0.1 µs.
+    // Whole numbers up to four digits are more readable than a fraction: 100 ns, not 0.1 µs.
     const WHOLE_MAX: i128 = 2_000;
     let whole = UNITS.into_iter().find(|(ns, _)| step_ns % ns == 0).filter(|(ns, _)| farthest_ns <= WHOLE_MAX * ns);
     let largest = UNITS.into_iter().find(|(ns, _)| farthest_ns >= *ns);
@@ -146,7 +146,7 @@ fn unit_for(farthest_ns: i128, step_ns: i128) -> Unit {
     Unit { ns, text, decimals }
 }
 
-/// The unit in which a base is read, to its last digit.
+/// Returns the unit that shows a base exactly.
 fn base_unit(base_ns: i128) -> Unit {
     let mut round_ns = 1;
     while base_ns % (round_ns * 10) == 0 {
@@ -176,7 +176,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Fails if two labels of a ruler overlap or read alike, or if there are too many.
+    /// Fails if two labels of a ruler overlap or are equal, or if there are too many.
     pub(crate) fn check_labels(ruler: &Ruler, view: &Viewport, digit_px: f64) -> Result<(), TestCaseError> {
         for pair in ruler.ticks.windows(2) {
             #[expect(clippy::cast_precision_loss, reason = "labels are short")]

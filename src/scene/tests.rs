@@ -1,4 +1,4 @@
-//! Captures as text, for tests of what looks at a whole trace.
+//! Traces as text, for tests of whole traces.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 
-/// Loads a capture of Chrome JSON.
+/// Imports a trace of Chrome JSON.
 #[must_use]
 pub(crate) fn snapshot(json: &str) -> Snapshot {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -20,7 +20,7 @@ pub(crate) fn snapshot(json: &str) -> Snapshot {
     Snapshot::new(loaded.store)
 }
 
-/// A span of one microsecond for each `(process, thread, start)`, on threads that are named after both.
+/// Builds a span of one microsecond for each `(process, thread, start)`, on threads named after both.
 pub(crate) fn threads(spans: &[(&str, &str, u32)]) -> Snapshot {
     let lines = spans.iter().map(|(process, thread, start)| {
         format!(
@@ -85,7 +85,7 @@ fn tracks_in_order_of_their_longest_span_are_those_of_a_loop_over_all_spans() {
 
 #[test]
 fn tracks_of_a_group_stay_together_in_every_order() {
-    // Two names of asynchronous spans, four of each at a time, and counters whose names lie between.
+    // Two names of async spans, four of each at a time, and counters whose names lie between.
     let tree = |name: &str, id: usize, ts: usize| {
         let event = |phase: &str, ts: usize| {
             format!(r#"{{"ph":"{phase}","cat":"c","name":"{name}","id":"{name}{id}","pid":1,"tid":1,"ts":{ts}}}"#)

@@ -7,7 +7,7 @@ use crate::model::{Id, Process, Track, TrackKind};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
 
-/// The name of a process with its id.
+/// Returns the name of a process with its id.
 #[must_use]
 pub(crate) fn process_title(process: &Process) -> String {
     let pid = process.pid.to_string();
@@ -22,8 +22,8 @@ pub(crate) fn process_title(process: &Process) -> String {
     shown(&text).into_owned()
 }
 
-/// The short name of a process that is named by its command line: what Chromium's `--type=` says, or else the program
-/// without its folders. Any other name stays.
+/// Shortens the name of a process that is named by its command line: to the value of Chromium's `--type=`, or else to
+/// the program without its folders. Keeps any other name.
 fn short_name(name: &str) -> Cow<'_, str> {
     let mut words = name.split_ascii_whitespace();
     let Some(program) = words.next() else { return Cow::Borrowed(name) };
@@ -39,13 +39,13 @@ fn short_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The whole name of a process where its title has only a part of it.
+/// Returns the whole name of a process if its title has only a part of it.
 #[must_use]
 pub(crate) fn command_line(process: &Process) -> Option<&str> {
     (*short_name(&process.name) != *process.name).then_some(&*process.name)
 }
 
-/// The name of a track, and its id where the name does not hold it.
+/// Returns the name of a track, and its id if the name does not contain it.
 #[must_use]
 pub(crate) fn track_title(track: &Track) -> (String, String) {
     let tid = track.key.tid.to_string();
@@ -53,7 +53,7 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
         (false, _) if track.key.kind == TrackKind::Cpu => (track.name.to_string(), String::new()),
         (false, _) if track.key.kind == TrackKind::State => (track.name.to_string(), format!("{tid} state")),
         (false, _) => (track.name.to_string(), tid),
-        // perf writes it of a thread that has ended already.
+        // perf writes this for a thread that has ended.
         (true, false) if track.key.tid == Id::Number(-1) => ("Unknown thread".to_owned(), tid),
         (true, false) => (format!("Thread {tid}"), String::new()),
         (true, true) => ("Events".to_owned(), String::new()),
@@ -61,7 +61,7 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
     (shown(&text).into_owned(), shown(&beside).into_owned())
 }
 
-/// The name of a group of tracks.
+/// Returns the name of a group of tracks.
 #[must_use]
 pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
     match group.kind {

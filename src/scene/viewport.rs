@@ -1,20 +1,19 @@
-//! Which slice of time, and which rows, the canvas shows. Converts between times and pixels; draws nothing.
+//! The time range and rows that the canvas shows. Converts between times and pixels.
 
 use crate::query::Buckets;
 
-/// The most that one can zoom in: a nanosecond is the unit of time, so ten pixels for one are plenty.
+/// The closest zoom: a nanosecond is the unit of time, so ten pixels for one are enough.
 const NS_PER_PX_MIN: f64 = 0.1;
 
-/// How far the view may reach beyond either end of the capture, as a part of the view's width: enough to see the end.
+/// How far the view may reach beyond either end of the trace, relative to its width: enough to see the end.
 const MARGIN: f64 = 0.05;
 
-/// A window onto a capture: `width_px` pixels of `ns_per_px` nanoseconds each, from a start that has a fraction. The
-/// start is kept as a whole nanosecond and a fraction of one, so that zooming at a point keeps that point in place at
-/// any epoch and at ten pixels for a nanosecond.
+/// A window onto a trace: `width_px` pixels of `ns_per_px` nanoseconds each. The start is stored as a whole nanosecond
+/// plus a fraction, so that zooming at a point keeps the point in place at any epoch and at ten pixels per nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Viewport {
     start_ns: i64,
-    /// The fraction of the start, in `[0, 1)`.
+    /// Fraction of the start, in `[0, 1)`.
     start_fraction_ns: f64,
     ns_per_px: f64,
     width_px: f64,
@@ -25,7 +24,7 @@ pub struct Viewport {
 }
 
 impl Viewport {
-    /// A view of the whole capture.
+    /// Creates a view of the whole trace.
     #[must_use]
     pub fn covering(start_ns: i64, end_ns: i64, width_px: f64, height_px: f64) -> Self {
         let mut view = Self {
@@ -42,74 +41,74 @@ impl Viewport {
         view
     }
 
-    /// The x of a time; exact to far below a pixel for every time in view.
+    /// Converts a time to x; exact to far below a pixel for every time in view.
     #[must_use]
     pub fn x_from_time(&self, ts_ns: i64) -> f64 {
         (difference_ns(ts_ns, self.start_ns) - self.start_fraction_ns) / self.ns_per_px
     }
 
-    /// The nanosecond under an x; saturates at the ends of time.
+    /// Converts x to the nanosecond under it; saturates.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> i64 {
         let (ts_ns, _) = advanced(self.start_ns, self.start_fraction_ns + x_px * self.ns_per_px);
         ts_ns
     }
 
-    /// The first nanosecond that is at least partly in view.
+    /// Returns the first nanosecond that is at least partly in view.
     #[must_use]
     pub fn start_ns(&self) -> i64 {
         self.start_ns
     }
 
-    /// The first nanosecond that is wholly out of view on the right.
+    /// Returns the first nanosecond that is wholly out of view on the right.
     #[must_use]
     pub fn end_ns(&self) -> i64 {
         self.time_from_x(self.width_px).saturating_add(1)
     }
 
-    /// The last end of the capture.
+    /// Returns the end of the trace.
     #[must_use]
     pub(crate) fn capture_end_ns(&self) -> i64 {
         self.capture_end_ns
     }
 
-    /// The time that one pixel covers.
+    /// Returns the time that one pixel covers.
     #[must_use]
     pub fn ns_per_px(&self) -> f64 {
         self.ns_per_px
     }
 
-    /// The width of the canvas.
+    /// Returns the width of the canvas.
     #[must_use]
     pub(crate) fn width_px(&self) -> f64 {
         self.width_px
     }
 
-    /// The height of the canvas.
+    /// Returns the height of the canvas.
     #[must_use]
     pub(crate) fn height_px(&self) -> f64 {
         self.height_px
     }
 
-    /// How far the rows are scrolled.
+    /// Returns the vertical scroll offset.
     #[must_use]
     pub(crate) fn scroll_px(&self) -> f64 {
         self.scroll_px
     }
 
-    /// How much time is in view.
+    /// Returns the length of the time in view.
     #[must_use]
     pub(crate) fn width_ns(&self) -> f64 {
         self.width_px * self.ns_per_px
     }
 
-    /// Shows the whole capture with a margin.
+    /// Shows the whole trace with a margin.
     pub(crate) fn show_all(&mut self) {
         self.ns_per_px = self.ns_per_px_max();
         self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
     }
 
-    /// Shows a slice of time, with a tenth of the width free on either side.
+    /// Shows a time range, with a tenth of the width free on either side.
     pub(crate) fn show_range(&mut self, start_ns: i64, end_ns: i64) {
         let range_ns = difference_ns(end_ns.max(start_ns), start_ns);
         self.ns_per_px = (range_ns * 1.25 / self.width_px).clamp(NS_PER_PX_MIN, self.ns_per_px_max());
@@ -117,7 +116,7 @@ impl Viewport {
         self.keep_in_bounds();
     }
 
-    /// Shows exactly `[start_ns, end_ns)`, as far as the limits of the zoom allow.
+    /// Shows exactly `[start_ns, end_ns)`, within the zoom limits.
     pub fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
         let range_ns = difference_ns(end_ns.max(start_ns), start_ns);
         self.ns_per_px = (range_ns / self.width_px).clamp(NS_PER_PX_MIN, self.ns_per_px_max());
@@ -125,7 +124,7 @@ impl Viewport {
         self.keep_in_bounds();
     }
 
-    /// Brings a slice of time into view without changing the zoom; does nothing where it is in view already.
+    /// Brings a time range into view without changing the zoom; does nothing if it is in view already.
     pub(crate) fn reveal(&mut self, start_ns: i64, end_ns: i64) {
         let (x0, x1) = (self.x_from_time(start_ns), self.x_from_time(end_ns));
         let wholly_in_view = x0 >= 0.0 && x1 <= self.width_px;
@@ -136,13 +135,14 @@ impl Viewport {
         }
     }
 
-    /// Moves the view to later times by some pixels; negative: to earlier ones.
+    /// Moves the view to later times by some pixels, or to earlier ones if negative.
     pub fn pan(&mut self, right_px: f64) {
         self.shift(right_px * self.ns_per_px);
         self.keep_in_bounds();
     }
 
-    /// Zooms by `factor` (above 1: in); the time under `at_x_px` stays where it is unless the capture's end is reached.
+    /// Zooms by `factor` (above 1 zooms in). The time under `at_x_px` stays in place unless the end of the trace is
+    /// reached.
     pub(crate) fn zoom(&mut self, factor: f64, at_x_px: f64) {
         if !(factor.is_finite() && factor > 0.0) {
             return;
@@ -153,18 +153,19 @@ impl Viewport {
         self.keep_in_bounds();
     }
 
-    /// Scrolls the rows down by some pixels, within rows that are `content_px` high.
+    /// Scrolls the rows down by some pixels, within a content height of `content_px`.
     pub(crate) fn scroll(&mut self, down_px: f64, content_px: f64) {
         self.scroll_to(self.scroll_px + down_px, content_px);
     }
 
-    /// Puts the row at `top_px` to the top, within rows that are `content_px` high.
+    /// Scrolls the row at `top_px` to the top, within a content height of `content_px`.
     pub(crate) fn scroll_to(&mut self, top_px: f64, content_px: f64) {
-        // Whole pixels, so that rows and the text in them stay sharp.
+        // Whole pixels, so that rows and their text stay sharp.
         self.scroll_px = top_px.min(content_px - self.height_px).max(0.0).round();
     }
 
-    /// The same slice of time over other rows: a canvas `height_px` high, scrolled to `scroll_px` within `content_px`.
+    /// Returns the same time range over other rows: a canvas `height_px` high, scrolled to `scroll_px` within
+    /// `content_px`.
     #[must_use]
     pub(crate) fn over_rows(&self, height_px: f64, scroll_px: f64, content_px: f64) -> Self {
         let mut view = Self { height_px: height_px.max(1.0), ..*self };
@@ -172,7 +173,7 @@ impl Viewport {
         view
     }
 
-    /// The same slice of time as `other` shows, over the rows of this one; another width shows more or less time.
+    /// Returns the time range of `other` over the rows of this view; another width shows more or less time.
     #[must_use]
     pub(crate) fn with_time_of(&self, other: &Self) -> Self {
         let mut view = Self { scroll_px: self.scroll_px, height_px: self.height_px, width_px: self.width_px, ..*other };
@@ -182,7 +183,7 @@ impl Viewport {
         view
     }
 
-    /// Whether the whole capture is in view with its margins.
+    /// Returns whether the whole trace is in view with its margins.
     #[must_use]
     pub(crate) fn shows_all(&self) -> bool {
         self.ns_per_px >= self.ns_per_px_max()
@@ -194,14 +195,14 @@ impl Viewport {
         self.keep_in_bounds();
     }
 
-    /// The view `part` of the way to another of the same size: zoomed by equal factors for equal parts, so that the
-    /// one time that both show at the same place stays there.
+    /// Interpolates to another view of the same size. The zoom changes by equal factors for equal parts, so the one
+    /// time that has the same x in both stays there.
     #[must_use]
     pub(crate) fn between(&self, to: &Self, part: f64) -> Self {
         let mut view = *self;
         let ratio = to.ns_per_px / self.ns_per_px;
         view.ns_per_px = self.ns_per_px * ratio.powf(part);
-        // The edge moves in proportion to the change of the zoom; without such a change, in proportion to the part.
+        // The edge moves in proportion to the change of the zoom, or, without such a change, in proportion to `part`.
         let change = self.ns_per_px - to.ns_per_px;
         let moved = if (ratio - 1.0).abs() > 1e-9 { (self.ns_per_px - view.ns_per_px) / change } else { part };
         let whole_ns = difference_ns(to.start_ns, self.start_ns) + to.start_fraction_ns - self.start_fraction_ns;
@@ -209,7 +210,7 @@ impl Viewport {
         view
     }
 
-    /// Sets new ends of the capture; a view of the whole capture stays one.
+    /// Sets new ends of the trace. A view of the whole trace stays one.
     pub(crate) fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
         (self.capture_start_ns, self.capture_end_ns) = (start_ns, end_ns.max(start_ns));
@@ -221,14 +222,14 @@ impl Viewport {
         }
     }
 
-    /// The same slice of time and the same rows on `times` the pixels across and down.
+    /// Returns the same time range and rows on `times` as many pixels across and down.
     #[must_use]
     pub(crate) fn magnified(&self, times: f64) -> Self {
         let [width_px, height_px, scroll_px] = [self.width_px, self.height_px, self.scroll_px].map(|px| px * times);
         Self { ns_per_px: self.ns_per_px / times, width_px, height_px, scroll_px, ..*self }
     }
 
-    /// Takes a new size: the left edge and the zoom stay.
+    /// Sets a new size; the left edge and the zoom stay.
     pub(crate) fn resize(&mut self, width_px: f64, height_px: f64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
         self.width_px = width_px.max(1.0);
@@ -241,7 +242,7 @@ impl Viewport {
         }
     }
 
-    /// The widest zoom: the whole capture and its margins.
+    /// Returns the widest zoom: the whole trace and its margins.
     fn ns_per_px_max(&self) -> f64 {
         let capture_ns = difference_ns(self.capture_end_ns, self.capture_start_ns);
         (capture_ns / (1.0 - 2.0 * MARGIN) / self.width_px).max(NS_PER_PX_MIN)
@@ -261,7 +262,7 @@ impl Viewport {
         let to_first = difference_ns(self.capture_start_ns, self.start_ns) - self.start_fraction_ns - MARGIN * view_ns;
         let to_last =
             difference_ns(self.capture_end_ns, self.start_ns) - self.start_fraction_ns - (1.0 - MARGIN) * view_ns;
-        // Fully zoomed out, the capture fits exactly; rounding must not make it jump.
+        // Fully zoomed out, the trace fits exactly; rounding must not make it jump.
         if to_first >= to_last {
             self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
         } else if to_first > 0.0 {
@@ -271,14 +272,14 @@ impl Viewport {
         }
     }
 
-    /// The first row of pixels in view and the one after the last, from the top of all rows.
+    /// Returns the first row of pixels in view and the one after the last, from the top of all rows.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative, below 2^53")]
     pub(crate) fn pixels_in_view(&self) -> (u64, u64) {
         (self.scroll_px() as u64, (self.scroll_px() + self.height_px()).ceil() as u64)
     }
 
-    /// Where on the canvas a distance from the top of all rows is.
+    /// Converts a distance from the top of all rows to a position on the canvas.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -289,7 +290,7 @@ impl Viewport {
         (top_px as f64 - self.scroll_px()) as f32
     }
 
-    /// The buckets of a view: as wide as half a pixel to a whole one, so that columns are sharp.
+    /// Returns the buckets of a view: between half a pixel and one pixel wide, so that columns are sharp.
     #[must_use]
     pub fn buckets(&self) -> Buckets {
         #[expect(
@@ -302,17 +303,17 @@ impl Viewport {
     }
 }
 
-/// `a - b` without overflow; exact below 2^53 ns, which is 104 days.
+/// Returns `a - b` without overflow; exact below 2^53 ns, which is 104 days.
 #[expect(clippy::cast_precision_loss, reason = "beyond 104 days a pixel is wider than the error")]
 fn difference_ns(a: i64, b: i64) -> f64 {
     match a.checked_sub(b) {
-        // Asked for each span of a frame: a conversion from 128 bits is a call.
+        // This runs for each span of a frame, and a conversion from 128 bits is a call.
         Some(difference) => difference as f64,
         None => (i128::from(a) - i128::from(b)) as f64,
     }
 }
 
-/// A time and a non-negative fraction from a time and any offset; saturates at the ends of time.
+/// Adds any offset to a time, as a time and a non-negative fraction; saturates.
 #[expect(clippy::cast_possible_truncation, reason = "a float to i128 saturates, and NaN is 0")]
 fn advanced(ts_ns: i64, offset_ns: f64) -> (i64, f64) {
     let whole = offset_ns.floor();

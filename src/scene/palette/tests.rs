@@ -1,4 +1,4 @@
-//! Colours must be visible on their ground, carry text, and be distinguishable, also by eyes that lack a kind of cone.
+//! Colours must be visible on their background, carry text, and be distinguishable, even without one kind of cone.
 
 use super::*;
 use crate::scene::color::contrast;
@@ -6,8 +6,8 @@ use crate::scene::color::contrast;
 const SHADES: [Shade; 2] = [Shade::Dark, Shade::Light];
 const HUES: [Hues; 2] = [Hues::Usual, Hues::ColorBlind];
 
-/// The linear red, green and blue that remain of red, green and blue (G. Machado, M. Oliveira and
-/// L. Fernandes, 2009, severity 1).
+/// The matrix that maps linear RGB to what remains visible (G. Machado, M. Oliveira and L. Fernandes, 2009, severity
+/// 1).
 type Blindness = [[f64; 3]; 3];
 
 const NONE: Blindness = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -19,8 +19,8 @@ const TRITANOPIA: Blindness =
     [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]];
 const ALL: [Blindness; 4] = [NONE, PROTANOPIA, DEUTERANOPIA, TRITANOPIA];
 
-/// The position of a colour in `OKLab` for eyes with that blindness. Two colours at a distance of 0.02 are
-/// just distinguishable side by side.
+/// Returns the `OKLab` position of a colour as seen with that blindness. Two colours at a distance of 0.02 are just
+/// distinguishable side by side.
 fn seen(Rgba([red, green, blue, _]): Rgba, blindness: Blindness) -> [f64; 3] {
     let linear = [red, green, blue].map(|channel| {
         let value = f64::from(channel) / 255.0;
@@ -55,7 +55,7 @@ fn palette(hues: Hues, by: ColorBy, shade: Shade) -> Palette {
     Palette::from_colors(Colors { by, hues }, shade)
 }
 
-/// Every colour of every palette, with its ground.
+/// Iterates over every colour of every palette, with its background.
 fn every_color() -> impl Iterator<Item = (Rgba, Shade)> {
     let palettes = SHADES.into_iter().flat_map(|shade| HUES.map(|hues| (palette(hues, ColorBy::Name, shade), shade)));
     palettes.flat_map(|(palette, shade)| {
@@ -120,7 +120,7 @@ fn no_two_colours_for_colour_blind_eyes_are_near_each_other_to_any_eyes() {
     }
 }
 
-/// That the simulation can fail: it finds the usual colours of names too near, as the colour-blind do.
+/// Shows that the simulation can fail: it finds the usual name colours too close.
 #[test]
 fn the_usual_colours_of_names_do_not_hold_for_colour_blind_eyes() {
     let colors = palette(Hues::Usual, ColorBy::Name, Shade::Dark).named;

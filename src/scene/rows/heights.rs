@@ -1,13 +1,13 @@
-//! The heights of rows, in whole pixels of a screen.
+//! The heights of rows, in whole physical pixels.
 
 /// The height of tracks, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub enum TrackDensity {
-    /// The lowest rows in which names can be read.
+    /// The lowest rows in which names are readable.
     Compact,
     #[default]
     Normal,
-    /// High rows, for screens that are looked at from afar.
+    /// High rows, for screens viewed from a distance.
     Tall,
 }
 
@@ -22,23 +22,24 @@ pub struct RowHeights {
     pub(crate) counter_px: u32,
     /// Free space above the first and below the last lane of a track.
     pub(crate) padding_px: u32,
-    /// The least height of a track, so that its name fits.
+    /// Minimum height of a track, so that its name fits.
     pub(crate) track_min_px: u32,
 }
 
 impl RowHeights {
-    /// The heights on a screen of `scale` physical pixels for each point.
+    /// Returns the default heights on a screen of `scale` physical pixels per point.
     #[must_use]
     pub fn at_scale(scale: f32) -> Self {
         Self::new(TrackDensity::Normal, scale)
     }
 
-    /// The heights of rows of some density on a screen of `scale` physical pixels for each point.
+    /// Returns the heights for a density, on a screen of `scale` physical pixels per point.
     #[must_use]
     pub(crate) fn new(density: TrackDensity, scale: f32) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
         let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
-        // The first is that of a header, in which the strip of a folded process is drawn below the name's middle.
+        // The first is that of a header, in which the strip of a collapsed process is drawn below the middle of the
+        // name.
         let [header, span, instant, counter, padding, track_min] = match density {
             TrackDensity::Compact => [22.0, 14.0, 12.0, 28.0, 1.0, 18.0],
             TrackDensity::Normal => [26.0, 19.0, 15.0, 40.0, 3.0, 24.0],

@@ -1,5 +1,5 @@
-//! The lanes of one track from top to bottom. They are not listed: those of a track are instants, samples, counters and
-//! spans in this order, so a lane's place follows from how many there are of each.
+//! The lanes of one track, top to bottom. They are not stored: a track has instants, samples, counters and spans in
+//! this order, so the position of a lane follows from the number of each.
 
 use std::ops::Range;
 
@@ -12,17 +12,17 @@ use crate::store::lane::{LaneIdx, LaneKind};
 pub(crate) struct LaneRow {
     pub(crate) lane: LaneIdx,
     pub(crate) kind: LaneKind,
-    /// The distance from the top of all rows.
+    /// Distance from the top of all rows.
     pub(crate) top_px: u64,
     pub(crate) height_px: u32,
 }
 
-/// How many lanes of each kind a track has.
+/// The number of lanes of each kind of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LanesOfTrack {
     pub(super) track: TrackIdx,
     pub(super) process_place: u32,
-    /// The place of the head of its group among the rows, or [`NOWHERE`](super::NOWHERE).
+    /// The index of its group's header among the rows, or [`NOWHERE`](super::NOWHERE).
     pub(super) head_place: u32,
     pub(super) first: u32,
     pub(super) instants: u32,
@@ -39,7 +39,7 @@ impl LanesOfTrack {
         if self.folded { self.spans.min(1) } else { self.spans }
     }
 
-    /// The lanes that are shown, from top to bottom: their kind, how many there are, and how high each is.
+    /// Returns the visible lanes, top to bottom: kind, number, and height of each.
     fn kinds(&self, heights: &RowHeights) -> [(LaneKind, u32, u32); 4] {
         [
             (LaneKind::Instants, self.instants, heights.instant_px),
@@ -58,7 +58,7 @@ impl LanesOfTrack {
         all_px.max(heights.track_min_px)
     }
 
-    /// The lanes that touch the pixels `within` of a track that begins at `top_px`.
+    /// Returns the lanes that touch the pixels `within` of a track that starts at `top_px`.
     pub(super) fn within(&self, top_px: u64, within: Range<u64>, heights: &RowHeights) -> Vec<LaneRow> {
         let mut rows = Vec::new();
         let mut y_px = u64::from(heights.padding_px);
@@ -94,7 +94,7 @@ impl LanesOfTrack {
     }
 }
 
-/// The first of `range` that `holds` is not true for, where it is true for all before that.
+/// Returns the first of `range` for which `holds` returns false, given that it returns true for all before.
 pub(super) fn partition_point(range: Range<u32>, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (range.start, range.end);
     while low < high {

@@ -1,4 +1,4 @@
-//! Rows beside a plain list of them, made by walking over all tracks from top to bottom.
+//! Rows against a plain list, made by walking over all tracks from top to bottom.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::model::TrackKind;
 use crate::scene::fenwick_heights::lookups;
 
-/// A track of some lanes of each kind: instants, samples, counters, spans, flows.
+/// Numbers of lanes of a track by kind: instants, samples, counters, spans, flows.
 type LaneCounts = (u32, u32, u32, u32, u32);
 
 struct TrackFixture {
@@ -14,8 +14,8 @@ struct TrackFixture {
     kinds: Vec<LaneKind>,
 }
 
-/// The group of a track of a fixture: of every three processes one has none, one a group of two and one of all four.
-/// Those of even processes are folded at first, as groups of many tracks are.
+/// Returns the group of a test track. Of every three processes, one has no group, one a group of two, and one a group
+/// of all four. Groups of even processes start collapsed, like large groups.
 fn group_of(track: u32) -> Option<TrackGroup> {
     let (process, number) = (track / 4, track % 4);
     let first = match (process % 3, number) {
@@ -27,7 +27,7 @@ fn group_of(track: u32) -> Option<TrackGroup> {
     Some(TrackGroup { lead: TrackIdx(process * 4 + first), tracks, kind: TrackKind::Async, is_all: false })
 }
 
-/// Tracks of these lanes, four to a process.
+/// Builds tracks with these lanes, four to a process.
 fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
     let mut tracks = TrackFixture { rows: Vec::new(), kinds: Vec::new() };
     for (index, &(instants, samples, counters, spans, flows)) in (0..).zip(lane_counts) {
@@ -55,7 +55,7 @@ impl TrackFixture {
         RowLayout::new(self.rows.clone(), |lane| self.kinds[lane.index()], folded, &heights())
     }
 
-    /// The slow answer, by a walk over all tracks.
+    /// The naive answer, by a walk over all tracks.
     fn walked(&self, folded: &Folded) -> (Vec<Group>, Vec<LaneRow>, u64) {
         let (mut groups, mut lanes, mut y_px, heights) = (Vec::new(), Vec::new(), 0, heights());
         let (mut process, mut lead) = (None, None);
@@ -257,7 +257,7 @@ fn denser_rows_are_lower_and_none_is_without_height() {
     assert!(RowHeights::new(TrackDensity::Compact, 0.01).span_px > 0);
 }
 
-/// A million lanes of 80 thousand threads: what a frame and a fold ask is answered without a walk over them.
+/// A million lanes of 80 thousand threads: frames and collapsing need no walk over them.
 #[test]
 fn a_million_lanes_are_searched_and_folded_in_no_time() {
     let tracks = tracks(&vec![(0, 0, 0, 12, 0); 80_000]);
@@ -268,13 +268,13 @@ fn a_million_lanes_are_searched_and_folded_in_no_time() {
         assert!(layout.lanes_within(top_px, top_px + 1080).len() < 64);
         layout.set_folded(GroupKind::Process(ProcessIdx((number * 13 % 20_000) as u32)), true);
     }
-    // A walk over all of them takes a millisecond or more; a thousand searches of a few microseconds are as many.
+    // A walk over all of them takes a millisecond or more, as much as a thousand searches of a few microseconds.
     assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
 }
 
 #[test]
 fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
-    /// A change of a layout, which has that number of processes.
+    /// A change of a layout, given its number of processes.
     type Change<'a> = &'a dyn Fn(&mut RowLayout, u32);
     const VIEW_PX: u64 = 1080;
     let all = |processes: u32| -> RowLayout {
@@ -306,7 +306,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
         leads.for_each(|lead| layout.set_folded(GroupKind::Tracks(lead), true));
     };
     let unfolded = |_: &mut RowLayout, _: u32| {};
-    // The most lookups of a frame of scrolling through everything, beside what it shows.
+    // The maximum number of look-ups of a frame while scrolling through everything, and the rows that it shows.
     let most = |processes: u32, change: Change<'_>| -> (u64, usize) {
         let mut layout = all(processes);
         change(&mut layout, processes);
@@ -323,7 +323,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
     let changes: [Change<'_>; 4] = [&unfolded, &fold, &fold_groups, &hide_all_but_few];
     for (change, threads) in changes.into_iter().flat_map(|change| [160, 80_000].map(|threads| (change, threads))) {
         let (lookups, shown) = most(threads / 16, change);
-        // Each of the two lists takes two lookups for a row, some for the processes that they are in.
+        // Each of the two lists takes two look-ups per row, plus some for the processes.
         assert!(lookups <= 16 + 8 * shown as u64, "{lookups} lookups for {shown} rows of {threads} threads");
         assert!(shown as u64 <= VIEW_PX / 8, "{shown} rows");
     }
