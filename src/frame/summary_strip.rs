@@ -1,4 +1,4 @@
-//! The strip of a collapsed process or group in place of its tracks: in each column the longest span of all of them,
+//! The strip of a folded process or group in place of its tracks: in each column the longest span of all of them,
 //! from [`TrackSummaries`].
 
 use crate::model::Names;

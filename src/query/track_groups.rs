@@ -8,7 +8,7 @@ use crate::model::{Track, TrackIdx, TrackKind, TrackTables};
 /// Up to this many tracks stay ungrouped: the header of a smaller group would take more space than it saves.
 const ALONE_MAX: usize = 3;
 
-/// Groups of more tracks start collapsed: they would fill a screen.
+/// Groups of more tracks start folded: they would fill a screen.
 const UNFOLDED_TRACKS_MAX: u32 = 8;
 
 /// Several tracks of a process under one header.
@@ -25,7 +25,7 @@ pub struct TrackGroup {
 }
 
 impl TrackGroup {
-    /// Returns whether the group starts collapsed. CPUs never do: they are few, and users look for them. Nor do
+    /// Returns whether the group starts folded. CPUs never do: they are few, and users look for them. Nor do
     /// counters of a trace that has nothing else: the window would be blank.
     #[must_use]
     pub(crate) fn starts_folded(&self) -> bool {
@@ -157,7 +157,7 @@ mod tests {
         let many = tables(&[(TrackKind::Async, 0, "n"); 9]);
         let order: Vec<_> = (0..9).map(TrackIdx).collect();
         assert!(TrackGroups::new(&many, &order).all()[0].starts_folded());
-        // Counters alone would leave the window blank; with a thread, they start collapsed.
+        // Counters alone would leave the window blank; with a thread, they start folded.
         let mut kinds = vec![(TrackKind::Counter, 0, "n"); 9];
         let alone = tables(&kinds);
         assert!(!TrackGroups::new(&alone, &order).all()[0].starts_folded());

@@ -35,7 +35,7 @@ impl TrackOrder {
     pub(crate) const ALL: [Self; 5] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity, Self::Longest];
 }
 
-/// The arrangement of rows: order, filter, collapsed and pinned tracks.
+/// The arrangement of rows: order, filter, folded and pinned tracks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Arrangement {

@@ -1,8 +1,8 @@
-//! The user's time markers: named, sorted by time, with the one that intervals are measured from.
+//! The user's bookmarks: points in time, named, sorted by time, with the one that intervals are measured from.
 
 use serde::{Deserialize, Serialize};
 
-/// Identifies a marker; never reused.
+/// Identifies a bookmark; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct BookmarkId(pub u32);
 
@@ -14,22 +14,22 @@ pub(crate) struct Bookmark {
     pub(crate) name: String,
 }
 
-/// The markers of a trace.
+/// The bookmarks of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Bookmarks {
     all: Vec<Bookmark>,
-    /// Number of markers ever made.
+    /// Number of bookmarks ever made.
     made: u32,
-    /// The selected marker, from which intervals are measured, and the one before it.
+    /// The selected bookmark, from which intervals are measured, and the one before it.
     chosen: [Option<BookmarkId>; 2],
 }
 
 impl Bookmarks {
-    /// Limit for the number of markers; nobody reads more.
+    /// Limit for the number of bookmarks; nobody reads more.
     const COUNT_MAX: usize = 1000;
 
-    /// Returns all markers, in time order.
+    /// Returns all bookmarks, in time order.
     #[must_use]
     pub(crate) fn all(&self) -> &[Bookmark] {
         &self.all
@@ -40,13 +40,13 @@ impl Bookmarks {
         self.all.iter().find(|mark| mark.id == id)
     }
 
-    /// Returns the selected marker.
+    /// Returns the selected bookmark.
     #[must_use]
     pub(crate) fn chosen(&self) -> Option<&Bookmark> {
         self.chosen[0].and_then(|id| self.get(id))
     }
 
-    /// Adds a marker and selects it, unless there are too many.
+    /// Adds a bookmark and selects it, unless there are too many.
     pub(crate) fn add(&mut self, ts_ns: i64) {
         if self.all.len() >= Self::COUNT_MAX {
             return;
@@ -58,14 +58,14 @@ impl Bookmarks {
         self.choose(id);
     }
 
-    /// Selects a marker.
+    /// Selects a bookmark.
     pub(crate) fn choose(&mut self, id: BookmarkId) {
         if self.chosen[0] != Some(id) {
             self.chosen = [Some(id), self.chosen[0]];
         }
     }
 
-    /// Renames a marker; an empty name is ignored.
+    /// Renames a bookmark; an empty name is ignored.
     pub(crate) fn rename(&mut self, id: BookmarkId, name: &str) {
         if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
             name.clone_into(&mut mark.name);
@@ -78,14 +78,14 @@ impl Bookmarks {
         self.chosen = if last.is_some() { [last, before] } else { [before, None] };
     }
 
-    /// Returns the interval between the two markers added or selected last.
+    /// Returns the interval between the two bookmarks added or selected last.
     #[must_use]
     pub(crate) fn measured(&self) -> Option<(i64, i64)> {
         let [Some(a), Some(b)] = self.chosen.map(|id| id.and_then(|id| self.get(id))) else { return None };
         Some((a.ts_ns.min(b.ts_ns), a.ts_ns.max(b.ts_ns)))
     }
 
-    /// Returns the first marker after a time, or the last before it.
+    /// Returns the first bookmark after a time, or the last before it.
     #[must_use]
     pub(crate) fn next(&self, ts_ns: i64, forward: bool) -> Option<&Bookmark> {
         if forward {
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((marks.measured(), marks.chosen().map(|mark| mark.ts_ns)), (None, Some(500)));
         marks.remove(BookmarkId(1));
         assert_eq!(marks.chosen(), None);
-        // A new marker has a new name.
+        // A new bookmark has a new name.
         marks.add(7);
         assert_eq!(marks.chosen().map(|mark| mark.name.as_str()), Some("Marker 4"));
     }

@@ -1,5 +1,5 @@
 //! The heights of a column of rows, with the offset of each from the top. Changes and searches take O(log n), so
-//! collapsing one of a million rows moves all rows below it within a frame.
+//! folding one of a million rows moves all rows below it within a frame.
 //!
 //! Equivalent to a list of heights, summed from the first.
 

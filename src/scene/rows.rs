@@ -1,5 +1,5 @@
 //! The vertical layout of process headers, group headers, tracks and lanes. It is built once for an order of the
-//! tracks. Collapsing, expanding and hiding take O(log n) per affected track, and a frame only searches the layout, so
+//! tracks. Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout, so
 //! a million lanes cost a frame no more than ten.
 
 mod heights;
@@ -20,15 +20,15 @@ use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::track_groups::TrackGroup;
 use crate::store::lane::{LaneIdx, LaneKind};
 
-/// The processes, groups and tracks that the user has collapsed or hidden.
+/// The processes, groups and tracks that the user has folded or hidden.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Folded {
-    /// Collapsed processes, which show only their header.
+    /// Folded processes, which show only their header.
     pub(crate) processes: FxHashSet<ProcessIdx>,
     /// Leads of the groups that differ from their initial state.
     #[serde(default)]
     pub(crate) toggled_groups: FxHashSet<TrackIdx>,
-    /// Collapsed tracks, which show only their outermost spans.
+    /// Folded tracks, which show only their outermost spans.
     pub(crate) tracks: FxHashSet<TrackIdx>,
     /// Hidden tracks.
     pub(crate) hidden: FxHashSet<TrackIdx>,
@@ -52,7 +52,7 @@ pub struct TrackRows {
     pub lanes: Range<u32>,
     /// The group of the track. Tracks of a group are adjacent.
     pub group: Option<TrackGroup>,
-    /// Whether it starts collapsed, as a counter does that is always zero.
+    /// Whether it starts folded, as a counter does that is always zero.
     pub starts_folded: bool,
 }
 
@@ -84,9 +84,9 @@ pub struct RowLayout {
     has_headers: bool,
     processes: Vec<ProcessRows>,
     rows: Vec<RowOfLayout>,
-    /// By index in `processes`: the header and, unless it is collapsed, the rows.
+    /// By index in `processes`: the header and, unless it is folded, the rows.
     process_sums: FenwickHeights,
-    /// By index in `rows`: the heights, even in collapsed processes.
+    /// By index in `rows`: the heights, even in folded processes.
     row_sums: FenwickHeights,
     /// By track: its index in `rows`, or [`NOWHERE`].
     place_of_track: Vec<u32>,
@@ -242,7 +242,7 @@ impl RowLayout {
         }
     }
 
-    /// Returns a row that has a height, unless its process is collapsed.
+    /// Returns a row that has a height, unless its process is folded.
     fn shown_row(&self, place: usize) -> Option<Group> {
         let process_place = self.rows[place].process_place();
         let process = &self.processes[process_place];
@@ -272,7 +272,7 @@ impl RowLayout {
         tracks.collect()
     }
 
-    /// Returns whether a process, a group or a track is collapsed.
+    /// Returns whether a process, a group or a track is folded.
     #[must_use]
     pub(crate) fn is_folded(&self, kind: GroupKind) -> bool {
         match kind {
@@ -284,7 +284,7 @@ impl RowLayout {
         }
     }
 
-    /// Collapses or expands a process, a group or a track.
+    /// Folds or unfolds a process, a group or a track.
     pub(crate) fn set_folded(&mut self, kind: GroupKind, folded: bool) {
         match kind {
             GroupKind::Process(process) => {

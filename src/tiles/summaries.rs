@@ -1,5 +1,5 @@
 //! The summary of a process or a group of tracks as one lane: in each bucket the longest span of all its tracks. It is
-//! shown while they are collapsed.
+//! shown while they are folded.
 //!
 //! The naive way queries every lane for its longest spans, and takes the longest of these. The summary does the same in
 //! the background, for fewer lanes and buckets. It queries lanes in order of their longest span, until no remaining

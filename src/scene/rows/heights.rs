@@ -38,7 +38,7 @@ impl RowHeights {
     pub(crate) fn new(density: TrackDensity, scale: f32) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
         let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
-        // The first is that of a header, in which the strip of a collapsed process is drawn below the middle of the
+        // The first is that of a header, in which the strip of a folded process is drawn below the middle of the
         // name.
         let [header, span, instant, counter, padding, track_min] = match density {
             TrackDensity::Compact => [22.0, 14.0, 12.0, 28.0, 1.0, 18.0],

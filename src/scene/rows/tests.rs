@@ -15,7 +15,7 @@ struct TrackFixture {
 }
 
 /// Returns the group of a test track. Of every three processes, one has no group, one a group of two, and one a group
-/// of all four. Groups of even processes start collapsed, like large groups.
+/// of all four. Groups of even processes start folded, like large groups.
 fn group_of(track: u32) -> Option<TrackGroup> {
     let (process, number) = (track / 4, track % 4);
     let first = match (process % 3, number) {
@@ -257,7 +257,7 @@ fn denser_rows_are_lower_and_none_is_without_height() {
     assert!(RowHeights::new(TrackDensity::Compact, 0.01).span_px > 0);
 }
 
-/// A million lanes of 80 thousand threads: frames and collapsing need no walk over them.
+/// A million lanes of 80 thousand threads: frames and folding need no walk over them.
 #[test]
 fn a_million_lanes_are_searched_and_folded_in_no_time() {
     let tracks = tracks(&vec![(0, 0, 0, 12, 0); 80_000]);
