@@ -1,6 +1,6 @@
-//! The commands of the window. Panels and painters return them; the application routes each group in one place.
+//! The commands of the window. Panels and painters return them; the application routes each enum in one place.
 //!
-//! Every match on these enums lists all variants, so that a new command does not compile before it is routed.
+//! Every match on these enums lists all variants, so a new command does not compile before it is routed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,9 +26,9 @@ use crate::store::lane::RowIdx;
 pub(crate) enum Command {
     App(AppCommand),
     Tab(TabCommand),
-    /// Commands for the timeline of the tab that is shown.
+    /// Commands for the timeline of the active tab.
     Timeline(TimelineCommand),
-    /// Commands for the panels of the tab that is shown.
+    /// Commands for the panels of the active tab.
     Panel(PanelCommand),
 }
 
@@ -38,52 +38,52 @@ pub(crate) enum AppCommand {
     /// Opens a file dialog of the system.
     Choose(Purpose),
     Open(Sources),
-    /// Loads the files of the open trace again, with other time offsets.
+    /// Imports the files of the open trace again, with other time offsets.
     MoveFiles(Sources),
-    /// Adds nanoseconds to the offset of the file with this name, and loads the files again.
+    /// Adds nanoseconds to the offset of the file with this name, and imports the files again.
     MoveFileBy(Arc<str>, i64),
-    /// Reads the clipboard and opens the files that it names.
+    /// Opens the files named on the clipboard.
     Paste,
-    /// Opens the files whose paths this text holds.
+    /// Opens the files whose paths are in this text.
     OpenPasted(String),
     CopySpan,
     /// Copies the table of statistics as CSV.
     CopyTable,
-    /// Copies the table of a panel as it is shown, cells between tabs.
+    /// Copies the table of a panel as shown, with tabs between cells.
     CopyPanel(Panel),
-    /// Copies the command line that gives the same as a panel.
+    /// Copies the command line with the same result as a panel.
     CopyCommandLine(Panel),
     CopyText(String),
-    /// Keeps the height of the dock in the preferences, in points.
+    /// Saves the height of the dock, in points, in the preferences.
     KeepDockHeight(u16),
-    /// Keeps the layout of a table in the preferences, by its name.
+    /// Saves the layout of a table in the preferences, by its name.
     KeepTable(&'static str, TableLayout),
-    /// Opens the file picker of the window itself.
+    /// Opens the window's own file picker.
     ShowPicker,
     OpenDemo,
     Write(Purpose, PathBuf),
     /// Lists a folder in the picker.
     List(PathBuf),
-    /// Takes a path from the picker: a folder is gone into, a file is opened or written.
+    /// Picks a path in the picker: a folder is entered, a file is opened or written.
     PickPath(Purpose, PathBuf),
     ClosePicker,
-    /// Stops the load or the export that runs.
+    /// Cancels the running import or export.
     Cancel,
     Dismiss,
     Quit,
-    /// The theme; `None` follows the desktop.
+    /// Sets the theme; `None` follows the desktop.
     SetShade(Option<Shade>),
     SetColors(Colors),
-    /// Sets the size of text in percent of the normal size.
+    /// Sets the font size in percent of the default.
     SetTextPercent(u16),
     SetNavigation(Navigation),
     SetSecondStart(SecondStart),
-    /// Whether CSV marks text that a spreadsheet would take for a formula.
+    /// Sets whether CSV escapes text that a spreadsheet would take for a formula.
     SetCsvSafe(bool),
     SetSizes(Sizes),
-    /// The folders that sources may be opened below, in all tabs, as `FOLDER` or `FROM=FOLDER`.
+    /// Sets the folders in which source files are looked up, in all tabs, as `FOLDER` or `FROM=FOLDER`.
     SetSourceFolders(Vec<String>),
-    /// The track height, in all tabs.
+    /// Sets the track height, in all tabs.
     SetDensity(TrackDensity),
     ShowCommands,
     /// Shows or hides a tool window.
@@ -92,7 +92,7 @@ pub(crate) enum AppCommand {
     CutShort(CutShortCommand),
 }
 
-/// For a trace that was followed until its window was killed, by its folder.
+/// For a trace whose live window was killed, by its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CutShortCommand {
     Open(PathBuf),
@@ -103,28 +103,28 @@ pub(crate) enum CutShortCommand {
     Delete(PathBuf),
 }
 
-/// Commands for the trace of the tab that is shown, while it still runs.
+/// Commands for the running trace of the active tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LiveCommand {
-    /// Brings the view to what comes.
+    /// Scrolls with new events.
     Follow,
-    /// The same, or has the picture stand still where it is there already.
+    /// Follows, or pauses if it follows already.
     FollowOrPause,
-    /// Has the picture stand still, or go on. What comes is kept all the same.
+    /// Pauses or resumes the picture. Events are recorded meanwhile.
     TogglePause,
     /// Asks the sources to end.
     Stop,
 }
 
-/// Tabs are counted from the left.
+/// Tab indices count from the left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TabCommand {
-    /// One to the right; from the last to the first.
+    /// One to the right, wrapping around.
     Next,
-    /// One to the left; from the first to the last.
+    /// One to the left, wrapping around.
     Previous,
     Show(usize),
-    /// Closes the tab that is shown.
+    /// Closes the active tab.
     Close,
     CloseAt(usize),
 }
@@ -132,16 +132,16 @@ pub(crate) enum TabCommand {
 /// The view, the selection, the bookmarks and the tracks of a timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TimelineCommand {
-    /// Paints the rows of a file later by some nanoseconds during a drag; `None` paints them in their place.
+    /// Draws the rows of a file some nanoseconds later during a drag; `None` ends that.
     ShowFileMoved(Option<(Arc<str>, i64)>),
     Select(Option<RowIdx>),
     /// Selects a row and scrolls it into view.
     Reveal(RowIdx),
-    /// Zooms to the selected span, also while a range is selected.
+    /// Zooms to the selected span, even if a range is selected.
     ZoomToSpan,
-    /// Scrolls to a time, in nanoseconds.
+    /// Scrolls to a time in nanoseconds.
     ShowTime(i64),
-    /// Unfolds what hides a track and scrolls it into view.
+    /// Unfolds the parents of a track and scrolls it into view.
     ShowTrack(TrackIdx),
     /// Zooms to a range: its first nanosecond, and the first after it.
     ShowSlice(i64, i64),
@@ -163,9 +163,9 @@ pub(crate) enum NavigationStep {
     PageUp,
     /// Down by nine tenths of the rows in view.
     PageDown,
-    /// Around the middle of the view.
+    /// Zooms in at the middle of the view.
     ZoomIn,
-    /// Around the middle of the view.
+    /// Zooms out at the middle of the view.
     ZoomOut,
     Whole,
     /// Zooms to the selected range, or else to the selected span.
@@ -174,14 +174,14 @@ pub(crate) enum NavigationStep {
     Back,
     /// The next view in the history.
     Forward,
-    /// The previous span in the lane of the selected one; where none is selected, this and the next three select the
-    /// span in the middle of the view.
+    /// The previous span in the lane of the selected one. Without a selection, this and the next three select the span
+    /// in the middle of the view.
     Previous,
     /// The next span in the lane of the selected one.
     Next,
-    /// The parent of the selected span; scrolls up where no span is in view.
+    /// The parent of the selected span; scrolls up if no span is in view.
     Parent,
-    /// The longest child of the selected span; scrolls down where no span is in view.
+    /// The longest child of the selected span; scrolls down if no span is in view.
     Child,
     /// Closes the search, or else clears the scope, or else the selected span.
     LetGo,
@@ -189,50 +189,50 @@ pub(crate) enum NavigationStep {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BookmarkCommand {
-    /// Adds a marker at the pointer, else at the start of the selected span, else in the middle of the view.
+    /// Adds a bookmark at the pointer, or else at the start of the selected span, or else in the middle of the view.
     Add,
     AddAt(i64),
-    /// Makes a bookmark the one that distances are measured from.
+    /// Selects the bookmark that intervals are measured from.
     Choose(BookmarkId),
-    /// Chooses a bookmark and scrolls to it.
+    /// Selects a bookmark and scrolls to it.
     Go(BookmarkId),
     Rename(BookmarkId, String),
     Remove(BookmarkId),
-    /// Selects the range between the two bookmarks that were added or chosen last.
+    /// Selects the range between the two bookmarks added or selected last.
     Measure,
-    /// The next bookmark; `false`: the previous one.
+    /// Goes to the next bookmark, or to the previous one if `false`.
     Next(bool),
     Origin(RulerOrigin),
 }
 
-/// The part of the trace that questions are about.
+/// The part of the trace that queries cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ScopeCommand {
     ClearTime,
     ClearTracks,
-    /// Takes the place of the scope.
+    /// Replaces the scope.
     Set(Box<SelectedScope>),
-    /// Takes a valid filter; an empty one clears it.
+    /// Sets a valid filter; an empty one clears it.
     Filter(String),
-    /// Takes the tracks of a group in place of those before.
+    /// Replaces the tracks by those of a group.
     Only(GroupKind),
-    /// Adds the tracks of a group, or takes them away.
+    /// Adds or removes the tracks of a group.
     Toggle(GroupKind),
-    /// Selects what lies inside a span.
+    /// Selects the time range and tracks within a span.
     Inside(RowIdx),
     /// Saves the scope under a name.
     Save(String),
-    /// Selects a saved scope, by its number.
+    /// Restores a saved scope, by its index.
     Recall(usize),
-    /// Forgets a saved scope, by its number.
+    /// Deletes a saved scope, by its index.
     Forget(usize),
 }
 
-/// Tells a derived track from the others of its trace.
+/// Identifies a derived track of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct DerivedId(pub(crate) u64);
 
-/// The kinds of derived tracks that menus offer.
+/// The kinds of derived tracks in menus.
 pub(crate) const DERIVE_CHOICES: [(&str, DerivedKind); 7] = [
     ("Rate", DerivedKind::Rate),
     ("Count", DerivedKind::Count),
@@ -243,58 +243,58 @@ pub(crate) const DERIVE_CHOICES: [(&str, DerivedKind); 7] = [
     ("p99 of durations", DerivedKind::Quantile(99)),
 ];
 
-/// Tracks that are made of the rows of a scope.
+/// Tracks computed from the rows of a scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DerivedCommand {
     Add(DerivedKind, SelectedScope),
     /// Adds one of the rows of the scope.
     AddOfScope(DerivedKind),
-    /// Adds the shares of time that a process, a thread or CPUs spend in the states of the scheduler.
+    /// Adds the shares of time in scheduler states of a process, a thread or CPUs.
     AddScheduling(GroupKind),
     Rename(DerivedId, String),
     Remove(DerivedId),
-    /// Stops the making of a derived track.
+    /// Cancels the computation of a derived track.
     Stop(DerivedId),
-    /// Makes a derived track again after a failure or a stop.
+    /// Computes a derived track again after an error or a cancellation.
     Make(DerivedId),
-    /// Whether exports write the tracks as counters.
+    /// Sets whether exports write the tracks as counters.
     Export(bool),
 }
 
-/// Folding, pinning, hiding, ordering and filtering of tracks.
+/// Folding, pinning, hiding, sorting and filtering of tracks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowCommand {
     ToggleFold(GroupKind),
     /// Folds or unfolds the track of the selected span.
     ToggleFoldOfSelected,
-    /// Folds all processes; `false` unfolds everything.
+    /// Folds all processes, or unfolds everything if `false`.
     FoldAll(bool),
     TogglePin(TrackIdx),
     /// Pins or unpins the track of the selected span.
     TogglePinOfSelected,
     Hide(GroupKind),
-    /// Hides all tracks but those of the scope.
+    /// Hides all tracks outside the scope.
     ShowOnlyScope,
     ShowHidden,
     /// Draws a counter as its values, its changes or its rate.
     ShowCounterAs(TrackIdx, CounterForm),
     Order(TrackOrder),
-    /// Shows only rows whose names hold these words.
+    /// Shows only rows whose names contain these words.
     Filter(String),
     /// Moves the keyboard focus into the filter field.
     FocusFilter,
 }
 
-/// The panels of the dock and their questions.
+/// The panels of the dock and their queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PanelCommand {
     Toggle(Panel),
     Show(Panel),
-    /// Opens the statistics and chooses this name there.
+    /// Opens the statistics and selects this name.
     StatisticsOf(NameIdx),
     /// Opens the statistics, grouped by these keys.
     StatisticsBy(GroupBy),
-    /// Opens the search bar, or moves the focus into it.
+    /// Opens the search bar, or focuses it.
     Search,
     SearchFor(String),
     GoToHit {
@@ -304,37 +304,37 @@ pub(crate) enum PanelCommand {
     /// Clears the hits while the text is no valid filter.
     StopSearch,
     CloseSearch,
-    /// Asks a question that takes longer than a frame.
+    /// Runs a query that takes longer than a frame.
     Ask(Question),
-    /// Shows the next tab of the dock; `false`: the previous one.
+    /// Shows the next tab of the dock, or the previous one if `false`.
     NextPanel {
         forward: bool,
     },
-    /// Gives the panel all of the room, or the timeline its part again.
+    /// Maximises the panel, or restores the timeline.
     ToggleFull,
-    /// Stops the count for the statistics and keeps the totals so far.
+    /// Cancels the statistics query and keeps the partial totals.
     StopCounting,
     /// Opens the heat map of the spans of this name.
     HeatMapOf(NameIdx),
-    /// Stops the count for the heat map.
+    /// Cancels the heat map query.
     StopHeatMap,
-    /// Stops the count of call paths.
+    /// Cancels the call path query.
     StopPaths,
-    /// Stops the count of samples for their table.
+    /// Cancels the sample table query.
     StopSamples,
     /// Opens the flame graph of samples with a function between its callers and callees.
     Callers(FunctionKey),
     /// Opens the code of a function with its samples.
     ShowCode(Box<SampledFunction>),
-    /// Lists a function, for the panel that shows it.
+    /// Lists the code of a function for its panel.
     AskCode(Box<CodeRequest>),
-    /// Looks names of functions up again, in this folder first.
+    /// Resolves function names again, with this folder searched first.
     LocateSymbols(PathBuf),
-    /// Stops the look-up of names: functions keep their addresses.
+    /// Cancels symbol resolution; functions keep their addresses.
     StopNaming,
 }
 
-/// A window over the timeline that shows state and asks no questions.
+/// A floating window that shows state and runs no queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolWindow {
     Losses,
@@ -344,6 +344,6 @@ pub(crate) enum ToolWindow {
     Sources,
     Preferences,
     Keys,
-    /// Version, licence and graphics card.
+    /// Version, licence and GPU.
     About,
 }

@@ -1,4 +1,5 @@
-//! The command line that gives the same as a panel, quoted for a shell. Refuses a scope whose tracks no option names.
+//! The command line with the same result as a panel, quoted for a shell. Not available for a scope whose tracks no
+//! option can select.
 
 use regex::Regex;
 
@@ -8,7 +9,7 @@ use crate::model::{Id, Sources, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::scope::TrackChoice;
 
-/// The longest expression for tracks: shells take arguments of 128 KiB, and nobody reads longer ones.
+/// Length limit of a track expression: shells take arguments of 128 KiB, and nobody reads longer ones.
 const EXPRESSION_BYTES_MAX: usize = 32 * 1024;
 
 /// The command of a panel, without the trace and the scope.
@@ -16,22 +17,23 @@ const EXPRESSION_BYTES_MAX: usize = 32 * 1024;
 pub(crate) struct PanelCommandLine {
     /// The subcommand, such as `stats`.
     pub(crate) command: &'static str,
-    /// Options of the command's own.
+    /// Options of the command itself.
     pub(crate) options: Vec<String>,
     /// The argument after the files.
     pub(crate) query: Option<String>,
-    /// The scope of the panel where it is not that of the window.
+    /// The scope of the panel, if it differs from that of the window.
     pub(crate) scope: Option<SelectedScope>,
 }
 
 impl PanelCommandLine {
-    /// A command without options of its own.
+    /// Creates a command without options of its own.
     #[must_use]
     pub(crate) fn new(command: &'static str) -> Self {
         Self { command, options: Vec::new(), query: None, scope: None }
     }
 
-    /// The whole line, with the scope of the window; `None` if no options name the tracks of the scope and no other ones.
+    /// Returns the whole line, with the scope of the window; `None` if no options select exactly the tracks of the
+    /// scope.
     #[must_use]
     pub(crate) fn text(&self, sources: &Sources, snapshot: &Snapshot, scope: &SelectedScope) -> Option<String> {
         let scope = self.scope.as_ref().unwrap_or(scope);
@@ -53,17 +55,17 @@ impl PanelCommandLine {
         words.extend(self.options.iter().map(|option| quoted(option)));
         words.extend(sources.files().iter().map(|file| quoted_path(file.path())));
         if let Some(query) = &self.query {
-            // A query may begin with a minus.
+            // A query may start with a minus.
             words.extend(["--".to_owned(), quoted(query)]);
         }
         Some(words.join(" "))
     }
 }
 
-/// The options that take exactly these tracks among those that have events; `None` if there are no such options.
+/// Returns options that select exactly these tracks among those with events, if there are any.
 ///
-/// The slow answer would be an option by the number of a track, which no person can read. A few expressions over ids
-/// and names are tried instead, and the first that takes the same tracks is given.
+/// A list of track numbers would not be readable. Instead, a few expressions over ids and names are tried, and the
+/// first that selects the same tracks is returned.
 fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static str, String)>> {
     if tracks.is_all() {
         return Some(Vec::new());
@@ -71,7 +73,7 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
     let is_event = |track: TrackIdx| !snapshot.track(track).key.kind.is_derived();
     let mut all: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
     all.retain(|&track| is_event(track));
-    // The lanes of a track are neighbours.
+    // The lanes of a track are contiguous.
     all.dedup();
     let wanted: Vec<TrackIdx> = all.iter().copied().filter(|&track| tracks.contains(track)).collect();
     let any_of = |texts: Vec<String>| {
@@ -127,7 +129,7 @@ mod tests {
         assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
     }
 
-    /// The bytes that a shell makes of a word.
+    /// Returns the bytes that a shell makes of a word.
     #[cfg(unix)]
     fn read_by_shell(word: &str) -> Vec<u8> {
         let output = std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output();

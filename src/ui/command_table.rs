@@ -1,5 +1,5 @@
-//! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are
-//! made from it, so that none of them can say something else.
+//! The command table: every command with its title and keys. The menus, the palette, the shortcuts and the list of keys
+//! are all built from it, so they always agree.
 
 mod entry;
 mod menus;
@@ -24,20 +24,20 @@ use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::settings::{Navigation, RulerOrigin, Wheel};
 
-/// The smallest text that can be chosen, in percent of the normal size.
+/// Smallest font size, in percent of the default.
 pub(crate) const TEXT_PERCENT_MIN: u16 = 60;
-/// The largest text size, in percent of the normal one.
+/// Largest font size, in percent of the default.
 pub(crate) const TEXT_PERCENT_MAX: u16 = 200;
 
 fn derive(kind: DerivedKind) -> Command {
     Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddOfScope(kind)))
 }
 
-/// The keys of the clipboard.
+/// Clipboard shortcuts.
 pub(crate) const COPY: KeyboardShortcut = ctrl(Key::C);
 pub(crate) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
-/// All commands, in the order of the menus.
+/// All commands, in menu order.
 pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open)))
         .followed_by(MenuList::Recent),
@@ -409,7 +409,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .section(),
 ];
 
-/// Gestures and held keys: no commands, but the list of keys shows them, too.
+/// Gestures and held keys, which are no commands but appear in the list of keys.
 pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the tracks"),
     ("Shift + drag", "Select time and the tracks that it crosses: the scope"),
@@ -427,7 +427,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Click on a name", "Fold or unfold; the right button does more"),
 ];
 
-/// The name of a key on the keyboard.
+/// Returns the name of a key.
 #[must_use]
 pub(crate) fn key_text(ctx: &egui::Context, key: KeyboardShortcut) -> String {
     let text = ctx.format_shortcut(&key);
@@ -444,7 +444,7 @@ pub(crate) fn key_text(ctx: &egui::Context, key: KeyboardShortcut) -> String {
     names.into_iter().fold(text, |text, (name, sign)| text.replace(name, sign))
 }
 
-/// The name of the first key of the command with this title; empty where it has none.
+/// Returns the name of the first key of the command with this title; empty if it has none.
 #[must_use]
 pub(crate) fn key_of(ctx: &egui::Context, title: &str) -> String {
     let entry = TABLE.iter().find(|entry| entry.title == title);

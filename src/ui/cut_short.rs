@@ -1,24 +1,24 @@
-//! A trace that was followed until its window was killed, as the welcome page offers it.
+//! A trace whose live window was killed, as offered on the welcome page.
 
 use std::path::PathBuf;
 
-/// A trace that is kept on disk and nowhere else.
+/// An interrupted trace, which exists only in the spool folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CutShortTrace {
-    /// The folder of what came.
+    /// Folder of the recorded bytes.
     pub(crate) folder: PathBuf,
     pub(crate) title: String,
     pub(crate) bytes: u64,
-    /// Rows that had come, where that is known.
+    /// Number of recorded rows, if known.
     pub(crate) rows: Option<u64>,
-    /// Seconds since 1970 when something came last.
+    /// Last recorded bytes, in seconds since 1970.
     pub(crate) changed_s: u64,
 }
 
-/// The traces that were cut short, and which of them the user may want to delete.
+/// The interrupted traces, and which one the user may want to delete.
 #[derive(Debug, Default)]
 pub(crate) struct CutShort {
     pub(crate) traces: Vec<CutShortTrace>,
-    /// The folder of the one that is deleted if the user says so once more.
+    /// Folder of the one to delete once the user confirms.
     pub(crate) asked: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! Keys to commands: the commands of the table whose keys were pressed, in the order in which they were. Leaves alone
-//! what is for a field for text, a menu or a dialog.
+//! Maps key presses to commands of the table, in the order in which they were pressed. Keys for a text field, a menu or
+//! a dialog are ignored.
 
 use std::cmp::Reverse;
 
@@ -11,13 +11,13 @@ use super::panels::table_keys::{self, is_of_grid, is_of_table};
 use super::typed_ahead;
 use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
 
-/// Whether a dialog or a menu is open, which takes the keys: Escape closes it and nothing below.
+/// Returns whether a dialog or a menu is open, which takes the keys: Escape closes it and nothing below.
 #[must_use]
 pub(crate) fn is_behind_another(ui: &Ui) -> bool {
     ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
 }
 
-/// Keeps the keys typed after one that opens a text field, until that field has the keyboard. Call it before anything
+/// Buffers the keys typed after one that opens a text field, until that field has the focus. Must run before anything
 /// else of a frame reads the keys.
 pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     if is_behind_another(ui) {
@@ -30,10 +30,10 @@ pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     }
 }
 
-/// The commands whose keys were pressed, as often as they were and in that order.
+/// Returns the commands whose keys were pressed, in order and with repeats.
 #[must_use]
 pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
-    /// A key that is held while a frame takes long must not go on for seconds.
+    /// After a slow frame, the repeats of a held key must not go on for seconds.
     const REPEATS_MAX: usize = 20;
     if is_behind_another(ui) {
         return Vec::new();
@@ -58,12 +58,12 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     commands
 }
 
-/// The keys that mean something now.
+/// The shortcuts that are active now.
 struct ActiveShortcuts {
     is_typing: bool,
-    /// Whether a row of a table has the keyboard.
+    /// Whether a table row has the keyboard focus.
     is_in_table: bool,
-    /// Those with more modifiers come first: Shift and Alt do not keep a plain key from matching.
+    /// Shortcuts with more modifiers come first: Shift and Alt do not keep a plain key from matching.
     shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry)>,
 }
 
@@ -91,8 +91,8 @@ impl ActiveShortcuts {
         self.shortcuts.iter().find(|(shortcut, _)| is_pressed(shortcut)).map(|(_, entry)| *entry)
     }
 
-    /// The keys of the clipboard, which the system hands on as what they do: unless they are for a text, they copy the
-    /// selected span and open the paths that were copied elsewhere.
+    /// Handles the clipboard events of the system. Unless they are for a text field, they copy the selected span and
+    /// open copied paths.
     fn clipboard_command(&self, event: &Event, state: &UiState, copies_words: bool) -> Option<Command> {
         match event {
             _ if self.is_typing => None,
@@ -104,7 +104,7 @@ impl ActiveShortcuts {
     }
 }
 
-/// Whether a text field uses a key. It does not use F3, for one: that goes from hit to hit while the user types.
+/// Returns whether a text field uses a key. For example, F3 goes to the next hit while the user types.
 fn is_of_text(key: KeyboardShortcut) -> bool {
     let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3 | Key::F6);
     let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);

@@ -1,6 +1,6 @@
-//! The panels of the dock by name. Each is registered in `src/app/panels/set.rs`.
+//! The names of the dock's panels. Each is registered in `src/app/panels/set.rs`.
 
-/// A panel of the dock, from left to right.
+/// A panel of the dock, left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Panel {
     Details,
@@ -17,7 +17,7 @@ pub enum Panel {
 }
 
 impl Panel {
-    /// All panels in the order of their tabs. The length is that of the enum as long as `Search` is its last variant.
+    /// All panels in tab order. The length is that of the enum as long as `Search` is its last variant.
     pub(crate) const ALL: [Self; Self::Search as usize + 1] = [
         Self::Details,
         Self::Statistics,
@@ -32,7 +32,7 @@ impl Panel {
         Self::Search,
     ];
 
-    /// The title of the tab.
+    /// Returns the title of the tab.
     #[must_use]
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Panel {
         }
     }
 
-    /// The end of the name that is offered for a file of its table.
+    /// Returns the suffix of the suggested file name for its table.
     #[must_use]
     pub(crate) fn file_stem(self) -> &'static str {
         match self {

@@ -1,27 +1,27 @@
-//! The uses of a file that the user chooses, with the titles and the names that dialogs offer.
+//! The purposes of file dialogs, with their titles and suggested names.
 
 use super::panel::Panel;
 use crate::export::ExportFormat;
 
-/// The use of a chosen file.
+/// The purpose of a file dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     Open,
-    /// Follows files that are still written.
+    /// Follows files that are still being written.
     Follow,
     Export(ExportFormat),
-    /// Exports the selected range, in the format of the file name's ending.
+    /// Exports the selected range, in the format of the file extension.
     ExportSelected,
-    /// Writes the table of a panel, in the format of the file name's ending.
+    /// Exports the table of a panel, in the format of the file extension.
     Table(Panel),
-    /// Writes a picture of the timeline.
+    /// Exports a picture of the timeline.
     Picture(PictureSize),
-    /// Writes a picture of the window with its panels.
+    /// Exports a picture of the window with its panels.
     WindowPicture,
 }
 
 impl Purpose {
-    /// The title of a dialog.
+    /// Returns the title of the dialog.
     #[must_use]
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Purpose {
         }
     }
 
-    /// Whether a file that exists is chosen, and not one to be written.
+    /// Returns whether the dialog opens an existing file rather than saving one.
     #[must_use]
     pub(crate) fn reads(self) -> bool {
         match self {
@@ -45,7 +45,7 @@ impl Purpose {
         }
     }
 
-    /// The name that a dialog offers for a file made of this trace; empty where the file must exist.
+    /// Returns the suggested name of a file derived from this trace; empty for files to open.
     #[must_use]
     pub(crate) fn suggested_name(self, trace: &str) -> String {
         let stem = trace.strip_suffix(".gz").unwrap_or(trace);
@@ -68,8 +68,8 @@ impl Purpose {
 /// The size of a picture of the timeline, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureSize {
-    /// At the size of the window.
+    /// The size of the window.
     AsShown,
-    /// Twice as wide and twice as high: for print, and for screens with finer pixels.
+    /// Twice as wide and high, for print and high-resolution screens.
     Doubled,
 }

@@ -1,5 +1,5 @@
-//! The questions of panels that take longer than a frame, and the answers. The application asks them in the background
-//! and hands each answer to its panel.
+//! The queries of panels that take longer than a frame, and their answers. The application runs them in the background,
+//! and passes each answer to its panel.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,36 +31,36 @@ use crate::symbols::lookup::TraceNames;
 use crate::symbols::report::ModuleReport;
 use crate::symbols::sources::SourceMap;
 
-/// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.
+/// A time range, from its first nanosecond to the first after it; `None` for the whole trace.
 pub(crate) type TimeRange = Option<(i64, i64)>;
 
-/// The part of the trace that the user has selected. Clones are cheap.
+/// The selected part of the trace. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct SelectedScope {
     pub(crate) range: TimeRange,
     pub(crate) tracks: TrackSet,
-    /// A valid filter; empty: none.
+    /// A valid filter; may be empty.
     pub(crate) filter: Arc<str>,
 }
 
 impl SelectedScope {
-    /// Whether nothing is selected, so that questions are about the whole trace.
+    /// Returns whether nothing is selected, so that queries cover the whole trace.
     #[must_use]
     pub(crate) fn is_whole(&self) -> bool {
         self.range.is_none() && self.tracks.is_all() && self.filter.is_empty()
     }
 
-    /// The scope in a trace, for rows that also pass another filter. Compiles both filters.
+    /// Converts to a scope of a trace, with another filter in addition. Compiles both filters.
     #[must_use]
     pub(crate) fn with_filter(&self, snapshot: &Snapshot, more: &str) -> Scope {
-        // Panels take only filters that are valid.
+        // Panels accept only valid filters.
         let filters = [&*self.filter, more].map(|text| Filter::parse(text).unwrap_or_default());
         let terms = filters.into_iter().flat_map(|filter| filter.terms).collect();
         let range = Scope::from_range(self.range.map(|(from_ns, _)| from_ns), self.range.map(|(_, to_ns)| to_ns));
         Scope { tracks: self.tracks.clone(), ..range }.matching(Matcher::new(snapshot, &Filter { terms }))
     }
 
-    /// The scope in words, for the title of a panel.
+    /// Describes the scope, for the title of a panel.
     #[must_use]
     pub(crate) fn title(&self) -> String {
         match self.range {
@@ -73,91 +73,91 @@ impl SelectedScope {
     }
 }
 
-/// A question. A new one of a kind takes the place of the one before.
+/// A query. A new one replaces a running one of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// All rows of a scope that pass a filter.
+    /// All rows of a scope that match a filter.
     Search(String, SelectedScope),
-    /// Rows of an answer from a number on, and how many at most.
+    /// A page of an answer: the index of its first row, and the maximum number of rows.
     Page(HitsOf, u64, usize),
-    /// All spans of a scope in order of time, with instants and samples if they are wanted.
+    /// All spans of a scope in time order, optionally with instants and samples.
     Spans { scope: SelectedScope, with_instants: bool },
-    /// The longest spans of a scope, so many at most.
+    /// The longest spans of a scope, with their maximum number.
     Longest(SelectedScope, usize),
     /// The counters of a scope.
     Counters(SelectedScope),
-    /// The threads, processes or CPUs of a scope in an order.
+    /// The threads, processes or CPUs of a scope, sorted.
     Scheduling(Box<SchedulingQuestion>),
     /// The spans of a scope by start and duration.
     HeatMap(Box<HeatMapQuestion>),
-    /// The same from sketches, which is known sooner, where there are any.
+    /// A first answer for the heat map from sketches, which arrives sooner.
     HeatMapSketch(Box<HeatMapQuestion>),
-    /// The number of a row among the spans of [`Question::Spans`].
+    /// The index of a row among the spans of [`Question::Spans`].
     NumberOf(RowIdx),
-    /// The hit after a place in time, or before it.
+    /// The next hit after or before a position.
     Neighbour {
-        /// Whether to find the hit after `from`, or the one before.
+        /// Whether to search forward.
         forward: bool,
-        /// A time, and the row that starts then if it is one.
+        /// A time, and a row that starts then, if any.
         from: (i64, Option<RowIdx>),
     },
-    /// Spans added up by keys.
+    /// Spans grouped by keys.
     Totals(SelectedScope, GroupBy),
-    /// More about the spans of one group.
+    /// Details of one group of spans.
     Group(GroupChoice, SelectedScope),
-    /// Samples added up by what they have in common.
+    /// Samples by group.
     Samples(Box<SampleQuestion>),
     /// The callers and callees of a function, for another panel than the flame graph.
     Sandwich(Box<PathsQuestion>),
     /// A view of the call tree of a scope.
     Paths(Box<PathsQuestion>),
-    /// A function with its samples, where names were looked up.
+    /// A function with its samples, after symbol resolution.
     Code(Box<CodeQuestion>),
-    /// Names for the addresses of the trace, which the application looks up by itself.
+    /// Symbol resolution for the addresses of the trace, started by the application.
     Names(NameQuery),
 }
 
-/// The query for names of addresses.
+/// A request to resolve symbols.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameQuery {
-    /// `false`: functions keep their addresses until the user asks for names.
+    /// If `false`, functions keep their addresses until the user requests names.
     pub(crate) is_wanted: bool,
-    /// Whether the user has named folders in the window.
+    /// Whether the user has added folders in the window.
     pub(crate) is_located: bool,
-    /// Whether stacks may be others with the files that are there now: where the user has just named a folder.
+    /// Whether to check if stacks would change with the files present now, after the user has added a folder.
     pub(crate) compares_stacks: bool,
     pub(crate) sources: Sources,
-    /// Folders that are searched before those of the system.
+    /// Folders that are searched before the system's.
     pub(crate) folders: Vec<PathBuf>,
-    /// The folder of sorted traces, in which names are kept, too.
+    /// The cache folder, where resolved names are also stored.
     pub(crate) cache: Option<PathBuf>,
-    /// The most bytes of debug information that are read of a file.
+    /// Limit for the bytes of debug information read per file.
     pub(crate) bytes_max: u64,
 }
 
-/// A question for a heat map.
+/// A query for a heat map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeatMapQuestion {
     pub(crate) scope: SelectedScope,
-    /// A filter that spans pass beside that of the scope; empty: none.
+    /// A filter in addition to that of the scope; may be empty.
     pub(crate) filter: Arc<str>,
     pub(crate) axis: HeatMapAxis,
 }
 
-/// A question for a table of scheduling.
+/// A query for a scheduling table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchedulingQuestion {
     pub(crate) scope: SelectedScope,
     pub(crate) kind: ScheduledKind,
-    /// The column, and whether the smallest comes first.
+    /// The sort column, and whether the order is ascending.
     pub(crate) sorted_by: (SchedulingColumn, bool),
-    /// Words that names have, in lower case; empty: all.
+    /// Lower-case words that names must contain; may be empty.
     pub(crate) words: String,
-    /// The scheduling of the scope where it is known: then only the order is looked for.
+    /// The scheduling of the scope if it is known, so that only sorting is left.
     pub(crate) known: Option<KnownScheduling>,
 }
 
-/// Scheduling that is added up.
+/// Finished scheduling sums.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownScheduling(pub(crate) Arc<Scheduling>);
 
@@ -169,30 +169,30 @@ impl PartialEq for KnownScheduling {
 
 impl Eq for KnownScheduling {}
 
-/// A question for a table of samples.
+/// A query for a sample table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampleQuestion {
     pub(crate) scope: SelectedScope,
-    /// The event to ask about; `None` for the default one.
+    /// The event; `None` for the default.
     pub(crate) event: Option<SampleEvent>,
     pub(crate) by: SampleBy,
-    /// The paths of the scope where they are known: then nothing is counted.
+    /// The paths of the scope if they are known, so that nothing is counted.
     pub(crate) known: Option<KnownPaths>,
 }
 
-/// A question for a flame graph.
+/// A query for a flame graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathsQuestion {
     pub(crate) scope: SelectedScope,
     pub(crate) of: PathsOf,
     pub(crate) view: FlameView,
-    /// The paths of the scope where they are known from another view: then nothing is counted.
+    /// The paths of the scope if they are known from another view, so that nothing is counted.
     pub(crate) known: Option<KnownPaths>,
-    /// Whether small paths are counted too, where the ledger lacks them: that may take a pass over all spans.
+    /// Whether to count small paths that the ledger lacks, which may need a scan of all spans.
     pub(crate) is_exact: bool,
 }
 
-/// Call paths that are counted.
+/// Counted call paths.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownPaths(pub(crate) Arc<CallPaths>);
 
@@ -204,11 +204,11 @@ impl PartialEq for KnownPaths {
 
 impl Eq for KnownPaths {}
 
-/// The events whose call paths are asked for.
+/// The source of call paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PathsOf {
     Spans,
-    /// The samples of one event; `None`: of the default one.
+    /// The samples of one event; `None` for the default event.
     Samples(Option<SampleEvent>),
 }
 
@@ -216,11 +216,11 @@ pub(crate) enum PathsOf {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampledFunction {
     pub(crate) key: FunctionKey,
-    /// The event to ask about; `None` for the default one.
+    /// The event; `None` for the default.
     pub(crate) event: Option<SampleEvent>,
 }
 
-/// A function that a panel shows, and the folders of sources that the user named.
+/// A function to show, with the user's source folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodeRequest {
     pub(crate) function: SampledFunction,
@@ -228,7 +228,7 @@ pub(crate) struct CodeRequest {
     pub(crate) source_maps: Vec<SourceMap>,
 }
 
-/// The same, and where the code and its names are.
+/// A [`CodeRequest`] with the location of the code and its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodeQuestion {
     pub(crate) request: CodeRequest,
@@ -236,7 +236,7 @@ pub(crate) struct CodeQuestion {
     pub(crate) found: FoundNames,
 }
 
-/// The names of all addresses of a trace.
+/// The resolved names of a trace's addresses.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundNames(pub(crate) Arc<TraceNames>);
 
@@ -248,7 +248,7 @@ impl PartialEq for FoundNames {
 
 impl Eq for FoundNames {}
 
-/// The kind of a question: a question replaces an earlier one of its kind.
+/// The kind of a query. A query replaces an earlier one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QuestionKind {
     Search,
@@ -269,11 +269,11 @@ pub enum QuestionKind {
     Sandwich,
     Code,
     Names,
-    /// The matches in view, which the application looks up by itself.
+    /// The matches in view, queried by the application itself.
     Pixels,
 }
 
-/// An answer that comes in pages.
+/// An answer that is loaded in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HitsOf {
     Search,
@@ -283,19 +283,19 @@ pub enum HitsOf {
 #[derive(Debug, Clone)]
 pub enum Answer {
     Hits(Hits),
-    /// Answers [`Question::Page`]: the number of the first hit, and the hits.
+    /// Answers [`Question::Page`]: the index of the first hit, and the hits.
     Page(HitsOf, u64, Vec<Hit>),
     Spans(Hits),
-    /// Answers [`Question::Longest`], from the longest.
+    /// Answers [`Question::Longest`], longest first.
     Longest(Arc<Vec<Hit>>),
-    /// Counters in the order of tracks.
+    /// Counters in track order.
     Counters(Arc<Vec<CounterStats>>),
     Scheduling(Arc<SchedulingAnswer>),
     HeatMap(Arc<HeatMap>),
     HeatMapSketch(Arc<HeatMap>),
-    /// The number of a row, if it is among the spans.
+    /// The index of a row, if it is among the spans.
     NumberOf(RowIdx, Option<u64>),
-    /// Answers [`Question::Neighbour`], with its number.
+    /// Answers [`Question::Neighbour`], with its index.
     Neighbour(Option<(u64, Hit)>),
     Totals(Arc<Totals>),
     Group(Arc<GroupFacts>),
@@ -307,15 +307,15 @@ pub enum Answer {
     Pixels(Arc<Filtered>),
 }
 
-/// Scheduling and the order of one of its tables.
+/// The scheduling sums, and the order of one table.
 #[derive(Debug)]
 pub struct SchedulingAnswer {
     pub(crate) scheduling: Arc<Scheduling>,
     pub(crate) kind: ScheduledKind,
     pub(crate) sorted_by: (SchedulingColumn, bool),
-    /// The numbers of the rows that are shown.
+    /// Indices of the visible rows, sorted.
     pub(crate) order: Arc<Vec<u32>>,
-    /// The sum of the rows; `None` without rows.
+    /// Sum of the rows; `None` without rows.
     pub(crate) sum: Option<ScheduledTime>,
 }
 
@@ -326,34 +326,34 @@ pub struct FlameAnswer {
     pub(crate) picture: Arc<FlamePicture>,
 }
 
-/// A function with its samples, or why there is none.
+/// A function with its samples, or the reason for its absence.
 #[derive(Debug)]
 pub struct CodeAnswer {
     pub(crate) code: Result<Arc<FunctionCode>, NoFunction>,
 }
 
-/// The names that were found for the addresses of a trace.
+/// The resolved names of a trace's addresses.
 #[derive(Debug)]
 pub struct NamedTrace {
-    /// Shows the functions; `None` if no address has a name.
+    /// Overlay with the names; `None` if no address is resolved.
     pub(crate) overlay: Option<Arc<NameOverlay>>,
     pub(crate) found: FoundNames,
-    /// Modules in the order of their samples.
+    /// Modules, those with the most samples first.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
-    /// Whether the trace has stacks that would be others with the files that are there now.
+    /// Whether the trace has stacks that would change with the files present now.
     pub(crate) has_other_stacks: bool,
-    /// A folder that was to be searched and cannot be, and the problem.
+    /// A folder that cannot be searched, with the error.
     pub(crate) missing_folder: Option<(PathBuf, String)>,
 }
 
-/// More about the spans of one group.
+/// Details of one group of spans.
 #[derive(Debug, Clone)]
 pub struct GroupFacts {
     pub(crate) group: GroupChoice,
     pub(crate) range: (i64, i64),
-    /// The longest, from the longest.
+    /// The longest spans, longest first.
     pub(crate) longest: Vec<Hit>,
-    /// How many start in each of equal parts of the range.
+    /// Number of starts in each of several equal parts of the range.
     pub(crate) over_time: Vec<u64>,
 }
 

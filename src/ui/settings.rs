@@ -1,27 +1,27 @@
-//! Values that the user chooses: how the view moves, what the ruler counts from, bounds of loads and of the cache.
+//! User settings: navigation, origin of the ruler, limits of imports and of the cache.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The action of the wheel; with Ctrl the other one.
+/// The action of the wheel; Ctrl selects the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum Wheel {
-    /// The wheel scrolls the tracks.
+    /// Scrolls the tracks.
     #[default]
     Scrolls,
-    /// The wheel zooms at the pointer.
+    /// Zooms at the pointer.
     Zooms,
 }
 
-/// The user's settings of how the view moves.
+/// The user's navigation settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Navigation {
     pub(crate) wheel: Wheel,
-    /// Kinetic panning: the view glides on after a drag.
+    /// Kinetic panning: the view keeps moving after a drag.
     pub(crate) inertia: bool,
-    /// Jumps are animated. Off for users who get motion sickness.
+    /// Animated jumps. Off for users who get motion sickness.
     pub(crate) animation: bool,
 }
 
@@ -32,7 +32,7 @@ impl Default for Navigation {
 }
 
 impl Navigation {
-    /// No motion of its own: for pictures, and for desktops that ask for reduced motion.
+    /// No animation: for pictures, and for desktops that request reduced motion.
     pub(crate) const STILL: Self = Self { wheel: Wheel::Scrolls, inertia: false, animation: false };
 }
 
@@ -42,42 +42,42 @@ pub(crate) enum RulerOrigin {
     /// The start of the trace.
     #[default]
     Start,
-    /// The bookmark that was added or chosen last; the start of the trace where there is none.
+    /// The bookmark added or selected last; the start of the trace without one.
     Mark,
     /// The zero of the trace's own clock.
     Clock,
-    /// The ruler shows the time of day in UTC; the start of the trace where that is unknown.
+    /// Time of day in UTC; the start of the trace if that is unknown.
     Utc,
 }
 
-/// Bounds that no menu can name.
+/// Limits that are typed rather than chosen from a menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// The most memory that one load holds.
+    /// Memory limit of one import.
     pub(crate) memory_bytes: u64,
-    /// The most disk that the cache takes.
+    /// Disk limit of the cache.
     pub(crate) cache_bytes: u64,
 }
 
-/// The place in which a second start of the program shows its trace.
+/// Where a second start of the program opens its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum SecondStart {
-    /// A tab of the window that is open.
+    /// A tab of the existing window.
     #[default]
     Tab,
     /// A window of its own.
     Window,
 }
 
-/// The widths, the order and the columns that the user has given a table.
+/// The user's layout of a table: widths, sort order and hidden columns.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableLayout {
-    /// By column, in points; `None`: as wide as at first.
+    /// Width by column, in points; `None` for the default.
     pub(crate) widths: Vec<Option<u16>>,
-    /// The column that rows are sorted by.
+    /// The sort column.
     pub(crate) sorted_by: Option<usize>,
     pub(crate) ascending: bool,
-    /// The columns that the user has hidden. The first is never one of them.
+    /// The hidden columns; never the first.
     pub(crate) hidden: BTreeSet<usize>,
 }

@@ -1,10 +1,10 @@
-//! Colours, fonts and distances of the window, dark and light. Says nothing of the colours of spans: names give those.
+//! Colours, fonts and spacing of the window, dark and light. The colours of spans come from the palette.
 
 use egui::{Color32, CornerRadius, Margin, Stroke, Visuals};
 
 use crate::scene::color::{Rgba, Shade};
 
-/// The colours of the canvas and what is around it.
+/// The colours of the canvas and its surroundings.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "each field is the colour of what it names")]
 pub struct Theme {
@@ -21,18 +21,18 @@ pub struct Theme {
     pub(crate) accent: Color32,
     pub(crate) warning: Color32,
     pub(crate) error: Color32,
-    /// The outline of the selected span, visible on every span and on the canvas.
+    /// Outline of the selected span, visible on every span and on the canvas.
     pub(crate) selection: Color32,
     pub(crate) hover: Color32,
 }
 
-/// The size of ordinary text, in points.
+/// Default font size, in points.
 pub(crate) const TEXT_POINTS: f32 = 13.0;
-/// The size of the names on spans and in the gutter.
+/// Font size of names on spans and in the gutter, in points.
 pub(crate) const LABEL_POINTS: f32 = 12.0;
 
 impl Theme {
-    /// The theme for a shade.
+    /// Returns the dark or light theme.
     #[must_use]
     pub fn new(shade: Shade) -> Self {
         let rgb = Color32::from_rgb;
@@ -74,7 +74,7 @@ impl Theme {
         }
     }
 
-    /// The theme for a shade where the desktop asks for high contrast: all text 7 to 1 at least, lines that stand out.
+    /// Returns the high-contrast theme: text contrast of at least 7 to 1, and strong lines.
     #[must_use]
     pub(crate) fn with_high_contrast(shade: Shade) -> Self {
         let rgb = Color32::from_rgb;
@@ -106,7 +106,7 @@ impl Theme {
         }
     }
 
-    /// Makes egui's widgets look like this theme.
+    /// Applies the theme to egui's widgets.
     pub(crate) fn apply(&self, ctx: &egui::Context) {
         let egui_theme = match self.shade {
             Shade::Dark => egui::Theme::Dark,
@@ -137,7 +137,7 @@ impl Theme {
             Shade::Dark => Visuals::dark(),
             Shade::Light => Visuals::light(),
         };
-        // A field that waits for words would have the window drawn twice a second, for nothing else.
+        // A blinking cursor would redraw the window twice a second.
         visuals.text_cursor.blink = false;
         visuals.panel_fill = self.panel;
         visuals.window_fill = self.panel;
@@ -182,14 +182,14 @@ impl Theme {
     }
 }
 
-/// A scene colour as egui takes it.
+/// Converts a scene colour to egui's type.
 #[must_use]
 pub(crate) fn color32(color: Rgba) -> Color32 {
     let [red, green, blue, opacity] = color.0;
     Color32::from_rgba_unmultiplied(red, green, blue, opacity)
 }
 
-/// A colour between two, `part` of the way to the second.
+/// Mixes two colours; `part` is the share of the second.
 fn mixed(from: Color32, to: Color32, part: f32) -> Color32 {
     from.lerp_to_gamma(to, part)
 }

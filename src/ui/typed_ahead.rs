@@ -1,20 +1,20 @@
-//! Keys typed right after the key that opens a text field: handed on once the field has the keyboard. The field comes
-//! two frames later. In slow frames letters would be lost or taken for commands, and Escape would clear the selection
-//! below the field. Knows no commands: the caller says which event opens a field.
+//! Buffers keys typed right after the key that opens a text field, and replays them once the field has the focus, two
+//! frames later. Otherwise slow frames would lose letters or take them for commands, and Escape would clear the
+//! selection below the field. The caller determines which event opens a field.
 
 use egui::{Context, Event, Id, Key, Modifiers, RawInput};
 
-/// A field that has not come by then never will: it takes two passes, and each may be made twice.
+/// Passes after which a field will not appear: it needs two, and each may be repeated.
 const PASSES_MAX: u32 = 8;
 
-/// Waits for a field, and keeps what is typed until it has the keyboard.
+/// Buffers keys until a field has the focus.
 #[derive(Debug, Default)]
 pub(super) struct TypedAhead {
     kept: Vec<Event>,
     /// The key that opens the field.
     opened_by: Option<(Key, Modifiers)>,
     passes_left: u32,
-    /// The owner of the keyboard when the last pass began.
+    /// The focused widget when the last pass started.
     focused: Option<Id>,
 }
 
@@ -29,8 +29,8 @@ impl egui::Plugin for TypedAhead {
         }
         self.passes_left -= 1;
         input.events.extract_if(.., |event| is_of_keyboard(event)).for_each(|event| self.keep(event));
-        // For a whole pass, so that the field has said which keys are its own: Escape takes the keyboard from those
-        // that have not.
+        // For a whole pass, so that the field has registered its own keys: Escape takes the focus from one that has
+        // not.
         let focused = ctx.memory(egui::Memory::focused).filter(|_| ctx.text_edit_focused());
         if self.passes_left == 0 || (focused.is_some() && focused == self.focused) {
             self.passes_left = 0;
@@ -42,7 +42,7 @@ impl egui::Plugin for TypedAhead {
 }
 
 impl TypedAhead {
-    /// A key that is held opens its field once, however long that takes.
+    /// Buffers an event. A held key opens its field once, however long that takes.
     fn keep(&mut self, event: Event) {
         let is_held = self.kept.is_empty() && press(&event).is_some_and(|press| self.opened_by == Some(press));
         if !is_held {
@@ -51,13 +51,13 @@ impl TypedAhead {
     }
 }
 
-/// Keeps this frame's keys that follow the event of this number, until a field has the keyboard.
+/// Buffers this frame's keys after the event with this index, until a field has the focus.
 pub(super) fn keep_behind(ctx: &Context, number: usize) {
     let mut typed = TypedAhead { passes_left: PASSES_MAX, ..TypedAhead::default() };
     ctx.input_mut(|input| {
         typed.opened_by = input.events.get(number).and_then(press);
         for event in input.events.extract_if(number + 1.., |event| is_of_keyboard(event)) {
-            // Not yet: what is held moves the view.
+            // Drops the held state too, so that these keys do not move the view.
             if let Some((key, _)) = press(&event) {
                 input.keys_down.remove(&key);
             }

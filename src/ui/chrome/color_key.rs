@@ -1,4 +1,4 @@
-//! The key of the colours of durations: a bar from short to long, in the status bar.
+//! The key of duration colours: a bar from short to long, in the status bar.
 
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 
@@ -19,7 +19,7 @@ pub(crate) fn show(ui: &mut Ui, palette: &Palette, theme: &Theme) {
         let rect = Rect::from_min_max(pos2(left, place.top()), pos2(left + STEP_POINTS, place.bottom()));
         ui.painter().rect_filled(rect, 0.0, color32(*color));
     }
-    // A line where each power of ten begins.
+    // A line at the start of each power of ten.
     let steps_per_decade = DURATION_STEPS as f32 / (decades_ns().count() - 1) as f32;
     for decade in 1..decades_ns().count() - 1 {
         let x = place.left() + STEP_POINTS * steps_per_decade * decade as f32;

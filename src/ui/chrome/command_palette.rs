@@ -1,4 +1,4 @@
-//! All commands in one list, found by a few letters of their names and given with the keyboard alone.
+//! The command palette: all commands in one list, searched by letters of their names, for the keyboard alone.
 
 use egui::{Align, Key, Modifiers, RichText, ScrollArea, Ui, vec2};
 
@@ -8,7 +8,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
 
-/// The list while it is open.
+/// The open list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CommandPalette {
     words: String,
@@ -20,7 +20,7 @@ pub(crate) struct CommandPalette {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Open,
-    /// It is closed without a command.
+    /// Closed without a command.
     Closed,
     Given(Command),
 }
@@ -58,7 +58,7 @@ impl CommandPalette {
             if entries.is_empty() {
                 ui.label(RichText::new("No such command").color(theme.weak_text));
             }
-            // The focus stays in the field while the keys go through the list.
+            // The focus stays in the field while the arrow keys move through the list.
             let chosen = entries.get(self.chosen).map_or("No such command", |entry| entry.title);
             spoken::say(ui, id.with("chosen"), response.rect.min, || chosen.to_owned());
             let moved = up || down || response.changed();
@@ -85,7 +85,7 @@ impl CommandPalette {
     ) -> Option<&'a CommandEntry> {
         const HEIGHT: f32 = 360.0;
         let mut clicked = None;
-        // The palette begins as high as it was last, and a list of one entry would make all later ones as low.
+        // egui keeps the height of the last list, so a list of one entry would make later ones as low.
         let most = HEIGHT.min(ui.ctx().content_rect().height() - 170.0);
         ScrollArea::vertical().max_height(most).min_scrolled_height(most).auto_shrink([false, true]).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
@@ -120,7 +120,7 @@ impl CommandPalette {
     }
 }
 
-/// The enabled commands whose names hold every word; those that begin with the first word come first.
+/// Returns the enabled commands whose names contain every word; those that start with the first word come first.
 fn matching_entries(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let text = |entry: &CommandEntry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();

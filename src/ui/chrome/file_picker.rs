@@ -1,5 +1,5 @@
-//! A dialog to choose a file inside the window, for systems without one of their own. Its caller lists folders and finds
-//! out whether a typed path is one.
+//! A file dialog inside the window, for systems without one. Its caller lists folders, and checks whether a typed path
+//! is one.
 
 mod list;
 
@@ -20,28 +20,28 @@ use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
-/// A folder's content, or why there is none.
+/// The content of a folder, or an error message.
 pub(crate) type Listing = Result<Vec<FolderEntry>, String>;
 
-/// A file dialog drawn by the program, for systems whose own is missing.
+/// A file dialog drawn by the program, for systems without one.
 #[derive(Debug, Clone)]
 pub(crate) struct Picker {
     purpose: Purpose,
     folder: PathBuf,
     /// The text of the field: a name in the folder or a whole path.
     path_text: String,
-    /// The name that is offered for a file to be written.
+    /// Suggested name for a file to write.
     suggested_name: String,
-    /// The files that are to be opened together.
+    /// Files to open together.
     together: Vec<String>,
     listing: Option<Result<FolderList, String>>,
-    /// The list of the folder before, whose order the next one has.
+    /// The list of the previous folder, whose sort order is kept.
     listed_before: Option<FolderList>,
     was_shown: bool,
 }
 
 impl Picker {
-    /// A dialog in a folder; [`Picker::first_command`] returns the command that lists the folder.
+    /// Creates a dialog in a folder; [`Picker::first_command`] returns the command that lists the folder.
     #[must_use]
     pub(crate) fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
         Self {
@@ -56,13 +56,13 @@ impl Picker {
         }
     }
 
-    /// Asks for the content of the folder that is shown first.
+    /// Returns the command that lists the first folder.
     #[must_use]
     pub(crate) fn first_command(&self) -> Command {
         Command::App(AppCommand::List(self.folder.clone()))
     }
 
-    /// Takes the content of a folder; that of a folder which is no longer shown is dropped.
+    /// Sets the content of a folder, unless another folder is shown by now.
     pub(crate) fn set_listing(&mut self, folder: &Path, listing: Listing) {
         if folder == self.folder {
             let list = |entries| match &self.listed_before {
@@ -73,7 +73,7 @@ impl Picker {
         }
     }
 
-    /// Goes into a folder, and returns the command that lists it. The name of a file to be written stays, unless the field
+    /// Enters a folder, and returns the command that lists it. The name of a file to write stays, unless the field
     /// names the folder.
     pub(crate) fn enter(&mut self, folder: PathBuf) -> Command {
         let names_folder = self.path_text.contains(['/', '\\', '~']) || self.folder.join(&self.path_text) == folder;
@@ -137,7 +137,7 @@ impl Picker {
         commands
     }
 
-    /// Follows the keys that move through the list while the field has the focus.
+    /// Handles the keys that move through the list while the field has the focus.
     fn follow(&mut self, ui: &Ui, keys: &PickerKeys, commands: &mut Vec<Command>) {
         let parent = self.folder.parent().filter(|_| keys.goes_up).map(Path::to_owned);
         commands.extend(parent.map(|parent| self.enter(parent)));
@@ -192,7 +192,7 @@ impl Picker {
         }
     }
 
-    /// Chooses a file alone, or beside the chosen ones; a second click beside others removes it again.
+    /// Selects a file alone, or toggles it in a multiple selection if `beside`.
     fn choose(&mut self, name: String, beside: bool) {
         if !(beside && self.purpose == Purpose::Open) {
             self.together = vec![name];
@@ -207,7 +207,7 @@ impl Picker {
         };
     }
 
-    /// Opens several chosen files at once; a single path may be a folder, which the application finds out.
+    /// Opens the selected files. A single path may be a folder, which the application checks.
     fn chosen(&mut self) -> Command {
         let name = self.path_text.trim();
         let path = self.folder.join(name);
@@ -222,10 +222,10 @@ impl Picker {
     }
 }
 
-/// The keys of the dialog, taken before the field that has the focus sees them.
+/// The keys of the dialog, taken before the focused field sees them.
 #[derive(Debug, Default)]
 struct PickerKeys {
-    /// Rows to move in the list: negative ones upwards.
+    /// Rows to move in the list; negative moves up.
     rows: isize,
     goes_up: bool,
     enters: bool,
@@ -234,7 +234,7 @@ struct PickerKeys {
 
 impl PickerKeys {
     fn take(ui: &Ui) -> Self {
-        /// Rows of a press of Page down: somewhat less than are in view.
+        /// Rows per press of Page down: somewhat less than are in view.
         const PAGE_ROWS: isize = 10;
         ui.input_mut(|input| {
             let goes_up = input.consume_key(Modifiers::ALT, Key::ArrowUp);
@@ -247,7 +247,7 @@ impl PickerKeys {
     }
 }
 
-/// Selects a suggested name up to its ending, so that the first letter typed replaces it.
+/// Selects a suggested name without its extension, so that typing replaces it.
 fn select_stem(ui: &Ui, field: &Response, name: &str) {
     let stem = name.find('.').map_or(name, |dot| &name[..dot]);
     let mut state = TextEditState::load(ui.ctx(), field.id).unwrap_or_default();
@@ -260,19 +260,19 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// How wide the dialog is, and how high its list, where the window has room for them.
+/// Width of the dialog and height of its list, if the window has space for them.
 const WIDTH: f32 = 560.0;
 const LIST_HEIGHT: f32 = 280.0;
 
-/// The room around the list in a dialog that fills the window: frame, title, the folder above, field and buttons below.
+/// Space around the list in a dialog that fills the window: frame, title, folder, field and buttons.
 const AROUND: egui::Vec2 = egui::vec2(40.0, 190.0);
 
-/// How wide the dialog and how high its list can be in this window, so that the buttons can be reached.
+/// Returns the maximum width of the dialog and height of its list, so that the buttons stay visible.
 fn room(ui: &Ui) -> egui::Vec2 {
     ui.ctx().content_rect().size() - AROUND
 }
 
-/// Several chosen names as the text of the field.
+/// Formats several selected names as the text of the field.
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" ")
 }

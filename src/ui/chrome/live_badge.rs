@@ -1,5 +1,5 @@
-//! The state of a trace that still runs, in the line at the bottom: how much comes, how far the picture is behind,
-//! what came late, the room on the disk; and the buttons to follow, to pause and to stop.
+//! The status of a running trace in the status bar: event rate, delay of the picture, late events, free disk space, and
+//! buttons to follow, pause and stop.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,27 +12,27 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, LiveCommand};
 use crate::ui::theme::Theme;
 
-/// Below this, a trace that grows has no room soon.
+/// Below this, the disk will soon be too full for a growing trace.
 const FREE_BYTES_FEW: u64 = 2 << 30;
 
-/// More than is on its way at any time: the source is faster than its picture.
+/// More unread bytes than are normally in transit: the source is faster than the import.
 const UNREAD_BYTES_MANY: u64 = 4 << 20;
 
-/// The state of a trace that still runs.
+/// Status of a running trace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LiveStatus {
     pub(crate) rows_per_s: f64,
-    /// The age of the oldest row of the picture when it was made.
+    /// Age of the oldest row of the picture when it was built.
     pub(crate) behind: Option<Duration>,
-    /// Bytes that are kept and not read yet.
+    /// Bytes that are spooled but not parsed yet.
     pub(crate) unread_bytes: u64,
     pub(crate) late: u64,
     /// The source with the most late events.
     pub(crate) latest_source: Option<String>,
     pub(crate) most_late_ns: u64,
-    /// Spans that are shown below the others.
+    /// Spans shown below the others because they came late.
     pub(crate) apart: u64,
-    /// Rows that went, the oldest first.
+    /// Dropped rows, oldest first.
     pub(crate) dropped: u64,
     pub(crate) disk_bytes: u64,
     pub(crate) free_bytes: Option<u64>,
@@ -78,7 +78,7 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     command
 }
 
-/// A text such as `1 200 spans/s · behind by 140 ms`.
+/// Formats a text such as `1 200 spans/s · behind by 140 ms`.
 fn rate_text(status: &LiveStatus) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is not negative")]
     let rate = status.rows_per_s.round() as u64;

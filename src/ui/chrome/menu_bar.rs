@@ -1,4 +1,4 @@
-//! The menu bar, made from the table of commands.
+//! The menu bar, built from the command table.
 
 use egui::{Button, ScrollArea, Stroke, Ui, vec2};
 
@@ -6,7 +6,7 @@ use crate::ui::command::Command;
 use crate::ui::command_table::{CommandEntry, Menu, MenuList, TABLE, UiState, key_text};
 use crate::ui::widgets::spoken;
 
-/// Shows the bar; `list` shows what follows an entry and is no fixed command.
+/// Shows the bar. `list` shows the dynamic entries after an entry.
 pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList) -> Option<Command>) -> Vec<Command> {
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
@@ -32,7 +32,7 @@ pub(crate) fn show(ui: &mut Ui, state: &UiState, list: impl Fn(&mut Ui, MenuList
     commands
 }
 
-/// Shows entries in a menu of their own, which opens where one of them can be given.
+/// Shows entries in a submenu, which opens if one of them is enabled.
 fn show_submenu(ui: &mut Ui, title: &str, entries: &[&CommandEntry], state: &UiState) -> Option<Command> {
     let is_enabled = entries.iter().any(|entry| entry.is_enabled(state));
     let shown = ui.add_enabled_ui(is_enabled, |ui| {
@@ -44,16 +44,16 @@ fn show_submenu(ui: &mut Ui, title: &str, entries: &[&CommandEntry], state: &UiS
     shown.inner.inner.flatten()
 }
 
-/// Shows the entries of a menu, which scroll where the window is too low for all of them.
+/// Shows the entries of a menu, with a scroll bar if the window is too low for all of them.
 pub(crate) fn scrolled(ui: &mut Ui, entries: impl FnOnce(&mut Ui)) {
     let most = ui.ctx().content_rect().height() - 60.0;
-    // An entry is a line, and the menu as wide as the longest.
+    // Entries stay on one line, so the menu is as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
-    // A popup is laid out in less than the window has, and its entries would scroll for that.
+    // A popup gets less height than the window has, and would scroll too early.
     ScrollArea::vertical().max_height(most).min_scrolled_height(most).show(ui, entries);
 }
 
-/// Shows an entry; returns its command if it is clicked.
+/// Shows an entry, and returns its command if it is clicked.
 fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> Option<Command> {
     let mut button = match entry.is_checked(state) {
         Some(is_checked) => Button::new((tick(is_checked), entry.title)),
@@ -73,7 +73,7 @@ fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> Option<Comm
     is_clicked.then(|| entry.command(state))
 }
 
-/// The room of a tick, with the tick where there is one.
+/// Returns the space of a check mark, with the mark if it is checked.
 fn tick(is_checked: bool) -> egui::Atom<'static> {
     egui::Atom::paint(vec2(10.0, 10.0), move |ui, args| {
         if is_checked {

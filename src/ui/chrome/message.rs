@@ -1,4 +1,4 @@
-//! An error, as one sentence in the middle of the window. The window goes on as it was before.
+//! An error message in the middle of the window, which otherwise stays as it is.
 
 use egui::{Align2, RichText, Ui};
 
@@ -49,5 +49,5 @@ fn show_lines(ui: &mut Ui, lines: &[&str]) {
     });
 }
 
-/// The position of windows with a choice.
+/// Position of dialogs with a choice.
 pub(crate) const MIDDLE: (Align2, egui::Vec2) = (Align2::CENTER_CENTER, egui::Vec2::ZERO);

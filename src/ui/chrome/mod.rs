@@ -1,4 +1,4 @@
-//! The parts of the window around the timeline: bars at its edges, dialogs, and the page before a trace is open.
+//! The parts of the window around the timeline: bars at its edges, dialogs, and the welcome page.
 
 mod color_key;
 pub(crate) mod command_palette;

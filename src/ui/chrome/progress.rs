@@ -1,4 +1,4 @@
-//! How far a load or an export has come, where in time the events lie that were parsed, and the way to stop it.
+//! The progress of an import or an export, with a histogram of parsed events over time and a button to cancel.
 
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 
@@ -8,10 +8,10 @@ use crate::base::time::{duration_text, grouped_digits};
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::theme::Theme;
 
-/// The width of the window: a rate, a size and a time side by side.
+/// Width of the window: a rate, a size and a time side by side.
 const WIDTH: f32 = 400.0;
 
-/// Shows the work on `title`.
+/// Shows the progress of a task named `title`.
 pub(crate) fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme) -> Option<Command> {
     let view = &progress.view();
     ui.set_width(WIDTH);
@@ -37,10 +37,10 @@ pub(crate) fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme)
     ui.button("Cancel").clicked().then_some(Command::App(AppCommand::Cancel))
 }
 
-/// Where in time the events lie that were parsed: something to see before anything is sorted.
+/// Shows the histogram of parsed events over time, before anything is sorted.
 fn show_density(ui: &mut Ui, histogram: &Histogram, theme: &Theme) {
     const HEIGHT: f32 = 48.0;
-    /// The width of a column, two points: narrower ones blur on a screen without scaling.
+    /// Width of a column in points; narrower ones blur on a screen without scaling.
     const COLUMN: f32 = 2.0;
     let (response, painter) = ui.allocate_painter(vec2(WIDTH, HEIGHT), Sense::hover());
     let place = response.rect;
@@ -50,7 +50,7 @@ fn show_density(ui: &mut Ui, histogram: &Histogram, theme: &Theme) {
     let mut left = place.left();
     for count in counts {
         if count > 0 {
-            // The root: what is few stays visible beside what is many.
+            // The square root keeps small counts visible beside large ones.
             let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
             let bar = Rect::from_min_max(pos2(left, place.bottom() - height), pos2(left + COLUMN, place.bottom()));
             painter.rect_filled(bar, 0.0, theme.accent.gamma_multiply(0.8));
@@ -62,7 +62,7 @@ fn show_density(ui: &mut Ui, histogram: &Histogram, theme: &Theme) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, format!("Events over {reach}")));
 }
 
-/// Bytes, events a second and the time left, as far as they are known.
+/// Returns bytes, events per second and remaining time, as far as they are known.
 fn rates(view: &ProgressView) -> String {
     let mut parts = Vec::new();
     if view.bytes > 0 {
@@ -79,7 +79,7 @@ fn rates(view: &ProgressView) -> String {
     parts.join("  ·  ")
 }
 
-/// Bytes in the largest unit that keeps a digit before the point.
+/// Formats bytes in the largest unit with at least one digit before the point.
 #[must_use]
 pub(crate) fn bytes_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

@@ -1,4 +1,4 @@
-//! The line at the bottom: the trace that is open, how much it holds, its import issues, the key of colours.
+//! The status bar: the open trace, its counts, its import issues, the colour key.
 
 use egui::{Layout, RichText, Ui};
 
@@ -13,19 +13,19 @@ use crate::ui::panels::losses;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::spoken;
 
-/// The content of the line beside the capture's own counts.
+/// The content of the status bar beside the counts of the trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StatusLine<'a> {
-    /// The name of the capture.
+    /// Name of the trace.
     pub(crate) title: &'a str,
     /// A notice for the user, such as which of several files was opened.
     pub(crate) note: &'a str,
     pub(crate) palette: Option<&'a Palette>,
-    /// The status of a trace that still runs.
+    /// The status of a running trace.
     pub(crate) live: Option<&'a LiveStatus>,
 }
 
-/// The width of the key of colours.
+/// Width of the colour key, in points.
 const KEY_POINTS: f32 = 270.0;
 
 pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<'_>, theme: &Theme) -> Option<Command> {
@@ -65,8 +65,8 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
     command
 }
 
-/// How many spans there are, and samples: a profile has nothing but these, and most captures have none. Of a trace that
-/// has neither, the instants or else the values of counters.
+/// Formats the numbers of spans and samples: a profile has only samples, and most traces have none. A trace with
+/// neither shows its instants, or else its counter values.
 fn events(spans: u64, samples: u64, (instants, values): (u64, u64)) -> String {
     match (spans, samples) {
         (0, 0) if instants > 0 => counted(instants, "instant"),
@@ -77,7 +77,7 @@ fn events(spans: u64, samples: u64, (instants, values): (u64, u64)) -> String {
     }
 }
 
-/// A count with what is counted: one of it, or more.
+/// Formats a count with its noun in singular or plural.
 fn counted(count: u64, thing: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", grouped_digits(count))

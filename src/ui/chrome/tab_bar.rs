@@ -1,4 +1,4 @@
-//! The captures that are open side by side, as tabs above the timeline. Shown where there is more than one.
+//! The open traces as tabs above the timeline. Shown only for more than one.
 
 use egui::{Align, Color32, Label, Layout, Rect, RichText, Sense, Ui, pos2, vec2};
 
@@ -11,21 +11,22 @@ use crate::ui::theme::Theme;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TabTitle {
     pub(crate) text: String,
-    /// How far what runs in it is.
+    /// Progress of its running task, 0 to 1.
     pub(crate) part: Option<f32>,
-    /// Whether it has a message to be read.
+    /// Whether it has an unread error.
     pub(crate) has_failed: bool,
-    /// Whether it is the one that is shown.
+    /// Whether it is active.
     pub(crate) is_shown: bool,
 }
 
-/// The height of the bar, in points.
+/// Height of the bar, in points.
 pub(crate) const HEIGHT: f32 = 28.0;
 
-/// Shows the tabs, narrower the more there are. A click shows a tab, a middle click or a click on its cross closes it.
+/// Shows the tabs, narrower the more there are. A click activates a tab; a middle click or a click on its cross closes
+/// it.
 pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
     const WIDTH_MAX: f32 = 220.0;
-    // In less, names of files that begin alike all read the same; the list has those without room.
+    // Narrower tabs of files with a common prefix would all look alike; the list has the tabs that do not fit.
     const WIDTH_MIN: f32 = 110.0;
     const LIST_WIDTH: f32 = 28.0;
     let mut command = None;
@@ -61,7 +62,7 @@ pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabC
     command
 }
 
-/// A menu of all tabs, for those that are out of view.
+/// Shows a menu of all tabs, for those that are out of view.
 fn show_list(ui: &mut Ui, tabs: &[TabTitle]) -> Option<TabCommand> {
     let button = ui.menu_button("…", |ui| {
         let mut chosen = None;
@@ -104,7 +105,7 @@ fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut
     let text = RichText::new(shown(&tab.text).into_owned()).color(color);
     let name = room.with_max_x(cross.left() - 2.0);
     let layout = Layout::left_to_right(Align::Center);
-    // A child that the bar does not make room for: the tab has its place already.
+    // A child without its own space: the tab has allocated it already.
     let mut inside = ui.new_child(egui::UiBuilder::new().max_rect(name).layout(layout));
     inside.add(Label::new(text).truncate().selectable(false).sense(Sense::empty()));
     let close = ui.interact(cross, response.id.with("close"), Sense::click());

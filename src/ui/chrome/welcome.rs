@@ -1,5 +1,4 @@
-//! The window before a capture is open: the ways to open one, what a killed window left, the recent captures, and three
-//! keys.
+//! The welcome page: ways to open a trace, traces that a killed window left, recent traces, and three keys.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,20 +14,20 @@ use crate::ui::purpose::Purpose;
 use crate::ui::recent::{RecentFacts, RecentTrace};
 use crate::ui::theme::Theme;
 
-/// The captures that the smallest window has room for.
+/// Recent traces that fit in the smallest window.
 const RECENT_MAX: usize = 5;
 
-/// The same for traces that were cut short.
+/// Interrupted traces that fit in the smallest window.
 const CUT_SHORT_MAX: usize = 3;
 
-/// Offers to paste a file where none can be dropped: file managers put the path of a copied file on the clipboard.
+/// File managers put the path of a copied file on the clipboard, so pasting works where dropping does not.
 const DROP: &str = "Drop a trace anywhere in this window";
 const PASTE: &str = "Copy a trace in the file manager and paste it here with Ctrl+V (Wayland: files cannot be dropped)";
 
-/// The keys that a first minute needs, by the titles of their commands.
+/// The keys for the first minute, by the titles of their commands.
 const KEYS: [(&str, &str); 3] = [("Open...", "open"), ("Commands...", "all commands"), ("Keys", "all keys")];
 
-/// Shows the ways in the middle of the window. `recent` are captures, the last opened first.
+/// Shows the page. `recent` has the last opened trace first.
 pub(crate) fn show(
     ui: &mut Ui,
     recent: &[RecentTrace],
@@ -85,7 +84,7 @@ pub(crate) fn show(
     command
 }
 
-/// A trace that was cut short, with what can be done with it.
+/// Shows an interrupted trace with its actions.
 fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64, theme: &Theme) -> Option<Command> {
     let title = shown(&trace.title).into_owned();
     let mut wanted = None;
@@ -95,7 +94,7 @@ fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64
             wanted = Some(give(trace.folder.clone()));
         }
     };
-    // One row in the middle, whose width is that of the frame before.
+    // Centres one row, by its width in the previous frame.
     let id = ui.scope_id().with(&trace.folder);
     let width = ui.data(|data| data.get_temp::<f32>(id)).unwrap_or(300.0);
     let row = ui.allocate_ui_with_layout(egui::vec2(width, 20.0), Layout::left_to_right(Align::Center), |ui| {
@@ -114,13 +113,13 @@ fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64
     wanted.map(|wanted| Command::App(AppCommand::CutShort(wanted)))
 }
 
-/// Such as `1 200 000 spans  ·  45 MB  ·  5 minutes ago`.
+/// Formats a text such as `1 200 000 spans  ·  45 MB  ·  5 minutes ago`.
 fn cut_short_text(trace: &CutShortTrace, now_s: u64) -> String {
     let rows = trace.rows.map(|rows| format!("{} spans  ·  ", grouped_digits(rows))).unwrap_or_default();
     format!("{rows}{}  ·  {}", bytes_text(trace.bytes), ago_text(now_s.saturating_sub(trace.changed_s)))
 }
 
-/// The size of a trace and when it was opened, in a few words, `now_s` seconds after 1970.
+/// Formats the size of a trace and when it was opened; `now_s` is in seconds since 1970.
 fn facts_text(facts: RecentFacts, now_s: u64) -> String {
     format!("{}  ·  {}", bytes_text(facts.bytes), ago_text(now_s.saturating_sub(facts.opened_s)))
 }

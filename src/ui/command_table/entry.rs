@@ -1,4 +1,4 @@
-//! A command of the table: its place in the menus, its keys, and the state of the window in which it can be given.
+//! An entry of the command table: its place in the menus, its keys, and when it is enabled.
 
 use egui::{Key, KeyboardShortcut, Modifiers, Response};
 
@@ -14,48 +14,47 @@ use crate::ui::settings::{Navigation, RulerOrigin};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
 pub(crate) struct UiState {
-    /// How many tabs there are.
     pub(crate) tabs: usize,
-    /// How many files the capture that is open has.
+    /// Number of files of the open trace.
     pub(crate) files: usize,
-    /// Whether a capture is open.
+    /// Whether a trace is open.
     pub(crate) has_capture: bool,
-    /// Whether it can be written: it is sorted to its end or still runs, and nothing else is written.
+    /// Whether the trace can be exported: it is completely sorted or still runs, and no export is in progress.
     pub(crate) can_export: bool,
-    /// Whether a load or an export runs.
+    /// Whether an import or an export is in progress.
     pub(crate) is_busy: bool,
     /// Whether the trace still runs.
     pub(crate) is_live: bool,
-    /// Whether its picture stands still.
+    /// Whether its picture is paused.
     pub(crate) is_paused: bool,
     /// Whether a span is selected.
     pub(crate) has_span: bool,
-    /// Whether the table of statistics is shown.
+    /// Whether the statistics table is shown.
     pub(crate) has_table: bool,
-    /// Whether a slice of time is selected.
+    /// Whether a time range is selected.
     pub(crate) has_scope: bool,
-    /// Whether the scope is of some tracks and not of all.
+    /// Whether the scope is restricted to some tracks.
     pub(crate) has_scope_tracks: bool,
     pub(crate) is_searching: bool,
     pub(crate) has_hidden: bool,
-    /// Dark or light; `None`: as the desktop.
+    /// Dark or light; `None` follows the desktop.
     pub(crate) shade: Option<Shade>,
     pub(crate) colors: Colors,
-    /// The size of text, in percent of the normal one.
+    /// Font size, in percent of the default.
     pub(crate) text_percent: u16,
-    /// How the user wants to move.
+    /// Navigation preferences.
     pub(crate) navigation: Navigation,
     pub(crate) order: TrackOrder,
     pub(crate) density: TrackDensity,
-    /// How many moments are marked.
+    /// Number of bookmarks.
     pub(crate) marks: usize,
     /// The time that the ruler counts from.
     pub(crate) ruler_origin: RulerOrigin,
-    /// Whether the capture tells what time of day it was.
+    /// Whether the trace has the time of day.
     pub(crate) has_utc: bool,
 }
 
-/// When a command can be given.
+/// When a command is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     Always,
@@ -74,31 +73,30 @@ pub(super) enum When {
     ExportScope,
     ScopeTracks,
     Live,
-    /// A span is selected, and the trace does not run any more.
+    /// A span is selected, and the trace no longer runs.
     StillSpan,
 }
 
-/// A command in the table.
 pub(crate) struct CommandEntry {
     pub(crate) menu: Menu,
-    /// The submenu that it stands in; those of one submenu stand together.
+    /// Its submenu; entries of one submenu are adjacent.
     pub(crate) submenu: Option<&'static str>,
-    /// Whether the menu draws a line above the command, or above its submenu.
+    /// Whether the menu draws a separator above the command, or above its submenu.
     pub(crate) begins_section: bool,
     pub(crate) title: &'static str,
-    /// Its keys; the first is the one that is shown in menus.
+    /// Its keys; menus show the first.
     pub(crate) keys: &'static [KeyboardShortcut],
-    /// An addition to the title; empty where the title says all.
+    /// An addition to the title; may be empty.
     pub(super) hint: &'static str,
     pub(super) when: When,
     pub(super) command: fn(&UiState) -> Command,
     pub(super) checked: Option<fn(&UiState) -> bool>,
-    /// A list that comes right after it in its menu.
+    /// A dynamic list that follows it in its menu.
     pub(crate) followed_by: Option<MenuList>,
 }
 
 impl CommandEntry {
-    /// Whether it can be given now.
+    /// Returns whether it is enabled.
     #[must_use]
     pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
         match self.when {
@@ -122,19 +120,19 @@ impl CommandEntry {
         }
     }
 
-    /// Whether it is ticked; `None` for what has no state.
+    /// Returns whether it is checked; `None` for a command without state.
     #[must_use]
     pub(crate) fn is_checked(&self, state: &UiState) -> Option<bool> {
         self.checked.map(|checked| checked(state))
     }
 
-    /// The command in the present state.
+    /// Returns the command in the present state.
     #[must_use]
     pub(crate) fn command(&self, state: &UiState) -> Command {
         (self.command)(state)
     }
 
-    /// Says what its name leaves open, to the pointer and to screen readers.
+    /// Adds its hint to a widget, as a tooltip and for screen readers.
     #[must_use]
     pub(crate) fn hinted(&self, response: Response) -> Response {
         if self.hint.is_empty() { response } else { response.on_hover_text(self.hint) }

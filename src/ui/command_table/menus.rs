@@ -1,4 +1,4 @@
-//! The menus of the menu bar, and the lists in them whose entries are no fixed commands.
+//! The menus of the menu bar, and their dynamic lists.
 
 /// The menu of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The table of commands: its order, its keys, and the page of keys in the documents.
+//! The command table: its order, its keys, and the documented list of keys.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn keys_in_the_docs_are_those_of_the_table() {
 
 #[test]
 fn no_key_has_two_meanings_and_no_command_two_names() {
-    // A key may mean one thing while a trace runs, and another afterwards.
+    // A key may have another meaning while a trace runs.
     for left_out in [When::Live, When::StillSpan] {
         let entries = TABLE.iter().filter(|entry| entry.when != left_out);
         let keys: Vec<_> = entries.flat_map(|entry| entry.keys).collect();
@@ -39,7 +39,7 @@ fn no_key_has_two_meanings_and_no_command_two_names() {
     for (index, entry) in TABLE.iter().enumerate() {
         assert!(TABLE[index + 1..].iter().all(|other| other.title != entry.title), "{}", entry.title);
     }
-    // Those of the held keys must stay free.
+    // The held keys for navigation must stay free.
     for held in [Key::W, Key::A, Key::S, Key::D] {
         assert!(!keys.contains(&&plain(held)), "{held:?}");
     }

@@ -1,5 +1,4 @@
-//! The program's name, version and licence, and the graphics card that draws it: the lines that a report
-//! of a defect begins with.
+//! The program's name, version, licence and GPU: the first lines of a bug report.
 
 use egui::{RichText, Ui};
 
@@ -7,7 +6,7 @@ use crate::base::version::VERSION;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::theme::Theme;
 
-/// Shows the lines. `adapter` is the name of the graphics card, empty where nothing is drawn on one.
+/// Shows the lines. `adapter` is the name of the GPU, or empty without one.
 pub(crate) fn show(ui: &mut Ui, adapter: &str, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let facts = facts(adapter);

@@ -1,4 +1,4 @@
-//! The state of an answer in words, beside the title of a panel: how far it is, and how exact.
+//! The status of an answer beside the title of a panel: its progress, or its exactness.
 
 use egui::{Label, ProgressBar, RichText, Ui};
 
@@ -6,7 +6,7 @@ use crate::base::progress::Progress;
 use crate::query::Snapshot;
 use crate::ui::theme::Theme;
 
-/// The exactness of an answer that is whole.
+/// The exactness of a complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exactness {
     Exact,
@@ -14,22 +14,22 @@ pub(super) enum Exactness {
     SketchedQuantiles,
 }
 
-/// The error of quantiles from sketches, in words.
+/// The error of quantiles from sketches, as text.
 pub(super) const SKETCH_ERROR: &str = "to within 1/32";
 
-/// How far a question is, with a bar.
+/// Shows the progress of a query.
 pub(super) fn show_counting(ui: &mut Ui, progress: &Progress, theme: &Theme) {
     show_progress(ui, progress, "counting", theme).on_hover_text("Not all is counted yet; the numbers are so far");
 }
 
-/// How far work in the background is, with a bar and a word for what it does.
+/// Shows the progress of a background task, with a verb for it.
 pub(super) fn show_progress(ui: &mut Ui, progress: &Progress, word: &str, theme: &Theme) -> egui::Response {
     let part = progress.view().fraction().unwrap_or(0.0);
     ui.add(ProgressBar::new(part).desired_width(60.0).desired_height(6.0));
     ui.label(RichText::new(format!("{word}: {:.0} %", part * 100.0)).color(theme.warning))
 }
 
-/// The exactness of a whole answer, in the room that is left.
+/// Shows the exactness of a complete answer, in the rest of the line.
 pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snapshot, theme: &Theme) {
     let (text, hint) = match exactness {
         Exactness::Exact => ("exact", "Every row is counted"),

@@ -1,4 +1,4 @@
-//! The list of bookmarks, in which they are renamed and removed.
+//! The list of bookmarks, with fields to rename and buttons to remove them.
 
 use egui::{RichText, Role, Ui, WidgetInfo, vec2};
 
@@ -10,9 +10,9 @@ use crate::ui::timeline::bookmarks::bookmark_time_text;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 
-/// The list of marks, in which they are named.
+/// Shows the list.
 pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
-    /// A name has room for some twenty letters: a grid alone would give it those of its heading.
+    /// A name has space for some twenty letters; the grid alone would size it by its heading.
     const NAME_POINTS: f32 = 150.0;
     let mut commands = Vec::new();
     let marks = timeline.marks().all();

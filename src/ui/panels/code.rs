@@ -1,5 +1,5 @@
-//! One function with its samples: the lines of its source, or its instructions. It is opened from where functions are
-//! listed. Source files are read below named folders alone, and a folder is named here.
+//! The code panel: one function with its samples by source line or by instruction. It is opened from lists of
+//! functions. Source files are read only below configured folders, which can be added here.
 
 mod jumps;
 mod rows;
@@ -26,13 +26,13 @@ use crate::ui::questions::{CodeAnswer, CodeRequest, Question, QuestionKind, Samp
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The names of the tables among the layouts that are kept.
+/// Names of the tables in the saved layouts.
 const TABLES: [&str; 2] = ["source", "assembly"];
 
-/// The height of a row, in points.
+/// Height of a row, in points.
 const ROW_POINTS: f32 = 17.0;
 
-/// The function that is looked at.
+/// The code panel.
 #[derive(Debug)]
 pub(crate) struct CodePanel {
     function: Option<SampledFunction>,
@@ -41,10 +41,10 @@ pub(crate) struct CodePanel {
     code: Option<Arc<FunctionCode>>,
     rows: CodeRows,
     tables: [TableView; 2],
-    /// A folder of sources, as the user types it.
+    /// A source folder, as typed.
     folder: String,
     source_maps: Vec<(String, SourceMap)>,
-    /// Those of the preferences, after them.
+    /// The source folders of the preferences, which come after those added here.
     preferred: Vec<(String, SourceMap)>,
     error: Option<String>,
 }
@@ -67,12 +67,13 @@ impl Default for CodePanel {
 }
 
 impl CodePanel {
-    /// Looks at a function. The panel asks when it is shown.
+    /// Shows a function. The panel queries its code when it is shown next.
     pub(crate) fn show_function(&mut self, function: SampledFunction) {
         self.function = Some(function);
     }
 
-    /// Takes the folders of the preferences. With others, the panel asks again when it is shown.
+    /// Sets the source folders of the preferences. If they change, the panel queries the code again when it is shown
+    /// next.
     pub(crate) fn set_preferred(&mut self, folders: &[String]) {
         if !self.preferred.iter().map(|(text, _)| text).eq(folders) {
             let known = folders.iter().filter_map(|text| Some((text.clone(), SourceMap::parse(text)?)));
@@ -80,12 +81,12 @@ impl CodePanel {
         }
     }
 
-    /// The folders of sources, those that were named here first.
+    /// Iterates over the source folders, those added here first.
     fn all_maps(&self) -> impl Iterator<Item = &(String, SourceMap)> {
         self.source_maps.iter().chain(&self.preferred)
     }
 
-    /// Takes the listing of the function, or why there is none.
+    /// Sets the listing of the function, or the reason for its absence.
     pub(crate) fn set_answer(&mut self, answer: &CodeAnswer) {
         match &answer.code {
             Ok(code) => {
@@ -149,7 +150,7 @@ impl CodePanel {
         commands
     }
 
-    /// The field that names a folder of sources.
+    /// Shows the field that adds a source folder.
     fn show_folder(&mut self, ui: &mut Ui, view: &PanelView<'_>) {
         let color = view.context.theme.canvas;
         let response = field::add(ui, &mut self.folder, |field| {
@@ -168,7 +169,7 @@ impl CodePanel {
         }
     }
 
-    /// Why there is no row.
+    /// Returns the reason for an empty table.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
         if snapshot.tracks().modules.is_empty() {
             return Some("No frame of this trace is an address: its code is not known.");

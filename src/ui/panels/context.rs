@@ -1,4 +1,4 @@
-//! The context of every panel: the theme, the form of copied cells, and the sizes that the preferences have.
+//! The context of every panel: the theme, the format of copied cells, and saved sizes.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,18 @@ use crate::base::csv::Cells;
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
 
-/// The theme, the form of copied cells and the kept sizes, for every panel.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelContext<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) cells: Cells,
-    /// The layouts of tables that the preferences have, by name.
+    /// The saved table layouts, by name.
     pub(crate) tables: &'a BTreeMap<String, TableLayout>,
-    /// The height of the dock that the preferences have.
+    /// The saved height of the dock, in points.
     pub(crate) dock_points: u16,
 }
 
 impl<'a> PanelContext<'a> {
-    /// The look of a table of this name.
+    /// Returns the look of the table with this name.
     pub(super) fn table(&self, name: &str, absence: Option<&'a str>) -> TableLook<'a> {
         TableLook { theme: self.theme, cells: self.cells, saved: self.tables.get(name), absence }
     }

@@ -1,4 +1,4 @@
-//! The list of derived tracks, in which they are added, renamed and removed.
+//! The list of derived tracks, with controls to add, rename and remove them.
 
 use egui::{Key, RichText, Role, Ui, WidgetInfo, vec2};
 
@@ -12,7 +12,7 @@ use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// A word of each kind, and its meaning.
+/// An example of each kind, and its meaning.
 const EXAMPLES: [(&str, &str); 8] = [
     ("rate name:read", "rows of a name or any filter that start, for each second"),
     ("count dur>1ms", "rows that start in each column"),
@@ -24,17 +24,17 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("sum:counter.rss", "the sum of the counters of a name; a filter takes processes"),
 ];
 
-/// The text of the track that is typed.
+/// The panel, with the text of a new track.
 #[derive(Debug, Default)]
 pub(crate) struct DerivedPanel {
     text: String,
     error: Option<String>,
-    /// The pass of egui in which the field was shown last: after a gap it is shown anew, and takes the keys.
+    /// The egui pass in which the field was shown last. After a gap, the field takes the focus.
     last_pass: u64,
 }
 
 impl DerivedPanel {
-    /// Shows the list, and the field for one more.
+    /// Shows the list, and the field for a new track.
     pub(crate) fn show(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Derived(command)));

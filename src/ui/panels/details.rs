@@ -1,4 +1,4 @@
-//! The details of the selected row: its times, its position, its arguments, the spans around it.
+//! The details of the selected row: its times, its position, its arguments, its parents and children.
 
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
@@ -21,19 +21,19 @@ use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The longest spans in a span that are listed.
+/// Maximum number of children listed.
 const CHILDREN_MAX: usize = 12;
 
-/// The least width of the names of facts, in points.
+/// Minimum width of the labels, in points.
 const NAME_POINTS: f32 = 92.0;
 
 /// Below this width the panel has one column.
 const COLUMNS_POINTS: f32 = 600.0;
 
-/// The flows in each direction that are listed.
+/// Maximum number of flows listed per direction.
 const LINKS_MAX: usize = 50;
 
-/// The selected row, described once when it was selected.
+/// The details of the selected row, computed once when it is selected.
 pub(crate) struct DetailsPanel {
     row: RowIdx,
     name: NameIdx,
@@ -42,9 +42,9 @@ pub(crate) struct DetailsPanel {
     arguments: Result<Option<Json>, String>,
     /// Names and rows, outermost first.
     ancestors: Vec<(String, RowIdx)>,
-    /// The span around it and its duration.
+    /// The parent span and its duration.
     parent: Option<(String, u64)>,
-    /// The longest spans in it with their durations, longest first.
+    /// The longest children with their durations, longest first.
     children: Vec<(String, RowIdx, u64)>,
     flows: Option<SpanFlows>,
     /// The functions at the address of a frame with their source lines, innermost first.
@@ -55,10 +55,10 @@ pub(crate) struct DetailsPanel {
     utc_offset_ns: Option<i64>,
 }
 
-/// The flows of the row: the name of the flow, the span at the other end, and where that is.
+/// The flows of the row: the name of the flow, and the span at the other end with its position.
 struct SpanFlows {
     woken_by: Option<(String, RowIdx)>,
-    /// The run on a CPU of a state, or the state of a run.
+    /// The CPU run of a state, or the state of a run.
     same_run: Option<(String, RowIdx)>,
     arriving: Vec<(String, RowIdx)>,
     leaving: Vec<(String, RowIdx)>,
@@ -107,7 +107,7 @@ impl DetailsPanel {
         })
     }
 
-    /// Takes the flows of the row.
+    /// Sets the flows of the row.
     pub(crate) fn set_flows(&mut self, snapshot: &Snapshot, chain: &FlowChain) {
         let other_end = |other: RowIdx| {
             let track = snapshot.track(snapshot.lane(other.lane).track);
@@ -123,13 +123,13 @@ impl DetailsPanel {
         });
     }
 
-    /// The row that this describes.
+    /// Returns the described row.
     #[must_use]
     pub(crate) fn row(&self) -> RowIdx {
         self.row
     }
 
-    /// Shows the facts, the arguments and the spans around side by side, or below each other in a narrow panel.
+    /// Shows facts, arguments and related spans side by side, or below each other in a narrow panel.
     pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         ui.add_space(4.0);
@@ -170,9 +170,9 @@ impl DetailsPanel {
         commands
     }
 
-    /// The name on one line beside the buttons; the whole of a long one is in the tooltip.
+    /// Shows the name on one line beside the buttons; a long name is complete in the tooltip.
     fn show_name(&self, ui: &mut Ui, commands: &mut Vec<Command>) {
-        /// The room of the buttons, in points.
+        /// Space for the buttons, in points.
         const BUTTONS_POINTS: f32 = 260.0;
         let name = &self.description.name;
         let points = (ui.available_width() - BUTTONS_POINTS).max(60.0);
@@ -232,7 +232,7 @@ impl DetailsPanel {
         }
     }
 
-    /// When it starts, by day and time of day.
+    /// Returns the UTC date and time of the start.
     fn utc_text(&self) -> Option<String> {
         let utc_ns = self.description.start_ns.saturating_add(self.utc_offset_ns?);
         Some(format!("{} {}", utc_day_text(utc_ns), utc_clock_text(utc_ns, 9)))
@@ -299,7 +299,7 @@ impl DetailsPanel {
         commands
     }
 
-    /// Everything that is known, to be pasted elsewhere.
+    /// Returns all details as text, to be pasted elsewhere.
     #[must_use]
     pub(crate) fn as_text(&self) -> String {
         let description = &self.description;
@@ -320,7 +320,7 @@ impl DetailsPanel {
     }
 }
 
-/// The functions at the address of a frame, with the lines that ran or called, where names were looked up.
+/// Returns the functions at the address of a frame with their current lines, if they are resolved.
 fn source_lines(snapshot: &Snapshot, row: RowIdx) -> Vec<String> {
     let Some(overlay) = snapshot.overlay() else { return Vec::new() };
     let name = snapshot.row(row).name;
@@ -337,7 +337,7 @@ fn source_lines(snapshot: &Snapshot, row: RowIdx) -> Vec<String> {
     overlay.lines.of(name).iter().map(line).collect()
 }
 
-/// The innermost function at the address of a frame.
+/// Returns the innermost function at the address of a frame.
 fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunction> {
     let line = snapshot.overlay()?.lines.of(snapshot.row(row).name).first()?;
     let name = snapshot.names().get(line.function);
@@ -345,8 +345,8 @@ fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunctio
     Some(SampledFunction { key, event: None })
 }
 
-/// One argument with the path of its filter; objects and arrays unfold. Shows at most some hundred members of each: a
-/// frame must stay a frame.
+/// Shows one argument with the path of its filter; objects and arrays are expandable. At most some hundred members of
+/// each are shown, to keep the frame time bounded.
 fn show_value(
     ui: &mut Ui,
     theme: &Theme,
@@ -384,7 +384,7 @@ fn show_value(
                 Json::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            // `arg.a.b` of a filter is `arg:a.b` of a key.
+            // `arg.a.b` in a filter is `arg:a.b` as a grouping key.
             let by = path.as_deref().and_then(|path| path.replacen('.', ":", 1).parse().ok());
             let filter = path.map(|path| format!("{path}={}", quoted(&text)));
             let value = PanelValue { filter, ..PanelValue::new(key, text.as_str()) }.grouped_by(by);
@@ -393,7 +393,7 @@ fn show_value(
     }
 }
 
-/// The key that spans are added up by, for a fact that is one.
+/// Returns the grouping key of a fact, if there is one.
 fn group_key(label: &str) -> Option<GroupBy> {
     let (name, track) = match label {
         "Category" => (Some(NameKey::Category), None),
@@ -404,15 +404,15 @@ fn group_key(label: &str) -> Option<GroupBy> {
     Some(GroupBy::Keys { name, track })
 }
 
-/// The path of a member in a filter; `None` where a filter cannot say the key.
+/// Returns the path of a member in a filter; `None` if a filter cannot express the key.
 fn member_path(path: Option<&str>, key: &str) -> Option<String> {
     let is_word = !key.is_empty() && key.chars().all(|letter| letter.is_alphanumeric() || "_-$@/".contains(letter));
     path.filter(|_| is_word).map(|path| format!("{path}.{key}"))
 }
 
-/// The width of the column of names of plain values: that of the longest name, while values keep more room.
+/// Returns the width of the label column for plain values: that of the longest label, as long as values have more.
 fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -> f32 {
-    /// The part of the width that names take at most.
+    /// Maximum share of the width for labels.
     const PART_MAX: f32 = 0.45;
     let font = egui::TextStyle::Body.resolve(ui.style());
     let plain = members.filter(|(_, value)| !value.is_object() && !value.is_array());
@@ -421,8 +421,8 @@ fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -
     longest.ceil().min(ui.available_width() * PART_MAX).max(NAME_POINTS)
 }
 
-/// A name and a value beside it; the value can be selected and copied, and takes as many lines as it needs.
-/// A right click has the menu of the value. Returns what was chosen there.
+/// Shows a label beside a value, which can be selected, copied, and wrapped. A right click opens the menu of the value.
+/// Returns the chosen command.
 fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, value: &PanelValue) -> Option<Command> {
     let mut chosen = None;
     ui.horizontal_top(|ui| {
@@ -432,7 +432,7 @@ fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, valu
             ui.set_min_width(width);
             ui.add(name);
         });
-        // A text that can be copied stays in its written order: a reordered text must not be selectable.
+        // A text that can be copied keeps its stored order: reordered text must not be selectable.
         let ordered = on_screen(text);
         let is_as_written = matches!(ordered, std::borrow::Cow::Borrowed(_));
         let label = egui::Label::new(&*ordered).selectable(is_as_written).sense(egui::Sense::CLICK).wrap();
@@ -443,7 +443,7 @@ fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, valu
 
 fn scrolled(ui: &mut Ui, salt: &str, content: impl FnOnce(&mut Ui)) {
     ScrollArea::vertical().id_salt(salt).auto_shrink(false).show(ui, |ui| {
-        // Lines of text and not of buttons.
+        // Line height of text, not of buttons.
         ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
         ui.spacing_mut().item_spacing.y = 4.0;
         content(ui);
@@ -466,8 +466,8 @@ fn joined(name: &str, id: &str) -> String {
     }
 }
 
-/// The part that a duration is of another, such as `  12.5 %`; cut, never rounded up, and `< 0.1 %` where that would
-/// leave nothing of some. Empty where there is no other.
+/// Formats the share of a duration in another, such as `  12.5 %`. Truncates instead of rounding up, and shows `< 0.1
+/// %` for a share that would be 0. Empty if there is no other.
 fn share_text(part_ns: u64, whole_ns: u64) -> String {
     if whole_ns == 0 {
         return String::new();

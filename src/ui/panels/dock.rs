@@ -1,5 +1,5 @@
-//! The dock below the timeline: a tab for each panel that is open, one of them shown. Its height is the user's, and
-//! leaves the timeline two fifths of the window, unless the panel is given all of the room.
+//! The dock below the timeline: a tab per open panel, one of them active. The user sets its height, and the timeline
+//! keeps two fifths of the window unless the panel is maximised.
 
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
@@ -10,26 +10,26 @@ use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
 
-/// The part of the window that stays with the timeline.
+/// Share of the window that the timeline keeps.
 const TIMELINE_PART: f32 = 0.4;
 
-/// The room of all actions of a panel beside each other, in points.
+/// Width of all panel actions side by side, in points.
 const TOOLS_POINTS: f32 = 250.0;
 
-/// The room of the menu of these actions, where they have none beside each other.
+/// Width of the menu of panel actions, used if they do not fit.
 const TABLE_POINTS: f32 = 64.0;
 
-/// The room of the button that gives a panel all of the window.
+/// Width of the button that maximises a panel.
 const FULL_POINTS: f32 = 52.0;
 
-/// The lowest dock, in points: its tabs, the line of a panel, the head of a table and some rows.
+/// Minimum height of the dock, in points: its tabs, a panel's toolbar, a table header and some rows.
 const POINTS_MIN: f32 = 140.0;
 
 /// A tab as the dock shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DockHead {
     pub(crate) panel: Panel,
-    /// A count after the title; empty where there is none.
+    /// A count after the title; may be empty.
     pub(crate) count: String,
     pub(crate) tools: PanelTools,
 }
@@ -41,19 +41,19 @@ impl DockHead {
     }
 }
 
-/// The actions of a panel that the dock offers beside the tabs.
+/// The panel actions that the dock offers beside the tabs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PanelTools {
-    /// Whether the table can be copied as it is shown.
+    /// Whether the table can be copied as shown.
     pub(crate) copies: bool,
-    /// Whether the table can be written to a file.
+    /// Whether the table can be exported to a file.
     pub(crate) exports: bool,
-    /// Whether a command line gives the same.
+    /// Whether a command line has the same result.
     pub(crate) has_command: bool,
 }
 
 impl PanelTools {
-    /// Shows the actions from right to left, or from top to bottom in a menu.
+    /// Shows the actions right to left, or top to bottom in a menu.
     fn show(self, ui: &mut Ui, panel: Panel) -> Option<Command> {
         let mut chosen = None;
         let mut entry = |is_offered: bool, text: &str, hint: &str, command: AppCommand| {
@@ -77,34 +77,33 @@ impl PanelTools {
 pub(crate) struct Dock {
     /// The panels that the user has opened, in no order.
     open: Vec<Panel>,
-    /// The panels that were shown, the last one first.
+    /// The panels by last activation, latest first.
     recent: Vec<Panel>,
     is_full: bool,
     /// The height during a drag of the edge, in points.
     dragged: Option<f32>,
-    /// The tab that was scrolled into view, and the room that the tabs had.
+    /// The tab that was scrolled into view last, and the width of the tab bar then.
     revealed: Option<(Panel, f32)>,
 }
 
 impl Default for Dock {
-    /// The details are open from the start: they show once a span is selected.
+    /// The details are open from the start: they appear once a span is selected.
     fn default() -> Self {
         Self { open: vec![Panel::Details], recent: Vec::new(), is_full: false, dragged: None, revealed: None }
     }
 }
 
 impl Dock {
-    /// The height of the dock before the user changes it, in points: below the tabs, the two histograms and the longest
-    /// spans of a name fit.
+    /// Default height in points: the tabs, both histograms and the longest spans of a name fit.
     pub(crate) const POINTS: u16 = 310;
 
-    /// Whether the user has opened a panel and not closed it.
+    /// Returns whether the user has opened a panel and not closed it.
     #[must_use]
     pub(crate) fn is_open(&self, panel: Panel) -> bool {
         self.open.contains(&panel)
     }
 
-    /// Opens a panel and brings it to the front.
+    /// Opens a panel and activates it.
     pub(crate) fn open(&mut self, panel: Panel) {
         if !self.is_open(panel) {
             self.open.push(panel);
@@ -116,27 +115,27 @@ impl Dock {
         self.open.retain(|other| *other != panel);
     }
 
-    /// Closes a panel, or opens it. A panel behind another one comes to the front instead. `shown` are the
-    /// tabs of the last frame.
+    /// Closes a panel, or opens it. An open but inactive panel is activated instead. `shown` are the tabs of the last
+    /// frame.
     pub(crate) fn toggle(&mut self, panel: Panel, shown: &[Panel]) {
         let is_behind = shown.contains(&panel) && self.active(shown) != Some(panel);
         if self.is_open(panel) && !is_behind { self.close(panel) } else { self.open(panel) }
     }
 
-    /// Shows a tab once its panel is open.
+    /// Activates a tab once its panel is open.
     pub(crate) fn activate(&mut self, tab: Panel) {
         self.recent.retain(|other| *other != tab);
         self.recent.insert(0, tab);
     }
 
-    /// The tab that is shown, of those that are open: the one that was shown last.
+    /// Returns the active tab among `open`: the one that was activated last.
     #[must_use]
     pub(crate) fn active(&self, open: &[Panel]) -> Option<Panel> {
         let recent = self.recent.iter().copied().find(|tab| open.contains(tab));
         recent.or_else(|| open.first().copied())
     }
 
-    /// Shows the next tab to the right, or the one to the left; after the last comes the first.
+    /// Activates the next tab to the right or left, wrapping around.
     pub(crate) fn step(&mut self, open: &[Panel], forward: bool) {
         let Some(active) = self.active(open) else { return };
         let at = open.iter().position(|tab| *tab == active).unwrap_or(0);
@@ -144,12 +143,12 @@ impl Dock {
         self.activate(open[if forward { (at + 1) % count } else { (at + count - 1) % count }]);
     }
 
-    /// Gives the panel all of the room, or the timeline its part again.
+    /// Maximises the panel, or restores the timeline.
     pub(crate) fn toggle_full(&mut self) {
         self.is_full = !self.is_full;
     }
 
-    /// Gives the timeline its part again; says whether it had none.
+    /// Restores the timeline. Returns whether a panel was maximised.
     pub(crate) fn leave_full(&mut self) -> bool {
         std::mem::take(&mut self.is_full)
     }
@@ -159,7 +158,7 @@ impl Dock {
         self.is_full
     }
 
-    /// Shows the tabs, and the active tab's `content` in the room below. `points` is the saved height.
+    /// Shows the tabs, and the active tab's `content` below. `points` is the saved height.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
@@ -200,7 +199,7 @@ impl Dock {
                 (false, true) => TOOLS_POINTS,
                 (false, false) => TABLE_POINTS,
             };
-            // Tabs that have no room scroll: they would be drawn over the actions.
+            // Tabs that do not fit scroll; otherwise they would overlap the actions.
             let tabs_room = (room - FULL_POINTS - tools_points).max(TABLE_POINTS);
             let hidden = scroll_area::ScrollBarVisibility::AlwaysHidden;
             let tabs = ScrollArea::horizontal().id_salt("tabs").max_width(tabs_room).scroll_bar_visibility(hidden);
@@ -224,7 +223,7 @@ impl Dock {
         commands
     }
 
-    /// Shows the tabs in some room, with the active one in view when it becomes that.
+    /// Shows the tabs in some width, and scrolls to the active one when it changes.
     fn show_tabs(&mut self, ui: &mut Ui, heads: &[DockHead], active: Panel, room: f32) {
         let reveals = self.revealed.replace((active, room)) != Some((active, room));
         for head in heads {
@@ -241,7 +240,7 @@ impl Dock {
         }
     }
 
-    /// The upper edge, which the user drags.
+    /// Shows the upper edge, which the user drags.
     fn drag_edge(&mut self, ui: &Ui, dock: Rect, most: f32, theme: &Theme) -> Option<Command> {
         const GRIP_POINTS: f32 = 5.0;
         if self.is_full {
@@ -262,7 +261,7 @@ impl Dock {
     }
 }
 
-/// The width of all tabs beside each other.
+/// Returns the width of all tabs side by side.
 fn tabs_points(ui: &Ui, heads: &[DockHead]) -> f32 {
     let font = egui::TextStyle::Button.resolve(ui.style());
     let around = 2.0 * ui.spacing().button_padding.x + ui.spacing().item_spacing.x;

@@ -1,4 +1,4 @@
-//! A panel of the dock: the trait that the dock drives every panel by, and the view of the trace that each panel gets.
+//! The trait of a dock panel, and the view of the trace that each panel gets.
 
 use egui::Ui;
 
@@ -14,13 +14,13 @@ use crate::ui::command_line::PanelCommandLine;
 use crate::ui::questions::{Question, QuestionKind, SelectedScope};
 use crate::ui::timeline::state::Timeline;
 
-/// The part of a frame that every panel sees: the timeline, the selected span, and the questions that run.
+/// The part of a frame that every panel sees: the timeline, the selected span, and running queries.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelView<'a> {
     pub(crate) timeline: &'a Timeline,
     /// The details of the selected span, while their panel is open.
     pub(crate) details: Option<&'a DetailsPanel>,
-    /// How far the answer to a question of a kind is, while it is waited for.
+    /// Returns the progress of a running query of a kind.
     pub(crate) progress: &'a dyn Fn(QuestionKind) -> Option<&'a Progress>,
     pub(crate) context: PanelContext<'a>,
 }
@@ -37,54 +37,55 @@ impl<'a> PanelView<'a> {
     }
 }
 
-/// A panel of the dock. The dock keeps which panels are open, so a panel holds only its questions and answers.
+/// A panel of the dock. The dock keeps which panels are open, so a panel holds only its queries and answers.
 pub(crate) trait DockPanel {
-    /// Shows the panel in all of the room that is left. Asks its question where the scope is not the one of its answer.
+    /// Shows the panel in the rest of the dock. Starts its query if the scope differs from that of its answer.
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command>;
 
-    /// Whether there is anything to show. The panel has no tab while there is not.
+    /// Returns whether there is anything to show. Without content, the panel has no tab.
     fn has_content(&self, _view: &PanelView<'_>) -> bool {
         true
     }
 
-    /// Whether the last frame showed the details of the selected span in this panel, too.
+    /// Returns whether this panel included the details of the selected span in the last frame.
     fn shows_details(&self) -> bool {
         false
     }
 
-    /// A count after the title of the tab; empty where there is none.
+    /// Returns a count for the title of the tab; may be empty.
     fn count(&self) -> String {
         String::new()
     }
 
-    /// The actions that the dock offers with the panel's tab.
+    /// Returns the actions that the dock offers for the panel.
     fn tools(&self) -> PanelTools {
         PanelTools::default()
     }
 
-    /// The table as it is shown, cells between tabs; `None` where there is no table, or no end of it.
+    /// Returns the table as shown, with tabs between cells; `None` without a table, or for an unbounded one.
     fn copied(&self, _cells: Cells) -> Option<String> {
         None
     }
 
-    /// The whole table, to be written in the background.
+    /// Returns the whole table, to be written in the background.
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
         None
     }
 
-    /// The command line that gives the same, without the trace and the scope.
+    /// Returns the command line with the same result, without the trace and the scope.
     fn command_line(&self) -> Option<PanelCommandLine> {
         None
     }
 
-    /// Forgets all answers: another trace, or more of it, is open. Returns what an open panel asks at once.
+    /// Drops all answers, because another trace or more of it is open. Returns the query that an open panel starts at
+    /// once.
     fn forget(&mut self) -> Option<Question>;
 
-    /// Takes note that a question has no answer, for any panel's question. The message is empty where it was stopped.
+    /// Handles a query without an answer, of any panel. The message is empty if the query was cancelled.
     fn fail(&mut self, _kind: QuestionKind, _message: &str) {}
 }
 
-/// The tab of the selected span's details, which are looked up when the span is selected.
+/// The tab of the selected span's details, which are looked up on selection.
 #[derive(Debug, Default)]
 pub(crate) struct DetailsTab;
 

@@ -1,4 +1,4 @@
-//! Names too long for their place, cut as labels are. The whole name is in the tooltip.
+//! Shortens names that are too long for their space, as labels are. The tooltip has the whole name.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::scene::labels::{shorten_label, shown};
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// A tooltip of more bytes would be higher than the screen. Copies have the rest.
+/// Limit for the bytes of a tooltip, which must fit on the screen. Copies have the rest.
 const TIP_BYTES_MAX: usize = 4096;
 
-/// The part of a text that fits `points`.
+/// Returns the part of a text that fits in `points`.
 pub(super) fn elided<'t>(painter: &Painter, text: &'t str, points: f32, font: &FontId) -> Cow<'t, str> {
     painter.fonts_mut(|fonts| elide(text, points, |letter| letter_width(fonts, font, letter)))
 }
@@ -20,7 +20,7 @@ fn elide(text: &str, room: f32, advance: impl FnMut(char) -> f32) -> Cow<'_, str
     shorten_label(text, room, advance).unwrap_or(Cow::Borrowed("…"))
 }
 
-/// A whole name for a tooltip, with escapes for control characters.
+/// Returns a whole name for a tooltip, with control characters escaped.
 #[must_use]
 pub(super) fn tip(text: &str) -> String {
     let end = text.floor_char_boundary(TIP_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! The words for groups of spans: the title of their column, what they are called, and the label of each.
+//! Texts for groups of spans: the column title, the noun, and the label of each group.
 
 use crate::base::time::grouped_digits;
 use crate::model::TrackIdx;
@@ -8,10 +8,10 @@ use crate::query::totals::{GroupValue, Totals};
 use crate::scene::labels::NO_NAME;
 use crate::scene::titles::{process_title, track_title};
 
-/// The words for the groups of some keys.
+/// The nouns for the groups of some keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GroupWord {
-    /// The title of the column, which is also the entry of the menu.
+    /// The title of the column, which is also the menu entry.
     pub(super) title: &'static str,
     one: &'static str,
     many: &'static str,
@@ -29,7 +29,7 @@ impl GroupWord {
     }
 }
 
-/// The words for the groups of these keys.
+/// Returns the nouns for the groups of these keys.
 #[must_use]
 pub(super) fn group_word(by: &GroupBy) -> GroupWord {
     let (title, one, many) = match by {
@@ -48,7 +48,7 @@ pub(super) fn group_word(by: &GroupBy) -> GroupWord {
     GroupWord { title, one, many }
 }
 
-/// The label of a group, and more about it for a tooltip, which may be empty.
+/// Returns the label of a group, and a tooltip, which may be empty.
 #[must_use]
 pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot) -> (String, String) {
     let (name, track) = match totals.by() {

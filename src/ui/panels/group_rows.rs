@@ -1,4 +1,4 @@
-//! The rows of the table of statistics: one a group of spans, such as those of a name, with its sums and its durations.
+//! The rows of the statistics table: one per group of spans, such as those of a name, with its sums and durations.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::ui::command::{AppCommand, Command};
 /// Numbers of a group: a count, and durations in nanoseconds.
 const NUMBERS: usize = NUMBER_COLUMNS.len();
 
-/// A number of a group; `None` while its durations are being counted, or where it cannot be told.
+/// A number of a group; `None` while its durations are being counted, or if it is unknown.
 type Number = Option<u128>;
 
 /// A column of the table.
@@ -64,7 +64,7 @@ impl GroupColumn {
         Self::Unfinished,
     ];
 
-    /// The number of a row in this column, in the order of columns of the copied table.
+    /// Returns the index of the column's number among the columns of the copied table.
     fn number(self) -> Option<usize> {
         match self {
             Self::Label | Self::Share => None,
@@ -92,19 +92,19 @@ impl GroupColumn {
         matches!(self, Self::Count | Self::Unfinished)
     }
 
-    /// Whether the numbers of all groups add up to something.
+    /// Returns whether the numbers of all groups have a meaningful sum.
     fn has_sum(self) -> bool {
         matches!(self, Self::Count | Self::Total | Self::Own | Self::Distinct | Self::Unfinished)
     }
 }
 
-/// The width of a column of numbers: no number may lose its first digits.
+/// Width of a number column, enough for all leading digits.
 const NUMBER_POINTS: f32 = 76.0;
 
-/// The width of a label of two names.
+/// Width of a label of two names.
 const PAIR_POINTS: f32 = 260.0;
 
-/// The columns of the table of spans by name. The labels have room for some twenty letters.
+/// The columns of the table of spans by name. Labels have space for some twenty letters.
 const COLUMNS: [TableColumn; GroupColumn::ALL.len()] = [
     TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: true },
     number("Count"),
@@ -123,19 +123,19 @@ const COLUMNS: [TableColumn; GroupColumn::ALL.len()] = [
     number("Unfinished"),
 ];
 
-/// The column that rows are sorted by at first.
+/// Column of the default sort order.
 pub(super) const FIRST_SORTED: usize = GroupColumn::Total as usize;
 
 const fn number(title: &'static str) -> TableColumn {
     TableColumn { title, width: NUMBER_POINTS, is_number: true, is_sortable: true }
 }
 
-/// A row of the table: the numbers that rows are sorted by are worked out once.
+/// A row of the table; the numbers to sort by are computed once.
 #[derive(Debug, Clone)]
 struct Line {
     group: SpanGroup,
     label: String,
-    /// More about the group for a tooltip; empty if there is none.
+    /// Tooltip of the group; may be empty.
     more: String,
     numbers: [Number; NUMBERS],
     /// Whether the quantiles come from a sketch.
@@ -145,22 +145,22 @@ struct Line {
 /// The rows of the table.
 #[derive(Debug, Default)]
 pub(super) struct GroupRows {
-    /// The totals that the lines are of, and the trace that they are from.
+    /// The totals of the lines, and their trace.
     of: Option<(Arc<Totals>, Snapshot)>,
     by: GroupBy,
-    /// One a group, as they are sorted.
+    /// One per group, sorted.
     lines: Vec<Line>,
-    /// The lines whose label has the words: worked out when either changes, as there may be a million.
+    /// Indices of the lines whose label matches the words. Updated when either changes, because there may be a million.
     shown: Vec<u32>,
     words: String,
     sorted_by: Option<(usize, bool)>,
-    /// Whether quantiles of a row that is shown come from a sketch.
+    /// Whether quantiles of a visible row come from a sketch.
     pub(super) has_sketched: bool,
     pub(super) chosen: Option<SpanGroup>,
-    /// Sums of all lines, and of those that are shown.
+    /// Sums of all lines, and of the visible ones.
     sums: [u128; NUMBERS],
     shown_sums: [u128; NUMBERS],
-    /// The largest number of each column among the lines that are shown.
+    /// Largest number of each column among the visible lines.
     largest: [u128; NUMBERS],
 }
 
@@ -173,20 +173,20 @@ impl GroupRows {
         self.sort_lines();
     }
 
-    /// Forgets the lines; the words and the order stay.
+    /// Drops the lines; the words and the order stay.
     pub(super) fn forget(&mut self) {
         (self.of, self.chosen) = (None, None);
         self.lines.clear();
         self.filter();
     }
 
-    /// The totals of the lines.
+    /// Returns the totals of the lines.
     #[must_use]
     pub(super) fn totals(&self) -> Option<&Totals> {
         self.of.as_ref().map(|(totals, _)| &**totals)
     }
 
-    /// Shows only groups whose label has these words.
+    /// Shows only groups whose label contains these words.
     pub(super) fn set_words(&mut self, words: &str) {
         self.words = words.to_lowercase();
         self.filter();
@@ -196,7 +196,7 @@ impl GroupRows {
         self.shown.is_empty()
     }
 
-    /// Whether no group has spans here.
+    /// Returns whether no group has spans.
     pub(super) fn has_no_line(&self) -> bool {
         self.lines.is_empty()
     }
@@ -209,13 +209,13 @@ impl GroupRows {
         self.shown.iter().position(|&line| self.lines[line as usize].group == group).map(|row| row as u64)
     }
 
-    /// A group so that its spans can be asked for; `None` where they cannot.
+    /// Returns a group to narrow a scope by; `None` if that is impossible.
     #[must_use]
     pub(super) fn choice(&self, group: SpanGroup) -> Option<GroupChoice> {
         GroupChoice::from_totals(self.totals()?, group)
     }
 
-    /// The columns. Titles say which quantiles come from sketches.
+    /// Returns the columns. Titles mark quantiles from sketches.
     #[must_use]
     pub(super) fn columns(&self) -> [TableColumn; COLUMNS.len()] {
         let mut columns = COLUMNS;
@@ -233,7 +233,7 @@ impl GroupRows {
         columns
     }
 
-    /// The rows as they are shown, in nanoseconds, for a file: none where nothing is counted yet.
+    /// Returns the rows as shown, in nanoseconds, for a file; empty if nothing is counted yet.
     #[must_use]
     pub(super) fn to_export(&self, snapshot: &Snapshot) -> GroupExport {
         let (totals, snapshot) = self.of.clone().unwrap_or_else(|| (Arc::default(), snapshot.clone()));
@@ -270,7 +270,7 @@ impl GroupRows {
             (sums(lines()), largest, lines().any(|line| line.is_sketched));
     }
 
-    /// The number that shares are of: that of the column that rows are sorted by if it has a sum, else the total.
+    /// Returns the number that shares refer to: the sorted column if it has a sum, else the total.
     fn shared(&self) -> usize {
         let sorted = self.sorted_by.map(|(column, _)| GroupColumn::ALL[column]).filter(|column| column.has_sum());
         sorted.and_then(GroupColumn::number).unwrap_or(1)
@@ -367,11 +367,11 @@ impl Rows for GroupRows {
     }
 }
 
-/// The rows as a file has them.
+/// The rows for a file.
 pub(super) struct GroupExport {
     totals: Arc<Totals>,
     snapshot: Snapshot,
-    /// Groups in the order of the table.
+    /// Groups in table order.
     groups: Vec<SpanGroup>,
 }
 

@@ -1,5 +1,5 @@
-//! Lists of rows of the trace: hits of a search, spans of a scope. A list has no end and is never built: a page of it
-//! is loaded when it comes into view. Beside it are the details of the selected row, where there is room.
+//! Lists of rows of the trace: hits of a search, spans of a scope. A list is unbounded and never built as a whole: its
+//! pages are loaded when they come into view. The details of the selected row are beside it if they fit.
 
 use std::borrow::Cow;
 
@@ -19,16 +19,16 @@ use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
 
-/// The height of a row, in points.
+/// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// Below this width of the dock, the list has all of it.
+/// Below this width, the list takes the whole dock.
 const BESIDE_POINTS: f32 = 900.0;
 
-/// The rows of a page: more than a list on the largest screen shows, so that one notch of the wheel stays in it.
+/// Rows per page: more than fit on the largest screen, so that one notch of the wheel stays in the page.
 const PAGE_ROWS: usize = 200;
 
-/// The columns of a list in order of time, which comes in pages, so that no other order is at hand.
+/// The columns of a list in time order, which is paged and therefore cannot be sorted otherwise.
 pub(super) const COLUMNS: [TableColumn; 4] = [
     TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: false },
     TableColumn { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
@@ -39,9 +39,9 @@ pub(super) const COLUMNS: [TableColumn; 4] = [
 /// The source of the rows of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListRows<'a> {
-    /// A number of rows that come in pages.
+    /// A number of rows, loaded in pages.
     Paged(u64, HitsOf),
-    /// All hits, which are in memory.
+    /// All hits, in memory.
     All(&'a [Hit]),
 }
 
@@ -49,72 +49,72 @@ pub(super) enum ListRows<'a> {
 pub(super) struct ListContent<'a> {
     pub(super) columns: &'a [TableColumn],
     pub(super) rows: ListRows<'a>,
-    /// Why there is no row.
+    /// The reason for an empty list.
     pub(super) absence: Option<&'a str>,
 }
 
-/// A list: its table, the page that is at hand, and the row that was gone to last.
+/// A list: its table, the loaded page, and the current row.
 #[derive(Debug)]
 pub(super) struct HitList {
     name: &'static str,
     table: TableView,
     page: (u64, Vec<Hit>),
     asked: Option<u64>,
-    /// The row that was gone to last, by its number.
+    /// Index of the row that was navigated to last.
     current: Option<u64>,
     clicked: Option<RowIdx>,
     shows_beside: bool,
 }
 
 impl HitList {
-    /// A list whose table is kept in the preferences by this name, the word for its rows.
+    /// Creates a list. `name` is the noun for its rows, and the name of its saved layout.
     pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
         let table = TableView::new(name, ROW_POINTS, sorted_by);
         Self { name, table, page: (0, Vec::new()), asked: None, current: None, clicked: None, shows_beside: false }
     }
 
-    /// Forgets the rows; the table keeps its columns.
+    /// Drops the rows; the table keeps its columns.
     pub(super) fn forget(&mut self) {
         (self.page, self.asked, self.current, self.clicked) = ((0, Vec::new()), None, None, None);
     }
 
-    /// Forgets the rows and scrolls to the first of those that come.
+    /// Drops the rows and scrolls to the top.
     pub(super) fn restart(&mut self) {
         self.forget();
         self.table.reveal(0);
     }
 
-    /// Takes the rows from the `first` on.
+    /// Sets the loaded page, whose first row has the index `first`.
     pub(super) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
         self.page = (first, hits);
         self.asked = None;
     }
 
-    /// Brings a row into the middle of the view.
+    /// Scrolls a row to the middle of the view.
     pub(super) fn reveal(&mut self, number: u64) {
         self.current = Some(number);
         self.table.reveal(number);
     }
 
-    /// The row that was clicked since the last call.
+    /// Returns the row that was clicked since the last call.
     #[must_use]
     pub(super) fn take_clicked(&mut self) -> Option<RowIdx> {
         self.clicked.take()
     }
 
-    /// The last row that the last frame showed.
+    /// Returns the last row that the last frame showed.
     #[must_use]
     pub(super) fn last_shown(&self) -> Option<u64> {
         self.table.last_shown()
     }
 
-    /// Whether the last frame had room for details beside the list.
+    /// Returns whether the last frame had space for details beside the list.
     #[must_use]
     pub(super) fn shows_beside(&self) -> bool {
         self.shows_beside
     }
 
-    /// Shows the list, and beside it the details of the selected row where there is room.
+    /// Shows the list, and beside it the details of the selected row if they fit.
     pub(super) fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>, content: &ListContent<'_>) -> Vec<Command> {
         let place = ui.available_rect_before_wrap();
         self.shows_beside = place.width() > BESIDE_POINTS;
@@ -149,7 +149,7 @@ impl HitList {
             shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
         }
         if let (Some(row), Some(of), None) = (shown.missing, of, self.asked) {
-            // Some before, for the wheel.
+            // Starts some rows earlier, for scrolling up.
             let first = row.saturating_sub(PAGE_ROWS as u64 / 4);
             self.asked = Some(first);
             shown.commands.push(Command::Panel(PanelCommand::Ask(Question::Page(of, first, PAGE_ROWS))));
@@ -158,14 +158,14 @@ impl HitList {
     }
 }
 
-/// A hit, if it is in the page.
+/// Returns a hit, if it is in the page.
 fn hit_at((first, hits): (u64, &[Hit]), number: u64) -> Option<Hit> {
     hits.get(usize::try_from(number.checked_sub(first)?).ok()?).copied()
 }
 
-/// The rows of a table: those of one page are at hand.
+/// The rows of a table, of which one page is loaded.
 struct HitRows<'a> {
-    /// The word for the rows.
+    /// The noun for the rows.
     things: &'static str,
     total: u64,
     page: (u64, &'a [Hit]),
@@ -252,7 +252,7 @@ impl Rows for HitRows<'_> {
     }
 }
 
-/// A word with its first letter in upper case.
+/// Capitalises a word.
 fn capitalised(word: &str) -> String {
     let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
     format!("{}{rest}", first.to_ascii_uppercase())

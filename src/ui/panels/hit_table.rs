@@ -1,5 +1,5 @@
-//! Rows of the trace as a file has them: those of a search, or a list. Read one after another, so that a billion take
-//! no more memory than ten.
+//! Exports rows of the trace, those of a search or of a list. They are streamed, so a billion take no more memory than
+//! ten.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::store::LaneKind;
 const COLUMNS: [&str; 11] =
     ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track", "kind"];
 
-/// Rows between two looks at the request to stop.
+/// Rows between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: u64 = 4096;
 
-/// The rows to write, and the trace that they are of.
+/// The rows to write, and their trace.
 pub(super) struct HitExport {
     pub(super) snapshot: Snapshot,
     pub(super) rows: HitTableRows,
 }
 
-/// Rows that are read one after another, or that are at hand.
+/// The source of the rows.
 pub(super) enum HitTableRows {
-    /// Hits of a search, in order of time.
+    /// Hits of a search, in time order.
     Hits(Hits),
     List(Arc<Vec<Hit>>),
 }

@@ -1,11 +1,11 @@
-//! The list of keys and gestures, made from the table of commands.
+//! The list of keys and gestures, built from the command table.
 
 use egui::{RichText, ScrollArea, Ui};
 
 use crate::ui::command_table::{GESTURES, Menu, TABLE, key_text};
 use crate::ui::theme::Theme;
 
-/// Shows what every key and every gesture does.
+/// Shows all keys and gestures.
 pub(crate) fn show(ui: &mut Ui, theme: &Theme) {
     /// Below this width the list has one column.
     const TWO_COLUMNS_POINTS: f32 = 800.0;
@@ -14,7 +14,7 @@ pub(crate) fn show(ui: &mut Ui, theme: &Theme) {
         list(ui, theme, "Mouse and held keys", GESTURES.iter().map(|&(keys, text)| (keys.to_owned(), text)));
     };
     ScrollArea::vertical().max_height(screen.height() - 120.0).show(ui, |ui| {
-        // Lines of text and not of buttons.
+        // Line height of text, not of buttons.
         ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
         if screen.width() < TWO_COLUMNS_POINTS {
             gestures(ui);

@@ -1,4 +1,4 @@
-//! The import issues of a capture by severity: how many events each concerns, where first, and what the user can do.
+//! The import issues of a trace by severity: how many events are affected, where first, and what the user can do.
 
 use egui::{RichText, Ui};
 
@@ -8,7 +8,7 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
 
-/// The button in the status bar. It counts what is lost and alarms of nothing else; there is none for information.
+/// Shows the button in the status bar, with the number of losses; none for information only.
 pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
     let changed = losses.count_of(Severity::Changed);
     let (text, tooltip) = match (losses.count_of(Severity::Lost), changed) {
@@ -32,7 +32,7 @@ fn events(count: u64) -> String {
     format!("{} event{}", grouped_digits(count), if count == 1 { "" } else { "s" })
 }
 
-/// The heading above the losses of a severity.
+/// Returns the heading of a severity.
 fn heading(severity: Severity) -> &'static str {
     match severity {
         Severity::Lost => "Data lost",
@@ -89,10 +89,10 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) 
     commands
 }
 
-/// More are on pages of their own: a frame lays out every row of a page.
+/// Rows per page, since a frame lays out every row of a page.
 const PAGE_ROWS: usize = 200;
 
-/// The page of the list that is shown, with buttons for its neighbours where there are several.
+/// Shows buttons to the neighbouring pages if there are several, and returns the current page.
 fn page(ui: &mut Ui, rows: usize) -> usize {
     let pages = rows.div_ceil(PAGE_ROWS).max(1);
     let id = ui.scope_id().with("page");

@@ -1,5 +1,5 @@
-//! The panels beside the timeline, one file each, and their frame: the dock with its tabs, tables, numbers, the menu of
-//! a value. A panel shows what it is given and returns commands.
+//! The panels beside the timeline, one file each, and their parts: the dock with its tabs, tables, numbers, the menu of
+//! a value. A panel shows its arguments and returns commands.
 
 pub(crate) mod about;
 mod answer_state;

@@ -1,5 +1,5 @@
-//! The window of preferences: how everything looks and moves, and sizes that no menu can name: what loads may hold in
-//! memory, and what kept captures may take.
+//! The preferences window: appearance, navigation, and sizes such as the memory limit of imports and the size of the
+//! cache.
 
 use egui::{Button, DragValue, Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
@@ -16,13 +16,13 @@ use crate::ui::timeline::filter_field::density_title;
 use crate::ui::widgets::reading_order::on_screen;
 use crate::ui::widgets::{field, spoken};
 
-/// Below this width of the window, choices stand below their titles.
+/// Below this width, choices are placed below their titles.
 const TWO_COLUMNS_POINTS: f32 = 720.0;
 
-/// Folders of sources that are kept.
+/// Maximum number of source folders.
 pub(crate) const SOURCE_FOLDERS_MAX: usize = 32;
 
-/// Shows all of it; returns what was chosen.
+/// Shows the window, and returns the chosen commands.
 pub(crate) fn show(
     ui: &mut Ui,
     state: &UiState,
@@ -32,10 +32,10 @@ pub(crate) fn show(
     theme: &Theme,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
-    // A sentence is a line, and the window as wide as the longest.
+    // Sentences stay on one line, so the window is as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
     ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 120.0).show(ui, |ui| {
-        // One grid, so that all choices align in one column; below their titles where both have no room.
+        // One grid aligns all choices in one column.
         let is_narrow = ui.ctx().content_rect().width() < TWO_COLUMNS_POINTS;
         Grid::new("preferences").num_columns(if is_narrow { 1 } else { 2 }).spacing([20.0, 8.0]).show(ui, |ui| {
             let lines = &mut Lines { ui, theme, commands: &mut commands, is_narrow };
@@ -53,7 +53,7 @@ pub(crate) fn show(
     commands
 }
 
-/// The lines of the window, and what was chosen there.
+/// The lines of the window, and the chosen commands.
 struct Lines<'a> {
     ui: &'a mut Ui,
     theme: &'a Theme,
@@ -62,13 +62,13 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Begins a group of lines.
+    /// Starts a group of lines.
     fn begin(&mut self, title: &str) {
         self.ui.label(RichText::new(title).small().color(self.theme.accent));
         self.ui.end_row();
     }
 
-    /// A line: what it is about, why one would choose, and what there is to choose from.
+    /// Adds a line: a title, an explanation, and the choices.
     fn add(&mut self, title: &str, why: &str, choices: impl FnOnce(&mut Ui) -> Option<Command>) {
         if why.is_empty() {
             self.ui.label(title);
@@ -85,7 +85,7 @@ impl Lines<'_> {
         self.ui.end_row();
     }
 
-    /// A line with some values to choose from.
+    /// Adds a line with a choice of values.
     fn choose<T: PartialEq + Copy>(
         &mut self,
         (title, why): (&str, &str),
@@ -180,7 +180,7 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     });
 }
 
-/// The folders that sources may be opened below: a line for each, and one to add another.
+/// Adds the source folders: a line for each, and one to add another.
 fn show_sources(lines: &mut Lines, folders: &[String]) {
     let theme = lines.theme;
     let with = |folders: Vec<String>| Some(Command::App(AppCommand::SetSourceFolders(folders)));
@@ -219,7 +219,7 @@ fn show_tables(lines: &mut Lines, csv_safe: bool) {
     });
 }
 
-/// Below this much memory nothing sorts; kept captures may take nothing.
+/// Returns the minimum: imports need some memory, while the cache may be empty.
 fn least(unit: u64) -> u64 {
     if unit == 1 << 20 { 64 } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! The rows of the table of samples: one a function, module, thread or event. Texts are looked up for the rows in view.
+//! The rows of the sample table: one per function, module, thread or event. Texts are looked up for the rows in view.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ const TOTAL_SHARE: usize = 5;
 const OWN_SAMPLES: usize = 6;
 const SAMPLES: usize = 7;
 
-/// The column that rows are sorted by at first.
+/// Column of the default sort order.
 pub(super) const FIRST_SORTED: usize = OWN;
 
-/// The columns of the table: the first two by what samples are added up by.
+/// Returns the columns; the first two depend on the grouping.
 const fn titled(name: &'static str, beside: &'static str) -> [TableColumn; 8] {
     [
         TableColumn { title: name, width: 180.0, is_number: false, is_sortable: true },
@@ -56,7 +56,7 @@ const BY_MODULE: [TableColumn; 8] = titled("Module", "Kind");
 const BY_THREAD: [TableColumn; 8] = titled("Thread", "Process");
 const BY_EVENT: [TableColumn; 8] = titled("Event", "Unit");
 
-/// The columns of the table.
+/// Returns the columns of the table.
 pub(super) fn columns(by: SampleBy) -> &'static [TableColumn] {
     match by {
         SampleBy::Function => &BY_FUNCTION,
@@ -70,12 +70,12 @@ pub(super) fn columns(by: SampleBy) -> &'static [TableColumn] {
 #[derive(Debug, Default)]
 pub(super) struct SampleRows {
     table: Option<(Snapshot, Arc<SampleTable>)>,
-    /// The rows that have the words, as they are sorted.
+    /// Indices of the rows that match the words, sorted.
     shown: Vec<u32>,
     words: String,
     sorted_by: Option<(usize, bool)>,
     pub(super) chosen: Option<FunctionKey>,
-    /// The sums of the rows that are shown, and the largest number of each column of sums.
+    /// The sums of the visible rows, and the largest number of each column of sums.
     own: SampleSum,
     largest: [u64; 4],
 }
@@ -91,7 +91,7 @@ impl SampleRows {
         self.update();
     }
 
-    /// Shows only rows whose name or module has these words.
+    /// Shows only rows whose name or module contains these words.
     pub(super) fn set_words(&mut self, words: &str) {
         self.words = words.to_lowercase();
         self.update();
@@ -109,13 +109,13 @@ impl SampleRows {
         self.row(row).map(|(texts, row)| texts.name(row.key).into_owned()).unwrap_or_default()
     }
 
-    /// The function of a row.
+    /// Returns the function of a row.
     pub(super) fn function(&self, row: u64) -> FunctionKey {
         let module = self.row(row).map(|(texts, row)| texts.beside(row.key).into());
         FunctionKey { name: self.name(row).into(), module }
     }
 
-    /// The rows as they are shown, for a file.
+    /// Returns the rows as shown, for a file.
     pub(super) fn to_export(&self) -> Option<SampleExport> {
         let (snapshot, table) = self.table.clone()?;
         let rows = self.shown.iter().map(|&row| table.rows[row as usize]).collect();
@@ -162,7 +162,7 @@ impl SampleRows {
         (self.shown, self.own, self.largest) = (shown, own, largest);
     }
 
-    /// The sum that shares of a row are of: all samples of its event.
+    /// Returns the sum that shares of a row refer to: all samples of its event.
     fn whole(&self, row: &SampleGroupRow) -> SampleSum {
         let Some((_, table)) = &self.table else { return SampleSum::default() };
         match row.key {
@@ -172,7 +172,7 @@ impl SampleRows {
     }
 }
 
-/// A number of a row by its column.
+/// Returns a number of a row by its column.
 fn number_of(row: &SampleGroupRow, column: usize) -> u64 {
     match column {
         OWN | OWN_SHARE => row.sums.own.weight,
@@ -202,7 +202,7 @@ impl<'a> SampleTexts<'a> {
         }
     }
 
-    /// The text of the second column.
+    /// Returns the text of the second column.
     fn beside(self, key: SampleGroup) -> Cow<'a, str> {
         match key {
             SampleGroup::Function(function) => self.table.picture.functions.module(function).into(),
@@ -218,7 +218,7 @@ impl<'a> SampleTexts<'a> {
         }
     }
 
-    /// A weight in the unit of a row.
+    /// Returns a weight in the unit of a row.
     fn weight(self, row: &SampleGroupRow, weight: u64) -> TableNumber {
         match self.table.event(row) {
             Some(event) if *event.unit == *NANOSECONDS => TableNumber::Duration(weight.into()),
@@ -320,7 +320,7 @@ impl Rows for SampleRows {
     }
 }
 
-/// The rows as a file has them.
+/// The rows for a file.
 pub(super) struct SampleExport {
     snapshot: Snapshot,
     table: Arc<SampleTable>,

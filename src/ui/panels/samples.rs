@@ -1,5 +1,5 @@
-//! The samples of the scope by function, module, thread or event: self and total, each stack once. A click on a
-//! function shows it between its callers and callees, and finds it on the tracks.
+//! The samples of the scope by function, module, thread or event: self and total, with recursion counted once. A click
+//! on a function shows its callers and callees, and highlights it on the tracks.
 
 use std::sync::Arc;
 
@@ -27,19 +27,19 @@ use crate::ui::questions::{
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The name of the table among the layouts that are kept.
+/// Name of the table in the saved layouts.
 const TABLE: &str = "samples";
 
-/// The height of a row, in points.
+/// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// Below this width the line above the table says and offers less, and the chosen function has no place beside it.
+/// Below this width the toolbar is reduced, and the selected function is not shown beside the table.
 const NARROW_POINTS: f32 = 760.0;
 
-/// The part of the width that the table has beside the chosen function.
+/// Share of the width for the table beside the selected function.
 const TABLE_PART: f32 = 0.58;
 
-/// Properties that samples are added up by, with their titles.
+/// Groupings of samples, with their titles.
 const BY: [(SampleBy, &str); 4] = [
     (SampleBy::Function, "By function"),
     (SampleBy::Module, "By module"),
@@ -47,14 +47,14 @@ const BY: [(SampleBy, &str); 4] = [
     (SampleBy::Event, "By event"),
 ];
 
-/// The table of samples, and the callers and callees of the chosen function.
+/// The sample table, and the callers and callees of the selected function.
 #[derive(Debug)]
 pub(crate) struct SamplesPanel {
     by: SampleBy,
-    /// The event that the user has chosen; `None`: the default one.
+    /// The event chosen by the user; `None` for the default.
     event: Option<SampleEvent>,
     asked: Option<SampleQuestion>,
-    /// The scope and the events of the paths of the answer.
+    /// The scope and the event of the answered paths.
     counted: Option<(SelectedScope, Option<SampleEvent>)>,
     answer: Option<Arc<SampleTable>>,
     rows: SampleRows,
@@ -62,7 +62,7 @@ pub(crate) struct SamplesPanel {
     words: String,
     is_stopped: bool,
     error: Option<String>,
-    /// The chosen function, and whether its callers and callees were asked for.
+    /// The selected function, and whether its callers and callees were queried.
     chosen: Option<(FunctionKey, bool)>,
     sandwich: Sandwich,
 }
@@ -96,19 +96,19 @@ impl SamplesPanel {
         }
     }
 
-    /// Takes the callers and callees of the chosen function.
+    /// Sets the callers and callees of the selected function.
     pub(crate) fn set_sandwich(&mut self, answer: Arc<FlameAnswer>) {
         self.sandwich.set_answer(answer);
     }
 
-    /// Takes note that the samples will not be counted.
+    /// Handles a cancelled query.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
 
     fn choose(&mut self, function: FunctionKey, commands: &mut Vec<Command>) {
         commands.push(Command::Panel(PanelCommand::SearchFor(quoted(&function.name))));
-        // The search comes to the front; the table is what the user reads.
+        // The search activates its own tab, so the table is activated again.
         commands.push(Command::Panel(PanelCommand::Show(Panel::Samples)));
         self.rows.chosen = Some(function.clone());
         self.chosen = Some((function, false));
@@ -126,7 +126,7 @@ impl SamplesPanel {
         Some(Command::Panel(PanelCommand::Ask(Question::Samples(Box::new(question)))))
     }
 
-    /// Asks for the callers and callees of the chosen function, once the samples are counted.
+    /// Queries the callers and callees of the selected function, once the samples are counted.
     fn ask_sandwich(&mut self) -> Option<Command> {
         let ((function, is_asked), answer, asked) =
             (self.chosen.as_mut()?, self.answer.as_ref()?, self.asked.as_ref()?);
@@ -180,7 +180,7 @@ impl SamplesPanel {
         });
     }
 
-    /// The choice of an event, where the samples have several.
+    /// Shows the choice of an event, if samples have several.
     fn show_events(&mut self, ui: &mut Ui) {
         let Some(paths) = self.answer.as_ref().map(|answer| &answer.paths) else { return };
         if paths.events.len() < 2 {
@@ -198,7 +198,7 @@ impl SamplesPanel {
         });
     }
 
-    /// Why there is no row, once the answer is there.
+    /// Returns the reason for an empty table, once the answer has arrived.
     fn absence(&self, view: &PanelView<'_>) -> Option<&'static str> {
         let answer = self.answer.as_ref()?;
         if view.snapshot().store().meta().summary.samples == 0 {
@@ -227,7 +227,7 @@ impl SamplesPanel {
                 self.by = SampleBy::Function;
             }
             SampleGroup::Module(_) => {
-                // Its functions: the field has the module, which the table by function looks for as well.
+                // Shows the functions of a module: its name goes into the field, which also matches modules.
                 self.words = self.rows.name(clicked);
                 self.rows.set_words(&self.words);
                 self.by = SampleBy::Function;

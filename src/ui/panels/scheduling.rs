@@ -1,5 +1,5 @@
-//! The scheduling of the scope: the time of threads, processes and CPUs on a CPU, ready for one, and waiting. A click
-//! on a thread or a CPU shows its track, one on a process its threads. Counting and sorting are in the background.
+//! The scheduling tables of the scope: time running, runnable and waiting of threads, processes and CPUs. A click on a
+//! thread or CPU shows its track, one on a process its threads. Counting and sorting run in the background.
 
 use std::sync::Arc;
 
@@ -21,20 +21,20 @@ use crate::ui::questions::{
 };
 use crate::ui::widgets::field;
 
-/// The height of a row, in points.
+/// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// The kinds with the title and the name of their table among the layouts that are kept, in the order of the enum.
+/// The kinds with their title and the name of their saved layout, in the order of the enum.
 const KINDS: [(ScheduledKind, &str, &str); 3] = [
     (ScheduledKind::Threads, "Threads", "scheduling of threads"),
     (ScheduledKind::Processes, "Processes", "scheduling of processes"),
     (ScheduledKind::Cpus, "CPUs", "scheduling of CPUs"),
 ];
 
-/// Below this width the line above the table does not say the scope.
+/// Below this width the toolbar omits the scope.
 const NARROW_POINTS: f32 = 620.0;
 
-/// The tables of scheduling and what they were asked of.
+/// The scheduling tables and their queries.
 #[derive(Debug)]
 pub(crate) struct SchedulingPanel {
     kind: ScheduledKind,
@@ -118,7 +118,7 @@ impl SchedulingPanel {
         commands
     }
 
-    /// Why there is no row, once the answer is there.
+    /// Returns the reason for an empty table, once the answer has arrived.
     fn absence(&self) -> Option<&'static str> {
         let answer = self.answer.as_ref().filter(|answer| answer.kind == self.kind)?;
         if !answer.scheduling.is_in_trace {
@@ -142,7 +142,7 @@ impl SchedulingPanel {
                 Some(Command::Timeline(TimelineCommand::ShowTrack(track)))
             }
             ScheduledUnit::Process(process) => {
-                // Its threads: the words are looked for in names and ids of processes as well.
+                // Shows the threads of a process: the words also match names and ids of processes.
                 let process = snapshot.tracks().processes.get(process.index())?;
                 self.words = if process.name.is_empty() { process.pid.to_string() } else { process.name.to_string() };
                 self.kind = ScheduledKind::Threads;
@@ -162,7 +162,7 @@ impl DockPanel for SchedulingPanel {
         if let Some(unit) = response.clicked.and_then(|row| self.rows.unit(row)) {
             commands.extend(self.choose(unit, view.snapshot()));
         }
-        // After the table, which takes the order that the preferences have.
+        // Runs after the table, which restores the saved sort order.
         commands.extend(self.ask(view.scope()));
         commands
     }

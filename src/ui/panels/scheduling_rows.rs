@@ -1,4 +1,4 @@
-//! The rows of the tables of scheduling: threads, processes or CPUs. Texts are made for the rows in view.
+//! The rows of the scheduling tables: threads, processes or CPUs. Texts are computed for the rows in view.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::ui::questions::SchedulingAnswer;
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    /// A column that rows can be sorted by.
+    /// A sortable column.
     Sorted(SchedulingColumn),
     /// The id of a thread.
     Id,
-    /// The part of the range on a CPU.
+    /// The share of the range on a CPU.
     Share,
     /// The rest of the range.
     Idle,
@@ -30,7 +30,7 @@ enum Field {
 
 const ON_CPU: Field = Field::Sorted(SchedulingColumn::Time(ThreadState::Running));
 
-/// The columns of threads, with what they hold.
+/// The columns of the thread table, with their content.
 const THREADS: [(TableColumn, Field); 12] = [
     (text("Thread", 150.0), Field::Sorted(SchedulingColumn::Name)),
     (TableColumn { is_sortable: false, ..text("TID", 58.0) }, Field::Id),
@@ -105,7 +105,7 @@ const fn columns_of<const N: usize>(fields: &[(TableColumn, Field); N]) -> [Tabl
     columns
 }
 
-/// The columns of the table of a kind.
+/// Returns the columns of the table of a kind.
 pub(super) fn columns(kind: ScheduledKind) -> &'static [TableColumn] {
     match kind {
         ScheduledKind::Threads => &THREAD_COLUMNS,
@@ -123,17 +123,17 @@ fn field(kind: ScheduledKind, column: usize) -> Option<Field> {
     fields.get(column).map(|(_, field)| *field)
 }
 
-/// The column that a table is sorted by at first, from the largest: the time on a CPU.
+/// Returns the column of the default sort order, largest first: the running time.
 pub(super) fn first_sorted(kind: ScheduledKind) -> Option<usize> {
     (0..columns(kind).len()).find(|&column| field(kind, column) == Some(ON_CPU))
 }
 
-/// The rows of the table that is shown.
+/// The rows of the current table.
 #[derive(Debug, Default)]
 pub(super) struct SchedulingRows {
     answer: Option<(Snapshot, Arc<SchedulingAnswer>)>,
     kind: ScheduledKind,
-    /// The column of each kind that the user sorts by; `None` until its table is shown.
+    /// The sort order of each kind; `None` until its table is shown.
     sorted_by: [Option<(SchedulingColumn, bool)>; 3],
     pub(super) chosen: Option<ScheduledUnit>,
 }
@@ -147,23 +147,23 @@ impl SchedulingRows {
         self.answer = None;
     }
 
-    /// Shows another table. There are no rows until its answer is there.
+    /// Switches to another table, which is empty until its answer arrives.
     pub(super) fn set_kind(&mut self, kind: ScheduledKind) {
         self.kind = kind;
     }
 
-    /// The order of the table that is shown.
+    /// Returns the sort order of the current table.
     pub(super) fn sorted_by(&self) -> (SchedulingColumn, bool) {
         let first = (SchedulingColumn::Time(ThreadState::Running), false);
         self.sorted_by[self.kind as usize].unwrap_or(first)
     }
 
-    /// The unit of a row.
+    /// Returns the unit of a row.
     pub(super) fn unit(&self, row: u64) -> Option<ScheduledUnit> {
         self.row(row).map(|(.., time)| time.unit)
     }
 
-    /// The rows as they are shown, for a file.
+    /// Returns the rows as shown, for a file.
     pub(super) fn to_export(&self) -> Option<SchedulingTable> {
         let (snapshot, answer) = self.answer.as_ref()?;
         let (scheduling, order) = (Arc::clone(&answer.scheduling), Arc::clone(&answer.order));
@@ -288,7 +288,7 @@ impl Rows for SchedulingRows {
             }
             Field::Sorted(SchedulingColumn::Process) | Field::Id => TableCell::Empty,
             Field::Share if self.kind != ScheduledKind::Cpus => Self::cell_of(answer, snapshot, sum, Field::Share),
-            // Of all CPUs together.
+            // The share of all CPUs together.
             Field::Share => {
                 let whole = u128::from(answer.scheduling.range_ns) * answer.order.len() as u128;
                 let part = sum.time_ns(ThreadState::Running).into();

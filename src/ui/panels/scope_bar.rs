@@ -1,5 +1,5 @@
-//! The scope bar above the dock: the time, the tracks and the filter that questions are about, each with a cross. Texts
-//! are made when the scope changes, never in a frame.
+//! The scope bar above the dock: the time, the tracks and the filter of queries, each with a cross. Texts are computed
+//! when the scope changes, never per frame.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +22,10 @@ use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The height of the bar, in points.
+/// Height of the bar, in points.
 pub(crate) const SCOPE_BAR_POINTS: f32 = 30.0;
 
-/// The letters of the tracks before they are cut.
+/// Length of the track text before it is shortened, in letters.
 const LETTERS_MAX: f32 = 60.0;
 
 /// The bar and its texts.
@@ -36,17 +36,17 @@ pub(crate) struct ScopeBar {
     /// The text of the field, valid or not.
     filter: String,
     error: Option<String>,
-    /// The name under which the scope would be saved.
+    /// Name for saving the scope.
     name: String,
 }
 
 impl ScopeBar {
-    /// Forgets the texts: they are of an earlier snapshot.
+    /// Drops the texts, which are of an earlier snapshot.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Makes the texts of a scope, unless it is the one that is shown.
+    /// Updates the texts if the scope has changed.
     fn update(&mut self, snapshot: &Snapshot, scope: &SelectedScope) {
         if self.shown.tracks != scope.tracks {
             self.tracks = tracks_text(snapshot, &scope.tracks);
@@ -109,7 +109,7 @@ impl ScopeBar {
         commands
     }
 
-    /// The button that saves the scope under a name, with those that are saved already.
+    /// Shows the button that saves the scope under a name, with the saved scopes.
     fn show_saved(&mut self, ui: &mut Ui, saved: &[NamedScope], theme: &Theme) -> Option<ScopeCommand> {
         let mut chosen = None;
         let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
@@ -138,7 +138,7 @@ impl ScopeBar {
         chosen
     }
 
-    /// The parts of the scope in words.
+    /// Suggests a name from the parts of the scope.
     fn suggested_name(&self) -> String {
         let SelectedScope { range, tracks, filter } = &self.shown;
         let time = range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
@@ -147,13 +147,13 @@ impl ScopeBar {
         time.into_iter().chain(tracks).chain(filter).collect::<Vec<_>>().join(" \u{b7} ")
     }
 
-    /// The field of the filter; returns a valid filter that was typed.
+    /// Shows the filter field, and returns a valid filter that was typed.
     fn show_filter(&mut self, ui: &mut Ui, theme: &Theme) -> Option<String> {
         const FIELD_POINTS: f32 = 260.0;
-        /// The room of the cross and of the buttons that derive and save.
+        /// Space for the cross and the buttons that derive and save.
         const REST_POINTS: f32 = 240.0;
         let width = FIELD_POINTS.min((ui.available_width() - REST_POINTS).max(60.0));
-        // Escape is for the field first, and only then for the scope.
+        // Escape clears the field first, and only then the scope.
         let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
         let response = field::add(ui, &mut self.filter, |field| {
             let field = field.hint_text("+ filter, such as RunTask or dur>1ms").desired_width(width);
@@ -172,7 +172,7 @@ impl ScopeBar {
     }
 }
 
-/// Saved scopes in a menu that is open: a click selects one, its cross forgets it.
+/// Shows the saved scopes in an open menu: a click restores one, its cross deletes it.
 pub(crate) fn show_named(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
     let mut chosen = None;
     for (number, named) in saved.iter().enumerate() {
@@ -194,7 +194,7 @@ pub(crate) fn show_named(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeComma
     chosen
 }
 
-/// A part of the scope with its cross; returns whether that was clicked.
+/// Shows a part of the scope with its cross, and returns whether that was clicked.
 fn part(ui: &mut Ui, text: &str, cross_label: &str, theme: &Theme) -> bool {
     ui.label(RichText::new(on_screen(text)).strong());
     let clicked = cross(ui, cross_label, theme);
@@ -209,7 +209,7 @@ fn cross(ui: &mut Ui, label: &str, theme: &Theme) -> bool {
     response.on_hover_text(label).clicked()
 }
 
-/// Tracks in words: "main of Browser 8909", "2 threads of Renderer 8909", "Renderer 8909" for all of its tracks.
+/// Describes tracks: "main of Browser 8909", "2 threads of Renderer 8909", or "Renderer 8909" for all of its tracks.
 fn tracks_text(snapshot: &Snapshot, tracks: &TrackSet) -> String {
     let process_of = |track: TrackIdx| snapshot.track(track).process;
     let shown_tracks: Vec<TrackIdx> = tracks.iter().filter(|&track| !snapshot.lanes_of(track).is_empty()).collect();

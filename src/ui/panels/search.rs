@@ -1,5 +1,5 @@
-//! Search: a field with the number of hits, a list of them in order of time, and buttons to the next
-//! hit and the one before.
+//! The search panel: a field with the number of hits, a list of them in time order, and buttons to the next and
+//! previous hit.
 
 use egui::{Key, Modifiers, RichText, Ui};
 
@@ -20,7 +20,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
 
-/// A word of each kind that a search knows; see [`Filter`].
+/// An example of each kind of search term; see [`Filter`].
 const EXAMPLES: [(&str, &str); 11] = [
     ("read", "names that have these letters, in any case"),
     ("/^read_(all|some)$/", "names that match the regular expression"),
@@ -35,7 +35,7 @@ const EXAMPLES: [(&str, &str); 11] = [
     ("-cat:io", "all for which the rest does not hold"),
 ];
 
-/// The search field, its hits and the list of them.
+/// The search field, its hits and their list.
 #[derive(Debug)]
 pub(crate) struct SearchPanel {
     text: String,
@@ -43,9 +43,9 @@ pub(crate) struct SearchPanel {
     error: Option<String>,
     hits: Option<Hits>,
     list: HitList,
-    /// The hit that was gone to last, with its number.
+    /// The current hit, with its number.
     current: Option<(u64, Hit)>,
-    /// The question to ask when the hits are there: a fast typist presses Enter before that.
+    /// The query to run when the hits arrive: a fast typist presses Enter before that.
     awaits_hits: Option<Question>,
     scope: SelectedScope,
 }
@@ -66,30 +66,30 @@ impl Default for SearchPanel {
 }
 
 impl SearchPanel {
-    /// Lets the user type from the next frame on.
+    /// Focuses the field in the next frame.
     pub(crate) fn focus(&mut self) {
         self.focuses = true;
     }
 
-    /// Takes a filter in place of the one that was typed.
+    /// Replaces the typed filter.
     pub(crate) fn set_text(&mut self, text: String) -> Option<Question> {
         self.focuses = true;
         self.text = text;
         self.question()
     }
 
-    /// The hits of the last search.
+    /// Returns the hits of the last search.
     #[must_use]
     pub(crate) fn hits(&self) -> Option<&Hits> {
         self.hits.as_ref()
     }
 
-    /// Drops the hits: everything is shown again.
+    /// Drops the hits, which ends the dimming.
     pub(crate) fn clear(&mut self) {
         (self.hits, self.current, self.awaits_hits) = (None, None, None);
     }
 
-    /// The reason why there is no hit, with the one thing to do. The bar says what is wrong with a filter.
+    /// Returns the reason for an empty list and what to do about it. The bar shows what is wrong with a filter.
     #[must_use]
     fn absence(&self) -> Option<&'static str> {
         match &self.hits {
@@ -98,7 +98,7 @@ impl SearchPanel {
         }
     }
 
-    /// Searches in another scope from now on; returns the question if it is another one.
+    /// Searches in another scope from now on. Returns the query if the scope has changed.
     pub(crate) fn set_scope(&mut self, scope: &SelectedScope) -> Option<Question> {
         if self.scope == *scope {
             return None;
@@ -107,7 +107,7 @@ impl SearchPanel {
         self.question()
     }
 
-    /// Takes the hits; returns the question that waited for them.
+    /// Sets the hits, and returns the query that waited for them.
     pub(crate) fn take_hits(&mut self, hits: Hits) -> Option<Question> {
         self.hits = Some(hits);
         self.current = None;
@@ -115,12 +115,12 @@ impl SearchPanel {
         self.awaits_hits.take()
     }
 
-    /// Takes the hits from the `first` on, for the list.
+    /// Sets the loaded page of the list, whose first hit has the index `first`.
     pub(crate) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
         self.list.take_page(first, hits);
     }
 
-    /// Takes a hit with its number, and returns its row.
+    /// Makes a hit current, and returns its row.
     pub(crate) fn take_neighbour(&mut self, hit: Option<(u64, Hit)>) -> Option<RowIdx> {
         let (number, hit) = hit?;
         self.current = Some((number, hit));
@@ -128,7 +128,7 @@ impl SearchPanel {
         Some(hit.row)
     }
 
-    /// The question for the text; `None` if the text does not parse or is empty.
+    /// Returns the query for the text; `None` if the text is invalid or empty.
     fn question(&mut self) -> Option<Question> {
         (self.hits, self.awaits_hits) = (None, None);
         match Filter::parse(&self.text) {
@@ -143,8 +143,8 @@ impl SearchPanel {
         }
     }
 
-    /// The field, the number of hits and the buttons, on one line. `from` is the start of the search for the next hit:
-    /// the selected row, or else the start of the view.
+    /// Shows the field, the number of hits and the buttons on one line. The next hit is searched from `from`: the
+    /// selected row, or else the start of the view.
     pub(crate) fn show_bar(
         &mut self,
         ui: &mut Ui,
@@ -153,7 +153,7 @@ impl SearchPanel {
         theme: &Theme,
     ) -> Vec<Command> {
         const FIELD_POINTS: f32 = 380.0;
-        /// The room of the buttons and the number of hits.
+        /// Space for the buttons and the number of hits.
         const REST_POINTS: f32 = 470.0;
         let mut commands = Vec::new();
         ui.horizontal_centered(|ui| {
@@ -166,7 +166,7 @@ impl SearchPanel {
             if std::mem::take(&mut self.focuses) {
                 response.request_focus();
             }
-            // Escape is for this field: else it would take the focus away and also clear the selection.
+            // Escape clears this field; otherwise it would drop the focus and clear the selection too.
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
             if response.changed() {
@@ -202,7 +202,7 @@ impl SearchPanel {
         commands
     }
 
-    /// The menu that makes a track of what is searched for.
+    /// Shows the menu that derives a track from the search.
     fn show_derive(&self, ui: &mut Ui) -> Option<Command> {
         let mut chosen = None;
         let can_derive = self.error.is_none() && !self.text.trim().is_empty();
@@ -241,7 +241,7 @@ impl SearchPanel {
         }
     }
 
-    /// Asks for the hit after `from`, or before it; while hits are still counted, once that is done.
+    /// Queries the hit after or before `from`; while hits are still being counted, once that is done.
     pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Question> {
         let question = Question::Neighbour { forward, from };
         let Some(hits) = &self.hits else {
@@ -298,10 +298,10 @@ impl DockPanel for SearchPanel {
     }
 }
 
-/// The words of a search, each with what it finds. A click takes the word.
+/// Shows the search terms with their meanings. A click inserts the term.
 fn show_examples(ui: &mut Ui, theme: &Theme) -> Option<Command> {
     let mut chosen = None;
-    // Lines of text and not of buttons.
+    // Line height of text, not of buttons.
     ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
     ui.label("Type above what to look for. All of the words must hold.");
     egui::Grid::new("examples").num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {

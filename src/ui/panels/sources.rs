@@ -1,6 +1,6 @@
-//! The files of a capture that has several: the time offset and the losses of each. The user types offsets, as the
-//! clocks of two machines may be decades apart and must meet to the nanosecond, or drags them in the list as far as on
-//! the timeline, which follows the drag. The files are loaded again when the drag ends.
+//! The files of a trace with several: the time offset and the losses of each. Offsets are typed, because the clocks of
+//! two machines may be decades apart and must match to the nanosecond; or they are dragged at the scale of the
+//! timeline, which follows the drag. The files are imported again when the drag ends.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 
-/// A column has room for a time of some centuries to the nanosecond.
+/// Width of a column: fits a time of centuries with nanoseconds.
 const COLUMN_POINTS: f32 = 150.0;
 
-/// Longer names of files are cut.
+/// Longer file names are shortened.
 const LETTERS_MAX: f32 = 40.0;
 
-/// A frame lays out every row of the panel.
+/// Limit for the files, since a frame lays out every row of the panel.
 const FILES_MAX: usize = 200;
 
-/// The panel: what is typed of the capture that is open.
+/// The panel, with the typed offsets of the open trace.
 #[derive(Debug, Default)]
 pub(crate) struct SourcesPanel {
     of: Sources,
@@ -34,7 +34,7 @@ pub(crate) struct SourcesPanel {
 }
 
 impl SourcesPanel {
-    /// Shows a line for each file; returns the commands of the user. `timeline` follows the drags.
+    /// Shows a line per file, and returns the user's commands. `timeline` follows the drags.
     pub(crate) fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let losses = timeline.snapshot().losses();
         if self.of != *sources {
@@ -99,7 +99,7 @@ impl SourcesPanel {
         commands
     }
 
-    /// The arrow beside a field: a drag moves the file as far as the pointer would on the timeline.
+    /// Shows the arrow beside a field: a drag moves the file by the time that the pointer covers on the timeline.
     fn drag_offset(
         &mut self,
         ui: &mut Ui,
@@ -138,7 +138,7 @@ impl SourcesPanel {
         self.texts = texts_of(&self.of);
     }
 
-    /// The files, moved by what is typed; `None` while some of that is no time.
+    /// Returns the files with the typed offsets; `None` if one of them is invalid.
     fn moved(&self) -> Option<Sources> {
         let files = self.of.files().iter().zip(&self.texts);
         let files = files.map(|(file, text)| Some(SourceFile { offset_ns: offset_of(text).ok()?, ..file.clone() }));
@@ -146,7 +146,7 @@ impl SourcesPanel {
     }
 }
 
-/// The field of a file, with what is wrong below it; returns whether it was confirmed.
+/// Shows the offset field of a file, with its error below. Returns whether it was confirmed.
 fn offset_field(ui: &mut Ui, number: usize, name: &str, text: &mut String, theme: &Theme) -> bool {
     ui.vertical(|ui| {
         let response = field::add(ui, text, |field| {

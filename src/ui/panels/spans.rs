@@ -1,5 +1,5 @@
-//! The spans of the scope as a list: the longest first, or in order of time. Only the rows in view are asked for, so
-//! that a billion scroll like ten. The selected span is marked, and brought into view when another one is selected.
+//! The spans of the scope as a list: longest first, or in time order. Only the rows in view are queried, so a billion
+//! scroll like ten. The selected span is highlighted, and scrolled into view when the selection changes.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
 
-/// The longest spans that are listed at first, and how many more with each step beyond their end.
+/// Number of longest spans to list initially, and to add when the end is reached.
 const LONGEST_FIRST: usize = 1_000;
 const LONGEST_STEP: usize = 4;
 
-/// The longest spans that are listed at most: 4 MiB of rows. Beyond these, a narrower scope tells more.
+/// Limit for the longest spans: 4 MiB of rows. Beyond it, a narrower scope is more useful.
 const LONGEST_MAX: usize = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,18 +40,18 @@ impl SpanOrder {
         [(Self::Longest, "Longest"), (Self::Time, "By time"), (Self::Events, "With instants")];
 }
 
-/// The list and what it was asked of.
+/// The list and its queries.
 #[derive(Debug)]
 pub(crate) struct SpansPanel {
     order: SpanOrder,
     asked: Option<(SelectedScope, SpanOrder)>,
-    /// The spans in order of time; `None` until they are counted.
+    /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
     longest: Option<Arc<Vec<Hit>>>,
-    /// How many of the longest were asked for.
+    /// Number of longest spans queried.
     wanted: usize,
     list: HitList,
-    /// The selected span that the list was scrolled to last.
+    /// The selected span that the list was last scrolled to.
     followed: Option<RowIdx>,
     error: Option<String>,
 }
@@ -72,7 +72,7 @@ impl Default for SpansPanel {
 }
 
 impl SpansPanel {
-    /// The rows in order of time, which pages are of.
+    /// Returns the rows in time order, of which pages are loaded.
     #[must_use]
     pub(crate) fn hits(&self) -> Option<&Hits> {
         self.hits.as_ref()
@@ -88,7 +88,7 @@ impl SpansPanel {
         self.list.take_page(first, hits);
     }
 
-    /// Takes the longest spans; a longer list keeps the place of the one before.
+    /// Sets the longest spans; the scroll position stays if the list is extended.
     pub(crate) fn take_longest(&mut self, hits: Arc<Vec<Hit>>) {
         if self.longest.is_none() {
             self.list.restart();
@@ -97,7 +97,7 @@ impl SpansPanel {
         self.longest = Some(hits);
     }
 
-    /// Takes the number of the selected row, and brings it into view.
+    /// Sets the index of the selected row, and scrolls to it.
     pub(crate) fn take_number(&mut self, row: RowIdx, number: Option<u64>) {
         if let Some(number) = number.filter(|_| self.followed == Some(row)) {
             self.list.reveal(number);
@@ -108,7 +108,7 @@ impl SpansPanel {
         self.order != SpanOrder::Longest
     }
 
-    /// Asks about another scope or in another order.
+    /// Queries the spans of another scope or in another order.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
         if self.asked.as_ref().is_some_and(|(asked, order)| (asked, *order) == (scope, self.order)) {
             return None;
@@ -123,7 +123,7 @@ impl SpansPanel {
         })
     }
 
-    /// Asks for more of the longest once the last one is in view.
+    /// Queries more of the longest spans once the last one is in view.
     fn ask_more(&mut self, scope: &SelectedScope) -> Option<Question> {
         let count = self.longest.as_ref()?.len();
         let is_at_end = self.list.last_shown().is_some_and(|last| last + 1 >= count as u64);
@@ -134,7 +134,7 @@ impl SpansPanel {
         Some(Question::Longest(scope.clone(), self.wanted))
     }
 
-    /// Scrolls to the selected span where it is in the list; a span that was chosen in the list is in view.
+    /// Scrolls to the selected span if it is in the list. A span that was clicked in the list is in view already.
     fn follow(&mut self, selected: Option<RowIdx>) -> Option<Question> {
         let has_rows = self.hits.is_some() || self.longest.is_some();
         if selected == self.followed || !has_rows {
@@ -182,7 +182,7 @@ impl SpansPanel {
         commands
     }
 
-    /// How many rows are listed. While more of the longest are asked for, there may be more than these.
+    /// Returns the number of rows as text; it is a lower bound while more of the longest are queried.
     fn count_text(&self, is_asking: bool) -> String {
         match (&self.hits, &self.longest) {
             (Some(hits), _) => grouped_digits(hits.total()),
@@ -235,7 +235,7 @@ impl DockPanel for SpansPanel {
                 Some(PanelCommandLine { options: vec!["--longest".to_owned(), count.to_string()], ..line })
             }
             SpanOrder::Time => Some(line),
-            // The command lists spans only.
+            // The command lists only spans.
             SpanOrder::Events => None,
         }
     }

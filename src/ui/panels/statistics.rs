@@ -1,5 +1,5 @@
-//! Spans added up by name or by other keys, of the scope or of all: a table that sorts by any column and can be
-//! narrowed, and beside it the spans of the chosen group: how long they take, when they are, and the longest.
+//! The statistics of the scope: spans grouped by name or another key, in a sortable table with a filter. Beside it are
+//! the durations, the distribution over time, and the longest spans of the selected group.
 
 use std::sync::Arc;
 
@@ -31,16 +31,16 @@ use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The name of the table among the layouts that are kept.
+/// Name of the table in the saved layouts.
 const TABLE: &str = "statistics";
 
-/// The height of the menu of keys, in points: it does not scroll where the window is high enough.
+/// Height of the menu of keys in points, enough to show it without scrolling.
 const MENU_POINTS: f32 = 400.0;
 
-/// The height of a row, in points.
+/// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// The keys that the menu offers; the arguments of spans are too many for a menu.
+/// The keys in the menu; span arguments are too many for a menu.
 const KEYS: [GroupBy; 8] = {
     const fn keys(name: Option<NameKey>, track: Option<PlaceKey>) -> GroupBy {
         GroupBy::Keys { name, track }
@@ -61,14 +61,14 @@ const KEYS: [GroupBy; 8] = {
 #[derive(Debug)]
 pub(crate) struct StatisticsPanel {
     by: GroupBy,
-    /// The scope and the keys of the totals, or of those that are counted now; `None`: nothing was asked.
+    /// The scope and the keys of the totals, complete or partial; `None` if nothing was queried.
     asked: Option<(SelectedScope, GroupBy)>,
-    /// Whether counting was stopped before all spans were counted.
+    /// Whether the query was cancelled before all spans were counted.
     is_stopped: bool,
     rows: GroupRows,
     table: TableView,
     words: String,
-    /// The group whose line is to be brought into view.
+    /// The group whose row is to be scrolled into view.
     to_reveal: Option<SpanGroup>,
     facts: Option<Arc<GroupFacts>>,
 }
@@ -89,8 +89,7 @@ impl Default for StatisticsPanel {
 }
 
 impl StatisticsPanel {
-    /// Groups by names, chooses one and brings its line into view. Returns the question about it,
-    /// if the scope is known.
+    /// Groups by name, selects one and scrolls to its row. Returns the query about it, if the scope is known.
     pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
         self.group_by(GroupBy::default());
         let group = SpanGroup::from_name(name);
@@ -101,7 +100,7 @@ impl StatisticsPanel {
         scope.map(|scope| Question::Group(GroupChoice::from_name(name), scope))
     }
 
-    /// Groups by other keys; the next frame asks.
+    /// Groups by other keys; the next frame starts the query.
     pub(crate) fn group_by(&mut self, by: GroupBy) {
         if self.by != by {
             self.by = by;
@@ -112,34 +111,34 @@ impl StatisticsPanel {
         }
     }
 
-    /// Takes note that no more will be counted.
+    /// Handles a cancelled query.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
 
-    /// Takes the totals of all spans, or of those counted so far. Those of other keys come too late.
+    /// Sets complete or partial totals, unless they have other keys by now.
     pub(crate) fn take_totals(&mut self, totals: &Arc<Totals>, snapshot: &Snapshot) {
         if *totals.by() == self.by {
             self.rows.set_totals(totals, snapshot);
         }
     }
 
-    /// Takes the facts about the chosen group.
+    /// Sets the facts about the selected group.
     pub(crate) fn take_facts(&mut self, facts: Arc<GroupFacts>) {
         self.facts = Some(facts);
     }
 
-    /// Chooses a group whose line is in view.
+    /// Selects a group whose row is in view.
     fn choose_shown(&mut self, group: SpanGroup) -> Option<Command> {
         (self.rows.chosen, self.facts) = (Some(group), None);
         let (scope, _) = self.asked.as_ref()?;
         Some(ask(Question::Group(self.rows.choice(group)?, scope.clone())))
     }
 
-    /// Asks for the totals of a scope, and for the facts about the chosen group in it.
+    /// Queries the totals of a scope, and the facts about the selected group in it.
     fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
         (self.asked, self.facts, self.is_stopped) = (Some((scope.clone(), self.by.clone())), None, false);
-        // Values have other numbers in other totals.
+        // Values have other indices in other totals.
         if matches!(self.by, GroupBy::Argument(_)) {
             self.rows.chosen = None;
         }
@@ -177,7 +176,7 @@ impl StatisticsPanel {
         }
     }
 
-    /// Shows the table and the chosen group.
+    /// Shows the table and the selected group.
     fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
         let progress = (view.progress)(QuestionKind::Totals);
@@ -226,7 +225,7 @@ impl StatisticsPanel {
         commands
     }
 
-    /// Says that not all is counted yet, and lets that be stopped.
+    /// Shows the progress of the query, with a button to cancel it.
     fn show_progress(
         &mut self,
         ui: &mut Ui,
@@ -253,7 +252,7 @@ impl StatisticsPanel {
         if self.rows.has_sketched { Exactness::SketchedQuantiles } else { Exactness::Exact }
     }
 
-    /// Why there is no line, where all is counted.
+    /// Returns the reason for an empty table, once all is counted.
     fn absence(&self, snapshot: &Snapshot, ctx: &egui::Context) -> Option<String> {
         self.rows.totals()?;
         if !self.rows.is_empty() {
@@ -293,7 +292,7 @@ impl StatisticsPanel {
         });
         ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
             if let Some(totals) = totals.of_group(group) {
-                // Four bars an octave tell a factor of 1.2 apart.
+                // Four bars per octave resolve a factor of 1.2.
                 let bars = totals.sketch().bars(2);
                 let counts: Vec<u64> = bars.iter().map(|bar| bar.count).collect();
                 let title = |bar: usize| {
@@ -386,5 +385,5 @@ fn ask(question: Question) -> Command {
     Command::Panel(PanelCommand::Ask(question))
 }
 
-/// Below this width the line above the table says and offers less.
+/// Below this width the toolbar is reduced.
 const NARROW_POINTS: f32 = 640.0;

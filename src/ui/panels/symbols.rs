@@ -1,5 +1,5 @@
-//! The files that sampled code was in: how many samples each concerns, whether its functions have names, and the
-//! command that brings those that are missing, to be copied. Runs nothing.
+//! The modules of sampled code: the number of samples of each, whether its functions are resolved, and a command to
+//! copy that installs missing symbols. Runs no programs.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::ui::panel::Panel;
 use crate::ui::questions::{NamedTrace, Question, QuestionKind};
 use crate::ui::widgets::field;
 
-/// The name of the table among the layouts that are kept.
+/// Name of the table in the saved layouts.
 const TABLE: &str = "symbols";
 
-/// The height of a row, in points.
+/// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
 const MODULE: usize = 0;
@@ -57,7 +57,7 @@ const fn number(title: &'static str) -> TableColumn {
     TableColumn { title, width: 76.0, is_number: true, is_sortable: true }
 }
 
-/// The modules of the trace, once their names were looked up.
+/// The modules of the trace, once symbols are resolved.
 #[derive(Debug)]
 pub(crate) struct SymbolsPanel {
     modules: Option<Arc<Vec<ModuleReport>>>,
@@ -65,7 +65,7 @@ pub(crate) struct SymbolsPanel {
     table: TableView,
     error: Option<String>,
     is_stopped: bool,
-    /// The folder that the user types.
+    /// The typed folder.
     folder: String,
 }
 
@@ -92,7 +92,7 @@ impl SymbolsPanel {
         (self.modules, self.is_stopped) = (Some(Arc::clone(&named.modules)), false);
     }
 
-    /// The look-up of names was stopped by the user.
+    /// Handles a cancelled resolution.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
@@ -134,7 +134,7 @@ impl SymbolsPanel {
         commands
     }
 
-    /// Why there is no row.
+    /// Returns the reason for an empty table.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
         if snapshot.tracks().modules.is_empty() {
             return Some("No frame of this trace is an address whose name could be looked up.");
@@ -191,7 +191,7 @@ impl DockPanel for SymbolsPanel {
     }
 }
 
-/// A module with its texts, which are made once.
+/// A module with its texts, which are computed once.
 #[derive(Debug)]
 struct ModuleLine {
     report: ModuleReport,
@@ -239,7 +239,7 @@ impl ModuleLine {
 struct ModuleRows {
     lines: Vec<ModuleLine>,
     sorted_by: Option<(usize, bool)>,
-    /// The module of the row that was clicked.
+    /// The module of the clicked row.
     chosen: Option<usize>,
 }
 
@@ -255,7 +255,7 @@ impl ModuleRows {
         &self.lines[row as usize]
     }
 
-    /// How many functions have names, in a sentence.
+    /// Returns a sentence with the number of resolved functions.
     fn summary(&self) -> String {
         let sum = |number: fn(&ModuleReport) -> u64| self.lines.iter().map(|line| number(&line.report)).sum::<u64>();
         let (named, frames) = (sum(|report| report.named), sum(|report| report.frames));

@@ -1,5 +1,5 @@
-//! Tables: names on the left, numbers on the right, a head that sorts, columns that the user resizes. Only the rows in
-//! view are read and painted, so that a million rows scroll like ten.
+//! The table widget: names on the left, numbers on the right, a header that sorts, resizable columns. Only the rows in
+//! view are read and painted, so a million rows scroll like ten.
 
 mod cells;
 mod columns;
@@ -22,29 +22,28 @@ use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::marks;
 
-/// The height of a head, in points.
+/// Height of the header, in points.
 const HEAD_POINTS: f32 = 19.0;
 
-/// The room of the arrow at the column that rows are sorted by, in points.
+/// Width of the sort arrow, in points.
 const ARROW_POINTS: f32 = 11.0;
 
-/// The room of the bar that scrolls, in points.
+/// Width of the scroll bar, in points.
 const BAR_POINTS: f32 = 14.0;
 
-/// The narrowest and the widest column that a drag makes, in points.
+/// Minimum and maximum width of a resized column, in points.
 const WIDTH_MIN: u16 = 30;
 const WIDTH_MAX: u16 = 4000;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableColumn {
     pub(crate) title: &'static str,
-    /// The width in points until the user changes it. The first column takes all that the others leave, or this.
+    /// Default width in points. The first column takes the rest of the width, or this as a minimum.
     pub(crate) width: f32,
     pub(crate) is_number: bool,
     pub(crate) is_sortable: bool,
 }
 
-/// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TableCell<'a> {
     Empty,
@@ -52,19 +51,18 @@ pub(crate) enum TableCell<'a> {
     Number(TableNumber),
 }
 
-/// The rows of a table.
 pub(crate) trait Rows {
     fn count(&self) -> u64;
 
     fn cell(&self, row: u64, column: usize) -> TableCell<'_>;
 
-    /// The row as a screen reader says it.
+    /// Returns the row as a text for screen readers.
     fn spoken(&self, row: u64) -> String;
 
-    /// The value of a cell for its menu.
+    /// Returns the value of a cell for its context menu.
     fn value(&self, row: u64, column: usize) -> PanelValue;
 
-    /// Whether a row is at hand. Rows of an answer that comes in pages are not at first.
+    /// Returns whether a row is loaded. Rows of a paged answer are loaded on demand.
     fn is_loaded(&self, _row: u64) -> bool {
         true
     }
@@ -73,74 +71,74 @@ pub(crate) trait Rows {
         false
     }
 
-    /// The length of the bar that underlies a number of the sorted column, from 0 to 1.
+    /// Returns the length, 0 to 1, of the bar behind a number of the sorted column.
     fn bar(&self, _row: u64, _column: usize) -> Option<f64> {
         None
     }
 
-    /// The sum of a column, below all rows; `None` where the table has no such row.
+    /// Returns the sum of a column for the total row; `None` if the table has no such row.
     fn total(&self, _column: usize) -> Option<TableCell<'_>> {
         None
     }
 
-    /// More about a cell than its whole text or its exact number.
+    /// Returns a tooltip with more than the cell's whole text or exact number.
     fn more(&self, _row: u64, _column: usize) -> Option<String> {
         None
     }
 
-    /// The room before the text of a column, in points.
+    /// Returns the indentation of a column's text, in points.
     fn indent(&self, _column: usize) -> f32 {
         0.0
     }
 
-    /// Paints over the first column, where its cells have room.
+    /// Paints over the indentation of the first column.
     fn paint_over(&self, _painter: &Painter, _view: &RowsInView, _theme: &Theme) {}
 
     fn sort(&mut self, _column: usize, _ascending: bool) {}
 
-    /// Whether all rows can be copied at once: those of an answer that comes in pages cannot.
+    /// Returns whether all rows can be copied at once, which is impossible for a paged answer.
     fn copies_all(&self) -> bool {
         false
     }
 
-    /// The command that copies all rows as comma-separated text; `None` where there is none.
+    /// Returns the command that copies all rows as CSV, if there is one.
     fn csv(&self) -> Option<Command> {
         None
     }
 
-    /// A sentence about all rows for a screen reader. `first` counts from 0.
+    /// Returns a sentence about all rows for screen readers. `first` counts from 0.
     fn summary(&self, first: u64, in_view: u64) -> String {
         format!("Rows {} to {} of {}", first + 1, (first + in_view).min(self.count()), self.count())
     }
 }
 
-/// How a table is shown.
+/// Options of a table.
 pub(crate) struct TableLook<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) cells: Cells,
-    /// The layout that the preferences have of this table.
+    /// The saved layout of this table.
     pub(crate) saved: Option<&'a TableLayout>,
-    /// The reason why there is no row.
+    /// The reason for an empty table.
     pub(crate) absence: Option<&'a str>,
 }
 
-/// The response of a table to one frame: the row that was clicked, a row to load, and commands.
+/// The response of a table to one frame: the clicked row, a row to load, and commands.
 #[derive(Debug, Default)]
 pub(crate) struct TableResponse {
     pub(crate) clicked: Option<u64>,
-    /// A row in view that is not at hand.
+    /// A row in view that is not loaded.
     pub(crate) missing: Option<u64>,
     pub(crate) commands: Vec<Command>,
 }
 
-/// A table: its layout and the rows in view.
+/// A table: its layout and scroll position.
 #[derive(Debug)]
 pub(crate) struct TableView {
     name: &'static str,
     row_points: f32,
     layout: TableLayout,
     is_restored: bool,
-    /// The row at the top, with the part of it that has scrolled away.
+    /// The top row, plus the fraction of it that has scrolled away.
     top: f64,
     to_reveal: Option<u64>,
     last_shown: Option<u64>,
@@ -155,19 +153,19 @@ struct OpenMenu {
     column: usize,
 }
 
-/// Geometry, columns and look that the parts of a table share while a frame is painted.
+/// The geometry, columns and style shared while a frame is painted.
 struct Painting<'a> {
     columns: &'a [TableColumn],
-    /// The columns that are not hidden, by their place in `columns`.
+    /// Indices of the columns that are not hidden.
     visible: Vec<usize>,
-    /// The left and the right end of each column; both alike where it is hidden.
+    /// Left and right end of each column; equal if it is hidden.
     edges: Vec<(f32, f32)>,
     look: &'a TableLook<'a>,
     id: Id,
 }
 
 impl TableView {
-    /// A table that is sorted by a column, from the largest, until the user chooses another.
+    /// Creates a table that is initially sorted by a column, largest first.
     #[must_use]
     pub(crate) fn new(name: &'static str, row_points: f32, sorted_by: Option<usize>) -> Self {
         Self {
@@ -182,30 +180,30 @@ impl TableView {
         }
     }
 
-    /// The column that rows are sorted by, and whether the smallest comes first.
+    /// Returns the sort column, and whether the order is ascending.
     #[must_use]
     pub(crate) fn sorting(&self) -> Option<(usize, bool)> {
         self.layout.sorted_by.map(|column| (column, self.layout.ascending))
     }
 
-    /// The columns that are shown and all rows as text, cells between tabs.
+    /// Returns the visible columns and all rows as text, with tabs between cells.
     #[must_use]
     pub(crate) fn copied(&self, columns: &[TableColumn], rows: &dyn Rows, cells: Cells) -> String {
         copy::all(rows, columns, &visible(columns, &self.layout), cells)
     }
 
-    /// The last row that the last frame showed.
+    /// Returns the last row that the last frame showed.
     #[must_use]
     pub(crate) fn last_shown(&self) -> Option<u64> {
         self.last_shown
     }
 
-    /// Brings a row into the middle of the view with the next frame.
+    /// Scrolls a row to the middle of the view in the next frame.
     pub(crate) fn reveal(&mut self, row: u64) {
         self.to_reveal = Some(row);
     }
 
-    /// Shows the heads, the rows in view and the total in all of the room that is left.
+    /// Shows the header, the rows in view and the total row in the available space.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
@@ -226,7 +224,7 @@ impl TableView {
             let before = self.layout.clone();
             let has_hand = self.show_heads(ui, &painting, rows, width);
             if self.layout != before || has_hand {
-                // Once the drag ends.
+                // Saved once the drag ends.
                 let is_down = ui.input(|input| input.pointer.any_down());
                 response
                     .commands
@@ -248,7 +246,7 @@ impl TableView {
         response
     }
 
-    /// Takes the layout that the preferences have, once.
+    /// Applies the saved layout, once.
     fn restore(&mut self, columns: &[TableColumn], rows: &mut dyn Rows, saved: Option<&TableLayout>) {
         if std::mem::replace(&mut self.is_restored, true) {
             return;
@@ -273,7 +271,7 @@ impl TableView {
         Some(f32::from(width.clamp(WIDTH_MIN, WIDTH_MAX)))
     }
 
-    /// The heads of the columns: a click sorts, a drag of the edge resizes. Returns whether a drag of an edge ended.
+    /// Shows the header: a click sorts, a drag of an edge resizes. Returns whether a drag of an edge ended.
     fn show_heads(&mut self, ui: &mut Ui, painting: &Painting<'_>, rows: &mut dyn Rows, width: f32) -> bool {
         let Painting { columns, edges, look, .. } = painting;
         let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
@@ -282,7 +280,7 @@ impl TableView {
             let column = &columns[number];
             let (left, right) = edges[number];
             let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
-            // Heads that only open the menu of columns are not for the Tab key.
+            // Headers that only open the column menu are skipped by the Tab key.
             let sense = if column.is_sortable { Sense::click() } else { Sense::CLICK };
             let role = if column.is_sortable { Role::Button } else { Role::ColumnHeader };
             let response = ui.interact(cell, painting.id.with(("head", column.title)), sense);
@@ -306,7 +304,7 @@ impl TableView {
         has_let_go
     }
 
-    /// Names from the first, numbers from the largest; a second click turns the order round.
+    /// Sorts names ascending, numbers descending; a second click reverses the order.
     fn sort_by(&mut self, column: usize, is_number: bool) {
         let is_again = self.layout.sorted_by == Some(column);
         self.layout.ascending = if is_again { !self.layout.ascending } else { !is_number };
@@ -317,7 +315,7 @@ impl TableView {
         const GRIP_POINTS: f32 = 3.0;
         let title = painting.columns[column].title;
         let grip = Rect::from_x_y_ranges(head.right() - GRIP_POINTS..=head.right() + GRIP_POINTS, head.y_range());
-        // Not for the Tab key: edges have no value to type.
+        // Skipped by the Tab key: edges have no value to type.
         let response = ui.interact(grip, painting.id.with(("edge", title)), Sense::CLICK | Sense::DRAG);
         response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, format!("Width of {title}")));
         if response.hovered() || response.dragged() {
@@ -398,7 +396,7 @@ impl TableView {
         shown: &mut TableResponse,
     ) {
         let theme = painting.look.theme;
-        // By its place in the table: the focus stays there while the table scrolls.
+        // Identified by its slot on the screen, so that the focus stays there while the table scrolls.
         let response = ui.interact(place.intersect(body), painting.slot_id(slot), Sense::click());
         let is_chosen = rows.is_chosen(row);
         response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_chosen, rows.spoken(row)));
@@ -440,7 +438,7 @@ impl TableView {
         });
     }
 
-    /// Moves by the keys of the row that has the keyboard, and copies that row.
+    /// Moves by the keys of the focused row, and copies that row.
     fn step(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, rows: &dyn Rows, shown: &mut TableResponse) {
         let Some(last) = rows.count().checked_sub(1) else { return };
         let focused = ui.memory(egui::Memory::focused);
@@ -468,7 +466,7 @@ impl TableView {
         let id = painting.slot_id(target - self.top as u64);
         ui.memory_mut(|memory| {
             memory.request_focus(id);
-            // The arrow has done its work.
+            // The arrow key is consumed.
             memory.move_focus(egui::FocusDirection::None);
         });
         hold(ui, id);
@@ -478,7 +476,7 @@ impl TableView {
         self.top = self.top.clamp(0.0, (count as f64 - in_view).max(0.0));
     }
 
-    /// A bar of our own: no list of widgets is as high as a hundred million rows.
+    /// Shows the scroll bar. egui's own fails, because a list of a hundred million rows exceeds its height limit.
     fn drag_bar(&mut self, ui: &Ui, painting: &Painting<'_>, bar: Rect, in_view: f64, count: u64) {
         const HANDLE_MIN: f32 = 20.0;
         let most = count as f64 - in_view;
@@ -511,12 +509,12 @@ impl Painting<'_> {
 
     fn column_at(&self, row: Rect, x: f32) -> usize {
         let at = self.edges.iter().position(|(_, right)| x < row.left() + right);
-        // A hidden column has no room, so the one that is found is visible.
+        // A hidden column has no width, so the column found is visible.
         at.or(self.visible.last().copied()).unwrap_or(0)
     }
 }
 
-/// The rows that are in view in whole or in part, at most.
+/// Returns the maximum number of rows that are wholly or partly in view.
 fn slot_count(in_view: f64) -> u64 {
     in_view.ceil() as u64 + 1
 }

@@ -1,5 +1,4 @@
-//! The keys of a table whose row has the keyboard, and of a grid of cells. While one has it, these keys are no commands
-//! of the timeline.
+//! The keys of a focused table row or cell grid. While one has the focus, these keys are not commands of the timeline.
 
 use egui::{Context, Event, EventFilter, Id, Key, Modifiers, Ui};
 
@@ -12,53 +11,53 @@ pub(super) enum RowMove {
     Last,
 }
 
-/// Keys of a table. Enter needs no entry: a row that has the keyboard takes it for a click.
+/// Keys of a table. Enter is not listed: egui turns it into a click on the focused row.
 const KEYS: [Key; 6] = [Key::ArrowUp, Key::ArrowDown, Key::PageUp, Key::PageDown, Key::Home, Key::End];
 
-/// Keys of a grid, beside those of a table.
+/// Further keys of a grid.
 const GRID_KEYS: [Key; 2] = [Key::ArrowLeft, Key::ArrowRight];
 
-/// Whether a row of a table has the keyboard.
+/// Returns whether a table row has the focus.
 #[must_use]
 pub(crate) fn has_keyboard(ctx: &Context) -> bool {
     let focused = ctx.memory(egui::Memory::focused);
     focused.is_some() && ctx.data(|data| data.get_temp::<Id>(focused_row_id())) == focused
 }
 
-/// Whether a key without modifiers is one of a table.
+/// Returns whether a key without modifiers belongs to a table.
 #[must_use]
 pub(crate) fn is_of_table(key: Key, modifiers: Modifiers) -> bool {
     modifiers.is_none() && KEYS.contains(&key)
 }
 
-/// Whether a grid of cells has the keyboard.
+/// Returns whether a grid has the focus.
 #[must_use]
 pub(crate) fn grid_has_keyboard(ctx: &Context) -> bool {
     let focused = ctx.memory(egui::Memory::focused);
     focused.is_some() && ctx.data(|data| data.get_temp::<Id>(focused_grid_id())) == focused
 }
 
-/// Whether a key without modifiers is one of a grid.
+/// Returns whether a key without modifiers belongs to a grid.
 #[must_use]
 pub(crate) fn is_of_grid(key: Key, modifiers: Modifiers) -> bool {
     is_of_table(key, modifiers) || modifiers.is_none() && GRID_KEYS.contains(&key)
 }
 
-/// Keeps the arrows for the grid that has the keyboard.
+/// Reserves the arrow keys for the focused grid.
 pub(super) fn hold_grid(ui: &Ui, grid: Id) {
     let filter = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(grid, filter));
     ui.data_mut(|data| data.insert_temp(focused_grid_id(), grid));
 }
 
-/// Keeps the arrows for the row that has the keyboard.
+/// Reserves the arrow keys for the focused row.
 pub(super) fn hold(ui: &Ui, row: Id) {
     let filter = EventFilter { vertical_arrows: true, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(row, filter));
     ui.data_mut(|data| data.insert_temp(focused_row_id(), row));
 }
 
-/// The steps whose keys were pressed, in no order: a frame has more than one only where it took long.
+/// Returns the steps whose keys were pressed, in no order: a frame has several only if it was slow.
 pub(super) fn take_steps(ui: &Ui) -> Vec<RowMove> {
     let mut steps = Vec::new();
     ui.input_mut(|input| {
@@ -73,7 +72,7 @@ pub(super) fn take_steps(ui: &Ui) -> Vec<RowMove> {
     steps
 }
 
-/// Whether the key to copy was pressed.
+/// Returns whether the copy shortcut was pressed.
 pub(super) fn copies(ui: &Ui) -> bool {
     ui.input(|input| input.events.contains(&Event::Copy))
 }

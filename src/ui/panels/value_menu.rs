@@ -1,5 +1,5 @@
-//! The menu of a value: the same gestures in every panel. A right click copies the value or its key, or finds the spans
-//! that have it, or adds up spans by its key; the code of a function is looked at.
+//! The context menu of a value, the same in every panel: copies the value or its key, searches spans that have it,
+//! groups by its key, or shows the code of a function.
 
 use egui::Ui;
 
@@ -9,56 +9,56 @@ use crate::query::groups::GroupBy;
 use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::questions::SampledFunction;
 
-/// A value that a panel shows.
+/// A value shown by a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PanelValue {
     /// The column or the argument, such as `Duration` or `url`.
     pub(crate) key: String,
-    /// The exact value as it is copied.
+    /// The exact value, for copying.
     pub(crate) text: String,
-    /// The filter that the spans with this value pass; `None` where no filter can say it.
+    /// The filter that matches spans with this value, if there is one.
     pub(crate) filter: Option<String>,
-    /// The name of spans, where the value is one.
+    /// The span name, if the value is one.
     pub(crate) name: Option<NameIdx>,
-    /// The function whose code can be looked at, where the value is one.
+    /// The function whose code can be shown, if the value is one.
     pub(crate) function: Option<SampledFunction>,
-    /// The keys of the groups whose values this is one of.
+    /// The grouping key that the value belongs to.
     pub(crate) group_by: Option<GroupBy>,
 }
 
 impl PanelValue {
-    /// A value that no filter finds.
+    /// Creates a value without a filter.
     #[must_use]
     pub(crate) fn new(key: &str, text: impl Into<String>) -> Self {
         Self { key: key.to_owned(), text: text.into(), ..Self::default() }
     }
 
-    /// A value that spans have if they pass this filter.
+    /// Sets the filter that matches spans with the value.
     #[must_use]
     pub(crate) fn found_by(self, filter: String) -> Self {
         Self { filter: Some(filter), ..self }
     }
 
-    /// A function of samples.
+    /// Sets the sampled function.
     #[must_use]
     pub(crate) fn of_function(self, function: Option<SampledFunction>) -> Self {
         Self { function, ..self }
     }
 
-    /// A value of the key of groups.
+    /// Sets the grouping key.
     #[must_use]
     pub(crate) fn grouped_by(self, by: Option<GroupBy>) -> Self {
         Self { group_by: by, ..self }
     }
 
-    /// The name of some spans, with the filter that finds them.
+    /// Creates the value of a span name, with its filter.
     #[must_use]
     pub(crate) fn from_name(text: &str, name: NameIdx) -> Self {
         Self { name: Some(name), ..Self::new("Name", text).found_by(quoted(text)) }
     }
 }
 
-/// Shows the entries in a menu that is open, and returns the one that was chosen.
+/// Shows the entries in an open menu, and returns the chosen command.
 pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     let mut chosen = None;
     let mut entry = |ui: &mut Ui, text: &str, command: Command| {

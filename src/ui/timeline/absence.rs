@@ -1,4 +1,4 @@
-//! The words of a canvas without rows: why there is nothing to see, and the one thing to do about it.
+//! The text of a canvas without rows: the reason, and what to do about it.
 
 use egui::{Align, Layout, Rect, RichText, Ui, UiBuilder, vec2};
 
@@ -7,7 +7,7 @@ use super::state::Timeline;
 use crate::ui::command::{AppCommand, Command, RowCommand, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
 
-/// Says why there are no rows; nothing where there are some, or where they are still sorted.
+/// Shows the reason for an empty canvas; nothing if there are rows, or if sorting is not finished.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
     const HEIGHT: f32 = 48.0;
     let has_rows = timeline.rows.layout.height_px() > 0 || timeline.pinned.layout.height_px() > 0;

@@ -1,5 +1,5 @@
-//! Changes of the rows: folding, pinning and hiding at once; another order, filter or height by a new layout, in the
-//! background where tracks are many.
+//! Changes to the rows. Folding, pinning and hiding take effect at once; another order, filter or height needs a new
+//! layout, computed in the background for many tracks.
 
 use super::state::Timeline;
 use super::tracks::{ArrangeJob, ArrangeResult};
@@ -8,8 +8,8 @@ use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
 
 impl Timeline {
-    /// Changes the arrangement of rows; returns the layout to do in the background,
-    /// whose result goes to [`Timeline::set_arranged`].
+    /// Changes the arrangement of rows. Returns a layout to compute in the background, whose result goes to
+    /// [`Timeline::set_arranged`].
     #[must_use]
     pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<ArrangeJob> {
         match command {
@@ -58,14 +58,14 @@ impl Timeline {
         None
     }
 
-    /// Lays out the rows in another height.
+    /// Lays out the rows at another height.
     #[must_use]
     pub(crate) fn change_density(&mut self, density: TrackDensity) -> Option<ArrangeJob> {
         self.tracks.set_density(density);
         self.arrange()
     }
 
-    /// Hides all tracks but these.
+    /// Hides all tracks except these.
     pub(crate) fn show_only(&mut self, tracks: &TrackSet) {
         self.hide_others(tracks);
         if let Some(job) = self.arrange() {
@@ -79,7 +79,7 @@ impl Timeline {
         others.for_each(|&track| self.tracks.hide(track));
     }
 
-    /// Takes rows that were laid out in the background, unless others were asked for since.
+    /// Sets rows that were laid out in the background, unless a later layout was requested.
     pub(crate) fn set_arranged(&mut self, arranged: ArrangeResult) {
         let Some((layout, changed)) = self.tracks.accept(arranged) else { return };
         self.rows.set_layout(layout);
@@ -96,7 +96,7 @@ impl Timeline {
         }
     }
 
-    /// Lays out all rows again, at once where they are few.
+    /// Lays out all rows again, immediately if there are few.
     pub(super) fn arrange(&mut self) -> Option<ArrangeJob> {
         let (job, is_long) = self.tracks.request(&self.snapshot, self.scale());
         self.lay_out_pinned();
@@ -107,7 +107,7 @@ impl Timeline {
         None
     }
 
-    /// Unfolds what hides a track; returns whether it is laid out at all.
+    /// Unfolds the parents of a track. Returns whether it is laid out at all.
     pub(super) fn uncover(&mut self, track: TrackIdx) -> bool {
         let process = self.snapshot.track(track).process;
         let group = self.snapshot.group_of(track).map(|group| GroupKind::Tracks(group.lead));
@@ -123,7 +123,8 @@ impl Timeline {
         self.rows.layout.group_of(GroupKind::Track(track)).is_some()
     }
 
-    /// Whether only the header of a process, the head of a group, or the outermost spans of a track are shown.
+    /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are
+    /// shown.
     pub(super) fn is_folded(&self, kind: GroupKind) -> bool {
         self.tracks.arrangement().is_folded(&self.snapshot, kind)
     }
@@ -161,7 +162,7 @@ impl Timeline {
         self.lay_out_pinned();
     }
 
-    /// Tells the rows what is folded or hidden of a process, a group or a track.
+    /// Applies the folded and hidden state of a process, a group or a track to the rows.
     fn apply(&mut self, kind: GroupKind) {
         self.tracks.note_change(kind);
         self.rows.layout.set_folded(kind, self.is_folded(kind));

@@ -1,4 +1,4 @@
-//! The marks of the user: flags on the ruler with lines over the rows.
+//! The user's bookmarks: flags on the ruler with lines over the rows.
 
 use egui::{Align2, FontId, Rect, Sense, Stroke, Ui, pos2, vec2};
 
@@ -15,11 +15,11 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The size of names on flags, in points.
+/// Font size of names on flags, in points.
 const TEXT_POINTS: f32 = 11.0;
 
 impl Timeline {
-    /// Runs a command of the bookmarks.
+    /// Runs a bookmark command.
     #[must_use]
     pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<ArrangeJob> {
         match command {
@@ -62,13 +62,13 @@ impl Timeline {
         self.overlays.bookmarks()
     }
 
-    /// The time that the ruler counts from.
+    /// Returns the origin of the ruler.
     #[must_use]
     pub(crate) fn ruler_origin(&self) -> RulerOrigin {
         self.overlays.ruler_origin()
     }
 
-    /// The time of the ruler's zero, in nanoseconds.
+    /// Returns the time of the ruler's zero, in nanoseconds.
     pub(crate) fn origin_ns(&self) -> i64 {
         match self.overlays.ruler_origin() {
             RulerOrigin::Start | RulerOrigin::Utc => self.snapshot.start_ns(),
@@ -77,12 +77,12 @@ impl Timeline {
         }
     }
 
-    /// The difference of UTC and the times of the ruler, if the ruler shows the time of day.
+    /// Returns the offset from ruler times to UTC, if the ruler shows the time of day.
     pub(crate) fn ruler_utc_offset_ns(&self) -> Option<i64> {
         self.snapshot.utc_offset_ns().filter(|_| self.overlays.ruler_origin() == RulerOrigin::Utc)
     }
 
-    /// A time as the ruler counts, to the nanosecond.
+    /// Formats a time like the ruler, to the nanosecond.
     pub(crate) fn time_text(&self, ts_ns: i64) -> String {
         match self.ruler_utc_offset_ns() {
             Some(offset_ns) => utc_clock_text(ts_ns.saturating_add(offset_ns), 9),
@@ -90,7 +90,8 @@ impl Timeline {
         }
     }
 
-    /// The moment that is meant: under the pointer, or where the selected span begins, or the middle.
+    /// Returns the time for a new bookmark: under the pointer, or the start of the selected span, or the middle of the
+    /// view.
     fn moment(&self) -> i64 {
         let of_selected = || self.selection.span().map(|row| self.snapshot.row(row).start_ns);
         let under_pointer = self.interaction.pointer_x_px().map(|x_px| self.view.now().time_from_x(x_px));
@@ -100,7 +101,7 @@ impl Timeline {
     }
 }
 
-/// A mark in view: its flag on the ruler.
+/// The flag of a bookmark in view.
 pub(crate) struct Flag<'a> {
     mark: &'a Bookmark,
     name: String,
@@ -108,9 +109,9 @@ pub(crate) struct Flag<'a> {
     pub(crate) place: Rect,
 }
 
-/// The flags of the marks in view.
+/// Returns the flags of the bookmarks in view.
 pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout) -> Vec<Flag<'a>> {
-    /// Longer names are cut to this width.
+    /// Maximum width of a name.
     const NAME_POINTS: f32 = 120.0;
     const HEIGHT: f32 = 16.0;
     let font = FontId::proportional(TEXT_POINTS);
@@ -134,7 +135,7 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
     flags
 }
 
-/// Shows the flags with a line over the rows for each, and takes clicks on them.
+/// Shows the flags with a line over the rows for each, and handles clicks on them.
 pub(super) fn show(
     timeline: &Timeline,
     flags: &[Flag<'_>],
@@ -183,7 +184,7 @@ pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String
     format!("{} s", seconds_text(mark.ts_ns.saturating_sub(timeline.snapshot.start_ns())))
 }
 
-/// How far a time is from the chosen mark, such as `+1.5 ms`; empty where there is none.
+/// Formats the distance of a time from the selected bookmark, such as `+1.5 ms`; empty without one.
 pub(crate) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
     let Some(mark) = timeline.overlays.bookmarks().chosen() else { return String::new() };
     let sign = if ts_ns < mark.ts_ns { "-" } else { "+" };

@@ -1,5 +1,5 @@
-//! The context menu of the canvas: for the span under the pointer, for the scope, for the track. The click
-//! selects the span, so that the menu is about the span that the user sees selected.
+//! The context menu of the canvas: for the span under the pointer, for the scope, for the track. The click selects the
+//! span, so the menu applies to the visibly selected span.
 
 use egui::{Button, Response, RichText, Ui};
 
@@ -25,23 +25,23 @@ use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The items of one thing: a span, a slice of time, a track.
+/// The items for one subject: a span, a time range, a track.
 struct MenuSection {
-    /// The name of the thing; empty where the items say it.
+    /// Title of the section; may be empty.
     title: String,
     items: Vec<MenuItem>,
-    /// Submenus after the items: the name and the items of each.
+    /// Submenus after the items: name and items of each.
     submenus: Vec<(&'static str, Vec<MenuItem>)>,
 }
 
 struct MenuItem {
     text: &'static str,
-    /// The command of the table whose key does the same; empty where none does.
+    /// The table command whose shortcut does the same; empty without one.
     same_as: &'static str,
     commands: Vec<Command>,
 }
 
-/// Opens the menu where the right button was clicked, shows it while it is open, and adds what was chosen.
+/// Opens the menu at a right click, shows it while it is open, and adds the chosen command.
 pub(super) fn show(
     timeline: &mut Timeline,
     layout: &TimelineLayout,
@@ -104,7 +104,7 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     of_span.into_iter().chain(of_scope).chain([moment]).chain(of_group).collect()
 }
 
-/// The items of a track, a group or a process. Below those of a span they are one submenu.
+/// Returns the items of a track, a group or a process. Below those of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
     let questions = gutter::questions(timeline, kind).into_iter();
     let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
@@ -124,11 +124,11 @@ fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> M
 }
 
 fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
-    /// The letters of a name before it is cut.
+    /// Length of a name before it is shortened, in letters.
     const LETTERS_MAX: f32 = 40.0;
     let span = timeline.snapshot.row(row);
     let name = timeline.snapshot.names().get(span.name).text;
-    // While time is selected, the key fills the view with that.
+    // While a time range is selected, the shortcut zooms to that.
     let fit = if timeline.selection.range().is_none() { "Fit selection" } else { "" };
     let scope = |command| Command::Timeline(TimelineCommand::Scope(command));
     let items = vec![
@@ -171,7 +171,7 @@ fn scope_section(scope: &SelectedScope) -> MenuSection {
     MenuSection { title, items: items.into(), submenus }
 }
 
-/// The kinds of tracks that can be derived of rows.
+/// Returns the kinds of tracks that can be derived from rows.
 fn derive_items(scope: &SelectedScope) -> Vec<MenuItem> {
     let kinds = DERIVE_CHOICES.into_iter();
     let entry = |(text, kind)| {
@@ -184,7 +184,7 @@ fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem
     MenuItem { text, same_as, commands: vec![command] }
 }
 
-/// A choice that is called as in the table.
+/// Returns an item with the text of a table command.
 fn same(text: &'static str, command: Command) -> MenuItem {
     item(text, text, command)
 }

@@ -1,5 +1,5 @@
-//! The line above the names of tracks: how many tracks are hidden, and the filter that a jump to a span has cleared,
-//! each with the way back.
+//! The line above the track names: the number of hidden tracks, and a filter that a jump to a span has cleared, each
+//! with a button to undo it.
 
 use egui::{Rect, RichText, Ui, UiBuilder, vec2};
 
@@ -9,7 +9,7 @@ use crate::scene::labels::shown;
 use crate::ui::command::{Command, RowCommand, TimelineCommand};
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Shows the line in `place`; nothing where all tracks are shown.
+/// Shows the line in `place`; nothing if all tracks are shown.
 pub(super) fn show(timeline: &Timeline, ui: &mut Ui, place: Rect) -> Option<Command> {
     let hidden = timeline.tracks.arrangement().folded.hidden.len() as u64;
     let cleared = timeline.tracks.cleared_filter();

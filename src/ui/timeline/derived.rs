@@ -1,5 +1,5 @@
-//! The derived tracks of a timeline: what each is of, and how far it is made. They are made in the background once the
-//! trace is sorted, and kept with its state; a trace that still grows has them wait.
+//! The derived tracks of a timeline: their definition and progress. They are computed in the background once the trace
+//! is sorted, and saved with its state; while a trace grows, they wait.
 
 use std::sync::Arc;
 
@@ -14,42 +14,42 @@ use crate::scene::derived::kind_title;
 use crate::ui::command::DerivedId;
 use crate::ui::questions::SelectedScope;
 
-/// The most derived tracks of one trace: as many as a screen has room for.
+/// Limit for the derived tracks of one trace: as many as fit on a screen.
 pub(crate) const DERIVED_MAX: usize = 16;
 
-/// A derived track as the file of its trace keeps it.
+/// A derived track in the saved state of its trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedDerived {
     /// The word of its kind, such as `rate`.
     kind: String,
-    /// Its rows, and the name that the user gave it.
+    /// Its rows, and its name.
     rows: NamedScope,
 }
 
 #[derive(Debug)]
 pub(crate) struct DerivedRow {
     pub(crate) id: DerivedId,
-    /// The name that the user gave it; empty: its title says what it is.
+    /// The user's name for it; if empty, its title describes it.
     pub(crate) name: String,
     pub(crate) kind: DerivedKind,
     pub(crate) scope: SelectedScope,
     pub(crate) state: DerivedState,
 }
 
-/// How far a derived track is made.
+/// The state of a derived track.
 #[derive(Debug, Clone)]
 pub(crate) enum DerivedState {
-    /// It is made when the trace is sorted and nothing else is made.
+    /// It is computed when the trace is sorted and no other computation runs.
     Waiting,
     Making(Progress),
     Made(Arc<DerivedSeries>),
     Stopped,
-    /// Making it failed, for the reason in this sentence.
+    /// The computation failed, with this error sentence.
     Failed(String),
 }
 
-/// The derived tracks, from top to bottom.
+/// The derived tracks, top to bottom.
 #[derive(Debug, Default)]
 pub(super) struct DerivedRows {
     rows: Vec<DerivedRow>,
@@ -59,13 +59,13 @@ pub(super) struct DerivedRows {
 }
 
 impl DerivedRow {
-    /// Its name, or else its kind and its rows.
+    /// Returns its name, or else its kind and rows.
     #[must_use]
     pub(crate) fn title(&self) -> String {
         if self.name.is_empty() { self.described() } else { self.name.clone() }
     }
 
-    /// Its kind and its rows.
+    /// Returns its kind and rows.
     #[must_use]
     pub(crate) fn described(&self) -> String {
         let SelectedScope { range, tracks, filter } = &self.scope;
@@ -80,13 +80,13 @@ impl DerivedRow {
         format!("{}: {rows}", kind_title(&self.kind))
     }
 
-    /// The option of `longspan export` that makes the same of the rows of its filter.
+    /// Returns the option of `longspan export` that computes the same for the rows of its filter.
     #[must_use]
     pub(crate) fn definition(&self) -> DerivedTrack {
         DerivedTrack::new(self.kind.clone(), &self.scope.filter)
     }
 
-    /// Its curve, once it is made.
+    /// Returns its series, once it is computed.
     #[must_use]
     pub(crate) fn series(&self) -> Option<&Arc<DerivedSeries>> {
         if let DerivedState::Made(series) = &self.state { Some(series) } else { None }
@@ -98,7 +98,7 @@ impl DerivedRows {
         &self.rows
     }
 
-    /// Whether exports write them as counters, where the format has any.
+    /// Returns whether exports write them as counters, if the format has counters.
     pub(super) fn is_exported(&self) -> bool {
         !self.is_left_out
     }
@@ -124,7 +124,7 @@ impl DerivedRows {
         self.rows.retain(|row| row.id != id);
     }
 
-    /// The tracks as they are saved.
+    /// Returns the tracks for saving.
     pub(super) fn to_keep(&self) -> Vec<SavedDerived> {
         let saved = |row: &DerivedRow| SavedDerived {
             kind: row.kind.to_string(),
@@ -133,7 +133,7 @@ impl DerivedRows {
         self.rows.iter().map(saved).collect()
     }
 
-    /// Takes saved tracks, which are made again. A file may have been changed by hand.
+    /// Restores saved tracks, which are computed again. The file may have been edited by hand.
     pub(super) fn restore(&mut self, saved: &[SavedDerived], snapshot: &Snapshot) {
         for SavedDerived { kind, rows } in saved.iter().take(DERIVED_MAX) {
             if let Ok(DerivedTrack { kind, filter, .. }) = DerivedTrack::parse(kind)
@@ -144,12 +144,12 @@ impl DerivedRows {
         }
     }
 
-    /// Has all made again: there are other rows, or other names.
+    /// Drops all series, because rows or names have changed.
     pub(super) fn forget_curves(&mut self) {
         self.rows.iter_mut().for_each(|row| row.state = DerivedState::Waiting);
     }
 
-    /// The same tracks of another snapshot.
+    /// Returns the same tracks for another snapshot.
     pub(super) fn for_other(&self, other: &Snapshot) -> Self {
         let mut rows = Self::default();
         rows.restore(&self.to_keep(), other);
@@ -157,7 +157,7 @@ impl DerivedRows {
         rows
     }
 
-    /// The same curves, for a picture.
+    /// Returns the same series for a picture.
     pub(super) fn still(&self) -> Self {
         let still = |row: &DerivedRow| DerivedRow {
             id: row.id,

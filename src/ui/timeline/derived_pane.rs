@@ -1,5 +1,5 @@
-//! The curves of derived tracks as they are drawn. Work in a frame is bounded by its pixels; curves that are late are
-//! drawn as they were. A scale covers the values around the view too, and moves to another: none jumps.
+//! Draws the series of derived tracks. Work per frame is bounded by its pixels; late series are drawn as before. A
+//! scale covers the values around the view too, and changes smoothly.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::scene::viewport::Viewport;
 use crate::tiles::derived::{ColumnLoader, ColumnQuery};
 use crate::ui::command::DerivedId;
 
-/// The strips as they are drawn.
+/// The drawn strips.
 #[derive(Default)]
 pub(super) struct DerivedPane {
     loader: ColumnLoader,
@@ -28,7 +28,7 @@ pub(super) struct DerivedPane {
     waits: bool,
 }
 
-/// The scale of a row on its way to another.
+/// The scale of a row, moving to another.
 struct MovingScale {
     row: DerivedId,
     from: Scale,
@@ -37,7 +37,7 @@ struct MovingScale {
 }
 
 impl MovingScale {
-    /// The scale at a time, and whether it goes on after that. Fast at first, as flights are.
+    /// Returns the scale at a time, and whether it is still moving. Fast at first, as flights are.
     fn at(&self, now_s: f64) -> (Scale, bool) {
         let part = ((now_s - self.began_s) / FLIGHT_SECONDS).clamp(0.0, 1.0);
         if part >= 1.0 { (self.to, false) } else { (self.from.towards(self.to, 1.0 - (1.0 - part).powi(3)), true) }
@@ -47,17 +47,17 @@ impl MovingScale {
 /// The last frame of the strips.
 struct DrawnStrips {
     view: Viewport,
-    /// Columns that curves are of.
+    /// The columns of the series.
     buckets: Buckets,
     height_px: f32,
     rects: Rects,
-    /// By row: its scale, once it is drawn.
+    /// The scale of each row, once it is drawn.
     scales: Vec<Option<Scale>>,
-    /// Whether the next frame differs: columns are late, or a scale moves.
+    /// Whether the next frame will differ, because columns are late or a scale is moving.
     is_unfinished: bool,
 }
 
-/// The columns of a view: as wide as one pixel to two, so that each is seen.
+/// Returns the columns of a view: one to two pixels wide, so that each is visible.
 fn columns_of(view: &Viewport) -> Buckets {
     let width_ns = view.ns_per_px().ceil().max(1.0) as u64;
     Buckets::covering(view.start_ns(), view.end_ns(), width_ns)
@@ -68,7 +68,7 @@ fn column_width_ns(buckets: Buckets) -> u64 {
 }
 
 impl DerivedPane {
-    /// Has the next frame drawn again.
+    /// Invalidates the last frame.
     pub(super) fn redraw(&mut self) {
         self.drawn = None;
     }
@@ -78,7 +78,7 @@ impl DerivedPane {
         self.waits = true;
     }
 
-    /// The scale of a row on its way to `to`; there at once where nothing moves: without a time, and at first.
+    /// Moves the scale of a row to `to`; at once without a time, or for a new row.
     fn moved(&mut self, row: DerivedId, to: Scale, now_s: Option<f64>) -> (Scale, bool) {
         let at = self.moving.iter().position(|moving| moving.row == row);
         let (Some(at), Some(now_s)) = (at, now_s) else {
@@ -93,8 +93,8 @@ impl DerivedPane {
         moving.at(now_s)
     }
 
-    /// Draws the curves again unless nothing has changed. Scales move with the time `now_s`. Returns whether another
-    /// frame differs.
+    /// Draws the series again unless nothing has changed. Scales move with the time `now_s`. Returns whether the next
+    /// frame will differ.
     pub(super) fn draw(
         &mut self,
         rows: &[DerivedRow],
@@ -146,19 +146,19 @@ impl DerivedPane {
         is_unfinished
     }
 
-    /// The curves of the last frame, for a place on the window.
+    /// Returns the series of the last frame, at a position of the window.
     pub(super) fn shape(&self, place: Rect) -> Option<Shape> {
         self.drawn.as_ref().map(|drawn| drawn.rects.shape(place))
     }
 
-    /// The range of the curve of a row, once it is drawn.
+    /// Returns the value range of a row, once it is drawn.
     pub(super) fn range_text(&self, number: usize, row: &DerivedRow) -> Option<String> {
         let drawn = self.drawn.as_ref()?;
         let scale = (*drawn.scales.get(number)?)?;
         Some(range_text(&row.kind, scale, column_width_ns(drawn.buckets)))
     }
 
-    /// The value of the column of a row at a time, and the start of that column.
+    /// Returns the value of a row's column at a time, and the start of that column.
     pub(super) fn column_text(&self, row: &DerivedRow, ts_ns: i64) -> Option<(String, i64)> {
         let answer = self.loader.answer()?;
         let (cells, buckets) = (answer.cells(row.series()?)?, answer.buckets());

@@ -1,5 +1,5 @@
-//! Derived tracks of how a process, a thread or a CPU spends its time: shares of time of the scheduler's states. A
-//! process has the sum of its threads, so 200 % on CPU are two CPUs. Offered where the trace has such states.
+//! Derived tracks of the scheduling of a process, a thread or a CPU: shares of time in scheduler states. A process is
+//! the sum of its threads, so 200 % running means two CPUs. Offered if the trace has scheduler states.
 
 use super::state::Timeline;
 use crate::model::{TrackIdx, TrackKind, TrackSet};
@@ -7,7 +7,7 @@ use crate::query::derived::DerivedKind;
 use crate::scene::rows::GroupKind;
 use crate::ui::questions::SelectedScope;
 
-/// The states of threads that have a track each, with the filter of their rows: by the letters of Linux.
+/// The thread states with a track each, and the filters of their rows, by the letters of Linux.
 const STATES: [(&str, &str); 4] = [
     ("on CPU", "cat:/^Running$/"),
     ("runnable", "cat:/^R/ -cat:/^Running$/"),
@@ -15,14 +15,14 @@ const STATES: [(&str, &str); 4] = [
     ("uninterruptible, I/O", "cat:/^D/"),
 ];
 
-/// The tracks of what is asked for.
+/// The subject of the tracks.
 enum Scheduled {
     Cpus(TrackSet),
     States(TrackSet),
 }
 
 impl Timeline {
-    /// Whether tracks of scheduling are offered for a process, a group or a track.
+    /// Returns whether scheduling tracks are offered for a process, a group or a track.
     pub(super) fn has_scheduling(&self, kind: GroupKind) -> bool {
         match kind {
             GroupKind::Process(_) => self.snapshot.has_states(),
@@ -36,7 +36,7 @@ impl Timeline {
         }
     }
 
-    /// Adds the tracks of scheduling of a process, a thread, or of CPUs.
+    /// Adds the scheduling tracks of a process, a thread, or of CPUs.
     pub(super) fn derive_scheduling(&mut self, kind: GroupKind) {
         let title = match kind {
             GroupKind::Process(process) => self.process_text(process),

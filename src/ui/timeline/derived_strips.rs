@@ -1,5 +1,5 @@
-//! The strips of derived tracks above the rows: their names with ranges and menus, progress in words, values under the
-//! pointer, and the commands that change them.
+//! The strips of derived tracks above the rows: names with ranges and menus, progress, values under the pointer, and
+//! the commands that change them.
 
 use egui::{
     Align2, Color32, FontId, Popup, PopupCloseBehavior, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo,
@@ -19,13 +19,13 @@ use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 impl Timeline {
-    /// The derived tracks, from top to bottom.
+    /// Returns the derived tracks, top to bottom.
     #[must_use]
     pub(crate) fn derived(&self) -> &[DerivedRow] {
         self.derived.all()
     }
 
-    /// The derived tracks that exports write, and how many more are not made.
+    /// Returns the derived tracks that exports write, and the number of those not computed yet.
     #[must_use]
     pub(crate) fn derived_to_export(&self) -> (Vec<&DerivedRow>, usize) {
         let rows = if self.derived.is_exported() { self.derived() } else { &[] };
@@ -34,7 +34,7 @@ impl Timeline {
         (made, missing)
     }
 
-    /// Whether exports write the derived tracks.
+    /// Returns whether exports write the derived tracks.
     #[must_use]
     pub(crate) fn exports_derived(&self) -> bool {
         self.derived.is_exported()
@@ -59,7 +59,7 @@ impl Timeline {
         self.derived_pane.redraw();
     }
 
-    /// Says how far a derived track is made, if there still is one.
+    /// Sets the state of a derived track, if it still exists.
     pub(crate) fn set_derived(&mut self, id: DerivedId, state: DerivedState) {
         if let Some(row) = self.derived.row_mut(id) {
             row.state = state;
@@ -67,14 +67,14 @@ impl Timeline {
         }
     }
 
-    /// The strip of a row, in the gutter or on the canvas.
+    /// Returns the strip of a row, in the gutter or on the canvas.
     fn strip(&self, within: Rect, number: usize) -> Rect {
         let height = within.height() / self.derived().len().max(1) as f32;
         let top = within.top() + height * number as f32;
         Rect::from_x_y_ranges(within.x_range(), top..=top + height)
     }
 
-    /// Paints the curves, and in words what is not there yet.
+    /// Paints the series, and texts for those that are missing.
     pub(super) fn paint_derived(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
         let painter = ui.painter_at(layout.derived);
         for (number, row) in self.derived().iter().enumerate() {
@@ -89,7 +89,7 @@ impl Timeline {
         ui.painter_at(layout.all).hline(layout.all.x_range(), layout.derived.bottom(), line);
     }
 
-    /// The state of a track that is not made, in words.
+    /// Returns the state of a track that is not computed, as text.
     fn state_text(&self, row: &DerivedRow, theme: &Theme) -> Option<(String, Color32)> {
         Some(match &row.state {
             DerivedState::Made(series) if series.rows() == 0 => ("no rows: nothing passes".to_owned(), theme.weak_text),
@@ -105,7 +105,7 @@ impl Timeline {
         })
     }
 
-    /// Shows the names of the derived tracks; returns the commands of their menus.
+    /// Shows the names of the derived tracks, and returns the commands of their menus.
     pub(super) fn show_derived_names(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         for (number, row) in self.derived().iter().enumerate() {
@@ -117,10 +117,10 @@ impl Timeline {
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
             paint_name(ui, strip, (&title, &range), response.contains_pointer(), theme);
             if matches!(row.state, DerivedState::Making(_)) {
-                // Ten times a second: how far it is.
+                // Updates the progress ten times a second.
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
             }
-            // A click into the field of the name leaves it open.
+            // A click into the name field keeps it open.
             let popup = Popup::context_menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
             popup.show(|ui| commands.extend(menu(ui, row, theme)));
             let rows = row.series().map(|series| format!("\n{} rows", grouped_digits(series.rows())));
@@ -130,7 +130,7 @@ impl Timeline {
         commands
     }
 
-    /// The value of the column of a derived track under a point of the window.
+    /// Returns the value of a derived track's column under a point of the window.
     pub(super) fn derived_text(&self, layout: &TimelineLayout, at: Pos2) -> Option<[String; 2]> {
         let is_on = |number: &usize| layout.derived.contains(at) && self.strip(layout.derived, *number).contains(at);
         let row = (0..self.derived().len()).find(is_on).map(|number| &self.derived()[number])?;
@@ -164,7 +164,7 @@ fn paint_name(ui: &Ui, strip: Rect, (title, range): (&str, &str), is_hovered: bo
     }
 }
 
-/// The menu of a derived track.
+/// Shows the menu of a derived track.
 fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
     let derived = |command| Command::Timeline(TimelineCommand::Derived(command));
     let mut chosen = Vec::new();

@@ -1,5 +1,5 @@
-//! The drag of one file of several: its rows follow the pointer through time, and the files are loaded again when the
-//! drag ends. Time that comes into view meanwhile stays empty: its tiles load when the file is in its place.
+//! Drags one of several files in time: its rows follow the pointer, and the files are imported again when the drag
+//! ends. Time that comes into view during the drag stays empty until then.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::ui::command::{AppCommand, Command};
 use crate::ui::theme::Theme;
 
 impl Timeline {
-    /// Shows the rows of a file later by some nanoseconds; `None` shows all rows in their place.
+    /// Shows the rows of a file some nanoseconds later; `None` resets all rows.
     pub(crate) fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
         self.interaction.set_moved_file(moved.map(|(file, by_ns)| FileOffsetDrag { file, by_ns }));
         if self.interaction.moved_file().is_none() {
@@ -25,13 +25,13 @@ impl Timeline {
         }
     }
 
-    /// The file whose rows are shown elsewhere than they are, and how much later.
+    /// Returns the file whose rows are shifted, and by how much.
     #[must_use]
     pub fn moved_file(&self) -> Option<(&str, i64)> {
         self.interaction.moved_file().map(|moving| (&*moving.file, moving.by_ns))
     }
 
-    /// The file that rows are of; `None` where the capture is one.
+    /// Returns the file of some rows; `None` for a trace of one file.
     pub(super) fn file_of(&self, kind: GroupKind) -> Option<&Arc<str>> {
         let ProcessIdx(process) = match kind {
             GroupKind::Process(process) => process,
@@ -40,14 +40,14 @@ impl Timeline {
         self.snapshot.tracks().processes.get(process as usize)?.file.as_ref()
     }
 
-    /// A drag of rows by some nanoseconds; returns the command to move the file once the drag `ends`.
+    /// Drags rows by some nanoseconds. Returns the command to move the file once the drag `ends`.
     pub(super) fn drag_file(&mut self, kind: GroupKind, by_ns: i64, ends: bool) -> Option<Command> {
         let file = Arc::clone(self.file_of(kind)?);
         self.move_file(Some((Arc::clone(&file), by_ns)).filter(|_| by_ns != 0));
         (ends && by_ns != 0).then_some(Command::App(AppCommand::MoveFileBy(file, by_ns)))
     }
 
-    /// A time chosen with the pointer, in as few digits as distinguish pixels.
+    /// Rounds a time chosen with the pointer to as few digits as distinguish pixels.
     pub(super) fn to_the_pixel(&self, ts_ns: i64) -> i64 {
         let mut step_ns = 1_i64;
         #[expect(clippy::cast_precision_loss, reason = "a power of ten below 10^17")]
@@ -57,7 +57,7 @@ impl Timeline {
         ts_ns / step_ns * step_ns
     }
 
-    /// The duration that some points across cover.
+    /// Converts a horizontal distance in points to a duration.
     pub(crate) fn time_of_points(&self, points: f64) -> i64 {
         #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
         let ts_ns = (points * f64::from(self.scale()) * self.view.now().ns_per_px()) as i64;
@@ -78,7 +78,7 @@ impl Timeline {
         self.pinned.shift(&pinned, right_px.round());
     }
 
-    /// Paints beside the pointer which file moves, and by how much.
+    /// Paints the name and offset of the dragged file beside the pointer.
     pub(super) fn paint_moving(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
         let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file() else { return };
         let Some(at) = ui.input(|input| input.pointer.hover_pos()).filter(|at| layout.rows().contains(*at)) else {
@@ -90,7 +90,7 @@ impl Timeline {
         let galley = painter.layout_no_wrap(text, FontId::proportional(12.0), theme.canvas);
         let size = galley.size() + vec2(12.0, 6.0);
         let place = Align2::LEFT_BOTTOM.anchor_size(at + vec2(12.0, -8.0), size);
-        // Beside the pointer, but never out of view.
+        // Beside the pointer, but always in view.
         let rightmost = (layout.rows().right() - size.x).max(layout.rows().left());
         let place = Rect::from_min_size(place.min.min(egui::pos2(rightmost, place.top())), size);
         painter.rect_filled(place, 4.0, theme.accent);

@@ -1,4 +1,4 @@
-//! The field above the names of rows: words that the names of shown rows hold, and a menu of how rows are arranged.
+//! The field above the track names, which filters rows by words in their names, and the menu of their arrangement.
 
 use egui::{Rect, Ui, UiBuilder, vec2};
 
@@ -9,7 +9,7 @@ use crate::ui::command::{AppCommand, Command, RowCommand, TimelineCommand};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
-/// How an order is called.
+/// Returns the title of an order.
 #[must_use]
 pub(crate) fn order_title(order: TrackOrder) -> &'static str {
     match order {
@@ -21,7 +21,7 @@ pub(crate) fn order_title(order: TrackOrder) -> &'static str {
     }
 }
 
-/// How heights of rows are called.
+/// Returns the title of a track height.
 #[must_use]
 pub(crate) fn density_title(density: TrackDensity) -> &'static str {
     match density {
@@ -42,7 +42,7 @@ pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
         ui.horizontal_centered(|ui| {
             let mut words = timeline.tracks.arrangement().filter.clone();
             let width = (inside.width() - MENU_WIDTH - 4.0).max(20.0);
-            // Escape is for the words first, and only then for the selection.
+            // Escape clears the words first, and only then the selection.
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
             let response = field::add_sized(ui, vec2(width, inside.height()), &mut words, |field| {
                 let field = field.hint_text("Filter tracks").background_color(theme.canvas).event_filter(filter);
@@ -63,7 +63,7 @@ pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
             let button = egui::Button::new("").min_size(vec2(MENU_WIDTH, inside.height()));
             let menu = egui::containers::menu::MenuButton::from_button(button);
             let (response, _) = menu.ui(ui, |ui| commands.extend(arrange_menu(ui, timeline)));
-            // Lines of falling length: an order.
+            // The icon for sorting: lines of decreasing length.
             for (line, half_width) in (0_u8..3).zip([6.0, 4.0, 2.0]) {
                 let at = response.rect.center() + vec2(0.0, f32::from(line) * 4.0 - 4.0);
                 let stroke = egui::Stroke::new(1.5, theme.text);

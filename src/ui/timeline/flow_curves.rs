@@ -1,5 +1,5 @@
-//! The flows of the selected span, and the waking of the selected run, as curves from span to span, over the rows that
-//! scroll. A link to a span in a folded row ends at the row of the group; a link to a hidden span is not drawn.
+//! Draws the flows of the selected span, and the waking of the selected run, as curves between spans. A link to a span
+//! in a folded row ends at the row of the group; a link to a hidden span is not drawn.
 
 use egui::epaint::CubicBezierShape;
 use egui::{Color32, Pos2, Shape, Stroke, Ui, pos2, vec2};
@@ -22,7 +22,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
         let color = if touches { theme.accent } else { theme.weak_text };
         if let Some((from, to)) = ends(timeline, &rows, link) {
             let stroke = Stroke::new(if touches { 2.0 } else { 1.2 }, color);
-            // Along the edge of what it is painted on, so that it is seen on spans of its own colour too.
+            // An outline in the background colour, so that the curve is visible on spans of its own colour.
             painter.add(curve(from, to, Stroke::new(stroke.width + 2.0, theme.canvas)));
             painter.add(curve(from, to, stroke));
             painter.add(head(to, color));
@@ -30,7 +30,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     }
 }
 
-/// Both ends of a link in the window; `None` if neither it nor any part of it can be in view.
+/// Returns both ends of a link in the window; `None` if no part of it can be in view.
 fn ends(timeline: &Timeline, rows: &ShownPane<'_>, link: &FlowLink) -> Option<(Pos2, Pos2)> {
     let canvas = rows.canvas;
     let from = pos2(rows.x_of(link.from_ns), middle_of(timeline, rows, link.from)?);
@@ -41,9 +41,9 @@ fn ends(timeline: &Timeline, rows: &ShownPane<'_>, link: &FlowLink) -> Option<(P
     (!is_out).then_some((from, to))
 }
 
-/// The middle of the row of a span, or of its group while that is folded.
+/// Returns the vertical centre of a span's row, or of its group while that is folded.
 fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f32> {
-    /// Farther away nothing of the curve's shape is seen.
+    /// Farther away, the curve's shape is not visible.
     const REACH: f32 = 4000.0;
     let track = timeline.snapshot.lane(row.lane).track;
     let process = timeline.snapshot.track(track).process;
@@ -59,7 +59,7 @@ fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f
     Some(rows.band(top_px, height_px).center().y.clamp(rows.canvas.top() - REACH, rows.canvas.bottom() + REACH))
 }
 
-/// Leaves to the right and arrives from the left, whatever lies between.
+/// Draws a curve that leaves to the right and arrives from the left.
 fn curve(from: Pos2, to: Pos2, stroke: Stroke) -> Shape {
     let reach = ((to.x - from.x).abs() / 2.0).clamp(24.0, 160.0);
     let points = [from, from + vec2(reach, 0.0), to - vec2(reach, 0.0), to];

@@ -31,7 +31,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
             }
             let band = shown.band(group.top_px, group.height_px);
             let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
-            // Nothing is under the header.
+            // Nothing is drawn under the sticky header.
             let free_top = header.as_ref().map_or(shown.gutter.top(), |(_, header)| header.bottom());
             let clip = shown.gutter.with_min_y(free_top.min(shown.gutter.bottom()));
             show_group(timeline, ui, group, (rect, clip), theme, &mut commands);
@@ -43,8 +43,8 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     commands
 }
 
-/// The header of the process whose tracks are at the top, where it would be out of view, and its place there: the
-/// next header pushes it out.
+/// Returns the sticky header: that of the process at the top, if it would be out of view, with its position. The next
+/// header pushes it out.
 fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Option<(Group, Rect)> {
     let process = match groups.first()?.kind {
         GroupKind::Process(process) => process,
@@ -53,7 +53,7 @@ fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group
     let kind = GroupKind::Process(process);
     let header = shown.pane.layout.group_of(kind)?;
     let band = shown.band(header.top_px, header.height_px);
-    // A folded process is all header.
+    // A folded process is only its header.
     if band.top() >= shown.gutter.top() || timeline.is_folded(kind) {
         return None;
     }
@@ -63,7 +63,7 @@ fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group
     Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
 }
 
-/// Shows the name of a group at its place; no part of it is beyond `clip`.
+/// Shows the name of a group, clipped to `clip`.
 fn show_group(
     timeline: &Timeline,
     ui: &Ui,
@@ -107,7 +107,7 @@ fn show_group(
     let label = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if response.clicked() {
-        // The keys of a click: those of its release may come later.
+        // The modifiers of the press: those of its release may come later.
         let adds = ui.input(|input| input.modifiers.command);
         commands.push(if adds {
             scope(ScopeCommand::Toggle(group.kind))
@@ -119,7 +119,7 @@ fn show_group(
     response.on_hover_text(tip(timeline, group.kind, &title, &beside));
 }
 
-/// The name of a process, a group or a track, and what stands beside it.
+/// Returns the name of a process, a group or a track, and the text beside it.
 fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
     match kind {
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
@@ -128,7 +128,7 @@ fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
     }
 }
 
-/// The tooltip of a name: the parts that may be cut or out of view, and the effect of the buttons.
+/// Returns the tooltip of a name: the parts that may be cut or out of view, and the effect of the buttons.
 fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> String {
     let mut lines = vec![on_screen(title).into_owned()];
     lines.extend((!beside.is_empty()).then(|| beside.to_owned()));
@@ -145,7 +145,7 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
     lines.join("\n")
 }
 
-/// A command line as a tooltip has room for it.
+/// Shortens a command line for a tooltip.
 fn cut_line(line: &str) -> String {
     const LETTERS_MAX: f32 = 400.0;
     let shown = shown(line);
@@ -153,7 +153,7 @@ fn cut_line(line: &str) -> String {
     on_screen(&cut).into_owned()
 }
 
-/// The commands for the rows of a process, a group or a track.
+/// Returns the commands for the rows of a process, a group or a track.
 pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, RowCommand)> {
     let [fold, unfold, hide] = match kind {
         GroupKind::Process(_) => ["Fold the process", "Unfold the process", "Hide the process"],
@@ -183,7 +183,8 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str
     choices
 }
 
-/// The questions about the tracks of a process, a group or a track, which become the scope, and its name to copy.
+/// Returns the queries about a process, a group or a track, whose tracks become the scope, and the command to copy its
+/// name.
 pub(super) fn questions(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
     let [statistics, search, export] = match kind {
         GroupKind::Process(_) => ["Statistics of the process", "Search in the process", "Export the process..."],
@@ -210,7 +211,7 @@ fn scope(command: ScopeCommand) -> Command {
     Command::Timeline(TimelineCommand::Scope(command))
 }
 
-/// The menu of a name.
+/// Shows the menu of a name.
 fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Command>) {
     for (text, chosen) in questions(timeline, kind) {
         if ui.button(text).clicked() {
@@ -236,7 +237,7 @@ fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Co
     entry(ui, "Unfold all", RowCommand::FoldAll(false));
 }
 
-/// The buttons on a name that the pointer is on: painted, so that they take no more room than a letter.
+/// The buttons on the name under the pointer. They are painted, so that they are no wider than a letter.
 #[derive(Default)]
 struct Buttons(Vec<Button>);
 
@@ -312,17 +313,17 @@ fn paint_sign(painter: &Painter, at: Pos2, sign: Sign, strong: bool, color: Colo
 struct Name<'a> {
     group: &'a Group,
     rect: Rect,
-    /// No part of it is beyond this.
+    /// Clips the name.
     clip: Rect,
     title: &'a str,
     beside: &'a str,
-    /// How many heads are above it: none above a process, two above a track of a group.
+    /// Number of headers above it: none for a process, two for a track of a group.
     level: u8,
     folded: bool,
     hovered: bool,
 }
 
-/// Paints a name, with room to its right for buttons, and returns the height of its middle.
+/// Paints a name, with space for buttons to its right, and returns the height of its middle.
 fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     const INDENT: f32 = 22.0;
     let painter = ui.painter_at(name.clip);
@@ -356,7 +357,7 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     let (text, note_fits) = ui.fonts_mut(|fonts| {
         let mut advance = |letter| letter_width(fonts, &font, letter);
         let beside = shorten_middle(name.title, text_room, &mut advance);
-        // A name is worth more than the number beside it.
+        // The name takes precedence over the number beside it.
         let whole = beside.as_ref().is_some_and(|cut| *cut == name.title);
         if whole || name.group.folded_lanes > 0 {
             (beside.map(std::borrow::Cow::into_owned), true)
@@ -378,7 +379,7 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     middle
 }
 
-/// Points down when unfolded, to the right when folded.
+/// Returns a triangle that points down if unfolded, to the right if folded.
 fn triangle(middle: egui::Pos2, folded: bool, color: egui::Color32) -> Shape {
     let points = if folded {
         vec![middle + vec2(-2.5, -4.0), middle + vec2(3.0, 0.0), middle + vec2(-2.5, 4.0)]

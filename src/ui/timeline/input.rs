@@ -10,10 +10,10 @@ use crate::ui::command::{Command, NavigationStep, TimelineCommand};
 use crate::ui::keys::is_behind_another;
 use crate::ui::settings::Wheel;
 
-/// Points of wheel for a zoom by e: five notches of fifty.
+/// Wheel points for a zoom by e: five notches of fifty.
 const WHEEL_POINTS_PER_E: f32 = 250.0;
 
-/// Takes drags, the wheel and clicks.
+/// Handles drags, the wheel and clicks.
 pub(super) fn pointer(
     timeline: &mut Timeline,
     ui: &Ui,
@@ -34,14 +34,14 @@ pub(super) fn pointer(
     if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
         canvas.request_focus();
         commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(layout, at))));
-        // Both clicks may come in one slow frame: the first has selected nothing yet.
+        // Both clicks may come in one slow frame, before the first has selected anything.
         if canvas.double_clicked() {
             commands.push(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
         }
     }
 }
 
-/// Takes a drag of the canvas or of the names.
+/// Handles a drag of the canvas or of the names.
 fn drag(
     timeline: &mut Timeline,
     ui: &Ui,
@@ -85,7 +85,7 @@ fn drag(
         && on_canvas
         && ui.input(|input| input.key_pressed(Key::Escape))
     {
-        // The end of such a drag would load the file again.
+        // The end of a file drag would import the file again.
         timeline.interaction.begin_drag(Drag::Move);
         timeline.move_file(None);
         return;
@@ -99,8 +99,8 @@ fn drag(
     if let Some(at) = held_at {
         timeline.interaction.add_position(timeline.view.frame_s(), at);
     }
-    // The first pixels, in which a press could still become a click, count too: the grabbed
-    // point stays under the pointer.
+    // The first pixels, in which a press could still become a click, count too, so that the grabbed point stays under
+    // the pointer.
     let moved = match response.total_drag_delta() {
         Some(whole) if response.drag_started() => whole,
         None if response.drag_stopped() => last_move(ui),
@@ -124,14 +124,14 @@ fn drag(
     }
 }
 
-/// The movement in the frame in which the drag ended, up to its end: egui reports none for a drag that is over.
+/// Returns the movement in the frame in which the drag ended; egui reports none for a finished drag.
 fn last_move(ui: &Ui) -> Vec2 {
     let (latest, moved) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.delta()));
     let released = released_at(ui).zip(latest);
     released.map_or(Vec2::ZERO, |(released, latest)| released - (latest - moved))
 }
 
-/// A drag on the ruler selects time, or moves an edge of the selection; a click clears it.
+/// Selects a time range by a drag on the ruler, or moves an edge of it; a click clears it.
 fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ruler: &Response) {
     if let Some(at) = ruler.hover_pos() {
         let is_on_edge = other_edge(timeline, layout, at).is_some();
@@ -157,9 +157,9 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
 }
 
-/// The edge of the selected time opposite to the one at a point of the window; `None` where no edge is near.
+/// Returns the edge of the selected range opposite to the one at a point; `None` if no edge is near.
 fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<i64> {
-    /// The reach of a click with the mouse.
+    /// Distance within which an edge is gripped.
     const REACH_POINTS: f64 = 4.0;
     let (from_ns, to_ns) = timeline.selection.range()?;
     let x_px = f64::from((at.x - layout.canvas.left()) * timeline.scale());
@@ -172,7 +172,7 @@ fn ordered(a: i64, b: i64) -> (i64, i64) {
     (a.min(b), a.max(b))
 }
 
-/// Takes the wheel and the pinch of a trackpad.
+/// Handles the wheel and the pinch of a trackpad.
 fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Response) {
     let (turned, zoom, is_pinch) = ui.input(|input| {
         let is_pinch =
@@ -186,7 +186,7 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Res
     else {
         return;
     };
-    // With Ctrl the wheel comes as a zoom.
+    // With Ctrl, egui reports the wheel as a zoom.
     let with_ctrl = if is_pinch { 0.0 } else { zoom.ln() * WHEEL_POINTS_PER_E };
     let (scrolled, zoomed) = match timeline.view.navigation().wheel {
         _ if on_names => (turned.y + with_ctrl, 0.0),
@@ -210,7 +210,7 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Res
     }
 }
 
-/// The position of the button's release: within a slow frame the pointer may have moved on from there.
+/// Returns the position of the button's release; within a slow frame the pointer may have moved on.
 fn released_at(ui: &Ui) -> Option<Pos2> {
     ui.input(|input| {
         input.events.iter().rev().find_map(|event| match event {
@@ -220,14 +220,14 @@ fn released_at(ui: &Ui) -> Option<Pos2> {
     })
 }
 
-/// W, S, A and D act as long as they are held, at a speed that does not depend on the frames. Those that are pressed
-/// with another key are for a command, also while that other key is released first.
+/// Handles W, S, A and D while they are held, at a speed independent of the frame rate. A key that is pressed with
+/// another key belongs to a command, even if the other key is released first.
 pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
-    /// A held key doubles the zoom about four times a second.
+    /// A held key doubles the zoom about four times per second.
     const ZOOM_E_PER_SECOND: f64 = 3.0;
-    /// A held key moves by about a view in a second.
+    /// A held key moves by about one view per second.
     const VIEWS_PER_SECOND: f64 = 1.0;
-    /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
+    /// A tap counts as this long, regardless of the frame time.
     const TAP_SECONDS: f64 = 0.05;
     if is_behind_another(ui) || ui.ctx().text_edit_focused() {
         timeline.interaction.release_keys(|_| false);
@@ -257,7 +257,7 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
         return;
     }
     let mut view = *timeline.view.now();
-    // At the pointer where that is on the canvas: what one looks at stays there.
+    // Zooms at the pointer if it is on the canvas, so that the point of interest stays there.
     let middle_px = view.width_px() / 2.0;
     view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.interaction.pointer_x_px().unwrap_or(middle_px));
     view.pan(pan * VIEWS_PER_SECOND * view.width_px());

@@ -9,16 +9,16 @@ use crate::scene::minimap::Grip;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 
-/// The action of a drag until it ends.
+/// The action of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Drag {
-    /// A drag of the view.
+    /// Moves the view.
     Move,
-    /// Selects a range from this time on; the tracks stay.
+    /// Selects a time range from this time on; the tracks stay.
     Range(i64),
-    /// Selects time and the tracks that it crosses.
+    /// Selects a time range and the tracks that the drag crosses.
     Scope(ScopeDrag),
-    /// Moves the file of these rows, grabbed at this time.
+    /// Moves the file of these rows, gripped at this time.
     File(GroupKind, i64),
 }
 
@@ -26,9 +26,9 @@ pub(super) enum Drag {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ScopeDrag {
     pub(super) from_ns: i64,
-    /// The height in the window, in points.
+    /// Vertical position in the window, in points.
     pub(super) from_y: f32,
-    /// How far the rows were scrolled then.
+    /// Scroll offset of the rows at the start.
     pub(super) scroll_px: f64,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct ClickTarget {
     pub(super) ts_ns: i64,
 }
 
-/// A file that a drag moves through time.
+/// A drag of a file in time.
 #[derive(Debug, Clone)]
 pub(super) struct FileOffsetDrag {
     pub(super) file: Arc<str>,
@@ -49,11 +49,11 @@ pub(super) struct FileOffsetDrag {
 
 pub(super) struct Interaction {
     drag: Drag,
-    /// The last positions of a drag: two of them give its speed, however slow the frames are.
+    /// Last positions of a drag, for its velocity: two are enough at any frame rate.
     positions: History<Pos2>,
-    /// The keys that move the view while they are held.
+    /// Held keys that move the view.
     held_keys: Vec<Key>,
-    /// The part of the minimap that a drag holds.
+    /// The part of the minimap that is gripped.
     map_grip: Option<Grip>,
     moved_file: Option<FileOffsetDrag>,
     clicked: Option<ClickTarget>,
@@ -80,18 +80,18 @@ impl Interaction {
         self.drag
     }
 
-    /// Begins a drag, or turns the present one into another.
+    /// Starts a drag, or changes the action of the current one.
     pub(super) fn begin_drag(&mut self, drag: Drag) {
         self.drag = drag;
         self.positions.clear();
     }
 
-    /// Adds a position of the drag, for its speed.
+    /// Adds a position of the drag, for its velocity.
     pub(super) fn add_position(&mut self, time_s: f64, at: Pos2) {
         self.positions.add(time_s, at);
     }
 
-    /// The speed of the drag, in points a second.
+    /// Returns the velocity of the drag, in points per second.
     pub(super) fn velocity(&self) -> Vec2 {
         self.positions.velocity().unwrap_or_default()
     }
@@ -106,7 +106,7 @@ impl Interaction {
         self.held_keys.contains(&key)
     }
 
-    /// Releases the keys that are not down any more.
+    /// Drops keys that are no longer down.
     pub(super) fn release_keys(&mut self, is_down: impl Fn(Key) -> bool) {
         self.held_keys.retain(|key| is_down(*key));
     }
@@ -127,7 +127,7 @@ impl Interaction {
         self.moved_file = moved;
     }
 
-    /// The target of the last right click.
+    /// Returns the target of the last right click.
     pub(super) fn clicked(&self) -> Option<ClickTarget> {
         self.clicked
     }

@@ -1,26 +1,26 @@
-//! Where the parts of the timeline are in the window: on whole pixels, so that lines and text are sharp.
+//! The rectangles of the parts of the timeline, on whole pixels, so that lines and text are sharp.
 
 use egui::{Rect, Ui, pos2};
 
-/// The height of the ruler, in points.
+/// Height of the ruler, in points.
 const RULER_POINTS: f32 = 26.0;
 
-/// The height of the map of the whole capture, in points.
+/// Height of the minimap, in points.
 const MINIMAP_POINTS: f32 = 36.0;
 
-/// The part of the width that the names of rows take at most.
+/// Maximum share of the width for the gutter.
 pub(super) const GUTTER_PART_MAX: f32 = 0.45;
 
-/// The height of the strip of a derived track, in points, where there is room.
+/// Height of the strip of a derived track in points, if there is space.
 const DERIVED_POINTS: f32 = 44.0;
 
-/// The part of the height that all derived tracks take at most.
+/// Maximum share of the height for all derived tracks.
 const DERIVED_PART_MAX: f32 = 0.4;
 
 /// The rectangles of the parts of the timeline in the window, in points, on whole pixels.
 pub(super) struct TimelineLayout {
     pub(crate) all: Rect,
-    /// A map of the whole capture.
+    /// The map of the whole trace.
     pub(crate) minimap: Rect,
     /// Beside the map, above the gutter.
     pub(crate) tools: Rect,
@@ -29,11 +29,11 @@ pub(super) struct TimelineLayout {
     pub(crate) ruler: Rect,
     /// The names of derived tracks.
     pub(crate) derived_gutter: Rect,
-    /// The strips of derived tracks; without height where there are none.
+    /// The strips of derived tracks; no height if there are none.
     pub(crate) derived: Rect,
-    /// The names of rows that stay at the top.
+    /// The names of pinned rows.
     pub(crate) pinned_gutter: Rect,
-    /// The rows that stay at the top; without height where there are none.
+    /// The pinned rows; no height if there are none.
     pub(crate) pinned: Rect,
     pub(crate) gutter: Rect,
     pub(crate) canvas: Rect,
@@ -41,10 +41,10 @@ pub(super) struct TimelineLayout {
 }
 
 impl TimelineLayout {
-    /// The places in all of the space that is left, with so much for names, so many derived tracks, and so much for
-    /// rows that stay at the top.
+    /// Divides the available space, given the width of the gutter, the number of derived tracks, and the height of
+    /// pinned rows.
     pub(super) fn new(ui: &Ui, gutter_points: f32, derived: usize, pinned_px: u64) -> Self {
-        /// The part of the height that pinned rows take at most.
+        /// Maximum share of the height for pinned rows.
         const PINNED_PART: f32 = 0.5;
         let scale = ui.pixels_per_point();
         let whole = |points: f32| (points * scale).round() / scale;
@@ -53,7 +53,7 @@ impl TimelineLayout {
             pos2(whole(available.left()), whole(available.top())),
             pos2(whole(available.right()), whole(available.bottom())),
         );
-        // A narrow window takes from the names only while it is narrow.
+        // A narrow window reduces the gutter only while it is narrow.
         let x = whole(all.left() + gutter_points.min(all.width() * GUTTER_PART_MAX));
         let ruler_top = whole(all.top() + MINIMAP_POINTS);
         let derived_top = whole(ruler_top + RULER_POINTS);
@@ -81,23 +81,23 @@ impl TimelineLayout {
         }
     }
 
-    /// All rows: derived tracks, those that stay at the top and those that scroll.
+    /// Returns the area of all rows: derived, pinned and scrolling.
     pub(super) fn rows(&self) -> Rect {
         self.derived.union(self.canvas)
     }
 
-    /// The names of all rows.
+    /// Returns the area of all names.
     pub(super) fn names(&self) -> Rect {
         self.derived_gutter.union(self.gutter)
     }
 }
 
-/// The height of so many derived tracks where `room` points are left.
+/// Returns the height of derived tracks if `room` points are left.
 fn derived_points(tracks: usize, room: f32) -> f32 {
     (DERIVED_POINTS * tracks as f32).min(room.max(0.0) * DERIVED_PART_MAX)
 }
 
-/// A band of a canvas from a height in pixels.
+/// Returns a band of a canvas, given its top and height in pixels.
 pub(super) fn band(canvas: Rect, scale: f32, y_px: f32, height_px: u32) -> Rect {
     #[expect(clippy::cast_precision_loss, reason = "heights of rows are far below 2^24")]
     let height = height_px as f32 / scale;

@@ -1,4 +1,4 @@
-//! A timeline that grows: its view stays at the right edge until the user moves it, and comes back when asked to.
+//! A growing timeline: its view stays at the right edge until the user moves it, and returns on request.
 
 use egui::{Align2, FontId, Stroke, Ui, pos2, vec2};
 
@@ -9,17 +9,17 @@ use crate::scene::viewport::Viewport;
 use crate::ui::command::TimelineCommand;
 use crate::ui::theme::{TEXT_POINTS, Theme};
 
-/// The time in view while a trace is followed that is longer, unless the user has zoomed.
+/// Width of the view while following a longer trace, unless the user has zoomed.
 const WIDTH_NS: u64 = 10_000_000_000;
 
 impl Timeline {
-    /// Lets the timeline grow, and the view follow.
+    /// Marks the timeline as growing, and makes the view follow.
     pub(crate) fn set_live(&mut self) {
         self.live = Some(LiveView { follows: true, followed: None });
         self.keep_following(true);
     }
 
-    /// It does not grow any more; the view stays.
+    /// Marks the timeline as finished; the view stays.
     pub(crate) fn set_still(&mut self) {
         self.live = None;
     }
@@ -28,12 +28,12 @@ impl Timeline {
         self.live.is_some()
     }
 
-    /// Whether the view stays at the right edge.
+    /// Returns whether the view stays at the right edge.
     pub(crate) fn follows(&self) -> bool {
         self.live.is_some_and(|live| live.follows && live.followed.is_none_or(|followed| !self.has_moved(&followed)))
     }
 
-    /// Brings the view back to the right edge, with the zoom that it has.
+    /// Moves the view to the right edge, with its current zoom.
     pub(crate) fn follow(&mut self) {
         if self.live.is_some() {
             self.live = Some(LiveView { follows: true, followed: None });
@@ -42,7 +42,7 @@ impl Timeline {
         }
     }
 
-    /// Moves the view with the edge, unless the user has moved it: `follows` is from before the trace grew.
+    /// Keeps the view at the edge. `follows` is the state before the trace grew.
     pub(super) fn keep_following(&mut self, follows: bool) {
         let Some(live) = self.live else { return };
         if !follows {
@@ -54,7 +54,7 @@ impl Timeline {
         match live.followed {
             None if is_short => self.view.show_all(),
             None => self.view.show_exactly(end_ns.saturating_sub_unsigned(WIDTH_NS), end_ns),
-            // It showed all of the trace while that was short.
+            // While the trace was short, all of it was shown.
             Some(followed) if followed.shows_all() && !is_short => {
                 self.view.show_exactly(end_ns.saturating_sub_unsigned(WIDTH_NS), end_ns);
             }
@@ -63,7 +63,7 @@ impl Timeline {
         self.show_edge();
     }
 
-    /// Notes what a command does to the view: to go from span to span is to look at them.
+    /// Stops following for commands that move the view, such as going from span to span.
     pub(super) fn note_live(&mut self, command: &TimelineCommand) {
         let Some(live) = &mut self.live else { return };
         match command {
@@ -82,7 +82,7 @@ impl Timeline {
         }
     }
 
-    /// Shows what another timeline of the same trace shows, of which tracks and names may have other indices: the time
+    /// Copies the view from another timeline of the same trace, whose tracks and names may have other indices: the time
     /// in view, the selected span and the selected time.
     pub(crate) fn look_as(&mut self, other: &Self) {
         let (start_ns, end_ns, _) = other.place_in_view();
@@ -101,7 +101,7 @@ impl Timeline {
         }
     }
 
-    /// Whether the view shows another time than the one it was moved to. Another size is none of the user's.
+    /// Returns whether the user has moved the view. A change of its size does not count.
     fn has_moved(&self, followed: &Viewport) -> bool {
         let view = self.view.target();
         let is_resized = view.width_px().to_bits() != followed.width_px().to_bits();
@@ -111,7 +111,7 @@ impl Timeline {
     }
 }
 
-/// Marks the end of what has come.
+/// Marks the end of the received time.
 pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     let x_px = timeline.view.now().x_from_time(timeline.snapshot.end_ns());
     if !(0.0..timeline.view.now().width_px()).contains(&x_px) {

@@ -1,4 +1,4 @@
-//! How the view of a timeline that grows moves.
+//! The following state of a growing timeline.
 
 use crate::scene::viewport::Viewport;
 
@@ -6,6 +6,6 @@ use crate::scene::viewport::Viewport;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LiveView {
     pub(super) follows: bool,
-    /// The view that it was moved to last; another one is the user's.
+    /// The view that it was moved to last; a different one was set by the user.
     pub(super) followed: Option<Viewport>,
 }

@@ -1,5 +1,5 @@
-//! The map of the whole capture above the ruler: how densely its time is filled, where something was found or lost, and
-//! the view as a window that can be dragged.
+//! The minimap of the whole trace above the ruler: how busy it is over time, hits and losses, and the view as a window
+//! that can be dragged.
 
 use egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
 
@@ -10,10 +10,10 @@ use crate::query::search::{PARTS, Ticks};
 use crate::scene::minimap::{Grip, Minimap};
 use crate::ui::theme::Theme;
 
-/// A column of the density in points: narrower ones blur on a screen without scaling.
+/// Width of a column in points; narrower ones blur on a screen without scaling.
 const COLUMN_POINTS: f32 = 2.0;
 
-/// Shows the map and takes drags of the window.
+/// Shows the minimap and handles drags of the window.
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     let place = layout.minimap;
     let map = Minimap::new(timeline.snapshot.start_ns(), timeline.snapshot.end_ns(), f64::from(place.width()));
@@ -49,7 +49,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
 }
 
 fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap) {
-    /// Free above and below the columns.
+    /// Free space above and below the columns.
     const FREE_POINTS: f32 = 4.0;
     let painter = ui.painter_at(place);
     painter.rect_filled(place, 0.0, theme.gutter);
@@ -86,7 +86,7 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
     painter.hline(place.x_range(), place.bottom() - 0.5, Stroke::new(1.0, theme.line));
 }
 
-/// Marks above the columns where hits start; neighbours are one mark.
+/// Marks the starts of hits above the columns; adjacent marks are merged.
 fn paint_hits(ticks: &Ticks, painter: &egui::Painter, place: Rect, theme: &Theme) {
     const HEIGHT_POINTS: f32 = 6.0;
     const WIDTH_POINTS_MIN: f32 = 2.0;

@@ -1,4 +1,4 @@
-//! The timeline: the canvas with its ruler, its gutter, its minimap and the marks on them.
+//! The timeline: the canvas with its ruler, gutter, minimap and bookmarks.
 
 mod absence;
 mod arrange;
@@ -52,7 +52,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::spoken;
 
 impl Timeline {
-    /// Shows the timeline in all of the space that is left, and takes input.
+    /// Shows the timeline in the available space, and handles input.
     pub(crate) fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let layout = TimelineLayout::new(ui, self.gutter_points, self.derived().len(), self.pinned.layout.height_px());

@@ -1,23 +1,23 @@
-//! Named scopes: parts of the trace that the user has saved. They are kept with the state of the trace.
+//! Named scopes: parts of the trace that the user has saved, stored with the state of the trace.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{TrackIdx, TrackSet};
 use crate::ui::questions::SelectedScope;
 
-/// The most scopes of one trace: as many as a menu shows.
+/// Limit for the scopes of one trace: as many as fit in a menu.
 pub(crate) const NAMED_SCOPES_MAX: usize = 50;
 
-/// The most letters of a name.
+/// Limit for the letters of a name.
 const NAME_LETTERS_MAX: usize = 200;
 
-/// A scope with its name, as a file keeps it.
+/// A scope with its name, in its saved form.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct NamedScope {
     pub(crate) name: String,
     range: Option<(i64, i64)>,
-    /// Runs of neighbouring tracks, the first and the last of each; `None`: all tracks.
+    /// Ranges of neighbouring tracks, both ends included; `None` for all tracks.
     tracks: Option<Vec<(u32, u32)>>,
     filter: String,
 }
@@ -38,7 +38,7 @@ impl NamedScope {
         Self { name, range: scope.range, tracks, filter: scope.filter.to_string() }
     }
 
-    /// The scope in a trace of so many tracks. A file may have been changed by hand.
+    /// Converts to the scope of a trace with this many tracks. The file may have been edited by hand.
     pub(super) fn to_scope(&self, tracks: usize) -> SelectedScope {
         let is_member = |runs: &[(u32, u32)], TrackIdx(track): TrackIdx| {
             let after = runs.partition_point(|(first, _)| *first <= track);

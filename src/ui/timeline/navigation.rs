@@ -1,4 +1,4 @@
-//! The movements of a timeline: jumps, which fly to their target and enter the history, drags, and the glide after one.
+//! Navigation of a timeline: animated jumps, which are recorded in the history; drags; and kinetic panning.
 
 use super::layout::TimelineLayout;
 use egui::Pos2;
@@ -15,10 +15,10 @@ use crate::ui::command::{NavigationStep, TimelineCommand};
 use crate::ui::settings::Navigation;
 
 impl Timeline {
-    /// Runs a command; returns work for the background.
+    /// Runs a command, and returns work for the background.
     #[must_use]
     pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<ArrangeJob> {
-        // A drag changed the scope without a command.
+        // A drag changes the scope without a command.
         self.view.note_scope(self.selection.scope());
         self.note_live(&command);
         let job = self.run(command);
@@ -44,14 +44,14 @@ impl Timeline {
         None
     }
 
-    /// Moves by a step; returns work for the background.
+    /// Moves by a step, and returns work for the background.
     #[must_use]
     fn step(&mut self, step: NavigationStep) -> Option<ArrangeJob> {
-        /// The part of the view that a step moves by.
+        /// Share of the view that a step moves by.
         const PAN_PART: f64 = 0.1;
-        /// How far a step scrolls, in points: two lanes.
+        /// Distance of a scroll step in points: two lanes.
         const SCROLL_POINTS: f64 = 40.0;
-        /// The part of the height that a page is: a row that was at the edge is seen again.
+        /// Share of the height that a page scrolls by, so that the row at the edge stays visible.
         const PAGE_PART: f64 = 0.9;
         const ZOOM: f64 = 1.5;
         let (width_px, page_px) = (self.view.now().width_px(), self.view.now().height_px() * PAGE_PART);
@@ -97,13 +97,13 @@ impl Timeline {
         self.view.set_navigation(navigation);
     }
 
-    /// Starts a glide after a drag, at a speed in points a second.
+    /// Starts kinetic panning after a drag, at a velocity in points per second.
     pub(super) fn glide(&mut self, velocity: egui::Vec2) {
         let scale = self.scale();
         self.view.glide([-velocity.x, -velocity.y].map(|points| f64::from(points * scale)));
     }
 
-    /// Advances the flight and the glide before a frame.
+    /// Advances animations before a frame.
     pub(super) fn advance(&mut self, ui: &Ui) {
         self.view.note_scope(self.selection.scope());
         if let Some(down_px) = self.view.advance(ui) {
@@ -117,8 +117,8 @@ impl Timeline {
         self.view.nudge(to);
     }
 
-    /// The span at the middle of the view, or else the longest in view of the lane next to the middle that has one.
-    /// Looks at no more lanes than a screen has.
+    /// Returns the span in the middle of the view, or else the longest in view of the nearest lane that has one. Reads
+    /// at most the lanes of a screen.
     fn span_in_the_middle(&self) -> Option<RowIdx> {
         const LANES_MAX: usize = 64;
         let view = self.view.now();
@@ -135,7 +135,7 @@ impl Timeline {
         nearest(0).or_else(|| nearest(half_ns))
     }
 
-    /// The next or the previous row of the lane of the selected one.
+    /// Selects the next or previous row in the lane of the selected one.
     fn reveal_neighbour(&mut self, next: bool) -> Option<ArrangeJob> {
         let row = self.selection.span()?;
         let other = if next { row.row.checked_add(1) } else { row.row.checked_sub(1) };
@@ -151,7 +151,7 @@ impl Timeline {
         self.reveal(row)
     }
 
-    /// Selects a row, unfolds what hides it, and brings it into view. A filter that leaves it out is given up.
+    /// Selects a row, unfolds its parents, and scrolls to it. Clears a filter that hides it.
     #[must_use]
     pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<ArrangeJob> {
         self.selection.select(Some(row));
@@ -167,7 +167,7 @@ impl Timeline {
         self.arrange()
     }
 
-    /// Unfolds what hides a track and scrolls it into view. A filter that leaves it out is given up.
+    /// Unfolds the parents of a track and scrolls to it. Clears a filter that hides it.
     #[must_use]
     fn show_track(&mut self, track: TrackIdx) -> Option<ArrangeJob> {
         let lane = LaneIdx(self.snapshot.lanes_of(track).next()?);
@@ -180,7 +180,7 @@ impl Timeline {
         self.arrange()
     }
 
-    /// Fills the view with the selected slice of time, or else with the selected span.
+    /// Zooms to the selected time range, or else to the selected span.
     #[must_use]
     pub(crate) fn show_selection(&mut self) -> Option<ArrangeJob> {
         let mut to = *self.view.target();
@@ -192,7 +192,7 @@ impl Timeline {
         self.show_span()
     }
 
-    /// Fills the view with the selected span.
+    /// Zooms to the selected span.
     #[must_use]
     pub(crate) fn show_span(&mut self) -> Option<ArrangeJob> {
         let mut to = *self.view.target();
@@ -214,21 +214,21 @@ impl Timeline {
         self.view.show_exactly(start_ns, end_ns);
     }
 
-    /// Brings a time into view.
+    /// Scrolls a time into view.
     pub(crate) fn show_time(&mut self, ts_ns: i64) {
         let mut to = *self.view.target();
         to.reveal(ts_ns, ts_ns);
         self.view.jump(to);
     }
 
-    /// Fills the view with a slice of time.
+    /// Zooms to a time range.
     pub(crate) fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
         let mut to = *self.view.target();
         to.show_exactly(from_ns, to_ns);
         self.view.jump(to);
     }
 
-    /// Zooms around the middle of the view.
+    /// Zooms at the middle of the view.
     pub(crate) fn zoom(&mut self, factor: f64) {
         let mut to = *self.view.target();
         to.zoom(factor, to.width_px() / 2.0);
@@ -245,7 +245,7 @@ impl Timeline {
         self.view.scroll_to(top_px, self.rows.layout.height_px() as f64);
     }
 
-    /// Scrolls the rows that are under a point of the window.
+    /// Scrolls the rows under a point of the window.
     pub(super) fn scroll_at(&mut self, layout: &TimelineLayout, at: Pos2, down_px: f64) {
         if at.y < layout.canvas.top() && !layout.derived.contains(at) {
             let view = self.pinned_view(layout);
@@ -266,7 +266,7 @@ impl Timeline {
         }
     }
 
-    /// Scrolls the selected row up by the height that newly hides it: the details open over the bottom rows.
+    /// Scrolls the selected row up by the height that newly hides it, because the details open over the bottom rows.
     pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
         let Some(row) = self.selection.span() else { return };
         let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };

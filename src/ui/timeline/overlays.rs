@@ -1,4 +1,4 @@
-//! Everything that is drawn over the spans or beside them: bookmarks, flows, search hits, and the summary of the trace.
+//! Everything drawn over or beside the spans: bookmarks, flows, search hits, and the summary of the trace.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ pub(super) struct Overlays {
     ruler_origin: RulerOrigin,
     /// The flows of a row, drawn while it is selected.
     flows: Option<(RowIdx, Arc<FlowChain>)>,
-    /// The spans in full colour; all others are dimmed.
+    /// The filter whose matches have full colour; all others are dimmed.
     filtered: Option<Arc<Filtered>>,
     /// The hits of the search, for the minimap.
     hits: Option<Hits>,
-    /// The summary of the trace, once the background has computed it.
+    /// The summary of the trace, once it is computed.
     summary: Option<Arc<TraceSummary>>,
 }
 
@@ -46,7 +46,7 @@ impl Overlays {
         (self.bookmarks, self.ruler_origin) = (bookmarks, ruler_origin);
     }
 
-    /// The flows of `row`, if they were looked up for it.
+    /// Returns the flows of `row`, if they are loaded.
     pub(super) fn flows_of(&self, row: RowIdx) -> Option<&FlowChain> {
         self.flows.as_ref().filter(|(of, _)| *of == row).map(|(_, flows)| &**flows)
     }

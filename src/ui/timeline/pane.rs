@@ -1,5 +1,4 @@
-//! Rows on one canvas: those that scroll, or those that stay at the top. Paints the last frame again
-//! while nothing in it changes.
+//! Rows on one canvas, scrolling or pinned. The last frame is painted again while nothing changes.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,19 +40,19 @@ struct SummaryTiles {
     tiles: LiveTiles,
 }
 
-/// The last frame, as it was painted.
+/// The last frame, as painted.
 struct Drawn {
     view: Viewport,
     frame: TimelineFrame,
     rects: Rects,
-    /// The names on spans, cut to fit.
+    /// The names on spans, shortened to fit.
     labels: Vec<SpanName>,
-    /// The same with some rows shifted, during a drag of their file.
+    /// The frame with some rows shifted, during a drag of their file.
     shifted: Option<(Rects, Vec<SpanName>)>,
     scale: f32,
 }
 
-/// A pane with its place: what a frame shows of it.
+/// A pane with its rectangle, as a frame shows it.
 #[derive(Clone, Copy)]
 pub(super) struct ShownPane<'a> {
     pub(crate) pane: &'a Pane,
@@ -73,12 +72,12 @@ impl Pane {
         self.drawn = None;
     }
 
-    /// Makes the next frame draw again.
+    /// Invalidates the last frame.
     pub(super) fn redraw(&mut self) {
         self.drawn = None;
     }
 
-    /// Forgets the last frame and its tiles.
+    /// Drops the last frame and its tiles.
     pub(super) fn rest(&mut self) {
         self.drawn = None;
         self.tiles.forget();
@@ -87,24 +86,24 @@ impl Pane {
         }
     }
 
-    /// Loads the tiles of a capture with `pool` from now on; without one, frames wait for all their tiles.
+    /// Loads the tiles of a trace with `pool` from now on. Without a pool, frames wait for their tiles.
     pub(super) fn load_with(&mut self, snapshot: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.load_with(Arc::new(snapshot.clone()), pool);
     }
 
-    /// Takes a later snapshot of the same capture. The old tiles are drawn until the new ones are loaded.
+    /// Switches to a later snapshot of the same trace. The old tiles are drawn until the new ones are loaded.
     pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.update_snapshot(earlier, later, pool);
         self.summaries = None;
         self.drawn = None;
     }
 
-    /// The least and the largest value of a counter, once it was drawn.
+    /// Returns the value range of a counter, once it is drawn.
     pub(super) fn counter_range(&self, lane: LaneIdx) -> Option<(f64, f64)> {
         self.tiles.known().counter_range(TileOwner::Lane(lane))
     }
 
-    /// The least and the largest change or rate of a counter in the last frame.
+    /// Returns the range of changes or rates of a counter in the last frame.
     pub(super) fn form_range(&self, lane: LaneIdx) -> Option<(f64, f64)> {
         let ranges = &self.drawn.as_ref()?.frame.form_ranges;
         ranges.iter().find(|(known, _)| *known == lane).map(|(_, range)| *range)
@@ -115,8 +114,8 @@ impl Pane {
         self.drawn.as_ref().map(|drawn| &drawn.frame)
     }
 
-    /// Builds the frame again, with the tiles that load by the deadline, unless nothing in it has changed. Returns
-    /// whether some tiles are late.
+    /// Builds the frame again, with the tiles that arrive by the deadline, unless nothing has changed. Returns whether
+    /// some tiles are late.
     pub(super) fn draw(
         &mut self,
         ui: &Ui,
@@ -143,14 +142,14 @@ impl Pane {
         is_late
     }
 
-    /// The groups of rows that the last frame shows.
+    /// Returns the groups of rows in the last frame.
     pub(super) fn drawn_groups(&self) -> Vec<Group> {
         let Some(drawn) = &self.drawn else { return Vec::new() };
         let (top_px, bottom_px) = drawn.view.pixels_in_view();
         self.layout.groups_within(top_px, bottom_px)
     }
 
-    /// Shows what the last frame drew in these groups further to the right.
+    /// Shifts these groups of the last frame to the right.
     pub(super) fn shift(&mut self, groups: &[Group], right_px: f32) {
         let Some(drawn) = &mut self.drawn else { return };
         let bands: Vec<_> = groups
@@ -162,7 +161,7 @@ impl Pane {
                 top..top + height
             })
             .collect();
-        // Groups are sorted from top to bottom.
+        // Groups are sorted top to bottom.
         let shift_at = |y: f32| {
             let band = bands.get(bands.partition_point(|band| band.end <= y));
             if band.is_some_and(|band| band.contains(&y)) { right_px } else { 0.0 }
@@ -179,7 +178,7 @@ impl Pane {
         drawn.shifted = Some((Rects::new(&rects, size_px, drawn.scale, self.layer), labels));
     }
 
-    /// Takes the summaries that folded processes and groups show, loaded with `pool`.
+    /// Sets the summaries of folded processes and groups, loaded with `pool`.
     pub(super) fn set_summaries(&mut self, heads: Option<&Arc<TrackSummaries>>, pool: Option<&LoaderPool>) {
         self.summaries = heads.map(|heads| {
             let mut tiles = LiveTiles::default();
@@ -198,7 +197,7 @@ impl Pane {
         deadline: Instant,
         frame: &mut TimelineFrame,
     ) {
-        /// The part of a header that is free above and below its strip.
+        /// Share of a header that is free above and below its strip.
         const FREE_PART: f32 = 0.15;
         let Some(summaries) = &mut self.summaries else { return };
         let (top_px, bottom_px) = view.pixels_in_view();
@@ -236,7 +235,7 @@ impl Pane {
 }
 
 impl ShownPane<'_> {
-    /// A band of the canvas, from a height below the top of all rows.
+    /// Returns a band of the canvas, given its distance from the top of all rows.
     pub(super) fn band(&self, top_px: u64, height_px: u32) -> Rect {
         band(self.canvas, self.scale, self.view.y_on_canvas(top_px), height_px)
     }
@@ -246,15 +245,15 @@ impl ShownPane<'_> {
         self.pane.layout.groups_within(top_px, bottom_px)
     }
 
-    /// The x of a time, in points of the window, on the pixel of a span's edge; far outside of the canvas it is cut.
+    /// Converts a time to x in points of the window, on the pixel of a span's edge; clamped far outside the canvas.
     pub(super) fn x_of(&self, ts_ns: i64) -> f32 {
-        /// The distance outside the canvas beyond which nothing of an outline is seen.
+        /// Distance outside the canvas at which an outline is invisible.
         const REACH_PX: f64 = 10.0;
         let x_px = self.view.x_from_time(ts_ns).clamp(-REACH_PX, self.view.width_px() + REACH_PX);
         self.canvas.left() + as_f32(x_px.round()) / self.scale
     }
 
-    /// Paints the ground of the rows.
+    /// Paints the background of the rows.
     pub(super) fn paint_ground(&self, ui: &Ui, theme: &Theme) {
         let painter = ui.painter_at(self.canvas);
         for group in self.groups() {
@@ -270,7 +269,7 @@ impl ShownPane<'_> {
         }
     }
 
-    /// Paints the spans and the names on them.
+    /// Paints the spans and their names.
     pub(super) fn paint_spans(&self, ui: &Ui) {
         let painter = ui.painter_at(self.canvas);
         let Some(drawn) = &self.pane.drawn else { return };
@@ -286,13 +285,13 @@ impl ShownPane<'_> {
         }
     }
 
-    /// Paints a line around a row, if it is shown here.
+    /// Paints an outline around a row, if it is in this pane.
     pub(super) fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, row: RowIdx, stroke: Stroke) {
         let Some(outline) = self.outline(snapshot, row) else { return };
         ui.painter_at(self.canvas).rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 
-    /// The rectangle of a row, if it is in view here: in time it may reach beyond.
+    /// Returns the rectangle of a row, if it is in view here; it may extend beyond the canvas in time.
     pub(super) fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
         let track = snapshot.lane(row.lane).track;
         let place = self.pane.layout.row_of(row.lane, track)?;
@@ -302,7 +301,7 @@ impl ShownPane<'_> {
         let lane = self.band(place.top_px, place.height_px);
         let gap = self.scale.round().max(1.0) / self.scale;
         let outline = Rect::from_min_max(pos2(left, lane.top()), pos2(right, lane.bottom() - gap));
-        // A point in time is marked as wide as its diamond.
+        // The outline of an instant is as wide as its diamond.
         let is_point = matches!(place.kind, LaneKind::Instants | LaneKind::Samples);
         let outline = if is_point { outline.expand2(vec2(lane.height() / 2.0, 0.0)) } else { outline };
         outline.y_range().intersects(self.canvas.y_range()).then_some(outline)

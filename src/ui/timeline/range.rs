@@ -1,4 +1,4 @@
-//! The scope on the timeline: a veil outside of its time and its tracks, with its length on the ruler.
+//! Shows the scope on the timeline: a veil outside of its time and tracks, and its length on the ruler.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
 use crate::ui::theme::Theme;
 
-/// How much of what is under the veil it hides.
+/// Opacity of the veil.
 const VEIL: f32 = 0.45;
 
-/// Covers the tracks in view that are not in the scope, within a range of the window across.
+/// Veils the tracks in view that are outside the scope, within a horizontal range of the window.
 fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme, x: std::ops::RangeInclusive<f32>) {
     if timeline.scope().tracks.is_all() {
         return;
@@ -32,7 +32,7 @@ fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Th
     }
 }
 
-/// Shows the scope, as far as it is in view; a click on the length of its time opens the statistics.
+/// Shows the scope if it is in view. A click on the length of its time opens the statistics.
 pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
     let Some((from_ns, to_ns)) = timeline.selection.range() else {
         veil_tracks(timeline, ui, layout, theme, layout.canvas.left()..=layout.canvas.right());
@@ -46,7 +46,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     let rows = layout.rows();
     let painter = ui.painter_at(rows.union(layout.ruler));
     veil_tracks(timeline, ui, layout, theme, left..=right);
-    // Dims the rest of the time; the selected time keeps its colours.
+    // Dims the time outside the selected range.
     for beside in [rows.left()..=left, right..=rows.right()] {
         let shade = Rect::from_x_y_ranges(beside, rows.y_range());
         if shade.width() > 0.0 {
@@ -77,13 +77,13 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
 }
 
-/// The length of the selected time, and its place on the ruler.
+/// The length of the selected time, and its position on the ruler.
 pub(super) struct Length {
     galley: Arc<Galley>,
     pub(crate) place: Rect,
 }
 
-/// The length, if any of the selected time is in view.
+/// Returns the length, if any of the selected time is in view.
 pub(super) fn length(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Length> {
     let (from_ns, to_ns) = timeline.selection.range()?;
     let [left, right] = [from_ns, to_ns].map(|ts_ns| {

@@ -12,10 +12,10 @@ use crate::scene::clock_ruler::clock_ruler;
 use crate::scene::ruler::{Ruler, ruler};
 use crate::ui::theme::Theme;
 
-/// Ticks and labels, in points.
+/// Font size of labels, in points.
 const TEXT_POINTS: f32 = 11.0;
 
-/// The ruler of the view.
+/// Returns the ruler of the view.
 pub(super) fn current(timeline: &Timeline, ui: &Ui) -> Ruler {
     let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&FontId::proportional(TEXT_POINTS), '0'));
     let digit_px = f64::from(digit_points * timeline.scale());
@@ -25,7 +25,7 @@ pub(super) fn current(timeline: &Timeline, ui: &Ui) -> Ruler {
     }
 }
 
-/// Paints the ruler; labels that something else covers are left out.
+/// Paints the ruler; covered labels are left out.
 pub(super) fn paint(
     timeline: &Timeline,
     ruler: &Ruler,
@@ -61,7 +61,7 @@ pub(super) fn paint(
     ui.painter_at(layout.corner).text(at, Align2::RIGHT_CENTER, &ruler.base, font, theme.text);
 }
 
-/// The time under the pointer, and where it is shown on the ruler.
+/// The time under the pointer, with its label on the ruler.
 pub(super) struct PointerTime {
     galley: Arc<Galley>,
     x: f32,
@@ -69,7 +69,7 @@ pub(super) struct PointerTime {
     pub(crate) place: Rect,
 }
 
-/// The time under the pointer, if that is on the rows.
+/// Returns the time under the pointer, if that is on the rows.
 pub(super) fn pointer_time(
     timeline: &Timeline,
     ruler: &Ruler,
@@ -97,7 +97,7 @@ impl PointerTime {
         ui.painter_at(layout.rows()).vline(self.x, layout.rows().y_range(), Stroke::new(1.0, theme.line));
     }
 
-    /// Paints the time, over all else on the ruler.
+    /// Paints the time above everything else on the ruler.
     pub(super) fn paint(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
         let painter = ui.painter_at(layout.ruler);
         painter.rect_filled(self.place, 4.0, theme.text);

@@ -1,5 +1,5 @@
-//! The state of a timeline that is saved for the next time its capture opens: the view, the arrangement of rows,
-//! the bookmarks, the named scopes, the derived tracks.
+//! The state of a timeline that is saved until its trace is opened again: the view, the arrangement of rows, the
+//! bookmarks, the named scopes, the derived tracks.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,30 +12,30 @@ use crate::scene::bookmarks::Bookmarks;
 use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::settings::RulerOrigin;
 
-/// The state of a timeline in the file of its capture.
+/// The saved state of a timeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedTimeline {
-    /// The first nanosecond in view.
+    /// First nanosecond in view.
     pub(crate) start_ns: i64,
-    /// The first that is not.
+    /// First nanosecond after the view.
     pub(crate) end_ns: i64,
-    /// How far the rows were scrolled, as a part of their height: that depends on the screen.
+    /// Scroll position as a fraction of the height of all rows, independent of the screen.
     pub(crate) scrolled_part: f64,
     pub(crate) arrangement: Arrangement,
     pub(crate) marks: Bookmarks,
-    /// The time that the ruler counted from.
+    /// Origin of the ruler.
     pub(crate) ruler_origin: RulerOrigin,
-    /// The colour scheme; `None` in files of versions that did not save it.
+    /// Colour scheme; `None` in files of versions that did not save it.
     pub(crate) color_by: Option<ColorBy>,
-    /// The scopes that the user has saved.
+    /// The user's saved scopes.
     pub(crate) scopes: Vec<NamedScope>,
-    /// The derived tracks, which are made again.
+    /// The derived tracks, which are computed again.
     pub(crate) derived: Vec<SavedDerived>,
 }
 
 impl Timeline {
-    /// The state to save for the next time.
+    /// Returns the state to save.
     #[must_use]
     pub fn to_keep(&self) -> SavedTimeline {
         let view = self.view.target();
@@ -54,14 +54,14 @@ impl Timeline {
         }
     }
 
-    /// The first nanosecond in view, the first that is not, and how far the rows are scrolled, in pixels.
+    /// Returns the first nanosecond in view, the first after it, and the scroll offset in pixels.
     #[must_use]
     pub(crate) fn place_in_view(&self) -> (i64, i64, f64) {
         let view = self.view.target();
         (view.start_ns(), view.end_ns(), self.view.now().scroll_px())
     }
 
-    /// Whether the user has neither moved it nor arranged anything yet.
+    /// Returns whether the user has neither moved nor arranged anything.
     #[must_use]
     pub(crate) fn is_untouched(&self) -> bool {
         self.view.is_untouched()
@@ -71,7 +71,7 @@ impl Timeline {
             && self.derived().is_empty()
     }
 
-    /// Restores a saved timeline; returns the layout to do in the background.
+    /// Restores a saved timeline. Returns the layout to compute in the background.
     #[must_use]
     pub fn restore(&mut self, saved: SavedTimeline) -> Option<ArrangeJob> {
         self.overlays.restore(saved.marks, saved.ruler_origin);
@@ -81,7 +81,7 @@ impl Timeline {
         *self.selection.saved_mut() = saved.scopes;
         self.selection.saved_mut().truncate(NAMED_SCOPES_MAX);
         self.derived.restore(&saved.derived, &self.snapshot);
-        // The width of the screen is not known before the first frame.
+        // The width of the screen is unknown before the first frame.
         self.view.show_when_sized(saved.start_ns, saved.end_ns);
         self.tracks.restore(saved.arrangement, saved.scrolled_part);
         self.arrange()

@@ -1,4 +1,4 @@
-//! The scope under the hand: the tracks that a drag crosses, and the commands of menus and of the scope bar.
+//! Edits of the scope: the tracks that a drag crosses, and the commands of menus and of the scope bar.
 
 use super::interaction::ScopeDrag;
 use super::layout::TimelineLayout;
@@ -13,7 +13,7 @@ use crate::ui::command::ScopeCommand;
 use crate::ui::questions::SelectedScope;
 
 impl Timeline {
-    /// The part of the trace that is selected.
+    /// Returns the selected part of the trace.
     #[must_use]
     pub(crate) fn scope(&self) -> &SelectedScope {
         self.selection.scope()
@@ -41,7 +41,7 @@ impl Timeline {
         }
     }
 
-    /// Selects what lies inside a span: its time on its track, and the filter that names it.
+    /// Selects the inside of a span: its time on its track, and the filter that names it.
     fn select_inside(&mut self, row: RowIdx) {
         let (info, span) = (self.snapshot.lane(row.lane), self.snapshot.row(row));
         if info.kind != LaneKind::Spans {
@@ -56,13 +56,13 @@ impl Timeline {
         self.selection.set_scope(scope, &self.snapshot);
     }
 
-    /// The scopes that the user has saved, the last one at the end.
+    /// Returns the saved scopes, the latest last.
     #[must_use]
     pub(crate) fn named_scopes(&self) -> &[NamedScope] {
         self.selection.saved()
     }
 
-    /// Saves the scope under a name, in place of one of the same name.
+    /// Saves the scope under a name, replacing one of the same name.
     pub(super) fn save_scope(&mut self, name: &str) {
         let named = NamedScope::new(name.trim(), self.selection.scope());
         let saved = self.selection.saved_mut();
@@ -72,7 +72,7 @@ impl Timeline {
         }
     }
 
-    /// Selects a saved scope, and brings its time into view.
+    /// Restores a saved scope, and scrolls to its time.
     pub(super) fn recall_scope(&mut self, number: usize) {
         let Some(named) = self.selection.saved().get(number) else { return };
         let scope = named.to_scope(self.snapshot.tracks().tracks.len());
@@ -93,18 +93,19 @@ impl Timeline {
         }
     }
 
-    /// The tracks that a drag crosses, up to a height in the window. A folded process or group stands for all of its
-    /// tracks, and so does one of which only the head is crossed. Without any, all tracks.
+    /// Returns the tracks that a drag crosses, up to a vertical position in the window. A folded process or group
+    /// counts as all of its tracks, and so does one of which only the header is crossed. Returns all tracks if none is
+    /// crossed.
     pub(super) fn crossed_tracks(&self, layout: &TimelineLayout, drag: &ScopeDrag, to_y: f32) -> TrackSet {
         let began_in_rows = drag.from_y >= layout.canvas.top();
-        // Rows may have scrolled away under the hand.
+        // Rows may have scrolled during the drag.
         let scrolled = super::layout::as_f32(self.view.now().scroll_px() - drag.scroll_px) / self.scale();
         let (mut tracks, mut headers) = (Vec::new(), Vec::new());
         for (shown, is_rows) in self.panes(layout).into_iter().zip([false, true]) {
             let canvas = shown.canvas;
             let from_y = if is_rows && began_in_rows { drag.from_y - scrolled } else { drag.from_y };
             let (top, bottom) = (from_y.min(to_y), from_y.max(to_y));
-            // Of rows that scroll, those that have scrolled away are crossed too.
+            // Scrolling rows that have scrolled out of view are crossed too.
             let least = if is_rows && began_in_rows { f32::MIN } else { canvas.top() };
             if canvas.height() <= 0.0 || bottom < canvas.top() || top > canvas.bottom() {
                 continue;
@@ -124,7 +125,7 @@ impl Timeline {
             }
         }
         if tracks.is_empty() {
-            // The head of a group is below the header of its process.
+            // The header of a group is below that of its process.
             let innermost = headers.iter().filter(|kind| matches!(kind, GroupKind::Tracks(_)));
             let heads: Vec<_> =
                 if innermost.clone().next().is_some() { innermost.collect() } else { headers.iter().collect() };

@@ -1,4 +1,4 @@
-//! The bar beside the canvas that says which rows are in view. Absent where all are.
+//! The vertical scroll bar beside the canvas. Hidden if all rows are in view.
 
 use egui::{Rect, Sense, Ui, pos2};
 
@@ -6,7 +6,7 @@ use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::ui::theme::Theme;
 
-/// Shows the bar and takes drags of it.
+/// Shows the bar and handles drags.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -14,7 +14,7 @@ use crate::ui::theme::Theme;
 )]
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     const WIDTH: f32 = 8.0;
-    /// Enough to grab, however many rows there are.
+    /// Minimum height of the handle, for any number of rows.
     const HANDLE_MIN: f32 = 28.0;
     let content_px = timeline.rows.layout.height_px() as f64;
     let view_px = timeline.view.now().height_px();

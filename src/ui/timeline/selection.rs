@@ -9,7 +9,7 @@ use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::questions::{SelectedScope, TimeRange};
 
-/// Three layers that never mix.
+/// Three independent layers of selection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Selection {
     hovered: Option<RowIdx>,
@@ -19,7 +19,7 @@ pub(super) struct Selection {
     processes: FxHashSet<ProcessIdx>,
     /// The leads of the groups with a track in the scope, likewise.
     groups: FxHashSet<TrackIdx>,
-    /// The scopes that the user has saved.
+    /// The user's saved scopes.
     saved: Vec<NamedScope>,
 }
 
@@ -44,12 +44,12 @@ impl Selection {
         &mut self.saved
     }
 
-    /// The first nanosecond of the scope, and the first after it.
+    /// Returns the first nanosecond of the scope, and the first after it.
     pub(super) fn range(&self) -> TimeRange {
         self.scope.range
     }
 
-    /// Whether the rows of a track, or some of a process or group, are in the scope.
+    /// Returns whether a track, or any track of a process or group, is in the scope.
     pub(super) fn has_group(&self, kind: GroupKind) -> bool {
         match kind {
             GroupKind::Track(track) => self.scope.tracks.contains(track),
@@ -58,7 +58,7 @@ impl Selection {
         }
     }
 
-    /// Takes the span under the pointer; returns whether it is another one than before.
+    /// Sets the span under the pointer. Returns whether it has changed.
     pub(super) fn hover(&mut self, row: Option<RowIdx>) -> bool {
         std::mem::replace(&mut self.hovered, row) != row
     }
@@ -71,7 +71,7 @@ impl Selection {
         self.scope.range = range;
     }
 
-    /// Takes other tracks into the scope. Looks at each of them only if they are others than before.
+    /// Replaces the tracks of the scope. Visits them only if they have changed.
     pub(super) fn select_tracks(&mut self, tracks: TrackSet, snapshot: &Snapshot) {
         if tracks != self.scope.tracks {
             self.processes = tracks.iter().map(|track| snapshot.track(track).process).collect();
@@ -80,8 +80,7 @@ impl Selection {
         }
     }
 
-    /// Adds tracks to those of the scope, or takes them away if all of them are in it. Without
-    /// any left, all tracks are.
+    /// Adds tracks to the scope, or removes them if all of them are in it. If none is left, the scope has all tracks.
     pub(super) fn toggle_tracks(&mut self, group: &[TrackIdx], snapshot: &Snapshot) {
         let before = self.scope.tracks.clone();
         let removes = !before.is_all() && group.iter().all(|&track| before.contains(track));
@@ -101,7 +100,7 @@ impl Selection {
         self.scope = scope;
     }
 
-    /// Clears the scope, or else the span.
+    /// Clears the scope, or else the selected span.
     pub(super) fn clear_one(&mut self) {
         if self.scope.is_whole() {
             self.span = None;

@@ -1,4 +1,4 @@
-//! The names on spans: cut to the room that there is, made once for a frame and painted as often as it is shown.
+//! The names on spans, shortened to fit. They are laid out once per frame and painted as often as it is shown.
 
 use egui::{Color32, FontId, Ui};
 
@@ -10,20 +10,20 @@ use crate::ui::theme::{LABEL_POINTS, color32};
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// A name at its place.
+/// A name with its position.
 #[derive(Clone)]
 pub(super) struct SpanName {
-    /// The left end, in pixels of the canvas.
+    /// Left end, in pixels of the canvas.
     pub(crate) x: f32,
-    /// The middle line, in pixels of the canvas.
+    /// Vertical centre, in pixels of the canvas.
     pub(crate) y: f32,
     pub(crate) text: String,
     pub(crate) color: Color32,
 }
 
-/// The names on spans, each with its duration where there is room, cut where there is not.
+/// Lays out the names on spans, each with its duration if there is space, shortened if there is not.
 pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, scale: f32) -> Vec<SpanName> {
-    /// The most names in a frame: a user reads no more, and laying out text costs more than anything else in a frame.
+    /// Limit for the names in a frame: nobody reads more, and text layout costs more than anything else in a frame.
     const LABELS_MAX: usize = 3000;
     let font = FontId::proportional(LABEL_POINTS);
     ui.fonts_mut(|fonts| {

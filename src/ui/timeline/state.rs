@@ -1,5 +1,5 @@
-//! The canvas with its ruler and its gutter: holds what is in view, what is folded and what is selected. Asks the
-//! capture only through frames and picks, whose work is bounded by pixels.
+//! The state of the timeline: what is in view, what is folded and what is selected. It queries the trace only through
+//! frames and picks, whose work is bounded by pixels.
 
 use std::sync::Arc;
 
@@ -40,13 +40,13 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 
-/// The width of the gutter at first, in points.
+/// Default width of the gutter, in points.
 const GUTTER_POINTS: f32 = 230.0;
 
-/// Enough to load the few summaries in view, on the cores that are left.
+/// Enough to load the few summaries in view, on the remaining cores.
 const SUMMARY_THREADS: usize = 2;
 
-/// The timeline of one capture.
+/// The timeline of one trace.
 pub struct Timeline {
     pub(super) snapshot: Snapshot,
     pub(super) view: ViewState,
@@ -55,7 +55,7 @@ pub struct Timeline {
     pub(super) interaction: Interaction,
     pub(super) overlays: Overlays,
     pub(super) rows: Pane,
-    /// The rows that stay at the top.
+    /// The pinned rows.
     pub(super) pinned: Pane,
     pub(super) pinned_scroll_px: f64,
     pub(super) derived: DerivedRows,
@@ -68,23 +68,23 @@ pub struct Timeline {
     pub(super) shade: Shade,
     pub(super) palette: Palette,
     scale: f32,
-    /// The size of the last frame, in points.
+    /// Size of the last frame, in points.
     pub(super) size_points: Vec2,
     pub(super) gutter_points: f32,
     pub(super) budget: RectBudget,
-    /// How it moves while it grows.
+    /// The following state while the trace grows.
     pub(super) live: Option<LiveView>,
 }
 
 impl Timeline {
-    /// A timeline that shows the whole of a capture.
+    /// Creates a timeline that shows the whole trace.
     #[must_use]
     pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme, navigation: Navigation) -> Self {
-        // Where the system gives no threads, frames wait.
+        // If no threads can be started, frames wait.
         Self::with_pool(snapshot, budget, theme.shade, navigation, LoaderPool::start_for_window().ok())
     }
 
-    /// The same with the pools that load the tiles of frames.
+    /// Creates a timeline with a pool that loads the tiles of frames.
     pub(super) fn with_pool(
         snapshot: Snapshot,
         budget: RectBudget,
@@ -115,7 +115,7 @@ impl Timeline {
             colors: Colors::default(),
             shade,
             palette: Palette::new(shade),
-            // Not a scale of any screen: the first frame lays out.
+            // An impossible scale, so that the first frame lays out.
             scale: 0.0,
             size_points: Vec2::ZERO,
             gutter_points: GUTTER_POINTS,
@@ -124,8 +124,8 @@ impl Timeline {
         }
     }
 
-    /// The same view of a later snapshot of the same capture, of which more is sorted now. The last frame stays until
-    /// it is drawn again, and the selection stays.
+    /// Switches to a later snapshot of the same trace, with more rows sorted. The last frame stays until it is drawn
+    /// again, and the selection stays.
     #[must_use]
     pub(crate) fn with_snapshot(mut self, snapshot: Snapshot) -> Self {
         // A view of the whole trace changes with its bounds.
@@ -145,7 +145,7 @@ impl Timeline {
         self
     }
 
-    /// The same rows under other names: what is known of the whole trace stays.
+    /// Switches to a snapshot with other names; the summary of the trace stays.
     #[must_use]
     pub(crate) fn with_names(self, snapshot: Snapshot) -> Self {
         let summary = self.overlays.summary().cloned();
@@ -156,19 +156,19 @@ impl Timeline {
         renamed
     }
 
-    /// Whether the map of the whole trace is known.
+    /// Returns whether the summary of the whole trace is known.
     #[cfg(test)]
     pub(crate) fn has_trace_summary(&self) -> bool {
         self.overlays.summary().is_some()
     }
 
-    /// Drops the tiles of past frames, which load again later: the timeline is not shown for a while.
+    /// Drops the tiles of past frames, because the timeline will not be shown for a while. They are loaded again later.
     pub(crate) fn rest(&mut self) {
         self.rows.rest();
         self.pinned.rest();
     }
 
-    /// Makes frames wait for all that they show, however long it takes: for pictures.
+    /// Makes frames wait for all their tiles, for pictures.
     pub(crate) fn wait_for_all(&mut self) {
         self.pool = None;
         self.derived_pane.wait_for_all();
@@ -176,13 +176,14 @@ impl Timeline {
         self.pinned.load_with(&self.snapshot, None);
     }
 
-    /// Shows the matches of a search in full colour, marks them on the map, and dims the rest; `None` shows everything.
+    /// Highlights the hits of a search: matches keep their full colour and are marked on the minimap, the rest is
+    /// dimmed. `None` ends that.
     pub(crate) fn set_hits(&mut self, hits: Option<&Hits>) {
         self.overlays.set_hits(hits.cloned());
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::clone(hits.matcher())))));
     }
 
-    /// Shows what matches in full colour, and dims the rest.
+    /// Highlights matches, and dims the rest.
     pub(crate) fn set_matcher(&mut self, matcher: &Arc<Matcher>) {
         self.set_filtered(Some(Arc::new(Filtered::new(Arc::clone(matcher)))));
     }
@@ -193,14 +194,14 @@ impl Timeline {
         self.pinned.redraw();
     }
 
-    /// Shows what matches the filter, if it is still the same.
+    /// Sets the matches of the filter, if it is still the same.
     pub(crate) fn set_matching(&mut self, matching: &Arc<Filtered>) {
         if self.overlays.filtered().is_some_and(|filtered| Arc::ptr_eq(filtered.matcher(), matching.matcher())) {
             self.set_filtered(Some(Arc::clone(matching)));
         }
     }
 
-    /// The filter, and what is in view of which it does not know yet what matches.
+    /// Returns the filter, and the part in view whose matches are unknown.
     #[must_use]
     pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, FilterView)> {
         let filtered = self.overlays.filtered()?;
@@ -208,19 +209,19 @@ impl Timeline {
         (!filtered.covers(&in_view)).then(|| (Arc::clone(filtered.matcher()), in_view))
     }
 
-    /// The capture that is shown.
+    /// Returns the trace.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// The slice of time in view.
+    /// Returns the viewport.
     #[must_use]
     pub fn view(&self) -> &Viewport {
         self.view.now()
     }
 
-    /// The width of the names beside the canvas.
+    /// Returns the width of the gutter.
     #[must_use]
     pub(crate) fn gutter_points(&self) -> f32 {
         self.gutter_points
@@ -231,24 +232,24 @@ impl Timeline {
         self.selection.span()
     }
 
-    /// The slice of time that is selected.
+    /// Returns the selected time range.
     #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
         self.selection.range()
     }
 
-    /// Takes the height of rows, before they are laid out.
+    /// Sets the height of rows, before they are laid out.
     pub(crate) fn set_density(&mut self, density: TrackDensity) {
         self.tracks.set_density(density);
     }
 
-    /// The order, the filter, the folds and the pins of tracks.
+    /// Returns the order, filter, folded and pinned tracks.
     #[must_use]
     pub(crate) fn arrangement(&self) -> &Arrangement {
         self.tracks.arrangement()
     }
 
-    /// The last frame, for measurements.
+    /// Returns the last frame, for benchmarks.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn last_frame(&self) -> Option<&crate::frame::TimelineFrame> {
@@ -261,7 +262,7 @@ impl Timeline {
         self.set_colors(self.colors);
     }
 
-    /// Takes other colours of spans.
+    /// Sets the colour scheme of spans.
     pub(crate) fn set_colors(&mut self, colors: Colors) {
         self.colors = colors;
         self.palette = Palette::from_colors(colors, self.shade);
@@ -278,15 +279,15 @@ impl Timeline {
         &self.palette
     }
 
-    /// Takes another bound on the rectangles of a frame, when another card draws.
+    /// Sets the limit of rectangles, when another GPU draws.
     pub(crate) fn set_budget(&mut self, budget: RectBudget) {
         self.budget = budget;
         self.redraw();
     }
 
-    /// Sets the summary of the whole capture.
+    /// Sets the summary of the whole trace.
     pub(crate) fn set_trace_summary(&mut self, summary: Arc<TraceSummary>) {
-        // Threads of their own: a question about many lanes must not hold up those about the rows.
+        // Separate threads, so that queries of many lanes do not delay those of the rows.
         let mut summary_pool = self.summary_pool.take();
         if self.pool.is_some() && summary_pool.is_none() {
             summary_pool = LoaderPool::start(SUMMARY_THREADS).ok();
@@ -296,12 +297,12 @@ impl Timeline {
         self.overlays.set_summary(summary);
     }
 
-    /// Sets what the map shows of a trace that still runs.
+    /// Sets the minimap of a trace that still runs.
     pub(crate) fn set_live_summary(&mut self, summary: TraceSummary) {
         self.overlays.set_summary(Arc::new(summary));
     }
 
-    /// Takes the flows of a row, to be drawn while it is selected.
+    /// Sets the flows of a row, drawn while it is selected.
     pub(crate) fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
         self.overlays.set_flows(row, flows);
     }
@@ -311,7 +312,7 @@ impl Timeline {
         self.selection.select(row);
     }
 
-    /// The timeline in words, for users who cannot see it.
+    /// Describes the timeline for screen readers.
     #[must_use]
     pub(crate) fn summary(&self) -> String {
         let origin_ns = self.snapshot.start_ns();
@@ -321,7 +322,7 @@ impl Timeline {
         format!("Timeline of {tracks} tracks, {from} s to {to} s in view. {}", self.selected_text())
     }
 
-    /// The selected span in words.
+    /// Describes the selected span.
     pub(super) fn selected_text(&self) -> String {
         let Some(row) = self.selection.span() else { return "Nothing selected.".to_owned() };
         let span = self.snapshot.row(row);
@@ -330,12 +331,12 @@ impl Timeline {
         format!("Selected: {name}, {}, at {at} s.", duration_text(span.dur_ns))
     }
 
-    /// The name of a process as it is shown: never empty.
+    /// Returns the visible name of a process, which is never empty.
     pub(super) fn process_text(&self, process: ProcessIdx) -> String {
         self.snapshot.tracks().processes.get(process.index()).map(process_title).unwrap_or_default()
     }
 
-    /// The name of a track and its id as they are shown; the name is never empty.
+    /// Returns the visible name and id of a track; the name is never empty.
     pub(super) fn track_text(&self, track: TrackIdx) -> (String, String) {
         let (title, beside) = track_title(self.snapshot.track(track));
         match self.counter_range(track) {
@@ -344,13 +345,13 @@ impl Timeline {
         }
     }
 
-    /// The name of a group of tracks, and how many there are.
+    /// Returns the name of a group of tracks, and their number.
     pub(super) fn group_text(&self, lead: TrackIdx) -> (String, String) {
         let Some(group) = self.snapshot.group_of(lead) else { return self.track_text(lead) };
         (group_title(&self.snapshot, &group), format!("{} tracks", group.tracks))
     }
 
-    /// The form of a counter, and its least and largest value, once it was drawn; of its changes, those in view.
+    /// Returns the form of a counter with its value range, once it is drawn; for changes, the range in view.
     fn counter_range(&self, track: TrackIdx) -> Option<(CounterForm, (f64, f64))> {
         let mut lanes = self.snapshot.lanes_of(track).map(LaneIdx);
         let lane = lanes.find(|&lane| self.snapshot.lane(lane).kind == LaneKind::Counter)?;
@@ -362,7 +363,7 @@ impl Timeline {
         Some((form, range))
     }
 
-    /// Both canvases as they are shown: that of the rows which stay at the top, and that of those which scroll.
+    /// Returns both panes: pinned rows, and scrolling rows.
     pub(super) fn panes(&self, layout: &TimelineLayout) -> [ShownPane<'_>; 2] {
         let scale = self.scale;
         let pinned = self.pinned_view(layout);
@@ -372,7 +373,7 @@ impl Timeline {
         ]
     }
 
-    /// The lane, group and time at a point of the window; derived tracks have neither.
+    /// Returns the lane, group and time at a point of the window; none on derived tracks.
     pub(super) fn picked(&self, layout: &TimelineLayout, at: Pos2) -> Picked {
         let [pinned, rows] = self.panes(layout);
         let shown = if layout.pinned.contains(at) { pinned } else { rows };
@@ -384,12 +385,12 @@ impl Timeline {
         picked
     }
 
-    /// The time at a point of the window.
+    /// Returns the time at a point of the window.
     pub(super) fn time_at(&self, layout: &TimelineLayout, at: Pos2) -> i64 {
         self.view.now().time_from_x(f64::from((at.x - layout.canvas.left()) * self.scale))
     }
 
-    /// The row under a point of the window.
+    /// Returns the row at a point of the window.
     pub(super) fn row_under(&self, layout: &TimelineLayout, at: Pos2) -> Option<RowIdx> {
         let picked = self.picked(layout, at);
         let lane = picked.lane.filter(|lane| lane.kind != LaneKind::Counter)?;
@@ -397,11 +398,11 @@ impl Timeline {
     }
 
     pub(super) fn scale(&self) -> f32 {
-        // Before the first frame no screen is known.
+        // Before the first frame the screen is unknown.
         if self.scale > 0.0 { self.scale } else { 1.0 }
     }
 
-    /// Lays out at once, also where that takes longer than a frame: there are no rows to show meanwhile.
+    /// Lays out immediately, even if it takes longer than a frame, because there are no rows to show meanwhile.
     fn lay_out(&mut self) {
         if let Some(job) = self.arrange() {
             self.set_arranged(job.run());
@@ -414,7 +415,7 @@ impl Timeline {
         self.pinned.redraw();
     }
 
-    /// The view over the rows that stay at the top.
+    /// Returns the viewport of the pinned rows.
     pub(super) fn pinned_view(&self, layout: &TimelineLayout) -> Viewport {
         let height_px = f64::from((layout.pinned.height() * layout.scale).round());
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
@@ -422,7 +423,7 @@ impl Timeline {
         self.view.now().over_rows(height_px, self.pinned_scroll_px, content_px)
     }
 
-    /// Takes the size of the canvas and the scale of the screen.
+    /// Sets the size of the canvas and the scale of the screen.
     pub(super) fn fit(&mut self, layout: &TimelineLayout) {
         let size_px = layout.canvas.size() * layout.scale;
         let (width_px, height_px) = (f64::from(size_px.x).round(), f64::from(size_px.y).round());

@@ -1,5 +1,5 @@
-//! A still copy of a timeline, to be drawn elsewhere: the same slice of time, the same rows, selection, bookmarks and
-//! filter, without the effects of the pointer.
+//! A still copy of a timeline for pictures: the same time range, rows, selection, bookmarks and filter, without effects
+//! of the pointer.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 
 impl Timeline {
-    /// A still copy with `times` the pixels across and down. Its frames wait for all their tiles.
+    /// Returns a still copy with `times` as many pixels across and down. Its frames wait for all their tiles.
     #[must_use]
     pub(crate) fn still(&self, times: f64) -> Self {
         let mut still = Self::with_pool(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
@@ -33,13 +33,13 @@ impl Timeline {
         still
     }
 
-    /// The size that it was shown with last, in points, and how many pixels a point had.
+    /// Returns the size of the last frame in points, and the pixels per point.
     #[must_use]
     pub(crate) fn shown_size(&self) -> (Vec2, f32) {
         (self.size_points, self.scale())
     }
 
-    /// Shows the timeline, and looks up what the filter does not know of it yet, however long that takes.
+    /// Shows the timeline, and waits for the missing matches of the filter.
     pub(crate) fn show_still(&mut self, ui: &mut Ui, theme: &Theme) {
         self.show(ui, theme);
         if let Some((matcher, in_view)) = self.unfiltered()

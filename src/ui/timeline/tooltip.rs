@@ -13,7 +13,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
 impl Timeline {
-    /// Finds what the pointer is on, and says what it is beside it.
+    /// Picks the row under the pointer, and shows its tooltip.
     pub(super) fn show_hover(&mut self, response: &egui::Response, layout: &TimelineLayout, theme: &Theme, ui: &Ui) {
         let at = response.hover_pos().filter(|_| !response.dragged());
         let hovered = at.and_then(|at| self.row_under(layout, at));

@@ -1,4 +1,4 @@
-//! The arrangement of the tracks: order, folds, pins, filter and height, and the layouts that follow from them.
+//! The arrangement of the tracks (order, folded and pinned tracks, filter, height) and the layouts derived from it.
 
 use std::hash::Hash;
 
@@ -12,25 +12,25 @@ use crate::scene::counter_form::CounterForm;
 use crate::scene::rows::{GroupKind, RowHeights, RowLayout, TrackDensity};
 use crate::store::lane::RowIdx;
 
-/// Up to this many tracks are laid out within a frame, more in the background: the layout of a thousand takes 0.5 ms.
+/// Up to this many tracks are laid out within a frame, more in the background: a thousand take 0.5 ms.
 const TRACKS_AT_ONCE: usize = 2000;
 
-/// The arrangement of the tracks, and the layouts that the background still computes.
+/// The arrangement of the tracks, and pending layouts.
 #[derive(Default)]
 pub(super) struct TrackState {
     arrangement: Arrangement,
     density: TrackDensity,
-    /// The number of the last layout that was requested: only that one is shown.
+    /// Number of the last requested layout; results of earlier ones are dropped.
     arranging: u64,
     awaits_rows: bool,
-    /// The groups that were folded or hidden while a layout was computed.
+    /// Groups that were folded or hidden while a layout was computed.
     folded_meanwhile: Vec<GroupKind>,
-    /// The row to scroll to after the layout.
+    /// Row to scroll to after the layout.
     to_reveal: Option<RowIdx>,
-    /// The position to scroll to after the layout, as a part of the height of all rows.
+    /// Position to scroll to after the layout, as a fraction of the height of all rows.
     to_scroll: Option<f64>,
     focuses_filter: bool,
-    /// The words of the filter that a jump has cleared, until there are others.
+    /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
 }
 
@@ -47,18 +47,18 @@ impl TrackState {
         self.density = density;
     }
 
-    /// The same arrangement with no layout on its way.
+    /// Returns the same arrangement without pending layouts.
     pub(super) fn arranged_alike(&self) -> Self {
         Self { arrangement: self.arrangement.clone(), density: self.density, ..Self::default() }
     }
 
-    /// Takes a saved arrangement and scroll position, before the rows are laid out.
+    /// Restores a saved arrangement and scroll position, before the rows are laid out.
     pub(super) fn restore(&mut self, arrangement: Arrangement, scrolled_part: f64) {
         self.arrangement = arrangement;
         self.to_scroll = Some(scrolled_part).filter(|part| part.is_finite());
     }
 
-    /// Scrolls to a row after the next layout, which no filter narrows.
+    /// Scrolls to a row after the next layout, whose filter is cleared.
     pub(super) fn reveal_when_laid_out(&mut self, row: RowIdx) {
         self.to_reveal = Some(row);
         if !self.arrangement.filter.is_empty() {
@@ -66,7 +66,7 @@ impl TrackState {
         }
     }
 
-    /// The filter that a jump has cleared; empty where there is none.
+    /// Returns the filter that a jump has cleared; may be empty.
     pub(super) fn cleared_filter(&self) -> &str {
         &self.cleared_filter
     }
@@ -80,7 +80,7 @@ impl TrackState {
         self.cleared_filter.clear();
     }
 
-    /// Folds what is unfolded, or unfolds it.
+    /// Folds or unfolds a group.
     pub(super) fn toggle_folded(&mut self, kind: GroupKind) {
         let folded = &mut self.arrangement.folded;
         match kind {
@@ -90,8 +90,8 @@ impl TrackState {
         }
     }
 
-    /// Unfolds all tracks, and folds exactly the first `processes` processes. Unfolds some groups; all
-    /// others are as they start.
+    /// Unfolds all tracks, and folds exactly the first `processes` processes. Unfolds some groups, and resets the
+    /// others.
     pub(super) fn fold_processes(&mut self, processes: u32, unfolded: &[TrackGroup]) {
         let folded = &mut self.arrangement.folded;
         folded.tracks.clear();
@@ -107,12 +107,12 @@ impl TrackState {
         self.arrangement.folded.hidden.insert(track);
     }
 
-    /// Shows a track; returns whether it was hidden.
+    /// Unhides a track. Returns whether it was hidden.
     pub(super) fn unhide(&mut self, track: TrackIdx) -> bool {
         self.arrangement.folded.hidden.remove(&track)
     }
 
-    /// Shows all hidden tracks and returns them in order.
+    /// Unhides all tracks, and returns them in order.
     pub(super) fn unhide_all(&mut self) -> Vec<TrackIdx> {
         let mut hidden: Vec<_> = std::mem::take(&mut self.arrangement.folded.hidden).into_iter().collect();
         hidden.sort_unstable();
@@ -144,7 +144,7 @@ impl TrackState {
         }
     }
 
-    /// Requests a layout of all rows: the job to run, and whether it takes longer than a frame.
+    /// Requests a layout of all rows. Returns the job, and whether it takes longer than a frame.
     pub(super) fn request(&mut self, snapshot: &Snapshot, scale: f32) -> (ArrangeJob, bool) {
         self.arranging += 1;
         self.folded_meanwhile.clear();
@@ -158,7 +158,7 @@ impl TrackState {
         (job, self.awaits_rows)
     }
 
-    /// Takes a layout and the groups that changed while it was computed; `None` if another one was requested since.
+    /// Accepts a layout, with the groups that changed while it was computed; `None` if another one was requested since.
     pub(super) fn accept(&mut self, arranged: ArrangeResult) -> Option<(RowLayout, Vec<GroupKind>)> {
         if arranged.number != self.arranging {
             return None;
@@ -167,7 +167,7 @@ impl TrackState {
         Some((arranged.layout, std::mem::take(&mut self.folded_meanwhile)))
     }
 
-    /// Notes that a group was folded or hidden, for a layout that is computed now.
+    /// Records that a group was folded or hidden, for a layout in progress.
     pub(super) fn note_change(&mut self, kind: GroupKind) {
         if self.awaits_rows {
             self.folded_meanwhile.push(kind);
@@ -178,12 +178,12 @@ impl TrackState {
         arrange::pinned_layout(snapshot, &self.arrangement, &RowHeights::new(self.density, scale))
     }
 
-    /// The position to scroll to after a layout, as a part of the height of all rows.
+    /// Takes the position to scroll to after a layout, as a fraction of the height of all rows.
     pub(super) fn take_scroll(&mut self) -> Option<f64> {
         self.to_scroll.take()
     }
 
-    /// The row to scroll to after a layout.
+    /// Takes the row to scroll to after a layout.
     pub(super) fn take_reveal(&mut self) -> Option<RowIdx> {
         self.to_reveal.take()
     }
@@ -192,7 +192,7 @@ impl TrackState {
         self.focuses_filter = true;
     }
 
-    /// Whether the filter field takes the keyboard focus in this frame.
+    /// Returns whether the filter field takes the focus in this frame.
     pub(super) fn take_filter_focus(&mut self) -> bool {
         std::mem::take(&mut self.focuses_filter)
     }
@@ -204,7 +204,7 @@ fn toggle<T: Eq + Hash>(set: &mut FxHashSet<T>, item: T) {
     }
 }
 
-/// A layout of all rows, to be computed.
+/// A layout of all rows to compute.
 #[derive(Debug)]
 pub struct ArrangeJob {
     number: u64,

@@ -1,4 +1,4 @@
-//! The hatching of time that is not sorted yet, so that nobody takes it for time without events.
+//! Hatches the time that is not sorted yet, so that it does not look empty.
 
 use egui::{Align2, FontId, Rect, Stroke, Ui, pos2, vec2};
 
@@ -7,9 +7,9 @@ use super::layout::as_f32;
 use super::state::Timeline;
 use crate::ui::theme::{TEXT_POINTS, Theme};
 
-/// Hatches the time after that up to which all is sorted; nothing once the capture is whole.
+/// Hatches the time after the sorted part; nothing once the trace is sorted.
 pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-    /// The distance between lines of the hatching, in points: clearly coarser than spans of a pixel.
+    /// Distance between hatching lines in points: clearly coarser than spans of a pixel.
     const HATCH_STEP: f32 = 12.0;
     let Some(sorted_to_ns) = timeline.snapshot.summary().sorted_to_ns else { return };
     let view = timeline.view.now();
@@ -23,7 +23,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     // Spans that reach into this time show through, as do the lines between rows.
     painter.rect_filled(place, 0.0, theme.canvas.gamma_multiply(0.8));
     let line = Stroke::new(1.0, theme.line);
-    // Lines begin at the edge of the window, and stay while the edge of the sorted time moves over them.
+    // Lines start at the edge of the window, and stay while the edge of the sorted time moves over them.
     let end = layout.canvas.right() + place.height();
     let mut x = layout.canvas.left();
     while x < end {

@@ -1,4 +1,4 @@
-//! The view of a timeline: the viewport, its flight and glide, and the history of views with their scopes.
+//! The view of a timeline: the viewport, its animations, and the history of views with their scopes.
 
 use egui::Ui;
 
@@ -7,17 +7,17 @@ use crate::scene::viewport::Viewport;
 use crate::ui::questions::SelectedScope;
 use crate::ui::settings::Navigation;
 
-/// The viewport over the rows that scroll, with everything that moves it.
+/// The viewport of the scrolling rows, with everything that moves it.
 pub(super) struct ViewState {
     now: Viewport,
     navigation: Navigation,
     flight: Option<Flight>,
     glide: Option<Glide>,
-    /// Views with the scope that was selected.
+    /// Views with their selected scopes.
     history: History<(Viewport, SelectedScope)>,
     /// The scope of the present view.
     scope: SelectedScope,
-    /// The time of the frame, in seconds.
+    /// Time of the frame, in seconds.
     frame_s: f64,
     /// The range to show once the width of the canvas is known.
     to_show: Option<(i64, i64)>,
@@ -33,7 +33,7 @@ impl ViewState {
         &self.now
     }
 
-    /// The viewport at the end of the flight.
+    /// Returns the viewport at the end of the flight.
     pub(super) fn target(&self) -> &Viewport {
         self.flight.as_ref().map_or(&self.now, Flight::to)
     }
@@ -50,12 +50,12 @@ impl ViewState {
         self.frame_s
     }
 
-    /// Whether no view was left yet.
+    /// Returns whether the view was never moved.
     pub(super) fn is_untouched(&self) -> bool {
         self.history.is_empty()
     }
 
-    /// Flies to a view and keeps the one before in the history.
+    /// Flies to a view, and records the previous one in the history.
     pub(super) fn jump(&mut self, to: Viewport) {
         if to != *self.target() {
             self.history.leave(self.place());
@@ -63,18 +63,19 @@ impl ViewState {
         }
     }
 
-    /// Flies to a view that is part of a longer movement, such as repeated zooming.
+    /// Flies to a view within a longer movement, such as repeated zooming.
     pub(super) fn nudge(&mut self, to: Viewport) {
         self.history.moved(self.place(), self.frame_s);
         self.fly(Some(to));
     }
 
-    /// The view that is shown, or flown to, with its scope.
+    /// Returns the view that is shown or flown to, with its scope.
     fn place(&self) -> (Viewport, SelectedScope) {
         (*self.target(), self.scope.clone())
     }
 
-    /// Takes note of the scope. One that was changed enters the history with its view; changes in a row are one.
+    /// Records a change of the scope: the previous scope enters the history with its view; successive changes are one
+    /// step.
     pub(super) fn note_scope(&mut self, scope: &SelectedScope) {
         if self.scope != *scope {
             self.history.moved(self.place(), self.frame_s);
@@ -82,13 +83,13 @@ impl ViewState {
         }
     }
 
-    /// Flies to the view before; returns its scope, if there is a view before.
+    /// Flies to the previous view, and returns its scope, if there is one.
     pub(super) fn back(&mut self) -> Option<SelectedScope> {
         let place = self.history.back(self.place());
         self.return_to(place)
     }
 
-    /// Flies to the view that was gone back from; returns its scope, if there is one.
+    /// Flies to the next view, and returns its scope, if there is one.
     pub(super) fn forward(&mut self) -> Option<SelectedScope> {
         let place = self.history.forward(self.place());
         self.return_to(place)
@@ -101,7 +102,7 @@ impl ViewState {
         Some(scope)
     }
 
-    /// Follows the pointer, without a flight.
+    /// Follows the pointer, without an animation.
     pub(super) fn move_to(&mut self, to: Viewport, ui: &Ui) {
         if to != self.now {
             self.finish_flight();
@@ -119,7 +120,7 @@ impl ViewState {
         }
     }
 
-    /// Starts a glide at a speed in pixels a second, unless kinetic panning is off.
+    /// Starts kinetic panning at a velocity in pixels per second, unless it is turned off.
     pub(super) fn glide(&mut self, velocity_px: [f64; 2]) {
         if self.navigation.inertia {
             self.glide = Glide::new(velocity_px);
@@ -130,7 +131,7 @@ impl ViewState {
         self.glide = None;
     }
 
-    /// Advances the flight and the glide before a frame; returns how far the glide scrolls, in pixels.
+    /// Advances animations before a frame. Returns the distance to scroll, in pixels.
     pub(super) fn advance(&mut self, ui: &Ui) -> Option<f64> {
         let (now_s, frame_s) = ui.input(|input| (input.time, f64::from(input.stable_dt)));
         self.frame_s = now_s;
@@ -167,7 +168,7 @@ impl ViewState {
         self.now.show_exactly(start_ns, end_ns);
     }
 
-    /// Shows a range once the width of the canvas is known; an empty range is ignored.
+    /// Shows a range once the width of the canvas is known; ignores an empty range.
     pub(super) fn show_when_sized(&mut self, start_ns: i64, end_ns: i64) {
         self.to_show = Some((start_ns, end_ns)).filter(|(start_ns, end_ns)| start_ns < end_ns);
     }
@@ -184,10 +185,10 @@ impl ViewState {
         self.now.show_all();
     }
 
-    /// Moves the end of the trace to the right edge but for the margin, at once and with the same zoom.
+    /// Moves the end of the trace to the right edge, minus the margin, at once and with the same zoom.
     pub(super) fn end_at_edge(&mut self, end_ns: i64) {
         self.glide = None;
-        // Further than the bounds let it go.
+        // Sets a position beyond the limits of scrolling.
         self.now.start_at(end_ns);
     }
 
@@ -203,7 +204,7 @@ impl ViewState {
         self.now.resize(width_px, height_px);
     }
 
-    /// Takes other bounds of the trace.
+    /// Sets other bounds of the trace.
     pub(super) fn set_bounds(&mut self, start_ns: i64, end_ns: i64) {
         self.now.set_capture(start_ns, end_ns);
     }

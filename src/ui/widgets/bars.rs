@@ -1,4 +1,4 @@
-//! A row of bars with what is at both of its ends written below: how durations are spread, or how spans lie in time.
+//! A row of bars with labels at both ends: a distribution of durations, or of spans over time.
 
 use egui::{Align2, FontId, Rect, Sense, Ui, pos2, vec2};
 
@@ -7,17 +7,17 @@ use crate::ui::theme::Theme;
 /// A bar for each part of a scale.
 pub(crate) struct Bars<'a> {
     pub(crate) title: &'a str,
-    /// How many are in each.
+    /// Count of each bar.
     pub(crate) counts: &'a [u64],
-    /// The beginning of the scale and its end.
+    /// Labels of the start and the end of the scale.
     pub(crate) ends: (String, String),
 }
 
-/// The height of the longest bar, in points.
+/// Height of the highest bar, in points.
 const HEIGHT: f32 = 46.0;
 
 impl Bars<'_> {
-    /// Shows them, as high as the root of their counts. Returns the one that was clicked.
+    /// Shows the bars, with heights by the square root of their counts. Returns the clicked one.
     pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme, text_of: impl Fn(usize) -> String) -> Option<usize> {
         const LINE: f32 = 13.0;
         ui.label(egui::RichText::new(self.title).small().color(theme.weak_text));
@@ -29,7 +29,7 @@ impl Bars<'_> {
         let pointed = response.hover_pos().map(|at| ((at.x - place.left()) / width) as usize);
         let pointed = pointed.filter(|bar| self.counts.get(*bar).is_some_and(|count| *count > 0));
         for (bar, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            // The root: what is few stays visible beside what is many.
+            // The square root keeps small counts visible beside large ones.
             let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
             let left = place.left() + bar as f32 * width;
             let right = (left + width - 1.0).max(left + 1.0);

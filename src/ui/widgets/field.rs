@@ -1,5 +1,5 @@
-//! Fields for text of a bounded length. Text beyond the bound is left out, and the window says so: a field lays out all
-//! of its text on one line, and a million letters take seconds and gigabytes.
+//! Text fields of bounded length. Longer text is cut, and the window shows a notice: a field lays out all of its text
+//! on one line, and a million letters would take seconds and gigabytes.
 
 use std::any::TypeId;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use std::ops::Range;
 use egui::text::CharIndex;
 use egui::{Color32, EventFilter, Id, Key, Modifiers, Response, Role, TextBuffer, TextEdit, Ui, Vec2, WidgetInfo};
 
-/// More than any name, path or query; a line of this many letters is laid out within some milliseconds.
+/// Longer than any name, path or query; a line of this length is laid out within milliseconds.
 pub(crate) const FIELD_BYTES_MAX: usize = 64 * 1024;
 
-/// Shows a field of one line with a text to be edited. `style` sets all but the text.
+/// Shows a single-line field. `style` sets everything except the text.
 pub(crate) fn add(
     ui: &mut Ui,
     text: &mut String,
@@ -19,7 +19,7 @@ pub(crate) fn add(
     show(ui, text, |ui, field| ui.add(style(field)))
 }
 
-/// The same in a size.
+/// Shows a single-line field of a given size.
 pub(crate) fn add_sized(
     ui: &mut Ui,
     size: Vec2,
@@ -29,8 +29,7 @@ pub(crate) fn add_sized(
     show(ui, text, |ui, field| ui.add_sized(size, style(field)))
 }
 
-/// Shows the field for the words that narrow a table; true if the words changed. Escape clears them and leaves the
-/// field, before it does anything else.
+/// Shows the filter field of a table. Returns true if the words changed. Escape first clears them and leaves the field.
 pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, width: f32, background: Color32) -> bool {
     let keys = EventFilter { escape: true, horizontal_arrows: true, ..EventFilter::default() };
     let response = add(ui, words, |field| {
@@ -45,7 +44,7 @@ pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, wid
     response.changed() || leaves
 }
 
-/// Whether a field left text out since the last call.
+/// Returns whether a field has cut text since the last call.
 #[must_use]
 pub(crate) fn take_overflow(ctx: &egui::Context) -> bool {
     ctx.data_mut(|data| data.remove_temp(overflow_id())).unwrap_or(false)
@@ -56,7 +55,7 @@ fn show(ui: &mut Ui, text: &mut String, show: impl for<'a> FnOnce(&mut Ui, TextE
     let response = show(ui, TextEdit::singleline(&mut bounded));
     if bounded.overflows {
         ui.ctx().data_mut(|data| data.insert_temp(overflow_id(), true));
-        // The line that says so is drawn before most fields.
+        // The notice is drawn before most fields.
         ui.ctx().request_repaint();
     }
     response
@@ -66,7 +65,7 @@ fn overflow_id() -> Id {
     Id::unique("text left out by a field")
 }
 
-/// A text that takes no more than [`FIELD_BYTES_MAX`].
+/// A text of at most [`FIELD_BYTES_MAX`].
 struct BoundedText<'t> {
     text: &'t mut String,
     overflows: bool,

@@ -1,19 +1,19 @@
-//! The width of letters before a text is laid out, also of those that no font has.
+//! The width of letters before layout, including letters that no font has.
 
 use egui::FontId;
 use egui::epaint::text::FontsView;
 
-/// The width of the box in the place of a letter that no font has, as a part of the font's size: the widest there is.
+/// Width of the replacement box for a missing letter, relative to the font size: the widest there is.
 const BOX_PART: f32 = 0.65;
 
-/// The width of a letter in points. Fonts say none for a letter that they lack, which would let a name in such letters
-/// run over what is beside it.
+/// Returns the width of a letter in points. Fonts report none for a missing letter, and a name of such letters would
+/// overlap its neighbours.
 pub(crate) fn letter_width(fonts: &mut FontsView<'_>, font: &FontId, letter: char) -> f32 {
     let width = fonts.glyph_width(font, letter);
     if width > 0.0 || is_joined(letter) || fonts.has_glyph(font, letter) { width } else { font.size * BOX_PART }
 }
 
-/// Whether a letter only changes the one before it.
+/// Returns whether a letter combines with the previous one.
 fn is_joined(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{fe00}'..='\u{fe0f}')
 }
@@ -37,7 +37,7 @@ mod tests {
                 assert!(sum >= width - 1.0 && sum <= width * (1.0 + slack) + 1.0, "{text} at {size}: {sum} of {width}");
             }
         }
-        // No screen takes the glyphs.
+        // Nothing takes the glyph textures.
         ctx.end_pass().textures_delta.clear();
     }
 }

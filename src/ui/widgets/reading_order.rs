@@ -1,15 +1,15 @@
-//! Texts that mix scripts of both directions, in the order of their parts on the screen. The text layout of egui turns
-//! the letters of a word that is written from right to left, but sets words, numbers and marks from left to right one
-//! after another. So this module orders the words before. Text to copy or read out stays in its written order.
+//! Reorders mixed left-to-right and right-to-left text for display. egui's text layout reverses the letters of a
+//! right-to-left word, but sets words, numbers and punctuation left to right, so this module reorders the words first.
+//! Text to copy or read aloud keeps its stored order.
 
 use std::borrow::Cow;
 
 use unicode_bidi::{BidiClass, BidiInfo, bidi_class};
 
-/// The first letter of the scripts that are written from right to left.
+/// First letter of the right-to-left scripts.
 const FIRST_RIGHT_TO_LEFT: char = '\u{590}';
 
-/// The text in the order of its parts on the screen, from left to right; most are so already.
+/// Returns the text in visual order, left to right; most text is already.
 pub(crate) fn on_screen(text: &str) -> Cow<'_, str> {
     if text.chars().all(|letter| letter < FIRST_RIGHT_TO_LEFT || !is_right_to_left(letter)) {
         return Cow::Borrowed(text);
@@ -29,7 +29,7 @@ pub(crate) fn on_screen(text: &str) -> Cow<'_, str> {
     Cow::Owned(ordered)
 }
 
-/// Adds the words of a part from its last to its first. A word stays as it is: the text layout turns its letters.
+/// Appends the words of a part in reverse order. Each word stays as it is: the text layout reverses its letters.
 fn push_from_right(part: &str, ordered: &mut String) {
     let mut rest = part;
     while let Some(last) = rest.chars().next_back() {
@@ -47,12 +47,12 @@ fn is_right_to_left(letter: char) -> bool {
     matches!(bidi_class(letter), BidiClass::R | BidiClass::AL)
 }
 
-/// Letters of such scripts, with the marks above and below them.
+/// Returns whether a letter, or a mark on one, is right-to-left.
 fn is_of_word(letter: char) -> bool {
     is_right_to_left(letter) || (bidi_class(letter) == BidiClass::NSM && letter >= FIRST_RIGHT_TO_LEFT)
 }
 
-/// A mark that opens towards the text that follows: to the left there.
+/// Mirrors an opening mark, which opens to the left in right-to-left text.
 fn mirrored(letter: char) -> char {
     const PAIRS: [(char, char); 5] = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>'), ('«', '»')];
     let other = PAIRS.iter().find_map(|&(open, close)| match letter {
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// The text on the screen from left to right when the text layout turns each word.
+    /// Returns the text as displayed, left to right, when the text layout reverses each word.
     fn laid_out(text: &str) -> String {
         let mut shown = String::new();
         let mut word = Vec::new();
@@ -85,7 +85,8 @@ mod tests {
         shown
     }
 
-    /// The same by the algorithm of Unicode alone, which turns whole parts letter by letter and mirrors brackets.
+    /// Returns the same by the Unicode algorithm alone, which reverses whole parts letter by letter and mirrors
+    /// brackets.
     fn expected(text: &str) -> String {
         let bidi = BidiInfo::new(text, None);
         let lines = bidi.paragraphs.iter().flat_map(|paragraph| {
@@ -106,7 +107,7 @@ mod tests {
         for (text, shown) in [
             ("plain: f(x) -> 10 %", "plain: f(x) -> 10 %"),
             ("名前 é", "名前 é"),
-            // Hebrew letters from alef on; on the screen each word is turned as well.
+            // Hebrew letters from alef on; the layout also reverses each word.
             ("abc \u{5d0}\u{5d1} \u{5d2}\u{5d3} xyz", "abc \u{5d2}\u{5d3} \u{5d0}\u{5d1} xyz"),
             ("\u{5d0}\u{5d1} (12) \u{5d2}", "\u{5d2} (12) \u{5d0}\u{5d1}"),
             ("\u{5d0}\u{5d1} read(12)x", "read(12)x \u{5d0}\u{5d1}"),
@@ -122,7 +123,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_letter_stands_where_the_algorithm_of_unicode_puts_it(
-            // Hebrew letters with and without a point, Arabic ones, and marks and Latin letters among them.
+            // Hebrew letters with and without a point, Arabic letters, punctuation and Latin letters.
             text in "([a-c0-2 ().,/é]|[\u{5d0}-\u{5d3}]\u{5b0}?|[\u{628}-\u{62b}]){0,24}"
         ) {
             prop_assert_eq!(laid_out(&on_screen(&text)), expected(&text));

@@ -1,28 +1,28 @@
-//! Facts that the accessibility tree tells beside names: what screen readers speak of when it changes, what a choice is
-//! of, whether an entry is checked.
+//! Accessibility facts beyond names: live announcements, the subject of a choice, whether an entry is checked.
 
 use egui::accesskit::{Live, Role, Toggled};
 use egui::{Id, Rect, Response, Sense, Ui, WidgetInfo, vec2};
 
-/// Has screen readers speak the text of a widget when it changes, once they have said what they are at.
+/// Announces the text of a widget to screen readers when it changes, politely.
 pub(crate) fn announce(response: &Response) {
     response.ctx.accesskit_node_builder(response.id, |node| node.set_live(Live::Polite));
 }
 
-/// A sentence for screen readers alone, spoken when it changes; nothing is painted. It is made only where one listens.
+/// Announces a sentence for screen readers only, when it changes; nothing is painted. The text is built only if a
+/// screen reader runs.
 pub(crate) fn say(ui: &Ui, id: Id, at: egui::Pos2, text: impl Fn() -> String) {
-    // A node that is out of view is no part of the tree.
+    // A node out of view is not part of the accessibility tree.
     let response = ui.interact(Rect::from_min_size(at, vec2(1.0, 1.0)), id, Sense::empty());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text()));
     announce(&response);
 }
 
-/// Says what a widget is one of the choices for.
+/// Sets the subject of a choice.
 pub(crate) fn describe(response: &Response, choice: &str) {
     response.ctx.accesskit_node_builder(response.id, |node| node.set_description(choice));
 }
 
-/// Says whether an entry of a menu is checked.
+/// Sets whether a menu entry is checked.
 pub(crate) fn set_checked(response: &Response, is_checked: bool) {
     response.ctx.accesskit_node_builder(response.id, |node| {
         node.set_role(Role::MenuItemCheckBox);

@@ -1,5 +1,5 @@
-//! The content of a folder as a list with name, size and age: folders first, then in the order of a column. Only the rows
-//! in view are drawn.
+//! The content of a folder with name, size and age: folders first, then sorted by a column. Only the rows in view are
+//! drawn.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -11,18 +11,17 @@ use crate::ui::chrome::progress::bytes_text;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::{marks, spoken};
 
-/// A file or a folder in a listing.
+/// A file or folder in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderEntry {
     pub(crate) is_file: bool,
-    /// Its name in the folder.
     pub(crate) name: String,
     pub(crate) bytes: u64,
-    /// Seconds since 1970 of the last change, where the system knows them.
+    /// Last change in seconds since 1970, if the system knows it.
     pub(crate) modified_s: Option<u64>,
 }
 
-/// A column of the list, by which its rows can be in order.
+/// A sortable column of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryColumn {
     Name,
@@ -30,14 +29,14 @@ enum EntryColumn {
     Modified,
 }
 
-/// Each column with its title, and its width in points where it does not take what the others leave.
+/// Each column with its title and width in points; 0 for the rest of the width.
 const COLUMNS: [(EntryColumn, &str, f32); 3] =
     [(EntryColumn::Name, "Name", 0.0), (EntryColumn::Size, "Size", 90.0), (EntryColumn::Modified, "Modified", 120.0)];
 
-/// The room between two columns, in points.
+/// Gap between two columns, in points.
 const COLUMN_GAP: f32 = 14.0;
 
-/// The sorted entries of a folder, and the one that the arrow keys have reached.
+/// The sorted entries of a folder, and the cursor of the arrow keys.
 #[derive(Debug, Clone)]
 pub(super) struct FolderList {
     entries: Vec<FolderEntry>,
@@ -47,7 +46,7 @@ pub(super) struct FolderList {
     must_reveal: bool,
 }
 
-/// The entry that a pointer has clicked.
+/// A click on an entry.
 pub(super) struct EntryClick {
     pub(super) name: String,
     pub(super) is_file: bool,
@@ -62,7 +61,7 @@ impl FolderList {
         list
     }
 
-    /// Takes the entries of another folder in the order of the list before.
+    /// Sorts the entries like another list.
     pub(super) fn with_order_of(mut self, before: &Self) -> Self {
         (self.column, self.is_reversed) = (before.column, before.is_reversed);
         self.sort();
@@ -77,7 +76,7 @@ impl FolderList {
         self.entries.iter().any(|entry| entry.is_file && entry.name == name)
     }
 
-    /// Moves the cursor by some rows, and returns the name of the row that it reaches.
+    /// Moves the cursor by some rows, and returns the name of the row at the cursor.
     pub(super) fn step(&mut self, rows: isize) -> Option<&str> {
         let last = self.entries.len().checked_sub(1)?;
         let next = match self.cursor {
@@ -90,7 +89,7 @@ impl FolderList {
         self.entries.get(next).map(|entry| entry.name.as_str())
     }
 
-    /// Sorts by a column; by the same one again in the other direction. Sizes and times begin with the largest.
+    /// Sorts by a column, or reverses the order if it is sorted by it. Sizes and times start with the largest.
     fn sort_by(&mut self, column: EntryColumn) {
         self.is_reversed = self.column == column && !self.is_reversed;
         self.column = column;
@@ -100,7 +99,7 @@ impl FolderList {
     fn sort(&mut self) {
         let (column, is_reversed) = (self.column, self.is_reversed);
         let by_name = |entry: &FolderEntry| (entry.name.to_lowercase(), entry.name.clone());
-        // Names are unique, so that the order does not depend on the one before.
+        // Names are unique, so the order does not depend on the previous one.
         self.entries.sort_by_cached_key(by_name);
         self.entries.sort_by(|one, other| {
             let order = match column {
@@ -119,8 +118,8 @@ impl FolderList {
         self.cursor = None;
     }
 
-    /// Draws the head and the rows in view. `is_chosen` says whether a file is one of those to be opened; `now_s` is in
-    /// seconds since 1970.
+    /// Draws the header and the rows in view. `is_chosen` returns whether a file is selected; `now_s` is in seconds
+    /// since 1970.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
@@ -159,7 +158,7 @@ impl FolderList {
             let font = FontId::proportional(12.0);
             let text = ui.painter().text(cell.left_center(), Align2::LEFT_CENTER, title, font, color);
             if is_sorted {
-                // Names begin with the smallest, the other columns with the largest.
+                // Names start with the smallest, the other columns with the largest.
                 let points_up = (column == EntryColumn::Name) != self.is_reversed;
                 ui.painter().add(marks::arrow(text.right_center() + vec2(10.0, 0.0), points_up, color));
             }
@@ -173,7 +172,7 @@ impl FolderList {
         }
     }
 
-    /// Has screen readers speak of the row that the arrow keys have reached.
+    /// Announces the row at the cursor to screen readers.
     pub(super) fn speak(&self, ui: &Ui, now_s: u64) {
         let at = ui.min_rect().min;
         spoken::say(ui, ui.scope_id().with("entry"), at, || {
@@ -187,14 +186,14 @@ impl FolderList {
     }
 }
 
-/// The scroll offset that has a row in the middle of the room that is left.
+/// Returns the scroll offset that centres a row in the rest of the panel.
 fn scrolled_to(row: usize, row_points: f32, ui: &Ui) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "a list has ten thousand rows at most")]
     let top = row as f32 * row_points;
     (top - (ui.available_height() - row_points) / 2.0).max(0.0)
 }
 
-/// The cells of a row: the first takes what the others leave.
+/// Returns the cells of a row; the first takes the rest of the width.
 fn cells(row: Rect) -> [Rect; 3] {
     let mut right = row.right();
     let mut cells = COLUMNS.map(|_| row);

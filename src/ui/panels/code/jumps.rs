@@ -1,5 +1,5 @@
-//! Jumps within a function as arrows beside its instructions. Inner jumps are nearer to the text, and two in one column
-//! never overlap. A jump for which no column has room has no arrow: the column of targets has it all the same.
+//! Draws jumps within a function as arrows beside its instructions. Inner jumps are closer to the text, and two in one
+//! column never overlap. A jump that fits in no column has no arrow; the column of targets has it anyway.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,13 +10,13 @@ use crate::symbols::code::assembly::DecodedInstruction;
 use crate::ui::panels::table::RowsInView;
 use crate::ui::theme::Theme;
 
-/// The most columns of arrows.
+/// Maximum number of arrow columns.
 const COLUMNS_MAX: usize = 12;
 
-/// The most jumps that have arrows: the first of a function.
+/// Only the first jumps of a function have arrows.
 const JUMPS_MAX: usize = 16 * 1024;
 
-/// The room of a column, of the heads of arrows, and before the text, in points.
+/// Width of a column, of arrow heads, and of the gap before the text, in points.
 const COLUMN_POINTS: f32 = 6.0;
 const HEAD_POINTS: f32 = 9.0;
 const MARGIN_POINTS: f32 = 3.0;
@@ -45,7 +45,7 @@ impl Jump {
 }
 
 impl Jumps {
-    /// Places the jumps of instructions, which are in order.
+    /// Lays out the jumps of instructions, which are in address order.
     pub(super) fn new<'a>(instructions: impl ExactSizeIterator<Item = &'a DecodedInstruction> + Clone) -> Self {
         let starts: Vec<u64> = instructions.clone().map(|it| it.range.start).collect();
         let jump = |(from, it): (u64, &DecodedInstruction)| {
@@ -55,7 +55,7 @@ impl Jumps {
         Self::placed((0..).zip(instructions).filter_map(jump).take(JUMPS_MAX).collect())
     }
 
-    /// Gives each jump, the shortest first, the first column with room for it.
+    /// Puts each jump, shortest first, into the first column where it fits.
     fn placed(mut jumps: Vec<Jump>) -> Self {
         jumps.sort_by_key(|jump| (jump.last() - jump.first(), jump.first(), jump.from));
         let mut columns: Vec<BTreeMap<u64, Jump>> = Vec::new();
@@ -72,7 +72,7 @@ impl Jumps {
         Self { columns: columns.into_iter().map(|column| column.into_values().collect()).collect() }
     }
 
-    /// The room that the arrows take beside the text, in points.
+    /// Returns the width of the arrows, in points.
     pub(super) fn points(&self) -> f32 {
         if self.columns.is_empty() {
             0.0
@@ -81,7 +81,7 @@ impl Jumps {
         }
     }
 
-    /// The jumps with a part among some rows, with their columns.
+    /// Iterates over the jumps that overlap some rows, with their columns.
     fn among(&self, rows: &Range<u64>) -> impl Iterator<Item = (usize, Jump)> {
         let rows = rows.clone();
         self.columns.iter().enumerate().flat_map(move |(number, column)| {
@@ -91,7 +91,7 @@ impl Jumps {
         })
     }
 
-    /// Paints the arrows of the rows in view. Those of the row or of the line under the pointer stand out.
+    /// Paints the arrows of the rows in view, and highlights those of the row or line under the pointer.
     pub(super) fn paint(&self, painter: &Painter, view: &RowsInView, theme: &Theme) {
         let right = view.cells.left() + self.points() - MARGIN_POINTS;
         let x_of = |column: usize| right - HEAD_POINTS - column as f32 * COLUMN_POINTS;
@@ -113,18 +113,18 @@ impl Jumps {
                 arrow(&painter, (x_of(column), right), (y_of(jump.from), y_of(jump.to)), theme.weak_text, 1.0);
             }
         }
-        // Above the others.
+        // Drawn last, above the others.
         for (column, jump) in pointed {
             arrow(&painter, (x_of(column), right), (y_of(jump.from), y_of(jump.to)), theme.accent, 2.0);
         }
     }
 }
 
-/// An arrow from a row to another by a line at the left.
+/// Draws an arrow from a row to another, along a line at the left.
 fn arrow(painter: &Painter, (line, right): (f32, f32), (from, to): (f32, f32), color: Color32, width: f32) {
     const HALF: f32 = 3.0;
     let stroke = Stroke::new(width, color);
-    // Of a jump to itself, the line would have no length.
+    // For a jump to itself, the line would have no length.
     let (from, to) = if from == to { (from - HALF, to + HALF) } else { (from, to) };
     let points = vec![pos2(right, from), pos2(line, from), pos2(line, to), pos2(right - HALF, to)];
     painter.add(Shape::line(points, stroke));
@@ -195,7 +195,7 @@ mod tests {
             prop_assert!(len == 0 || among == scanned, "{among:?} {scanned:?}");
             // At most one starts or ends at each row of a column, and one more passes all of them.
             prop_assert!(among.len() as u64 <= COLUMNS_MAX as u64 * (len + 1));
-            // A jump is left out only where all columns are full at one of its rows.
+            // A jump is left out only if all columns are full at one of its rows.
             let kept: usize = placed.columns.iter().map(Vec::len).sum();
             prop_assert!(kept == jumps.len() || placed.columns.len() == COLUMNS_MAX);
         }

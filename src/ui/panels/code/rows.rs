@@ -1,4 +1,4 @@
-//! The rows of a function: its lines below the files that they are in, or its instructions, each with its samples.
+//! The rows of a function: its lines, grouped by file, or its instructions, each with its samples.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::ui::panels::table::{Rows, RowsInView, TableCell, TableColumn};
 use crate::ui::panels::value_menu::PanelValue;
 use crate::ui::theme::Theme;
 
-/// The width of a tab, in letters.
+/// Replacement of a tab.
 const TAB: &str = "    ";
 
 const TEXT: usize = 0;
@@ -47,7 +47,7 @@ const fn number(title: &'static str, width: f32) -> TableColumn {
     TableColumn { title, width, is_number: true, is_sortable: false }
 }
 
-/// The columns of a side.
+/// Returns the columns of a side.
 pub(super) fn columns(side: CodeSide) -> &'static [TableColumn] {
     match side {
         CodeSide::Source => &SOURCE,
@@ -55,15 +55,15 @@ pub(super) fn columns(side: CodeSide) -> &'static [TableColumn] {
     }
 }
 
-/// A row with its texts, which are made once.
+/// A row with its texts, which are computed once.
 #[derive(Debug)]
 struct CodeRow {
     text: String,
-    /// An address; of a line its number.
+    /// An address, or a line number.
     place: String,
-    /// `None` of the head of a file.
+    /// `None` for a file header.
     sums: Option<OwnAndTotal>,
-    /// The function that a call instruction goes to.
+    /// The function that a call instruction calls.
     callee: String,
     inlined: String,
     line: String,
@@ -96,7 +96,7 @@ impl CodeRows {
         self.chosen = Some(row);
     }
 
-    /// The function with its samples, in a sentence.
+    /// Describes the function and its samples in a sentence.
     pub(super) fn title(&self, name: &str, side: CodeSide) -> String {
         let Some(code) = &self.code else { return name.to_owned() };
         let place = match &code.assembly {
@@ -214,7 +214,7 @@ impl Rows for CodeRows {
         self.chosen == Some(row)
     }
 
-    /// The share of the function.
+    /// Returns the row's share of the function.
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
         let (sums, whole) = (self.row(row).sums?, self.code.as_ref()?.sums.total.weight);
         let part = match column {

@@ -1,4 +1,4 @@
-//! Weights of spans and samples in words, and the tooltip of a bar.
+//! Texts for weights of spans and samples, and the tooltip of a bar.
 
 use super::state::{FlamePart, tree_of};
 use crate::base::time::{duration_text, grouped_digits};
@@ -32,12 +32,12 @@ impl Amounts {
         self.unit == NANOSECONDS
     }
 
-    /// Whether a weight says more than the count.
+    /// Returns whether weight and count differ.
     pub(super) fn has_weight(&self) -> bool {
         self.unit != self.things
     }
 
-    /// The name of weights for a choice.
+    /// Returns the name of weights for a choice.
     pub(super) fn weight_title(&self) -> String {
         if self.is_time() { "Time".to_owned() } else { on_screen(&shown(&self.unit)).into_owned() }
     }
@@ -49,7 +49,7 @@ impl Amounts {
         format!("{} {}", grouped_digits(weight), on_screen(&shown(&self.unit)))
     }
 
-    /// A sum with its count. A line of collapsed stacks counts as the samples that it stands for.
+    /// Formats a sum with its count. A line of collapsed stacks counts as the samples that it represents.
     pub(super) fn text(&self, sum: SampleSum) -> String {
         let count = if self.has_weight() { sum.samples } else { sum.weight };
         let things = if count == 1 { self.things.trim_end_matches('s') } else { self.things };
@@ -57,7 +57,7 @@ impl Amounts {
         if self.has_weight() { format!("{}, {count}", self.weight(sum.weight)) } else { count }
     }
 
-    /// The tooltip of a bar.
+    /// Returns the tooltip of a bar.
     pub(super) fn describe(
         &self,
         snapshot: &Snapshot,
@@ -90,12 +90,12 @@ impl Amounts {
     }
 }
 
-/// A part of the whole in percent.
+/// Formats a share in percent.
 pub(super) fn share_text(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
 }
 
-/// The name of the bar for children that are too narrow; `None`: their number is not known.
+/// Returns the name of the bar for children that are too narrow; `None` if their number is unknown.
 pub(super) fn others_text(count: Option<usize>) -> String {
     match count {
         None => "others".to_owned(),

@@ -1,4 +1,4 @@
-//! The menus of the flame graph: what can be done with a bar, and how the picture is made.
+//! The menus of the flame graph: actions of a bar, and options of the picture.
 
 use egui::Ui;
 
@@ -13,7 +13,7 @@ use crate::ui::panels::value_menu::{self, PanelValue};
 use crate::ui::questions::{PathsOf, SampledFunction};
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The longest name in a menu, in letters.
+/// Maximum length of a name in a menu, in letters.
 const LETTERS_MAX: usize = 40;
 
 /// How the bars of a picture are drawn.
@@ -23,7 +23,7 @@ pub(super) struct BarLook {
     pub(super) color: BarColor,
 }
 
-/// Edits that are switched on and off.
+/// Edits that can be toggled.
 const SWITCHES: [(FlameEdit, &str, &str); 4] = [
     (FlameEdit::CollapseRecursion, "Collapse recursion", "A function that calls itself is one bar"),
     (FlameEdit::UnnamedByModule, "Addresses by module", "Frames without a name are shown as their module"),
@@ -31,7 +31,7 @@ const SWITCHES: [(FlameEdit, &str, &str); 4] = [
     (FlameEdit::HideIdle, "Hide idle", "Leaves out the paths in which a processor or a program waits for work"),
 ];
 
-/// The entries for a bar of some paths. Returns a command for the window.
+/// Shows the menu of a bar. Returns a command for the window.
 pub(super) fn of_bar(
     ui: &mut Ui,
     snapshot: &Snapshot,
@@ -93,7 +93,7 @@ pub(super) fn of_bar(
     command
 }
 
-/// The entries of how the picture is made.
+/// Shows the menu of options.
 pub(super) fn of_options(ui: &mut Ui, weight: Option<String>, look: &mut BarLook, history: &mut FlameHistory) {
     let mut view = history.current.view.clone();
     if let Some(title) = weight {
@@ -120,7 +120,7 @@ pub(super) fn of_options(ui: &mut Ui, weight: Option<String>, look: &mut BarLook
     history.go(state);
 }
 
-/// The edits that are on, each as a button that takes it back.
+/// Shows the active edits, each as a button that removes it.
 pub(super) fn of_edits(ui: &mut Ui, history: &mut FlameHistory) {
     let key = |key: &FunctionKey| short(&key.name);
     let mut removed = None;
@@ -155,7 +155,7 @@ pub(super) fn of_edits(ui: &mut Ui, history: &mut FlameHistory) {
     }
 }
 
-/// A name of the trace in a menu.
+/// Shortens a name of the trace for a menu.
 fn short(text: &str) -> String {
     let text = shown(text);
     let text = match text.char_indices().nth(LETTERS_MAX) {

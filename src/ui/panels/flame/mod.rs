@@ -1,6 +1,5 @@
-//! The flame graph of the selected time, or of all: call paths as bars on each other, as wide as their part of the
-//! whole. From the outermost function down, from the innermost up, or one function between its callers and those that
-//! it calls; searched, edited, and led back.
+//! The flame graph of the scope: call paths as stacked bars, as wide as their share of the whole. Top down, bottom up,
+//! or a sandwich of one function; with search, edits and history.
 
 mod amounts;
 mod menu;
@@ -37,37 +36,37 @@ use picture::{FlameCanvas, LaidOut};
 pub(crate) use sandwich::{Sandwich, SandwichResponse};
 use state::{FlameHistory, FlamePart, keys_of, node_of, tree_of};
 
-/// The widest name on the way back, in points.
+/// Maximum width of a name in the breadcrumbs, in points.
 const STEP_POINTS: f32 = 160.0;
 
-/// Below this width the lines above the bars say and offer less.
+/// Below this width the toolbar is reduced.
 const NARROW_POINTS: f32 = 760.0;
 
-/// A flame graph of the spans or the samples of a slice of time.
+/// The flame graph of the spans or samples of a scope.
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 #[derive(Debug, Default)]
 pub(crate) struct FlamePanel {
     samples: bool,
-    /// The event that the user has chosen; `None`: the default one.
+    /// The event chosen by the user; `None` for the default.
     event: Option<SampleEvent>,
     history: FlameHistory,
     look: BarLook,
-    /// The question that the answer is to, or will be.
+    /// The query that the answer belongs to, or will.
     asked: Option<PathsQuestion>,
     is_stopped: bool,
     answer: Option<Arc<FlameAnswer>>,
-    /// Whether the answer is to that question.
+    /// Whether the answer to that query has arrived.
     is_answered: bool,
-    /// The most that a bar of the last frame may lack, in points; `None` before the answer is drawn.
+    /// Maximum width in points that a bar of the last frame may lack; `None` before the answer is drawn.
     missing_points: Option<f64>,
-    /// The scope and the events of the paths of the answer.
+    /// The scope and the source of the answered paths.
     counted: Option<(SelectedScope, PathsOf)>,
     words: String,
     found: Option<FoundFunctions>,
     laid_out: LaidOut,
     /// The bar whose menu is open.
     menu: Option<(FlamePart, FlameNodeIdx)>,
-    /// Whether the function of a sandwich is to be scrolled into view.
+    /// Whether to scroll the function of a sandwich into view.
     reveals: bool,
 }
 
@@ -80,7 +79,7 @@ impl FlamePanel {
         self.search(snapshot);
     }
 
-    /// Takes note that the paths will not be counted.
+    /// Handles a cancelled query.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
@@ -88,7 +87,7 @@ impl FlamePanel {
     /// Shows a function of samples between its callers and callees.
     pub(crate) fn show_sandwich(&mut self, function: FunctionKey) {
         self.samples = true;
-        // Addresses by module would be other functions.
+        // Grouping unnamed frames by module would change the function.
         let mut state = self.history.current.clone();
         state.view.edits.clear();
         state.view.shape = FlameShape::Sandwich(function);
@@ -101,8 +100,8 @@ impl FlamePanel {
         self.found = picture.and_then(|it| FoundFunctions::new(snapshot, &it.functions, &it.tree, &self.words));
     }
 
-    /// Asks for the paths and their view where they are not those of the answer; then again for small paths, where the
-    /// answer lacks them.
+    /// Queries the paths and their view if they are not those of the answer, and then small paths, if the answer lacks
+    /// them.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
         let view = &self.history.current.view;
@@ -126,26 +125,26 @@ impl FlamePanel {
         Some(Command::Panel(PanelCommand::Ask(Question::Paths(Box::new(question)))))
     }
 
-    /// Shows the graph of the selected time.
+    /// Shows the graph of the scope.
     fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let snapshot = view.snapshot();
         let has_samples = snapshot.summary().samples > 0;
         let mut commands = Vec::new();
         if self.asked.is_none() {
-            // Who sampled wants to see that.
+            // A trace with samples but no spans shows its samples.
             self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
         }
         commands.extend(self.ask(view.scope()));
         ui.horizontal(|ui| self.show_head(ui, view, has_samples, &mut commands));
         ui.horizontal(|ui| self.show_tools(ui, snapshot, view.context.theme));
-        // In a low dock the bars give way: what is higher than the dock would be cut at its top.
+        // A dock too low for the bars scrolls; otherwise they would be cut at the top.
         ScrollArea::vertical().id_salt("flame").auto_shrink(false).min_scrolled_height(0.0).show(ui, |ui| {
             self.show_bars(ui, view, &mut commands);
         });
         commands
     }
 
-    /// The line that says what is counted, and how far it is.
+    /// Shows the line with the source of the paths and the progress.
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, has_samples: bool, commands: &mut Vec<Command>) {
         let (snapshot, scope, theme) = (view.snapshot(), view.scope(), view.context.theme);
         let progress = (view.progress)(QuestionKind::Paths);
@@ -183,7 +182,7 @@ impl FlamePanel {
         });
     }
 
-    /// How far the count is, which can be stopped.
+    /// Shows the progress of the query, which can be cancelled.
     fn show_progress(&mut self, ui: &mut Ui, progress: Option<&Progress>, theme: &Theme, commands: &mut Vec<Command>) {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
@@ -200,7 +199,7 @@ impl FlamePanel {
         }
     }
 
-    /// The most that bars may lack as long as small paths are not counted.
+    /// Shows the maximum that bars may lack while small paths are not counted.
     fn show_missing(&self, ui: &mut Ui, theme: &Theme) {
         let Some(answer) = self.answer.as_ref().filter(|answer| !answer.paths.is_exact()) else { return };
         let picture = &answer.picture;
@@ -216,7 +215,7 @@ impl FlamePanel {
         ui.label(RichText::new(text).color(theme.weak_text)).on_hover_text(hint);
     }
 
-    /// The choice of an event, where the samples have several: two of them are never added up.
+    /// Shows the choice of an event, if samples have several; two events are never added up.
     fn show_events(&mut self, ui: &mut Ui) {
         let answer = self.answer.as_ref().filter(|answer| self.samples && answer.paths.events.len() > 1);
         let Some(paths) = answer.map(|answer| &answer.paths) else { return };
@@ -232,7 +231,7 @@ impl FlamePanel {
         });
     }
 
-    /// The line of what can be done with the picture.
+    /// Shows the toolbar of the picture.
     fn show_tools(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
         for (is_back, text, hint) in
             [(true, "Back", "The picture before this one"), (false, "Forward", "The picture after this one")]
@@ -278,7 +277,7 @@ impl FlamePanel {
         }
     }
 
-    /// The function of the bar that fills the width, or else the one with the largest weight of its own.
+    /// Returns the function of the bar that fills the width, or else the one with the largest self weight.
     fn hottest(&self, snapshot: &Snapshot) -> Option<FunctionKey> {
         if let Some(key) = self.history.current.roots[FlamePart::Tree as usize].last() {
             return Some(key.clone());
@@ -294,9 +293,9 @@ impl FlamePanel {
         Some(picture.functions.key(snapshot, function))
     }
 
-    /// The field for words, and the share of the paths that have one of the functions with them.
+    /// Shows the search field, and the share of the paths with a match.
     fn show_search(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
-        // Escape is for the words first, and only then for the scope.
+        // Escape clears the search first, and only then the scope.
         let keys = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
         let width = if ui.available_width() < 400.0 { 90.0 } else { 140.0 };
         let response = field::add(ui, &mut self.words, |field| {
@@ -327,7 +326,7 @@ impl FlamePanel {
         ui.label(text).on_hover_text(hint);
     }
 
-    /// The bars that hold the one that fills the width: the way back.
+    /// Shows the breadcrumbs: the ancestors of the bar that fills the width.
     fn show_way(&mut self, ui: &mut Ui) {
         for part in [FlamePart::Tree, FlamePart::Callers] {
             let path = self.history.current.roots[part as usize].clone();
@@ -404,7 +403,7 @@ impl FlamePanel {
         }
     }
 
-    /// Why there is no bar.
+    /// Returns the reason for an empty graph.
     fn absence(&self, is_empty: bool) -> &'static str {
         match (&self.history.current.view.shape, is_empty) {
             (_, true) if self.samples => "No samples here: take more time or other tracks into the scope.",
@@ -415,14 +414,14 @@ impl FlamePanel {
     }
 }
 
-/// A number of points, rounded up to two digits that count.
+/// Formats points, rounded up to two significant digits.
 fn points_text(points: f64) -> String {
     let hundredths = (points * 100.0).ceil();
     if hundredths < 100.0 { format!("{:.2}", hundredths / 100.0) } else { format!("{:.0}", points.ceil()) }
 }
 
 impl DockPanel for FlamePanel {
-    /// Drops the answer, so that the next frame asks for another.
+    /// Drops the answer, so that the next frame starts a query.
     fn forget(&mut self) -> Option<Question> {
         let (event, history) = (self.event.take(), std::mem::take(&mut self.history));
         let words = std::mem::take(&mut self.words);

@@ -1,4 +1,4 @@
-//! The bars of a flame graph on the screen: only those in view are painted.
+//! Paints the bars of a flame graph that are in view.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::ui::theme::{LABEL_POINTS, Theme, color32};
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The height of a bar, in points.
+/// Height of a bar, in points.
 pub(super) const BAR_POINTS: f32 = 18.0;
 
-/// The part of its colour that a bar keeps which a search does not find.
+/// Opacity of a bar that does not match the search.
 const DIMMED: f32 = 0.25;
 
-/// The property that decides the colour of a bar.
+/// The property that determines the colour of a bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum BarColor {
     /// The colours of the spans in the timeline.
     #[default]
     Name,
     Module,
-    /// How much of the whole it is.
+    /// Its share of the whole.
     Share,
 }
 
-/// The layouts of both parts, which are made anew when what they show has changed.
+/// The layouts of both parts, computed again when their inputs change.
 #[derive(Debug, Default)]
 pub(super) struct LaidOut {
     key: Option<LayoutKey>,
@@ -42,7 +42,7 @@ pub(super) struct LaidOut {
 
 #[derive(Debug, Clone, PartialEq)]
 struct LayoutKey {
-    /// The address of the picture, which the layout's owner keeps.
+    /// Address of the picture, which the owner of the layout keeps alive.
     picture: usize,
     roots: [FlameNodeIdx; 2],
     measure: Measure,
@@ -64,15 +64,15 @@ pub(super) struct FlameCanvas<'a> {
     pub(super) palette: &'a Palette,
 }
 
-/// The bar under the pointer, and the response of all of them.
+/// The bar under the pointer, and the response of the whole picture.
 pub(super) struct FlameCanvasResponse {
     pub(super) response: Response,
     pub(super) pointed: Option<(FlamePart, BarContent)>,
 }
 
 impl LaidOut {
-    /// Paints the bars in the room that there is, and returns what the pointer does. `reveals` scrolls the function
-    /// of a sandwich into view.
+    /// Paints the bars in the available space, and returns the pointer's actions. `reveals` scrolls the function of a
+    /// sandwich into view.
     pub(super) fn show(&mut self, ui: &mut Ui, canvas: &FlameCanvas<'_>, reveals: bool) -> FlameCanvasResponse {
         let width = ui.available_width();
         self.update(canvas, width);
@@ -109,7 +109,7 @@ impl LaidOut {
         FlameCanvasResponse { response, pointed }
     }
 
-    /// Whether there is no room for the deepest levels.
+    /// Returns whether the deepest levels were left out.
     pub(super) fn is_cut(&self) -> bool {
         self.layouts.iter().any(|layout| layout.is_cut)
     }
@@ -129,19 +129,20 @@ impl LaidOut {
         self.key = Some(key);
     }
 
-    /// The part and the level of each row, from the top: the furthest callers first. The root of a sandwich has no bar.
+    /// Returns the part and level of each row, top to bottom: the furthest callers first. The root of a sandwich has no
+    /// bar.
     fn rows(&self, canvas: &FlameCanvas<'_>) -> Vec<(FlamePart, usize)> {
         let levels = |part: FlamePart| self.layouts[part as usize].levels();
         let is_root = |part: FlamePart| canvas.roots[part as usize] == FlameNodeIdx::ROOT;
         let is_sandwich = canvas.picture.callers.is_some();
-        // Below the root of the callers is the function itself, which the other part has, too.
+        // Below the root of the callers is the function itself, which is also in the other part.
         let first_caller = if is_root(FlamePart::Callers) { 2 } else { 0 };
         let callers = (first_caller..levels(FlamePart::Callers)).rev().map(|level| (FlamePart::Callers, level));
         let first = usize::from(is_sandwich && is_root(FlamePart::Tree));
         callers.chain((first..levels(FlamePart::Tree)).map(|level| (FlamePart::Tree, level))).collect()
     }
 
-    /// The bars of functions in a row.
+    /// Number of function bars in a row.
     fn nodes_in(&self, part: FlamePart, level: usize) -> usize {
         let is_function = |bar: &&FlameBar| match bar.content {
             BarContent::Node(node) => node != FlameNodeIdx::ROOT,
@@ -196,7 +197,7 @@ impl FlameCanvas<'_> {
             (BarColor::Share, _) => {
                 let whole = self.measure.of(self.picture.whole).max(1);
                 let ramp = self.palette.durations();
-                // The root: a tenth and a hundredth are told apart.
+                // The square root, so that a tenth and a hundredth look different.
                 let part = (weight as f64 / whole as f64).clamp(0.0, 1.0).sqrt();
                 ramp[(part * (ramp.len() - 1) as f64).round() as usize]
             }

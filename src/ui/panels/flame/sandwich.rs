@@ -1,5 +1,4 @@
-//! A function between its callers and the functions that it calls, as other panels show it. A click on a bar chooses
-//! the function of that bar.
+//! A function between its callers and callees, as other panels show it. A click on a bar selects its function.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::ui::questions::FlameAnswer;
 pub(crate) struct Sandwich {
     answer: Option<Arc<FlameAnswer>>,
     laid_out: LaidOut,
-    /// Whether the function is to be scrolled into view.
+    /// Whether to scroll the function into view.
     reveals: bool,
 }
 

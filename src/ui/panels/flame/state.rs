@@ -1,23 +1,23 @@
-//! The state of the flame graph that a user goes back and forward through: the view, and the bars that fill the width.
+//! The navigation history of the flame graph: the view, and the bars that fill the width.
 
 use crate::query::Snapshot;
 use crate::query::flame::{
     FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FlameTree, FlameView, FunctionKey, Measure,
 };
 
-/// The most states that are kept.
+/// Limit for the history.
 const STATES_MAX: usize = 100;
 
-/// A part of the picture: a sandwich has two.
+/// A part of the picture; a sandwich has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlamePart {
-    /// The paths, or what the function of a sandwich calls.
+    /// The paths, or the callees of the function of a sandwich.
     Tree = 0,
     /// The callers of the function of a sandwich.
     Callers = 1,
 }
 
-/// A view and the paths of the bars that fill the width of each part, from the root's child; empty for the root.
+/// A view, and the path of the bar that fills the width of each part, from the root's child; empty for the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FlameState {
     pub(super) view: FlameView,
@@ -25,7 +25,7 @@ pub(super) struct FlameState {
 }
 
 impl Default for FlameState {
-    /// Addresses say nothing in a picture, so they are shown by module.
+    /// Addresses are useless in a picture, so unnamed frames are shown by module.
     fn default() -> Self {
         let view = FlameView { edits: vec![FlameEdit::UnnamedByModule], ..FlameView::default() };
         Self { view, roots: [Vec::new(), Vec::new()] }
@@ -41,7 +41,7 @@ pub(super) struct FlameHistory {
 }
 
 impl FlameHistory {
-    /// Goes to another state, from which a step leads back.
+    /// Goes to another state, and records the current one.
     pub(super) fn go(&mut self, state: FlameState) {
         if state == self.current {
             return;
@@ -65,13 +65,13 @@ impl FlameHistory {
         !(if is_back { &self.back } else { &self.forward }).is_empty()
     }
 
-    /// Goes to another shape, whose bars are others.
+    /// Goes to another shape, which has other bars.
     pub(super) fn set_shape(&mut self, shape: FlameShape) {
         let view = FlameView { shape, ..self.current.view.clone() };
         self.go(FlameState { view, roots: [Vec::new(), Vec::new()] });
     }
 
-    /// Goes to a view with one edit more.
+    /// Goes to a view with one more edit.
     pub(super) fn add_edit(&mut self, edit: FlameEdit) {
         let mut state = self.current.clone();
         state.view.edits.retain(|other| *other != edit);
@@ -100,7 +100,7 @@ impl FlameHistory {
     }
 }
 
-/// The options of the command line that make a view; `None` for a sandwich, which is two trees.
+/// Returns the command line options of a view; `None` for a sandwich, which is two trees.
 pub(super) fn options(view: &FlameView) -> Option<Vec<String>> {
     let mut options = Vec::new();
     match view.shape {
@@ -131,7 +131,7 @@ pub(super) fn options(view: &FlameView) -> Option<Vec<String>> {
     Some(options)
 }
 
-/// The tree of a part; `None` where the picture has no such part.
+/// Returns the tree of a part; `None` if the picture has no such part.
 pub(super) fn tree_of(picture: &FlamePicture, part: FlamePart) -> Option<&FlameTree> {
     match part {
         FlamePart::Tree => Some(&picture.tree),
@@ -139,7 +139,7 @@ pub(super) fn tree_of(picture: &FlamePicture, part: FlamePart) -> Option<&FlameT
     }
 }
 
-/// The path of a node by what is shown.
+/// Returns the path of a node as function keys.
 pub(super) fn keys_of(
     snapshot: &Snapshot,
     picture: &FlamePicture,
@@ -150,7 +150,7 @@ pub(super) fn keys_of(
     tree.path(node).into_iter().map(key).collect()
 }
 
-/// The node of a path, or the last that there is of it.
+/// Returns the node of a path, or the deepest existing ancestor.
 pub(super) fn node_of(
     snapshot: &Snapshot,
     picture: &FlamePicture,
@@ -188,7 +188,7 @@ mod tests {
         history.step(false);
         assert_eq!(history.current.view.shape, FlameShape::Inverted);
         assert!(history.current.roots[0].is_empty());
-        // Another way from here: what was forward is gone.
+        // A new step clears the forward history.
         history.set_focus(Some(key));
         assert!(!history.can_step(false) && history.can_step(true));
         for number in 0..2 * STATES_MAX {

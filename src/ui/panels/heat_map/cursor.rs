@@ -1,5 +1,5 @@
-//! The hand on a heat map: the cell under the pointer with its tooltip, a drag over cells, the cell that the arrow keys
-//! lead to, and the menu of a cell.
+//! Pointer and keyboard on a heat map: the cell under the pointer with its tooltip, a drag over cells, the cursor of
+//! the arrow keys, and the menu of a cell.
 
 use egui::{Key, PointerButton, Rect, Response, Sense, Stroke, StrokeKind, Ui};
 
@@ -13,18 +13,18 @@ use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::spoken;
 
-/// The use that the spans of cells are chosen for.
+/// The action for the spans of chosen cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CellAction {
-    /// Makes the marked cells the scope.
+    /// Makes the cells the scope.
     Select,
-    /// They become the scope of a panel.
+    /// Makes them the scope of a panel.
     Show(Panel),
     /// Fills the view with their time.
     Zoom,
 }
 
-/// Cells from the first to the last of each.
+/// A rectangle of cells, from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChosenCells {
     pub(super) columns: (usize, usize),
@@ -47,14 +47,14 @@ impl ChosenCells {
     }
 }
 
-/// The map under the hand.
+/// The map that pointer and keyboard act on.
 pub(super) struct HandContext<'a> {
     pub(super) picture: &'a HeatPicture,
     pub(super) layout: &'a HeatLayout,
     pub(super) map: &'a HeatMap,
-    /// The time on the screen, which may be another than that of the map.
+    /// The time on the screen, which may differ from that of the map.
     pub(super) axis: &'a HeatMapAxis,
-    /// The name whose spans are shown; empty: all names.
+    /// The name whose spans are shown; empty for all names.
     pub(super) name: &'a str,
     pub(super) timeline: &'a Timeline,
     pub(super) theme: &'a Theme,
@@ -63,9 +63,9 @@ pub(super) struct HandContext<'a> {
 /// The cell that the keyboard moves.
 #[derive(Debug, Default)]
 pub(super) struct CellHand {
-    /// The cell that the keys lead to.
+    /// The cursor of the arrow keys.
     cursor: Option<HeatCell>,
-    /// The cell in which a drag began.
+    /// The cell in which a drag started.
     drag_from: Option<HeatCell>,
     /// The cell whose menu is open.
     menu: Option<HeatCell>,
@@ -76,7 +76,7 @@ impl CellHand {
         *self = Self::default();
     }
 
-    /// Takes the pointer and the keys; returns the cells that were chosen.
+    /// Handles the pointer and the keys, and returns the chosen cells.
     pub(super) fn show(&mut self, ui: &mut Ui, context: &HandContext<'_>) -> Option<ChosenCells> {
         let HandContext { picture, layout, map, axis, theme, .. } = *context;
         let response = ui.interact(layout.plot, ui.scope_id().with("cells"), Sense::click_and_drag());
@@ -132,18 +132,18 @@ impl CellHand {
         if let Some(cell) = pointed.filter(|&cell| !response.dragged() && picture.cells.count(cell) > 0) {
             response.on_hover_text_at_pointer(context.cell_text(cell));
         }
-        // Cells without spans are no scope.
+        // Cells without spans make no scope.
         chosen.filter(|chosen| chosen.action == CellAction::Zoom || chosen.count(picture) > 0)
     }
 
-    /// Moves the cursor by the arrow keys while the map has the keyboard; Enter chooses its cell.
+    /// Moves the cursor by the arrow keys while the map has the focus; Enter chooses its cell.
     fn take_keys(&mut self, ui: &Ui, response: &Response, context: &HandContext<'_>) -> Option<ChosenCells> {
         if !response.has_focus() {
             return None;
         }
         table_keys::hold_grid(ui, response.id);
         let cells = &context.picture.cells;
-        // The fullest cell is where one looks first.
+        // Starts at the fullest cell, where users look first.
         let fullest = || cells.filled().max_by_key(|(_, count)| *count).map(|(cell, _)| cell);
         let cursor = self.cursor.or_else(fullest)?;
         let presses = |key: Key| ui.input_mut(|input| input.count_and_consume_key(egui::Modifiers::NONE, key)) as isize;
@@ -160,7 +160,7 @@ impl CellHand {
 }
 
 impl HandContext<'_> {
-    /// The cell under the cursor as a screen reader says it.
+    /// Returns the cell under the cursor as a text for screen readers.
     fn label(&self) -> String {
         let cells = &self.picture.cells;
         let of = if self.name.is_empty() { String::new() } else { format!(" of {}", shown(self.name)) };
@@ -175,7 +175,7 @@ impl HandContext<'_> {
         )
     }
 
-    /// A cell in words: its time, its durations, its spans and their part of those in view.
+    /// Describes a cell: its time, its durations, its spans and their share of those in view.
     fn cell_text(&self, cell: HeatCell) -> String {
         let (map, cells) = (self.map, &self.picture.cells);
         let [from, to] =
@@ -195,7 +195,7 @@ impl HandContext<'_> {
     }
 }
 
-/// The entries of the menu of a cell; one without spans has nothing but its time.
+/// Shows the menu of a cell; an empty one offers only its time.
 fn show_menu(ui: &mut Ui, has_spans: bool) -> Option<CellAction> {
     let entries = [
         ("Select these spans", CellAction::Select),

@@ -1,6 +1,6 @@
-//! The heat map of the scope, or of the spans of one name in it: durations by time, brighter or darker where there are
-//! more. It shows the part of the scope that is in view. A click or a drag selects cells as the scope, and the map stays
-//! as it is while that is the scope. What is counted so far is shown; a view before is shown until the next is counted.
+//! The heat map of the scope, or of the spans of one name in it: durations by time, with colour by count. It shows the
+//! part of the scope in view. A click or a drag selects cells as the scope, and the map stays the same while that is
+//! the scope. Partial counts are shown; the previous view is shown until the next one is counted.
 
 mod cursor;
 mod picture;
@@ -35,19 +35,19 @@ use crate::ui::questions::{HeatMapQuestion, Question, QuestionKind, SelectedScop
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The most parts of time in view: beyond some hundred, cells are too thin for the hand.
+/// Maximum number of columns in view: beyond some hundred, cells are too narrow to click.
 const COLUMNS_MAX: f32 = 400.0;
 
-/// A view that moves is counted again once it has stood still for so many seconds, where counting takes longer.
+/// If counting takes longer, a moving view is counted again once it has been still for this many seconds.
 const STILL_S: f64 = 0.15;
 
-/// The letters of a name before it is cut.
+/// Length of a name before it is shortened, in letters.
 const LETTERS_MAX: f32 = 48.0;
 
-/// Below this width the line above the map says less.
+/// Below this width the toolbar is reduced.
 const NARROW_POINTS: f32 = 700.0;
 
-/// A name whose spans alone are shown.
+/// A name to show alone.
 #[derive(Debug, Clone)]
 struct ChosenName {
     text: String,
@@ -58,22 +58,22 @@ struct ChosenName {
 #[derive(Debug)]
 struct SelectedCells {
     bounds: CellBounds,
-    /// The scope that they make.
+    /// The scope of these cells.
     scope: SelectedScope,
-    /// The scope of the map that they are of.
+    /// The scope of their map.
     of: SelectedScope,
 }
 
-/// The map, what it was asked of, and what is selected in it.
+/// The map, its query, and its selection.
 #[derive(Debug, Default)]
 pub(crate) struct HeatMapPanel {
     name: Option<ChosenName>,
     asked: Option<HeatMapQuestion>,
-    /// The question of the last frame, and when it became another one.
+    /// The query of the last frame, and when it last changed.
     wanted: Option<(HeatMapQuestion, f64)>,
     is_stopped: bool,
     map: Option<Arc<HeatMap>>,
-    /// The scope and the filter that the map is of.
+    /// The scope and the filter of the map.
     map_of: Option<(SelectedScope, Arc<str>)>,
     picture: HeatPicture,
     hand: CellHand,
@@ -82,10 +82,10 @@ pub(crate) struct HeatMapPanel {
 }
 
 impl HeatMapPanel {
-    /// Shows the spans of a name alone.
+    /// Shows only the spans of a name.
     pub(crate) fn choose(&mut self, name: &str) {
         let expression = format!("name:/^{}$/", regex::escape(name).replace('/', "\\/"));
-        // A name as long as a book is no expression.
+        // A very long name exceeds the limit of regular expressions.
         let filter = if Filter::parse(&expression).is_ok() { expression } else { quoted(name) };
         self.name = Some(ChosenName { text: name.to_owned(), filter: filter.into() });
         self.selected = None;
@@ -95,7 +95,7 @@ impl HeatMapPanel {
         self.map = Some(map);
     }
 
-    /// Takes a coarse map, unless more is known: a map of a wider view is sharper in its part.
+    /// Sets a coarse map, unless the current map covers it and is at least as precise.
     pub(crate) fn set_sketch(&mut self, map: Arc<HeatMap>) {
         let has_better = self.map.as_ref().is_some_and(|known| {
             known.blur_ns <= map.blur_ns
@@ -108,12 +108,12 @@ impl HeatMapPanel {
         }
     }
 
-    /// Takes note that no more will be counted.
+    /// Handles a cancelled query.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
 
-    /// The scope whose spans the map shows: while cells are the scope, that which they were selected from.
+    /// Returns the scope of the map's spans: while cells are the scope, the scope that they were selected from.
     fn scope_of_map(&mut self, scope: &SelectedScope) -> SelectedScope {
         if self.selected.as_ref().is_some_and(|selected| selected.scope != *scope) {
             self.selected = None;
@@ -121,8 +121,8 @@ impl HeatMapPanel {
         self.selected.as_ref().map_or(scope, |selected| &selected.of).clone()
     }
 
-    /// Asks for the part of the scope that is in view, where it is not asked for. While a long count of another view
-    /// runs, the view has to stand still first.
+    /// Queries the part of the scope in view, unless that was done. While a long query of another view runs, the view
+    /// must be still first.
     fn ask(&mut self, ui: &Ui, question: HeatMapQuestion, view: &PanelView<'_>) -> Vec<Command> {
         if self.asked.as_ref() == Some(&question) {
             return Vec::new();
@@ -205,7 +205,7 @@ impl HeatMapPanel {
         });
     }
 
-    /// Why there is no cell, once all is counted.
+    /// Returns the reason for an empty map, once all is counted.
     fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
         let map = self.map.as_ref().filter(|map| map.spans == 0 && map.is_exact())?;
         Some(match (&self.name, snapshot.summary().spans) {
@@ -225,7 +225,7 @@ impl HeatMapPanel {
         let columns = (layout.plot.width() / COLUMN_POINTS).clamp(1.0, COLUMNS_MAX) as usize;
         let in_view = times_over(timeline, &layout, &canvas);
         let axis = axis_in_view(timeline, scope, in_view, columns);
-        // Cells stand below their time on the canvas, unless the scope is a part of what is in view.
+        // Cells are aligned to their time on the canvas, unless the scope is a part of the view.
         let is_part = scope.range.is_some_and(|(from_ns, to_ns)| from_ns > in_view.0 || to_ns < in_view.1);
         let screen = if is_part { axis } else { HeatMapAxis::new(in_view.0, in_view.1, columns) };
         let filter = self.name.as_ref().map_or_else(Arc::default, |name| Arc::clone(&name.filter));
@@ -268,7 +268,7 @@ impl HeatMapPanel {
         commands
     }
 
-    /// Makes cells the scope, and what was asked of them.
+    /// Makes cells the scope, and performs the chosen action.
     fn select(
         &mut self,
         chosen: cursor::ChosenCells,
@@ -299,7 +299,7 @@ impl HeatMapPanel {
     }
 }
 
-/// The count of a map in words.
+/// Formats the count of a map.
 fn counted_text(map: &HeatMap) -> String {
     let spans = if map.spans == 1 { "span" } else { "spans" };
     let about = if map.is_exact() { "" } else { "about " };
@@ -307,13 +307,13 @@ fn counted_text(map: &HeatMap) -> String {
     if map.unfinished == 0 { text } else { format!("{text}, {} without an end", grouped_digits(map.unfinished)) }
 }
 
-/// The time of a scope, from its first nanosecond to the first after it.
+/// Returns the time of a scope, from its first nanosecond to the first after it.
 fn times_of(scope: &SelectedScope, timeline: &Timeline) -> (i64, i64) {
     let snapshot = timeline.snapshot();
     scope.range.unwrap_or((snapshot.start_ns(), snapshot.end_ns().saturating_add(1)))
 }
 
-/// The first time above the cells, and the first after those.
+/// Returns the time of the canvas above the cells: its first nanosecond, and the first after it.
 fn times_over(timeline: &Timeline, layout: &HeatLayout, canvas: &std::ops::RangeInclusive<f32>) -> (i64, i64) {
     let view = timeline.view();
     let px = view.width_px() / f64::from(canvas.end() - canvas.start()).max(1.0);
@@ -321,7 +321,7 @@ fn times_over(timeline: &Timeline, layout: &HeatLayout, canvas: &std::ops::Range
     (time_at(layout.plot.left()), time_at(layout.plot.right()).saturating_add(1))
 }
 
-/// The part of a scope that is in view, in parts of time; all of it where nothing of it is.
+/// Returns the part of a scope in view as columns; the whole scope if none of it is in view.
 fn axis_in_view(timeline: &Timeline, scope: &SelectedScope, in_view: (i64, i64), columns: usize) -> HeatMapAxis {
     let (first_ns, end_ns) = times_of(scope, timeline);
     let (from_ns, to_ns) = (in_view.0.max(first_ns), in_view.1.min(end_ns));
@@ -332,13 +332,13 @@ fn axis_in_view(timeline: &Timeline, scope: &SelectedScope, in_view: (i64, i64),
     }
 }
 
-/// Whether an axis has all the time of a scope.
+/// Returns whether an axis covers the whole scope.
 fn is_all_of(axis: &HeatMapAxis, scope: &SelectedScope, timeline: &Timeline) -> bool {
     let (first_ns, end_ns) = times_of(scope, timeline);
     axis.start_ns() <= first_ns && axis.end_ns() >= end_ns
 }
 
-/// The ticks of the ruler for an axis: the x of each, and its label.
+/// Returns the ruler ticks of an axis: x and label of each.
 fn time_ticks(ui: &Ui, timeline: &Timeline, axis: &HeatMapAxis, layout: &HeatLayout) -> Vec<(f32, String)> {
     let digit = ui.fonts_mut(|fonts| fonts.glyph_width(&egui::FontId::proportional(11.0), '0'));
     let mut view = Viewport::covering(axis.start_ns(), axis.end_ns(), f64::from(layout.plot.width()), 100.0);
@@ -367,7 +367,7 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn copied(&self, cells: Cells) -> Option<String> {
-        // Numbers have neither blanks nor commas in them.
+        // Numbers contain neither blanks nor commas.
         Some(self.table()?.to_csv(cells).replace(',', "\t"))
     }
 
@@ -386,7 +386,7 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        // The map of an earlier snapshot stays until the next one comes: a trace that grows does not flicker.
+        // The map of an earlier snapshot stays until the next one arrives, so that a growing trace does not flicker.
         (self.asked, self.wanted, self.error) = (None, None, None);
         None
     }

@@ -1,5 +1,4 @@
-//! The cells of a heat map on the screen: one image with a pixel for each, its scales, and the cell under the pointer or
-//! the keyboard.
+//! Draws the cells of a heat map as one image, with its scales, and the cell under the pointer or the cursor.
 
 use std::sync::Arc;
 
@@ -12,17 +11,17 @@ use crate::scene::heat_map::{ROW_POINTS, count_ticks, duration_ticks, pixels};
 use crate::scene::palette::densities;
 use crate::ui::theme::{Theme, color32};
 
-/// The room of the labels of durations on the left, in points.
+/// Width of the duration labels on the left, in points.
 const LEFT_POINTS: f32 = 66.0;
-/// The room of the key of colours on the left of them.
+/// Width of the colour key on their left.
 const KEY_POINTS: f32 = 74.0;
-/// The room of the labels of times below.
+/// Height of the time labels below.
 const BELOW_POINTS: f32 = 18.0;
-/// The gap above the row of spans without a length.
+/// Gap above the row of zero-length spans.
 const GAP_POINTS: f32 = 4.0;
 const FONT_POINTS: f32 = 10.5;
 
-/// The cells of the last map, and the image of them.
+/// The cells of the last map, and their image.
 #[derive(Default)]
 pub(super) struct HeatPicture {
     key: Option<PictureKey>,
@@ -32,7 +31,7 @@ pub(super) struct HeatPicture {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PictureKey {
-    /// The address of the map, which the panel keeps.
+    /// Address of the map, which the panel keeps alive.
     map: usize,
     rows_max: usize,
     shade: Shade,
@@ -44,7 +43,7 @@ impl std::fmt::Debug for HeatPicture {
     }
 }
 
-/// The parts of the room of a picture.
+/// The areas of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct HeatLayout {
     /// The rectangle of the cells, without the axes.
@@ -53,7 +52,8 @@ pub(super) struct HeatLayout {
 }
 
 impl HeatLayout {
-    /// The parts of a room below a canvas that begins at `canvas_left`, as the cells do where there is room for labels.
+    /// Divides an area below a canvas that starts at `canvas_left`. The cells start there too, if there is space for
+    /// labels.
     pub(super) fn new(room: Rect, canvas_left: f32) -> Self {
         let left = canvas_left.max(room.left() + LEFT_POINTS);
         let has_key = left - room.left() >= LEFT_POINTS + KEY_POINTS;
@@ -64,7 +64,7 @@ impl HeatLayout {
         Self { plot, key: has_key.then_some(key) }
     }
 
-    /// The x of a time on an axis.
+    /// Converts a time on an axis to x.
     pub(super) fn x_of(&self, axis: &HeatMapAxis, ts_ns: i64) -> f32 {
         let since_ns = i128::from(ts_ns) - i128::from(axis.start_ns());
         let part = since_ns as f64 / axis.width_ns() as f64;
@@ -73,7 +73,7 @@ impl HeatLayout {
 }
 
 impl HeatPicture {
-    /// Makes the cells of a map for a height, unless they are those of the last frame.
+    /// Computes the cells of a map for a height, unless they are those of the last frame.
     pub(super) fn update(&mut self, ui: &Ui, map: &Arc<HeatMap>, layout: &HeatLayout, theme: &Theme) {
         let rows_max = (layout.plot.height() / ROW_POINTS) as usize;
         let key = PictureKey { map: Arc::as_ptr(map) as usize, rows_max, shade: theme.shade };
@@ -99,7 +99,7 @@ impl HeatPicture {
         *self = Self::default();
     }
 
-    /// The rectangle of the rows of the scale, and that of spans without a length.
+    /// Returns the rectangle of the scale's rows, and that of zero-length spans.
     fn parts(&self, plot: Rect) -> (Rect, Option<Rect>) {
         if !self.cells.has_zero {
             return (plot, None);
@@ -109,7 +109,7 @@ impl HeatPicture {
         (plot.with_max_y(zero.top() - GAP_POINTS), Some(zero))
     }
 
-    /// The heights of a row.
+    /// Returns the vertical range of a row.
     fn row_range(&self, plot: Rect, row: usize) -> egui::Rangef {
         let (scale, zero) = self.parts(plot);
         match (zero, row.checked_sub(usize::from(self.cells.has_zero))) {
@@ -122,16 +122,16 @@ impl HeatPicture {
         }
     }
 
-    /// The rectangle of a cell of a map, on an axis that may be another than that of the map.
+    /// Returns the rectangle of a cell of a map, on an axis that may differ from that of the map.
     pub(super) fn cell_rect(&self, layout: &HeatLayout, map: &HeatMap, axis: &HeatMapAxis, cell: HeatCell) -> Rect {
         let left = layout.x_of(axis, map.axis.start_of(cell.column));
         let right = layout.x_of(axis, map.axis.start_of(cell.column + 1));
         Rect::from_x_y_ranges(left..=right.max(left + 1.0), self.row_range(layout.plot, cell.row))
     }
 
-    /// The cell of a map at a point; points beyond the plot take the cell next to them.
+    /// Returns the cell of a map at a point; points beyond the plot give the nearest cell.
     ///
-    /// `None` before and after the time of the map, unless `is_clamped`.
+    /// Returns `None` before and after the time of the map, unless `is_clamped`.
     pub(super) fn cell_at(
         &self,
         layout: &HeatLayout,
@@ -164,7 +164,7 @@ impl HeatPicture {
         Some(HeatCell { column, row })
     }
 
-    /// The rectangle of bounds that were selected.
+    /// Returns the rectangle of selected bounds.
     pub(super) fn bounds_rect(&self, layout: &HeatLayout, axis: &HeatMapAxis, bounds: &CellBounds) -> Option<Rect> {
         let (from_ns, to_ns) = bounds.times_ns.unwrap_or((axis.start_ns(), axis.end_ns()));
         let x = layout.x_of(axis, from_ns)..=layout.x_of(axis, to_ns);
@@ -181,7 +181,7 @@ impl HeatPicture {
         Some(Rect::from_x_y_ranges(x, high.min..=low.max))
     }
 
-    /// Paints the ground, the grid and the cells of a map on an axis.
+    /// Paints the background, the grid and the cells of a map on an axis.
     pub(super) fn paint(
         &self,
         painter: &Painter,
@@ -234,7 +234,7 @@ impl HeatPicture {
         }
     }
 
-    /// Paints the colours with the counts that they stand for.
+    /// Paints the colour key with its counts.
     pub(super) fn paint_key(&self, painter: &Painter, layout: &HeatLayout, theme: &Theme) {
         let Some(key) = layout.key.filter(|_| self.cells.most > 0) else { return };
         let font = FontId::proportional(FONT_POINTS);
@@ -256,7 +256,7 @@ impl HeatPicture {
     }
 }
 
-/// Paints the ground and the times below it.
+/// Paints the background and the time labels below it.
 pub(super) fn paint_times(painter: &Painter, layout: &HeatLayout, ticks: &[(f32, String)], theme: &Theme) {
     let plot = layout.plot;
     painter.rect_filled(plot, 0.0, theme.canvas);

@@ -1,5 +1,5 @@
-//! The scope of some cells of a heat map: their time, and in the filter their durations and starts. It has the spans that
-//! the cells count, and no others.
+//! Converts cells of a heat map to a scope: their time, and a filter of their durations and starts. It has exactly the
+//! spans that the cells count.
 
 use std::ops::RangeInclusive;
 
@@ -7,17 +7,17 @@ use crate::query::filter::{Filter, Test};
 use crate::query::heat_map::HeatMapAxis;
 use crate::ui::questions::SelectedScope;
 
-/// Some cells of a map, as bounds that outlast the map.
+/// Some cells of a map, as bounds that outlive the map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CellBounds {
-    /// The first time, and the first after it; `None`: all the time of the map.
+    /// First time, and first after it; `None` for all the time of the map.
     pub(super) times_ns: Option<(i64, i64)>,
-    /// The shortest and the longest duration; `None`: all that there are.
+    /// Shortest and longest duration; `None` for all.
     pub(super) durations_ns: Option<(u64, u64)>,
 }
 
 impl CellBounds {
-    /// The scope of these cells of a map of `of` and of a filter beside it.
+    /// Returns the scope of these cells of a map with scope `of`, combined with another filter.
     pub(super) fn scope(&self, of: &SelectedScope, more: &str, axis: &HeatMapAxis) -> SelectedScope {
         let (mut filter, mut durations, mut starts) = taken_apart(&of.filter);
         if !more.is_empty() {
@@ -28,7 +28,7 @@ impl CellBounds {
         }
         let times_ns = self.times_ns.or(of.range.map(|_| (axis.start_ns(), axis.end_ns())));
         if let Some((from_ns, to_ns)) = times_ns {
-            // The largest time is in the last part.
+            // `i64::MAX` is in the last column.
             let last_ns = if to_ns == i64::MAX { to_ns } else { to_ns - 1 };
             starts = from_ns.max(*starts.start())..=last_ns.min(*starts.end());
         }
@@ -40,15 +40,15 @@ impl CellBounds {
     }
 }
 
-/// A filter with one more part.
+/// Appends a term to a filter.
 fn joined(filter: &str, more: &str) -> String {
     if filter.is_empty() { more.to_owned() } else { format!("{filter} {more}") }
 }
 
-/// A filter without the bounds at its end that the words of such scopes set, and these bounds.
+/// Splits a filter into the part before the trailing bounds that such scopes add, and these bounds.
 fn taken_apart(filter: &str) -> (String, RangeInclusive<u64>, RangeInclusive<i64>) {
     let (mut rest, mut durations, mut starts) = (filter.trim_end(), 0..=u64::MAX, i64::MIN..=i64::MAX);
-    // A word in quotes or in an expression does not end as a time does.
+    // A word that ends a quoted text or an expression does not end like a time.
     while let Some(word) = rest.rsplit(char::is_whitespace).next().filter(|word| word.ends_with("ns")) {
         if !(word.starts_with("dur") || word.starts_with("start")) || rest.contains(['"', '/']) && is_inside(rest, word)
         {
@@ -69,13 +69,13 @@ fn taken_apart(filter: &str) -> (String, RangeInclusive<u64>, RangeInclusive<i64
     (rest.to_owned(), durations, starts)
 }
 
-/// Whether the last word of a filter is a part of what is quoted: what is before it is no filter by itself then.
+/// Returns whether the last word of a filter is inside quotes: the text before it is then no valid filter.
 fn is_inside(filter: &str, word: &str) -> bool {
     Filter::parse(&filter[..filter.len() - word.len()]).is_err()
 }
 
 fn duration_words(durations: &RangeInclusive<u64>) -> Vec<String> {
-    // A person cannot type a longer one.
+    // The longest duration that a filter accepts.
     const TYPED_MAX: u64 = i64::MAX as u64;
     let (least, most) = (*durations.start(), *durations.end());
     match (least, most) {
@@ -132,7 +132,7 @@ mod tests {
         let longest = CellBounds { times_ns: Some((i64::MIN, 0)), durations_ns: Some((1 << 63, u64::MAX)) };
         let made = longest.scope(&SelectedScope::default(), "", &axis);
         assert_eq!((&*made.filter, made.range), ("dur>9223372036854775807ns start<0ns", Some((i64::MIN, 0))));
-        // All of a map is what it is of.
+        // All cells of a map have the scope of the map.
         let all = CellBounds { times_ns: None, durations_ns: None };
         assert_eq!(all.scope(&SelectedScope::default(), "", &axis), SelectedScope::default());
         let made = all.scope(&of("", Some((5, 9))), "", &HeatMapAxis::new(5, 9, 4));

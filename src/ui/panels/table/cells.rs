@@ -1,4 +1,4 @@
-//! The cells of a table as they are painted, and their tooltips.
+//! Paints the cells of a table, and builds their tooltips.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use crate::ui::panels::elided::{elided, tip};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// The place of the rows that are in view.
+/// The position of the rows in view.
 pub(crate) struct RowsInView {
-    /// The rows, of which the first and the last may be cut.
+    /// The rows; the first and the last may be cut.
     pub(crate) rows: Range<u64>,
-    /// The top of the first of them.
+    /// Top of the first row.
     pub(crate) top: f32,
     pub(crate) row_points: f32,
-    /// The cells of the first column, without their heads.
+    /// The cells of the first column, without the header.
     pub(crate) cells: Rect,
     pub(crate) pointer: Option<Pos2>,
 }
 
-/// More about a cell where there is more, else its whole text or its exact number.
+/// Returns the tooltip of a cell: more about it if there is more, else its whole text or exact number.
 pub(super) fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
     if let Some(more) = rows.more(row, column) {
         return more;
@@ -47,7 +47,7 @@ pub(super) fn paint_cell(painter: &Painter, cell: Rect, content: &TableCell<'_>,
     }
 }
 
-/// Returns the place of the text.
+/// Returns the rectangle of the text.
 pub(super) fn paint_text(painter: &Painter, cell: Rect, text: &str, is_right: bool, color: Color32) -> Rect {
     let inside = cell.shrink2(vec2(4.0, 0.0));
     let font = FontId::proportional(12.0);

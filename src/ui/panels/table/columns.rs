@@ -1,4 +1,4 @@
-//! The columns of a table that are shown: a right click on a head chooses them. The first column cannot be hidden.
+//! The visible columns of a table, chosen by a right click on the header. The first column cannot be hidden.
 
 use egui::{Popup, PopupCloseBehavior, Response};
 
@@ -10,14 +10,14 @@ pub(super) fn is_hidden(layout: &TableLayout, column: usize) -> bool {
     column > 0 && layout.hidden.contains(&column)
 }
 
-/// The columns that are not hidden, by their place among all.
+/// Returns the indices of the columns that are not hidden.
 #[must_use]
 pub(super) fn visible(columns: &[TableColumn], layout: &TableLayout) -> Vec<usize> {
     (0..columns.len()).filter(|column| !is_hidden(layout, *column)).collect()
 }
 
-/// The left and right edge of each column; those that are hidden have no width. The first column takes the room that
-/// the others leave, and gives some of it to columns of text, whose names would be cut beside an empty half of a window.
+/// Returns the left and right edge of each column; hidden ones have no width. The first column takes the rest of the
+/// width, and shares it with text columns, whose names would otherwise be cut beside empty space.
 #[must_use]
 pub(super) fn edges(
     columns: &[TableColumn],
@@ -25,14 +25,14 @@ pub(super) fn edges(
     chosen: impl Fn(usize) -> Option<f32>,
     available: f32,
 ) -> Vec<(f32, f32)> {
-    /// The part of the spare room for columns of text after the first.
+    /// Share of the spare width for text columns after the first.
     const TEXT_PART: f32 = 0.4;
     let least = |number: usize| chosen(number).unwrap_or(columns[number].width);
     let shown = visible(columns, layout);
     let is_open = |number: &usize| !columns[*number].is_number && chosen(*number).is_none();
     let spare = (available - shown.iter().map(|&number| least(number)).sum::<f32>()).max(0.0);
     let texts = shown.iter().skip(1).copied().filter(is_open).count().max(1) as f32;
-    // None is more than twice as wide for it.
+    // None gets more than twice its width.
     let more =
         |number: usize| if is_open(&number) { (spare * TEXT_PART / texts).min(columns[number].width) } else { 0.0 };
     let given: f32 = shown.iter().skip(1).map(|&number| more(number)).sum();
@@ -50,7 +50,7 @@ pub(super) fn edges(
     edges.collect()
 }
 
-/// Shows the menu of columns while it is open at a head. It stays open for several choices.
+/// Shows the column menu while it is open at a header. It stays open for several choices.
 pub(super) fn choose_columns(head: &Response, columns: &[TableColumn], layout: &mut TableLayout) {
     let menu = Popup::context_menu(head).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
     menu.show(|ui| {
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(widths(&layout, [None; 4], 300.0), [100.0, 80.0, 150.0, 70.0], "a table scrolls");
         assert_eq!(widths(&layout, [None; 4], 500.0), [160.0, 80.0, 190.0, 70.0]);
         assert_eq!(widths(&layout, [None; 4], 1400.0), [950.0, 80.0, 300.0, 70.0]);
-        // A width of the user stays.
+        // A width set by the user stays.
         assert_eq!(widths(&layout, [None, None, Some(120.0), None], 1400.0), [1130.0, 80.0, 120.0, 70.0]);
         let hidden = TableLayout { hidden: [2].into(), ..TableLayout::default() };
         assert_eq!(widths(&hidden, [None; 4], 1400.0), [1250.0, 80.0, 0.0, 70.0]);

@@ -1,4 +1,4 @@
-//! Rows of a table as text that pastes into a table: cells between tabs, numbers exact and without units.
+//! Formats table rows as text for a spreadsheet: tabs between cells, exact numbers without units.
 
 use super::{Rows, TableCell, TableColumn};
 use crate::base::csv::Cells;
@@ -11,7 +11,7 @@ pub(super) fn row(rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) ->
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The heads and all rows, with the columns that are visible.
+/// Returns the headers and all rows, for the visible columns.
 #[must_use]
 pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], cells: Cells) -> String {
     let heads = visible.iter().map(|&number| {
@@ -36,7 +36,7 @@ fn write_row(text: &mut Vec<u8>, rows: &dyn Rows, visible: &[usize], row: u64, c
         }
         match rows.cell(row, column) {
             TableCell::Empty => {}
-            // memory takes everything
+            // writing to memory cannot fail
             TableCell::Text(content) => cells.write(text, &content.replace('\t', " ")).unwrap_or_default(),
             TableCell::Number(number) => text.extend(number.copied().bytes()),
         }

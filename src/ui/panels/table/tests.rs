@@ -1,4 +1,4 @@
-//! Tables with more rows than anyone reads.
+//! Tables with very many rows.
 
 use std::cell::Cell as Counter;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use super::*;
 use crate::scene::color::Shade;
 use crate::ui::panels::PanelContext;
 
-/// Rows that count the reads of their cells.
+/// Rows that count reads of their cells.
 #[derive(Default)]
 struct CountingRows {
     rows: u64,
@@ -59,7 +59,7 @@ impl Screen {
         Self { ctx: egui::Context::default(), table: TableView::new("test", 19.0, None), rows }
     }
 
-    /// A frame; returns how many cells were asked for.
+    /// Runs a frame, and returns the number of cells read.
     fn frame(&mut self, events: Vec<Event>) -> u64 {
         self.rows.asked.set(0);
         let screen_rect = Some(egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0)));
@@ -70,7 +70,7 @@ impl Screen {
         let mut output = self.ctx.run_ui(input, |ui| {
             table.show(ui, &COLUMNS, rows, &context.table("test", None));
         });
-        // Nothing paints here; egui demands that the textures are taken or freed.
+        // Nothing paints here, but egui requires that textures are taken or freed.
         output.textures_delta.clear();
         self.rows.asked.get()
     }
@@ -110,7 +110,7 @@ fn the_keys_lead_through_a_hundred_million_rows() {
     let mut screen = Screen::new(100_000_000);
     screen.frame(Vec::new());
     screen.click(pos2(50.0, 60.0));
-    // The focus is known to the frame after the one that gives it.
+    // The focus is known only in the next frame.
     screen.frame(Vec::new());
     assert!(crate::ui::panels::table_keys::has_keyboard(&screen.ctx));
     screen.press(Key::End);
@@ -128,7 +128,7 @@ fn the_keys_lead_through_a_hundred_million_rows() {
 #[test]
 fn widths_that_were_kept_are_bounded_and_an_order_by_no_column_is_passed_over() {
     let mut screen = Screen::new(10);
-    // The first column, without which a row has no name, and one that there is not.
+    // The first column, which cannot be hidden, and one that does not exist.
     let (widths, hidden) = (vec![None, Some(60_000)], [0, 9].into());
     let saved = TableLayout { widths, sorted_by: Some(7), ascending: true, hidden };
     screen.table.restore(&COLUMNS, &mut screen.rows, Some(&saved));
