@@ -1,5 +1,5 @@
-//! Questions of the panels, answered in the background: one of each kind at a time, the last one that was asked. A
-//! question that is not asked any more is stopped.
+//! Runs the queries of the panels in the background: one of each kind at a time, the latest. An outdated query is
+//! cancelled.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,13 +41,13 @@ use crate::ui::questions::{
     PathsOf, PathsQuestion, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 
-/// The longest spans of a group that are listed.
+/// Number of longest spans listed for a group.
 const LONGEST_COUNT: usize = 100;
 
-/// Parts of time that the spans of a group are counted in: as many bars as a panel has room for.
+/// Number of time columns for the spans of a group: as many bars as fit in a panel.
 const TIME_PARTS: usize = 120;
 
-/// The questions that run, at most one of a kind.
+/// The running queries, at most one of a kind.
 #[derive(Debug, Default)]
 pub(super) struct Analysis {
     running: BTreeMap<QuestionKind, RunningQuery>,
@@ -58,7 +58,7 @@ struct RunningQuery {
     id: TaskId,
     progress: Progress,
     cancel: Cancel,
-    /// The partial totals of a question for totals.
+    /// The partial totals of a totals query.
     growing: Option<Arc<GrowingTotals>>,
 }
 
@@ -69,7 +69,7 @@ impl Drop for RunningQuery {
 }
 
 impl Analysis {
-    /// Asks a question; one of the same kind that is not answered yet is given up.
+    /// Starts a query, and cancels a running one of its kind.
     pub(super) fn ask(
         &mut self,
         id: TaskId,
@@ -87,7 +87,7 @@ impl Analysis {
         });
     }
 
-    /// Asks what matches in view, unless that is being asked.
+    /// Queries the filter's matches in view, unless that is running.
     pub(super) fn ask_pixels(
         &mut self,
         id: TaskId,
@@ -115,7 +115,7 @@ impl Analysis {
     ) {
         let running = RunningQuery { id, progress: Progress::default(), cancel: Cancel::default(), growing };
         let (cancel, progress) = (running.cancel.clone(), running.progress.clone());
-        // The one before is dropped, and so stopped.
+        // Dropping the previous query cancels it.
         self.running.insert(kind, running);
         let (failed, wake) = (Arc::clone(wake), Arc::clone(wake));
         let work = move || {
@@ -127,7 +127,7 @@ impl Analysis {
         }
     }
 
-    /// Whether the answer with this id is waited for; it is not any more.
+    /// Removes a running query, and returns whether it had this id.
     pub(super) fn is_awaited(&mut self, id: TaskId, kind: QuestionKind) -> bool {
         let is_awaited = self.running.get(&kind).is_some_and(|running| running.id == id);
         if is_awaited {
@@ -136,32 +136,32 @@ impl Analysis {
         is_awaited
     }
 
-    /// How far the answer to a question of that kind is, while it is waited for.
+    /// Returns the progress of a running query of a kind.
     #[must_use]
     pub(super) fn progress(&self, kind: QuestionKind) -> Option<&Progress> {
         self.running.get(&kind).map(|running| &running.progress)
     }
 
-    /// The totals so far, while they are added up.
+    /// Returns the partial totals of a running query.
     #[must_use]
     pub(super) fn totals_so_far(&self) -> Option<Arc<Totals>> {
         let growing = self.running.get(&QuestionKind::Totals)?.growing.as_ref()?;
         Some(Arc::new(growing.so_far()))
     }
 
-    /// Whether anything is being asked, so that the window must look again.
+    /// Returns whether any query is running, so that the window must poll.
     #[must_use]
     pub(super) fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Gives up the questions of a kind.
+    /// Cancels the queries of a kind.
     pub(super) fn stop(&mut self, kind: QuestionKind) {
         self.running.remove(&kind);
     }
 }
 
-/// Looks up the names of all addresses of a trace.
+/// Resolves the names of all addresses of a trace.
 fn find_names(
     query: &NameQuery,
     snapshot: &Snapshot,
@@ -183,7 +183,7 @@ fn find_names(
     Ok(NamedTrace { overlay, found, modules: Arc::new(modules), has_other_stacks, missing_folder })
 }
 
-/// Lists a function with the samples of its event.
+/// Lists the code of a function with the samples of its event.
 fn list_code(
     question: &CodeQuestion,
     snapshot: &Snapshot,
@@ -222,7 +222,7 @@ fn answer(
 ) -> Result<Option<Answer>, Cancelled> {
     Ok(match question {
         Question::Search(text, scope) => {
-            // All that is lit is counted.
+            // Everything that is highlighted is counted.
             let scope = Scope { with_charts: true, ..scope.with_filter(snapshot, &text) };
             Some(Answer::Hits(search(snapshot, &scope, cancel, progress)?))
         }
@@ -305,7 +305,7 @@ fn answer(
     })
 }
 
-/// Counts the paths unless they are known, and makes their view.
+/// Counts the paths unless they are known, and builds their view.
 fn flame(
     question: &PathsQuestion,
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! Threads for background work, whose panics are errors like any other.
+//! Threads for background work, in which a panic is an ordinary error.
 
 use crate::app::event::TaskError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<
     spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start a thread to {name}: {error}")))
 }
 
-/// Runs work whose panic must not take the window down.
+/// Runs work, and converts a panic to an error, so that it does not end the window.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<&str>().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! An open capture: its timeline, the details of the selected row, and their work in the background.
+//! An open trace: its timeline, the details of the selected row, and their background work.
 
 use std::sync::Arc;
 
@@ -15,31 +15,31 @@ use crate::ui::panels::details::DetailsPanel;
 use crate::ui::timeline::derived::DerivedState;
 use crate::ui::timeline::state::Timeline;
 
-/// A capture that is open.
+/// An open trace.
 pub(super) struct OpenCapture {
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline,
     pub(crate) details: Option<DetailsPanel>,
-    /// Whether the load that runs will show more of it.
+    /// Whether the running import will show more of it.
     pub(crate) grows: bool,
-    /// Whether it is sorted again, because its store was damaged: once and not for ever.
+    /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
-    /// Whether its stacks would be others with files that have come since.
+    /// Whether its stacks would change with files found since.
     pub(crate) has_other_stacks: bool,
-    /// Tells the answers about this capture from those about another.
+    /// Identifies answers about this trace.
     id: TaskId,
-    /// The derived track that is being made.
+    /// The derived track being computed.
     derive: Option<DeriveTask>,
-    /// How many of them were begun.
+    /// Number of derived tracks started.
     derived_tasks: u64,
     /// Cancels the computation of the trace summary.
     _summary: Option<CancelOnDrop>,
-    /// The flows of the selected row, as far as they are known.
+    /// The known flows of the selected row.
     pub(super) flows: SelectedFlows,
 }
 
 impl OpenCapture {
-    /// An open capture. Its summary is computed at once, or for a preview when the load is over.
+    /// Opens a trace. Its summary is computed at once, or for a preview when the import ends.
     pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
         let summary = (!grows).then(|| tasks::summarise(id, timeline.snapshot().clone(), wake));
         Self {
@@ -57,17 +57,17 @@ impl OpenCapture {
         }
     }
 
-    /// The title of its tab and in the status bar.
+    /// Returns the title for its tab and the status bar.
     pub(super) fn title(&self) -> String {
         self.sources.title()
     }
 
-    /// Whether it was sorted to its end. A load that was stopped or failed leaves what it had sorted.
+    /// Returns whether it is completely sorted; a cancelled or failed import leaves a part.
     pub(super) fn is_whole(&self) -> bool {
         self.timeline.snapshot().summary().sorted_to_ns.is_none()
     }
 
-    /// Makes the next derived track that waits, once the trace is sorted to its end.
+    /// Computes the next waiting derived track, once the trace is completely sorted.
     pub(super) fn make_derived(&mut self, load: &LoadOptions, wake: &TabWake) {
         let rows = self.timeline.derived();
         let is_making = |task: &DeriveTask| {
@@ -88,7 +88,7 @@ impl OpenCapture {
         self.derive = Some(task);
     }
 
-    /// Shows a derived track that is made, unless it was given up.
+    /// Shows a derived track that is done, unless it was cancelled.
     pub(super) fn show_derived(&mut self, of: TaskId, made: DerivedMade) {
         if of == self.id
             && let Some(task) = self.derive.take_if(|task| task.ends_with(&made))
@@ -97,7 +97,7 @@ impl OpenCapture {
         }
     }
 
-    /// Looks up the selected row if another one is selected than before.
+    /// Looks up the selected row if the selection has changed.
     pub(super) fn look_up_selected(&mut self, wake: &TabWake) {
         let selected = self.timeline.selected();
         if self.details.as_ref().map(DetailsPanel::row) == selected {
@@ -110,14 +110,14 @@ impl OpenCapture {
         }
     }
 
-    /// Sets the summary, if it is of this capture.
+    /// Sets the summary, if it is of this trace.
     pub(super) fn set_summary(&mut self, of: TaskId, summary: Arc<TraceSummary>) {
         if of == self.id {
             self.timeline.set_trace_summary(summary);
         }
     }
 
-    /// Sets the flows of a row, if they are those that are waited for.
+    /// Sets the flows of a row, if they are awaited.
     pub(super) fn set_flows(&mut self, of: TaskId, row: RowIdx, flows: Arc<FlowChain>) {
         if let Some(flows) = self.flows.take(of, row, flows, self.timeline.snapshot()) {
             self.show_flows(flows);

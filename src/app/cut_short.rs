@@ -1,4 +1,4 @@
-//! Traces that were followed until their window was killed, looked for in the background at the start.
+//! Finds interrupted traces, whose live window was killed, in the background at the start.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use crate::ingest::{CachePolicy, LoadOptions};
 use crate::live::spool_folder::{FOLLOWED, HeldFolder, LeftFolder};
 use crate::ui::cut_short::CutShort;
 
-/// The traces that were cut short.
+/// The interrupted traces.
 #[derive(Debug, Default)]
 pub(super) struct CutShortTraces {
-    /// Those that are not dealt with yet, as the welcome page shows them.
+    /// Those to offer on the welcome page.
     pub(super) offered: CutShort,
     /// All that were found.
     pub(super) found: Vec<LeftFolder>,
-    /// Those that are open.
+    /// Those that are open, with their locks.
     pub(super) held: Vec<HeldFolder>,
 }
 
-/// Looks for traces that killed windows left.
+/// Searches for traces that killed windows left.
 pub(super) fn look(load: &LoadOptions, wake: &Wake) {
     let CachePolicy::Folder(cache) = &load.cache else { return };
     let (parent, wake) = (cache.join(FOLLOWED), Arc::clone(wake));

@@ -1,4 +1,4 @@
-//! The capture that is opened when one has none: generated once, kept beside the stores.
+//! The demo trace, generated once and stored beside the cache.
 
 use std::fs;
 use std::io::{self, BufWriter};
@@ -11,7 +11,7 @@ use crate::base::replace::Replacement;
 use crate::synth::write::write_native;
 use crate::synth::{Synth, SynthOptions};
 
-/// The demo capture in `folder`, generated if it is not there. An error is a sentence that names the file.
+/// Returns the demo trace in `folder`, and generates it if it is missing. The error is a sentence that names the file.
 pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
     let folder = private_folder(folder).map_err(|error| format!("there is no folder for the demo trace: {error}"))?;
     let path = demo_path(&folder);
@@ -19,7 +19,7 @@ pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, St
         return Ok(path);
     }
     let failed = |error: &dyn std::fmt::Display| format!("{}: cannot write the demo trace: {error}", path.display());
-    // Renamed when it is whole: a demo that was stopped half way leaves nothing.
+    // Renamed when it is complete: a cancelled generation leaves nothing.
     let replacement = Replacement::begin(&path).map_err(|error| failed(&error))?;
     let file = replacement.file().map_err(|error| failed(&error))?;
     write_native(&Synth::new(SynthOptions::demo()), BufWriter::new(file)).map_err(|error| failed(&error))?;
@@ -28,8 +28,8 @@ pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, St
     Ok(path)
 }
 
-/// The folder if only this user can write to it, or else one of that kind among the temporary files: what lies in a
-/// folder of others is not what was generated.
+/// Returns the folder if only this user can write to it, or else a private temporary folder: a file in another user's
+/// folder may be anything.
 fn private_folder(folder: &Path) -> io::Result<PathBuf> {
     let made = folder.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| files::make_private_folder(folder));
     if made.is_ok() {
@@ -39,13 +39,14 @@ fn private_folder(folder: &Path) -> io::Result<PathBuf> {
     files::make_private_folder(&own).map(|()| own)
 }
 
-/// The demo capture in `folder`, generated or not. The version is in its name: another version may generate another.
+/// Returns the path of the demo trace in `folder`. The name has the version, because another version may generate
+/// another trace.
 #[must_use]
 pub(crate) fn demo_path(folder: &Path) -> PathBuf {
     folder.join(concat!("demo-", env!("CARGO_PKG_VERSION"), ".longspan"))
 }
 
-/// Where the demo capture is kept: the user's cache folder, or else the temporary one.
+/// Returns the folder of the demo trace: the user's cache folder, or else the temporary one.
 #[must_use]
 pub(crate) fn demo_folder() -> PathBuf {
     dirs::cache_dir().map_or_else(std::env::temp_dir, |cache| cache.join("longspan"))

@@ -1,5 +1,5 @@
-//! Makes the derived tracks of an open trace in the background, one after the other. One that is removed, stopped or
-//! of rows that are not shown any more is given up.
+//! Computes the derived tracks of an open trace in the background, one after the other. A task is cancelled if its
+//! track is removed, stopped, or of rows that are no longer shown.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::query::derived::{DerivedError, DerivedRoom, derive};
 use crate::ui::command::DerivedId;
 use crate::ui::timeline::derived::{DerivedRow, DerivedState};
 
-/// A derived track that is being made. Dropping it asks the work to stop.
+/// The computation of a derived track. Dropping it cancels the work.
 #[derive(Debug)]
 pub(super) struct DeriveTask {
     number: u64,
@@ -27,7 +27,7 @@ impl Drop for DeriveTask {
     }
 }
 
-/// The room beside the sorted traces, or where temporary files go.
+/// Returns the folder for series: beside the cache, or the temporary folder.
 fn room(load: &LoadOptions) -> DerivedRoom {
     let folder = match &load.cache {
         CachePolicy::Folder(folder) if folder.is_dir() => folder.clone(),
@@ -37,7 +37,7 @@ fn room(load: &LoadOptions) -> DerivedRoom {
 }
 
 impl DeriveTask {
-    /// Begins to make a track of a trace; returns the task and its progress.
+    /// Starts to compute a track. Returns the task and its progress.
     pub(super) fn start(
         (of, number): (TaskId, u64),
         row: &DerivedRow,
@@ -67,18 +67,18 @@ impl DeriveTask {
         (task, progress)
     }
 
-    /// The track that it makes.
+    /// Returns the track that it computes.
     pub(super) fn track(&self) -> DerivedId {
         self.track
     }
 
-    /// Whether that is the end of this task, and not of one that was given up.
+    /// Returns whether `made` is the end of this task, and not of an earlier one.
     pub(super) fn ends_with(&self, made: &DerivedMade) -> bool {
         self.number == made.number
     }
 }
 
-/// The state of a track whose making has ended.
+/// Returns the state of a track whose computation has ended.
 pub(super) fn state_of(made: DerivedMade) -> DerivedState {
     match made.series {
         Ok(series) => DerivedState::Made(series),
@@ -119,7 +119,7 @@ mod tests {
                 if name.ends_with("csv") { ExportFormat::CSV } else { ExportFormat::ChromeJson { gzip: false } };
             session.app.act(Command::App(AppCommand::Write(Purpose::Export(format), out.clone())));
             session.finish_tasks();
-            // One span, two, one and two again are open.
+            // One span is open, then two, one and two again.
             let written = std::fs::read_to_string(&out).unwrap();
             let values = written.lines().filter(|line| line.contains(r#""ph":"C""#) && line.contains("concurrency"));
             assert!(values.count() >= count && (count > 0 || !written.contains("concurrency")), "{name}: {written}");

@@ -1,17 +1,17 @@
-//! Settings of the whole desktop: a dark or a light theme, contrast, the size of text, reduced motion. Read from the
-//! settings portal of Linux desktops, and again when the portal signals a change or restarts. Other systems, and
-//! desktops without an answer, have the default settings.
+//! Settings of the desktop: theme, contrast, font size, reduced motion. They are read from the settings portal of Linux
+//! desktops, and again when the portal signals a change or restarts. Other systems, and desktops that do not respond,
+//! have default settings.
 
 use crate::scene::color::Shade;
 
-/// The desktop's settings, as far as it has them.
+/// The desktop's settings, as far as they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DesktopSettings {
     pub(crate) shade: Option<Shade>,
     pub(crate) has_high_contrast: bool,
-    /// The size of text in hundredths of the usual size, from 50 to 300.
+    /// Font size in percent of the default, from 50 to 300.
     pub(crate) text_percent: u16,
-    /// Whether nothing is to move by itself.
+    /// Whether animations are disabled.
     pub(crate) reduces_motion: bool,
 }
 
@@ -21,7 +21,7 @@ impl Default for DesktopSettings {
     }
 }
 
-/// Asks the desktop once; takes a second at most.
+/// Reads the settings once; takes a second at most.
 #[must_use]
 pub(crate) fn settings() -> DesktopSettings {
     #[cfg(target_os = "linux")]
@@ -30,8 +30,8 @@ pub(crate) fn settings() -> DesktopSettings {
     DesktopSettings::default()
 }
 
-/// Calls `tell` with the desktop's settings, and again when they change. Does not return while the desktop is there, so
-/// the window has a thread for it.
+/// Calls `tell` with the desktop's settings, and again when they change. Returns only when the desktop ends, so it
+/// needs its own thread.
 pub(crate) fn watch(tell: impl FnMut(DesktopSettings)) {
     #[cfg(target_os = "linux")]
     portal::watch(zbus::connection::Builder::session(), tell);
@@ -55,10 +55,10 @@ mod portal {
     use super::DesktopSettings;
     use crate::scene::color::Shade;
 
-    /// A desktop that is there answers in some milliseconds; one that hangs must not hang this.
+    /// A running desktop responds within milliseconds; one that hangs must not block this thread.
     const PATIENCE: Duration = Duration::from_secs(1);
 
-    /// The bus itself, which tells who takes a name.
+    /// The bus itself, which reports owners of names.
     const BUS: &str = "org.freedesktop.DBus";
     const SERVICE: &str = "org.freedesktop.portal.Desktop";
     const PATH: &str = "/org/freedesktop/portal/desktop";
@@ -83,7 +83,7 @@ mod portal {
                 tell(DesktopSettings::default());
                 return;
             };
-            // Before the settings are read, so that no change falls between.
+            // Subscribed before the settings are read, so that no change is missed.
             let changes = changes(&connection).await;
             let mut last = read_all(&connection).await.unwrap_or_default();
             tell(last);
@@ -92,7 +92,8 @@ mod portal {
                 if !change.is_ok_and(|change| concerns(&change)) {
                     continue;
                 }
-                // Read and not taken from the signal: two settings ask for no movement, and one alone does not tell.
+                // Read again instead of taken from the signal: two settings control motion, and the signal has one of
+                // them.
                 if let Some(settings) = read_all(&connection).await.filter(|settings| *settings != last) {
                     last = settings;
                     tell(settings);
@@ -105,8 +106,8 @@ mod portal {
         bus?.method_timeout(PATIENCE).build().await
     }
 
-    /// Signals of the portal about changes from now on, and of the bus about portals that start and end: a portal that
-    /// starts again may have other settings, and sends no signal about them.
+    /// Returns portal signals about changes, and bus signals about portals that start or end: a restarted portal may
+    /// have other settings without signalling them.
     async fn changes(connection: &Connection) -> zbus::Result<Join<MessageStream, MessageStream>> {
         let rule = || MatchRule::builder().msg_type(Type::Signal);
         let setting = rule().sender(SERVICE)?.path(PATH)?.interface(INTERFACE)?.member("SettingChanged")?.build();
@@ -115,7 +116,7 @@ mod portal {
         Ok(join(settings, MessageStream::for_match_rule(owner, connection, None).await?))
     }
 
-    /// Whether a signal is of a setting that is read here, or of a portal that is there from now on.
+    /// Returns whether a signal is about a setting read here, or a portal that has started.
     fn concerns(change: &Message) -> bool {
         let body = change.body();
         if change.header().member().is_some_and(|member| *member == "NameOwnerChanged") {
@@ -126,14 +127,14 @@ mod portal {
         named.is_ok_and(|(namespace, _, _)| namespace == APPEARANCE || namespace == GNOME)
     }
 
-    /// The settings now; `None` without a portal that answers, such as while one restarts.
+    /// Reads the settings; `None` without a portal that responds, such as during a restart.
     async fn read_all(connection: &Connection) -> Option<DesktopSettings> {
         let scheme = read(connection, APPEARANCE, "color-scheme").await.ok()?;
         let reduced = read(connection, APPEARANCE, "reduced-motion").await.ok()?;
-        // Older GNOME knows only whether it animates itself.
+        // Older GNOME only has a setting for its own animations.
         let animates = read(connection, GNOME, "enable-animations").await.ok()?;
         let contrast = read(connection, APPEARANCE, "contrast").await.ok()?;
-        // The one setting of the size of text that desktops have; others than GNOME offer it by this name, too.
+        // The only font size setting of desktops; others than GNOME use the same name.
         let text_scale = read(connection, GNOME, "text-scaling-factor").await.ok()?;
         Some(DesktopSettings {
             shade: scheme.as_deref().and_then(shade),
@@ -143,10 +144,9 @@ mod portal {
         })
     }
 
-    /// A setting; nothing where the portal has none of that name. Fails with the error of the
-    /// bus where no portal answers.
+    /// Reads a setting; `None` if the portal does not have it. Returns the error of the bus if no portal responds.
     async fn read(connection: &Connection, namespace: &str, key: &str) -> zbus::Result<Option<OwnedValue>> {
-        // `Read` came first and wraps the value once more; it is what older portals have.
+        // `Read` is the older method, which wraps the value once more.
         for method in ["ReadOne", "Read"] {
             let answer = connection.call_method(Some(SERVICE), PATH, Some(INTERFACE), method, &(namespace, key)).await;
             match answer {
@@ -158,9 +158,9 @@ mod portal {
         Ok(None)
     }
 
-    /// Whether an error is not the portal's own answer.
+    /// Returns whether an error comes from the bus rather than the portal.
     fn is_of_nobody(error: &zbus::Error) -> bool {
-        /// The errors of the bus for a portal that is not there, or not any more.
+        /// Bus errors for a portal that does not exist, or no longer.
         const OF_THE_BUS: [&str; 3] = ["ServiceUnknown", "NameHasNoOwner", "NoReply"];
         let zbus::Error::MethodError(name, ..) = error else { return true };
         name.strip_prefix("org.freedesktop.DBus.Error.").is_some_and(|name| OF_THE_BUS.contains(&name))
@@ -185,7 +185,7 @@ mod portal {
         }
     }
 
-    /// A factor in hundredths, as far as text stays readable and a window has room for it.
+    /// Converts a factor to percent, within the range that stays readable and fits in a window.
     fn percent(value: &Value<'_>) -> Option<u16> {
         match plain(value) {
             Value::F64(factor) if factor.is_finite() => Some((factor * 100.0).round().clamp(50.0, 300.0) as u16),
@@ -203,10 +203,10 @@ mod portal {
 
         use super::*;
 
-        /// Far longer than a bus on the same machine takes.
+        /// Far longer than a local bus takes.
         const LONG: Duration = Duration::from_secs(30);
 
-        /// A bus that does not outlive the test.
+        /// A bus that ends with the test.
         struct Bus(Child, String);
 
         impl Bus {
@@ -220,13 +220,13 @@ mod portal {
                 Self(child, address.trim().to_owned())
             }
 
-            /// The settings of the desktop on it, in the order of their changes, until the bus is gone.
+            /// Returns the settings of its desktop, in the order of their changes, until the bus ends.
             fn watch_settings(&self) -> Receiver<DesktopSettings> {
                 let (sender, receiver) = channel();
                 let address = self.1.clone();
                 std::thread::spawn(move || {
                     watch(Builder::address(address.as_str()), |settings| {
-                        sender.send(settings).ok(); // the test has seen enough
+                        sender.send(settings).ok(); // the test has ended
                     });
                 });
                 receiver
@@ -242,7 +242,7 @@ mod portal {
 
         type Settings = Arc<Mutex<HashMap<(String, String), OwnedValue>>>;
 
-        /// A portal with these settings, as an old or as a new desktop has it.
+        /// A portal with these settings, of an old or a new desktop.
         struct Portal {
             settings: Settings,
             is_old: bool,
@@ -340,7 +340,7 @@ mod portal {
             let received = bus.watch_settings();
             let dark = DesktopSettings { shade: Some(Shade::Dark), ..DesktopSettings::default() };
             assert_eq!(received.recv_timeout(LONG).unwrap(), dark);
-            // A setting of others, and a signal without a change: both are dropped, or the next settings would differ.
+            // An unrelated setting, and a signal without a change: both are ignored, or the next settings would differ.
             desktop.set("org.example.other", "color-scheme", Value::U32(2));
             desktop.say(APPEARANCE, "color-scheme", Value::U32(1));
             desktop.set(APPEARANCE, "color-scheme", Value::U32(2));
@@ -353,7 +353,7 @@ mod portal {
                 received.recv_timeout(LONG).unwrap(),
                 DesktopSettings { reduces_motion: true, ..DesktopSettings::default() }
             );
-            // The desktop ends: the thread that watches it does, too.
+            // When the desktop ends, so does the thread that watches it.
             drop((desktop, bus));
             assert_eq!(received.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
         }
@@ -368,7 +368,7 @@ mod portal {
                 assert_eq!(received.recv_timeout(LONG).unwrap(), dark);
                 received
             };
-            // No signal says that the portal is gone; the next one starts soon, and sends none by itself.
+            // No signal reports the end of the portal; the next one starts soon, and sends none by itself.
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(2))]);
             let light = DesktopSettings { shade: Some(Shade::Light), ..DesktopSettings::default() };
             assert_eq!(received.recv_timeout(LONG).unwrap(), light);

@@ -1,4 +1,4 @@
-//! The system's own file dialogs. Where there are none, says so, and the window shows its picker instead.
+//! The system's file dialogs. Without any, the window shows its own picker.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use crate::app::event::{DialogChoice, TaskEvent, Wake};
 use crate::export::ExportFormat;
 use crate::ui::purpose::Purpose;
 
-/// No user closes a dialog sooner than this after it opens; a system without one answers in 7 to 220 ms.
+/// No user closes a dialog this soon after it opens; a system without dialogs responds within 7 to 220 ms.
 const NO_HAND_IS_FASTER: Duration = Duration::from_millis(400);
 
-/// Shows a dialog over `window` and brings the choice to the loop. Must be called on the main thread; does not wait.
-/// The dialog library reports a missing portal, a missing session bus and a press of Cancel alike, as no file; the time
-/// until its answer distinguishes them.
+/// Shows a dialog over `window`, and sends the choice to the event loop. Must be called on the main thread; does not
+/// block. The dialog library returns no file for a missing portal, a missing session bus and for Cancel; the response
+/// time distinguishes them.
 pub(crate) fn choose(
     window: &winit::window::Window,
     purpose: Purpose,
@@ -50,7 +50,7 @@ pub(crate) fn choose(
     }
 }
 
-/// The kinds of files that a dialog offers to save, each with the endings of its names: the one that was chosen first.
+/// Returns the file types that a save dialog offers, each with its extensions: the selected one first.
 fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
     const FORMATS: [(&str, ExportFormat); 6] = [
         ("Longspan trace", ExportFormat::NATIVE),
@@ -95,7 +95,7 @@ fn wait(
     })
 }
 
-/// Whether it is worth asking: on Linux the dialog is a service on the session bus.
+/// Returns whether dialogs may exist: on Linux they are a service on the session bus.
 fn has_dialogs() -> bool {
     if !cfg!(target_os = "linux") {
         return true;

@@ -1,10 +1,10 @@
-//! The display that the window opens on: the Wayland compositor where one answers, else the X server. Opens no window.
+//! Selects the display for the window: the Wayland compositor if it responds, else the X server. Opens no window.
 
 use winit::event_loop::EventLoop;
 
 use super::AppError;
 
-/// An event loop on the display that answers. Fails with [`AppError::NoWindow`] if no display answers.
+/// Creates an event loop on a display that responds. Returns [`AppError::NoWindow`] if there is none.
 pub(super) fn event_loop<T: 'static>() -> Result<EventLoop<T>, AppError> {
     let mut builder = EventLoop::with_user_event();
     #[cfg(target_os = "linux")]
@@ -17,13 +17,13 @@ pub(super) fn event_loop<T: 'static>() -> Result<EventLoop<T>, AppError> {
     })
 }
 
-/// The cause of an error, without the position in the library's source that it begins with.
+/// Returns the cause of an error, without the source location at its start.
 pub(super) fn reason_of(error: &dyn std::fmt::Display) -> String {
     let text = error.to_string();
     text.rsplit(": ").next().unwrap_or(&text).trim_end_matches('.').to_owned()
 }
 
-/// Whether the display hands dropped files to the window. The window library takes none on Wayland.
+/// Returns whether files can be dropped on the window; winit does not support that on Wayland.
 #[must_use]
 pub(super) fn takes_drops(event_loop: &winit::event_loop::ActiveEventLoop) -> bool {
     #[cfg(target_os = "linux")]
@@ -51,16 +51,16 @@ mod linux {
 
     use super::AppError;
 
-    /// A compositor that runs answers within milliseconds, also on a busy machine.
+    /// A running compositor responds within milliseconds, even on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(3);
 
-    /// Chooses the X server where a compositor is named that does not answer. Returns why the compositor was refused.
-    /// The window library looks only at the names of the displays, and can build one event loop only.
+    /// Selects the X server if the named compositor does not respond, and returns the reason. winit only checks the
+    /// names of displays, and can build only one event loop.
     pub(super) fn prefer_display_that_answers<T>(
         builder: &mut EventLoopBuilder<T>,
     ) -> Result<Option<String>, AppError> {
         let Some(name) = variable("WAYLAND_DISPLAY") else { return Ok(None) };
-        // An open connection that a parent process has handed over.
+        // An open connection inherited from a parent process.
         if variable("WAYLAND_SOCKET").is_some() {
             return Ok(None);
         }
@@ -70,7 +70,7 @@ mod linux {
         if variable("DISPLAY").is_none() {
             return Err(AppError::NoWindow { reason });
         }
-        // A driver of the graphics card would ask a compositor that hangs, too, and wait for ever.
+        // The GPU driver would also contact the compositor that hangs, and block for ever.
         if is_timeout(&error) {
             start_without_compositor();
         }
@@ -82,8 +82,8 @@ mod linux {
         matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
     }
 
-    /// Starts the program over in this process, without the name of a compositor. Returns if that fails; the window
-    /// then opens as far as it can.
+    /// Restarts the program in this process without the name of a compositor. Returns only if that fails; the window
+    /// then opens as far as possible.
     fn start_without_compositor() {
         if let Ok(program) = env::current_exe() {
             let mut command = Command::new(program);
@@ -95,7 +95,7 @@ mod linux {
         env::var_os(name).filter(|value| !value.is_empty())
     }
 
-    /// The socket of a compositor: its name is a path, or a file in the runtime folder.
+    /// Returns the socket of a compositor: its name is a path, or a file in the runtime folder.
     fn socket_path(name: &OsStr, runtime_folder: Option<OsString>) -> io::Result<PathBuf> {
         let name = Path::new(name);
         match runtime_folder {
@@ -105,9 +105,9 @@ mod linux {
         }
     }
 
-    /// Asks a compositor for a sign of life: `wl_display.sync`, which it answers with `wl_callback.done`.
+    /// Checks that a compositor responds: `wl_display.sync` is answered with `wl_callback.done`.
     fn check_compositor(socket: &Path) -> io::Result<()> {
-        /// A message of 12 bytes: the object, the length with the operation, one argument.
+        /// A message of 12 bytes: object, length with opcode, one argument.
         const MESSAGE_BYTES: usize = 12;
         const DISPLAY_OBJECT: u32 = 1;
         const CALLBACK_OBJECT: u32 = 2;

@@ -1,4 +1,4 @@
-//! The events that background work and dialogs bring to the loop of the window, with everything that they carry.
+//! The events that background work and dialogs send to the event loop, with their data.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,100 +27,100 @@ use crate::ui::timeline::tracks::ArrangeResult;
 pub enum TaskEvent {
     /// An event for one tab; dropped if the tab is closed.
     OfTab(TabId, Box<TabEvent>),
-    /// The entries of a folder, for the file dialog.
+    /// The entries of a folder, for the file picker.
     Listed(PathBuf, Listing),
-    /// A path that was chosen in the picker is a folder.
+    /// The path chosen in the picker is a folder.
     PickedFolder(PathBuf),
-    /// Another start hands its files over.
+    /// Another start of the program passes its files.
     HandedOver(HandedOver),
     /// A pasted text was read.
     Pasted(Pasted),
-    /// A dialog of the system is over.
+    /// A system dialog was closed.
     Chosen(DialogChoice),
-    /// Traces that were followed until their window was killed.
+    /// Interrupted traces were found.
     CutShort(Vec<LeftFolder>),
-    /// Letters that the fonts of the window lack were looked for in those of the system.
+    /// The search for system fonts has ended.
     FoundFonts,
-    /// The settings of the desktop, at the start and after each change.
+    /// The desktop settings, at the start and after each change.
     DesktopChanged(DesktopSettings),
 }
 
 /// An event of the background work of a tab.
 #[derive(Debug)]
 pub enum TabEvent {
-    /// A preview: the part that a load has sorted so far.
+    /// A preview: the part that an import has sorted.
     Previewed(TaskId, Snapshot),
     Loaded(TaskId, Result<Loaded, TaskError>),
     /// More of a trace that still runs.
     Followed(TaskId, Box<Followed>),
-    /// A trace that was followed has ended.
+    /// A followed trace has ended.
     FollowEnded(TaskId, Result<Box<FollowEnd>, TaskError>),
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
-    /// A table was written to a file with so many rows, or why not.
+    /// A table was written, with the number of rows, or an error.
     TableWritten(TaskId, PathBuf, Result<u64, TaskError>),
-    /// A picture was written to a file, or why not.
+    /// A picture was written, or an error.
     Wrote(PathBuf, Result<(), String>),
-    /// The summary of a capture.
+    /// The summary of a trace.
     Summarised(TaskId, Arc<TraceSummary>),
     /// The flows of the selected row.
     FlowsFound(TaskId, RowIdx, Arc<FlowChain>),
-    /// A derived track of a capture is made, or not.
+    /// A derived track was computed, or failed.
     Derived(TaskId, Box<DerivedMade>),
     /// The layout of the tracks in a new order.
     Arranged(ArrangeResult),
-    /// A question of a panel is answered.
+    /// The answer to a panel's query.
     Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
 }
 
-/// The end of the making of a derived track.
+/// The end of the computation of a derived track.
 #[derive(Debug)]
 pub struct DerivedMade {
-    /// Tells it from the end of one that was given up.
+    /// Distinguishes it from a cancelled computation.
     pub(super) number: u64,
     pub(super) series: Result<Arc<DerivedSeries>, TaskError>,
 }
 
-/// Tells the answers of a task from those of one that was given up.
+/// Distinguishes the answers of a task from those of a cancelled one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskId(pub u64);
 
 /// How a task ended without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskError {
-    /// It was asked to stop.
     Cancelled,
-    /// The sorted store turned out to be damaged, as the sentence says.
+    /// The store is damaged, with an error sentence.
     Damaged(String),
-    /// A sentence for a person.
+    /// An error sentence.
     Failed(String),
 }
 
-/// Brings an event to the window's loop.
+/// Sends an event to the event loop.
 pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
 
-/// Brings an event of a tab to the window's loop.
+/// Sends an event of a tab to the event loop.
 pub(crate) type TabWake = Arc<dyn Fn(TabEvent) + Send + Sync>;
 
-/// The end of a dialog, with the purpose it had.
+/// The result of a dialog, with its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogChoice {
     /// The user chose a file, or several to open together.
     Chosen(Purpose, Vec<PathBuf>),
     /// The user pressed Cancel.
     Dismissed,
-    /// There was no dialog to show.
+    /// No dialog is available.
     NoDialog(Purpose),
 }
 
-/// Tells a tab from the others, also from those that were closed.
+/// Identifies a tab; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TabId(pub u64);
 
-/// Files that another start hands to this window. The window takes them only while the other side still waits.
+/// Files that another start of the program passes to this window. They are taken only while the other process still
+/// waits.
 #[derive(Debug)]
 pub struct HandedOver {
     sources: Sources,
-    /// Set by the side that is first: the window that takes the files, or the other side that waits no longer.
+    /// Set by whoever comes first: the window that takes the files, or the other process when its wait ends.
     is_decided: Arc<AtomicBool>,
     taken: SyncSender<()>,
 }
@@ -131,7 +131,7 @@ impl HandedOver {
         Self { sources, is_decided, taken }
     }
 
-    /// The files, unless the other side has opened a window of its own meanwhile.
+    /// Returns the files, unless the other process has opened its own window by now.
     #[must_use]
     pub(crate) fn take_sources(self) -> Option<Sources> {
         if self.is_decided.swap(true, Ordering::SeqCst) {

@@ -1,5 +1,5 @@
-//! Traces that still run, followed in the background for a tab. The window takes one picture at a time, so that a slow
-//! screen gets fewer of them and never a queue.
+//! Follows running traces in the background for a tab. The window takes one picture at a time, so a slow screen gets
+//! fewer pictures and never a queue.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,18 +29,18 @@ pub(super) struct FollowTask {
     /// Whether another picture can be taken.
     is_ready: Arc<AtomicBool>,
     pub(super) counts: FollowCounts,
-    /// Whether the picture stands still. What comes is kept all the same.
+    /// Whether the picture is paused. Events are recorded meanwhile.
     is_paused: bool,
-    /// The last picture that came while it stood still.
+    /// The last picture that came while paused.
     unshown: Option<(Snapshot, LiveDensity)>,
-    /// Everything that came, once all of it has.
+    /// The recorded bytes, once the sources have ended.
     pub(super) spool: Option<SpoolFolder>,
     is_over: bool,
-    /// Closed when the work is over.
+    /// Closed when the work ends.
     ended: Receiver<()>,
-    /// When the panels were answered for an earlier picture.
+    /// When the panels last queried a picture.
     pub(super) answered: Option<Instant>,
-    /// Whether a later picture is shown than the one that they know.
+    /// Whether a later picture is shown than the one that the panels queried.
     pub(super) has_unanswered: bool,
 }
 
@@ -56,16 +56,16 @@ impl FollowTask {
         self.stop.cancel();
     }
 
-    /// Waits until the sources have been asked to end, and the files of what came are removed.
+    /// Waits until the sources were asked to end, and the spool files are removed.
     pub(super) fn wait_until_ended(&self) {
-        /// A program that ignores it goes on by itself.
+        /// A program that ignores the request continues by itself.
         const LONGEST: Duration = Duration::from_secs(3);
         match self.ended.recv_timeout(LONGEST) {
             Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {}
         }
     }
 
-    /// Whether the sources may still send something.
+    /// Returns whether the sources may still send something.
     pub(super) fn is_running(&self) -> bool {
         !self.is_over
     }
@@ -74,7 +74,7 @@ impl FollowTask {
         self.is_paused
     }
 
-    /// Takes a picture; returns it, unless the picture stands still.
+    /// Takes a picture, and returns it unless paused.
     pub(super) fn take(
         &mut self,
         picture: (Snapshot, LiveDensity),
@@ -89,18 +89,18 @@ impl FollowTask {
         Some(picture)
     }
 
-    /// Has the picture stand still, or go on; returns the one to show then.
+    /// Pauses or resumes. Returns the picture to show after resuming.
     pub(super) fn pause(&mut self, is_paused: bool) -> Option<(Snapshot, LiveDensity)> {
         self.is_paused = is_paused;
         if is_paused { None } else { self.unshown.take() }
     }
 
-    /// All has come: it is kept here until it is sorted.
+    /// Stores the spool of the ended sources until it is sorted.
     pub(super) fn end(&mut self, spool: SpoolFolder) {
         (self.spool, self.is_over) = (Some(spool), true);
     }
 
-    /// The state for the badge.
+    /// Returns the status for the badge.
     pub(super) fn status(&self, follows: bool) -> LiveStatus {
         let FollowCounts {
             rows_per_s,
@@ -133,7 +133,7 @@ impl FollowTask {
     }
 }
 
-/// Brings what is followed to the window.
+/// Sends the pictures of a followed trace to the window.
 struct TabViewer {
     id: TaskId,
     wake: TabWake,
@@ -153,7 +153,7 @@ impl Viewer for TabViewer {
     }
 }
 
-/// Begins to follow. Says itself if it cannot.
+/// Starts to follow. Reports an error through `wake`.
 pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake: &TabWake) -> FollowTask {
     let (sources, stop, is_ready) = (request.sources(), Cancel::default(), Arc::new(AtomicBool::new(true)));
     let (running, ended) = sync_channel::<()>(1);
@@ -188,7 +188,7 @@ pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake
     }
 }
 
-/// Where everything that comes is kept: beside the sorted traces, or where temporary files go.
+/// Returns the folder of spools: in the cache folder, or the temporary one.
 fn folder(load: &LoadOptions) -> PathBuf {
     match &load.cache {
         CachePolicy::Folder(folder) => folder.join(FOLLOWED),

@@ -1,4 +1,4 @@
-//! A request to follow sources: of the command line, or of a dialog.
+//! A request to follow sources, from the command line or a dialog.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::model::Sources;
 #[derive(Debug, Clone)]
 pub struct FollowRequest {
     pub(crate) inputs: Vec<LiveInput>,
-    /// How long events wait for earlier ones, if the command line says so.
+    /// How long events wait for earlier ones, if the command line sets it.
     pub(crate) delay: Option<Duration>,
-    /// It ends with a row that passes.
+    /// Ends with a matching row.
     pub(crate) until: Option<LiveFilter>,
-    /// It ends when so many bytes are on disk.
+    /// Ends when this many bytes are on disk.
     pub(crate) disk_cap: u64,
-    /// The part of it that is kept, if that is not all.
+    /// The retained part, if not everything.
     pub(crate) kept: Option<KeptPart>,
 }
 
@@ -27,7 +27,7 @@ impl FollowRequest {
         Self { inputs, delay: None, until: None, disk_cap: u64::MAX, kept: None }
     }
 
-    /// The names of its sources.
+    /// Returns the names of its sources.
     pub(crate) fn sources(&self) -> Sources {
         Sources::new(self.inputs.iter().map(source_of).collect())
     }

@@ -1,6 +1,6 @@
-//! Fonts of the system, for letters that the fonts of the window lack: other scripts, symbols, emoji. No font of the
-//! system is looked at before the first such letter is to be shown; then one is looked for in the background, and the
-//! letters are drawn again. A font is mapped, not read, by the library that finds it.
+//! System fonts for letters missing from the window's fonts: other scripts, symbols, emoji. They are not loaded until
+//! such a letter is to be shown; then one is searched in the background, and the letters are drawn again. Fonts are
+//! memory-mapped by the library that finds them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,39 +11,39 @@ use egui::FontFamily;
 use egui::epaint::text::{FallbackRequest, FontInsert, FontProvider};
 use egui_system_font_provider::SystemFontProvider;
 
-/// A letter in fonts of a kind.
+/// A letter and its font family.
 type Letter = (FontFamily, char);
 
-/// The fonts of letters: `None` during the search, and `Some(None)` where no font has the letter.
+/// The fonts of letters: `None` during the search, and `Some(None)` if no font has the letter.
 type LetterFonts = BTreeMap<Letter, Option<Option<FontInsert>>>;
 
 /// Finds a font that has a letter.
 type Finder = Box<dyn Fn(&FontFamily, char) -> Option<FontInsert> + Send>;
 
-/// The fonts of the system.
+/// The system fonts.
 #[derive(Clone)]
 pub(super) struct Fonts {
     cache: Arc<Mutex<FontCache>>,
-    /// Gets an event for each search that ends; `None`: [`Fonts`] searches at once.
+    /// Receives an event for each finished search. With `None`, [`Fonts`] searches synchronously.
     wake: Option<Wake>,
 }
 
 #[derive(Default)]
 struct FontCache {
     fonts: LetterFonts,
-    /// Made when the first letter is looked for: to list the fonts of a system takes up to a second.
+    /// Created for the first letter, because listing the system fonts takes up to a second.
     finder: Option<Finder>,
     is_looking: bool,
 }
 
 impl Fonts {
-    /// Fonts that come once they are found in the background; `wake` then gets [`TaskEvent::FoundFonts`].
+    /// Creates fonts that are searched in the background; `wake` then receives [`TaskEvent::FoundFonts`].
     #[must_use]
     pub(super) fn in_background(wake: &Wake) -> Self {
         Self { cache: Arc::default(), wake: Some(Arc::clone(wake)) }
     }
 
-    /// Fonts that are waited for: for pictures.
+    /// Creates fonts that are searched synchronously, for pictures.
     #[must_use]
     pub(super) fn at_once() -> Self {
         Self { cache: Arc::default(), wake: None }
@@ -54,14 +54,14 @@ impl Fonts {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for all letters that are wanted and not found yet.
+    /// Searches all missing letters.
     fn look(&self) {
         let mut finder = self.cache().finder.take().unwrap_or_else(system_finder);
         loop {
             let mut cache = self.cache();
             let next = cache.fonts.iter().find(|(_, font)| font.is_none()).map(|(letter, _)| letter.clone());
             let Some((family, letter)) = next else {
-                // At one with the look for more: a letter that comes after it starts another.
+                // Under the lock of the check for more letters: a later letter starts another search.
                 (cache.finder, cache.is_looking) = (Some(finder), false);
                 return;
             };
@@ -119,12 +119,12 @@ mod tests {
 
     use super::*;
 
-    /// A font by its name, without a letter in it.
+    /// Returns a font with a name and no data.
     fn font(name: &str) -> FontInsert {
         FontInsert { name: name.to_owned(), data: FontData::from_static(&[]), families: Vec::new() }
     }
 
-    /// A system whose fonts have the letters of two ranges.
+    /// Returns a finder whose fonts cover two ranges of letters.
     fn made() -> Finder {
         Box::new(|family, letter| match letter {
             'a'..='z' => Some(font("latin")),
@@ -150,7 +150,7 @@ mod tests {
             let event = told.recv_timeout(Duration::from_secs(30)).unwrap();
             assert!(matches!(event, TaskEvent::FoundFonts));
             assert_eq!(ask(&fonts, &FontFamily::Proportional, letter).as_deref(), expected);
-            // A letter that no font has is not looked for again either.
+            // A letter that no font has is not searched again.
             assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
         }
     }

@@ -1,9 +1,9 @@
-//! The keyboard of a window that no window manager looks after. Under X, a window gets keys once someone gives it the
-//! input focus; without a window manager that is the window itself, after a click.
+//! Keyboard focus without a window manager. Under X, a window receives keys only with the input focus; without a window
+//! manager the window must set it itself, after a click.
 
 use winit::window::Window;
 
-/// Gives the window the keyboard where no window manager does. A failure leaves the keyboard where it is.
+/// Focuses the window if no window manager does. Errors are ignored.
 pub(super) fn focus_if_unmanaged(window: &Window) {
     #[cfg(target_os = "linux")]
     if !window.has_focus() {
@@ -31,7 +31,7 @@ mod x11 {
         };
         let (connection, screen) = x11rb::connect(None)?;
         let root = connection.setup().roots.get(screen).ok_or("no such screen")?.root;
-        // Only one client may redirect the windows of a screen, and that is its window manager.
+        // Only one client may redirect the windows of a screen: its window manager.
         let masks = connection.get_window_attributes(root)?.reply()?.all_event_masks;
         if !masks.contains(EventMask::SUBSTRUCTURE_REDIRECT) {
             connection.set_input_focus(InputFocus::PARENT, id, x11rb::CURRENT_TIME)?.check()?;

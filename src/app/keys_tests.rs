@@ -1,4 +1,4 @@
-//! Keys that come together, as in a slow frame: each means what it would have meant alone.
+//! Keys that arrive in one frame, as in a slow one: each has the effect that it has alone.
 
 use egui::{Event, Key, Modifiers};
 
@@ -6,10 +6,10 @@ use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::command::{Command, TimelineCommand};
 
-/// Longer than a field takes to come, and than a jump flies.
+/// More frames than a field takes to appear, and than a jump takes.
 const FRAMES: usize = 12;
 
-/// A key that is pressed and released.
+/// Presses and releases a key.
 fn tap(modifiers: Modifiers, key: Key) -> [Event; 2] {
     [true, false].map(|pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers })
 }
@@ -18,7 +18,7 @@ fn plain(key: Key) -> [Event; 2] {
     tap(Modifiers::NONE, key)
 }
 
-/// A letter, as a keyboard sends it.
+/// Types a letter, with the events of a keyboard.
 fn letter(key: Key) -> [Event; 3] {
     let [pressed, released] = plain(key);
     [pressed, Event::Text(key.name().to_lowercase()), released]
@@ -33,7 +33,7 @@ fn with_alpha_selected() -> Session {
     session
 }
 
-/// Hands each event to a frame of its own or all to one; `gap` frames lie between two.
+/// Sends each event in its own frame, or all in one; with `gap` frames in between.
 fn give(session: &mut Session, events: Vec<Event>, gap: Option<usize>) {
     match gap {
         None => session.frame(events),
@@ -57,7 +57,7 @@ fn escape_behind_the_key_of_the_search_closes_the_search_and_keeps_the_selection
         assert!(shows_search(&session));
         give(&mut session, plain(Key::Escape).to_vec(), None);
         assert!(!shows_search(&session));
-        // And now without the time that a field takes.
+        // The same without waiting for the field.
         let events = [tap(Modifiers::COMMAND, Key::F), plain(Key::Escape)].concat();
         give(&mut session, events, gap);
         assert!(!shows_search(&session), "with {gap:?} frames between");
@@ -81,14 +81,14 @@ fn letters_behind_the_key_of_the_search_are_searched_for_and_are_no_commands() {
         let mut session = with_alpha_selected();
         let before = *session.app.timeline_mut().unwrap().view();
         let mut events = tap(Modifiers::COMMAND, Key::F).to_vec();
-        // Alone, M makes a mark, and A moves the view as long as it is held.
+        // Alone, M adds a bookmark, and A moves the view while it is held.
         events.extend([Key::O, Key::M, Key::E, Key::G, Key::A].into_iter().flat_map(letter));
         events.extend(plain(Key::Enter));
         give(&mut session, events, gap);
         session.until("the hit", |session| session.selected_name().as_deref() == Some("omega"));
         let timeline = session.app.timeline_mut().unwrap();
         assert!(timeline.marks().all().is_empty(), "with {gap:?} frames between");
-        // The list of hits takes some of its width, but the time is the same.
+        // The list of hits takes some of the width, but the time is the same.
         let width = timeline.view().width_ns() / before.width_ns();
         assert!((width - 1.0).abs() < 1e-6, "with {gap:?} frames between");
         assert_eq!(timeline.view().start_ns(), before.start_ns(), "with {gap:?} frames between");

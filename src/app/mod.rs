@@ -1,5 +1,5 @@
-//! The window: a state machine that does not know what draws it, the loop that feeds it, background work, dialogs, and
-//! the same picture with no window. The only place that knows the system's windows.
+//! The window: a state machine independent of drawing, the event loop that drives it, background work, dialogs, and
+//! pictures without a window. The only module that uses the windowing system.
 
 mod analysis;
 mod background;
@@ -60,39 +60,39 @@ pub(crate) use window::run;
 /// The options of a window at its start.
 #[derive(Debug, Clone, Default)]
 pub struct AppOptions {
-    /// The options of every load of a capture.
+    /// The options of every import.
     pub load: LoadOptions,
-    /// The bound on the memory of loads that the command line gives; `None`: that of the preferences holds.
+    /// The memory limit of imports from the command line; `None` uses that of the preferences.
     pub memory_bytes: Option<u64>,
-    /// Whether to open a generated capture when no file is given.
+    /// Whether to open a generated trace if no file is given.
     pub demo: bool,
-    /// Whether a window that is open already may take over what this one is to open, and this one what others are.
+    /// Whether to pass files to a window that is open already, and to accept files from later starts.
     pub hand_over: bool,
-    /// Dark or light at first.
+    /// The initial theme.
     pub shade: Shade,
-    /// How spans are coloured at first.
+    /// The initial colour scheme of spans.
     pub colors: Colors,
-    /// How the view moves; `None` follows the desktop.
+    /// Navigation settings; `None` follows the desktop.
     pub navigation: Option<Navigation>,
-    /// Where preferences are kept, and what was in view of each capture; `None`: nothing is kept.
+    /// The folders of preferences and of saved timelines; `None` saves nothing.
     pub folders: Option<Folders>,
-    /// Where names for addresses are looked for.
+    /// Where symbols are searched.
     pub symbols: SymbolOptions,
     /// The sources to follow at the start.
     pub follow: Option<FollowRequest>,
 }
 
-/// Where names for addresses are looked for, as the command line says.
+/// Where symbols are searched, from the command line.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolOptions {
-    /// Whether functions keep their addresses.
+    /// Whether symbol resolution is off.
     pub is_off: bool,
-    /// Folders that are searched before those of the system.
+    /// Folders searched before those of the system.
     pub folders: Vec<PathBuf>,
 }
 
 impl SymbolOptions {
-    /// The look-up of names for a trace.
+    /// Returns the query that resolves symbols of a trace.
     pub(crate) fn query(&self, sources: &Sources, load: &LoadOptions) -> NameQuery {
         let (sources, folders) = (sources.clone(), self.folders.clone());
         let cache = match &load.cache {
@@ -105,19 +105,19 @@ impl SymbolOptions {
     }
 }
 
-/// Why there is no window, or no picture.
+/// Error of opening a window or drawing a picture.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AppError {
-    /// No graphics card, or none that can draw.
+    /// No GPU, or none that can draw.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// No display, or none that answers.
+    /// No display, or none that responds.
     #[error("cannot open a window: {reason}; `longspan render FILE -o PNG` draws without one")]
     NoWindow { reason: String },
-    /// The display went away while the window was open.
+    /// The display was closed while the window was open.
     #[error("The connection to the display was lost")]
     DisplayLost,
-    /// A library of the system is missing.
+    /// A system library is missing.
     #[error(
         "cannot open a window: {reason}; on Debian and Ubuntu: apt install libxkbcommon-x11-0 libx11-6 libx11-xcb1 libxcursor1 libxi6"
     )]

@@ -1,4 +1,4 @@
-//! The hand and the keys on a timeline without a window: where the view is afterwards, and what is selected.
+//! Pointer and keys on a timeline without a window: the resulting view and selection.
 
 use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::model::TrackIdx;
@@ -6,14 +6,14 @@ use crate::scene::rows::GroupKind;
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, TimelineCommand};
 
-/// Presses at a place, moves along `way`, and releases in the frame of the last movement, as on a slow machine.
+/// Presses at a point, moves along `way`, and releases in the frame of the last movement, as on a slow machine.
 fn drag(session: &mut Session, way: &[egui::Pos2], button: egui::PointerButton) {
     let button = |pos, pressed| egui::Event::PointerButton { pos, button, pressed, modifiers: egui::Modifiers::NONE };
     session.frame(vec![egui::Event::PointerMoved(way[0])]);
     session.frame(vec![button(way[0], true)]);
     let (last, between) = way[1..].split_last().unwrap();
     between.iter().for_each(|&pos| session.frame(vec![egui::Event::PointerMoved(pos)]));
-    // The pointer goes on after the release.
+    // The pointer moves on after the release.
     let beyond = *last + egui::vec2(30.0, 0.0);
     session.frame(vec![egui::Event::PointerMoved(*last), button(*last, false), egui::Event::PointerMoved(beyond)]);
 }
@@ -55,7 +55,7 @@ fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
-    // Down the canvas at a time within the first span, until its row is hit.
+    // Probes downwards at a time within the first span, until its row is hit.
     let hit = (0..20).any(|step| {
         session.click(350.0, 60.0 + 6.0 * f32::from(i16::try_from(step).unwrap()));
         session.selected_name().is_some()
@@ -132,7 +132,7 @@ fn the_details_do_not_hide_the_span_that_they_are_of() {
     session.app.show_capture(snapshot(&json), "many".into(), false);
     session.frame(Vec::new());
     let before = session.app.timeline_mut().unwrap().view().height_px();
-    // Up from the bottom of the canvas, until a row is hit.
+    // Probes upwards from the bottom of the canvas, until a row is hit.
     let hit = (0..10).any(|step| {
         session.click(350.0, 570.0 - 4.0 * f32::from(i16::try_from(step).unwrap()));
         session.selected_name().is_some()
@@ -186,7 +186,7 @@ fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
-    // S alone zooms out, so the view must have room to zoom out to.
+    // S alone zooms out, so the view must be able to zoom out.
     session.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
     (0..4).for_each(|_| drop(session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
     session.frame(Vec::new());
@@ -198,7 +198,7 @@ fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view
         repeat,
         modifiers,
     };
-    // With Ctrl and Shift: the picture as it is shown.
+    // With Ctrl and Shift: the picture at the shown size.
     session.frame(vec![event(true, false, egui::Modifiers::COMMAND | egui::Modifiers::SHIFT)]);
     for _ in 0..3 {
         session.frame(Vec::new());

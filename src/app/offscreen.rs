@@ -1,4 +1,4 @@
-//! Drawing without a window: the shaders of the window, onto memory and into a PNG.
+//! Draws without a window: the window's shaders, into memory and into a PNG.
 
 use super::AppError;
 use super::fonts::Fonts;
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A picture of a timeline as the window shows it, to be drawn in the background.
+/// A picture of a timeline as the window shows it, drawn in the background.
 pub(crate) struct TimelinePicture {
     timeline: Timeline,
     theme: Theme,
@@ -23,7 +23,7 @@ pub(crate) struct TimelinePicture {
 }
 
 impl TimelinePicture {
-    /// Describes a picture of the timeline in its present state.
+    /// Captures the timeline in its present state.
     #[must_use]
     pub(crate) fn from_timeline(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
         let times: u8 = match size {
@@ -37,7 +37,7 @@ impl TimelinePicture {
         Self { timeline: timeline.still(f64::from(times)), theme, size_px, scale }
     }
 
-    /// Draws it, however long that takes. Fails for a missing graphics driver, or a damaged store.
+    /// Draws it, without a time limit. Returns an error for a missing GPU driver, or a damaged store.
     pub(crate) fn draw(self) -> Result<Pixels, AppError> {
         let Self { mut timeline, theme, size_px, scale } = self;
         let gpu = Gpu::headless()?;
@@ -50,7 +50,7 @@ impl TimelinePicture {
                 egui::CentralPanel::no_frame().show(ui, |ui| timeline.show_still(ui, &theme));
             })
         };
-        // The first pass lays out and asks what matches the filter.
+        // The first pass lays out, and queries the filter's matches.
         show();
         show();
         let picture = show();
@@ -59,7 +59,7 @@ impl TimelinePicture {
     }
 }
 
-/// The state of drawing without a window: egui's context, its input, and the passes so far.
+/// The state of drawing without a window: egui's context, its input, and the number of passes.
 pub(super) struct Headless {
     context: egui::Context,
     input: egui::RawInput,
@@ -87,7 +87,7 @@ impl Headless {
         background: egui::Color32,
         mut show: impl FnMut(&mut egui::Ui),
     ) -> Picture {
-        // A clock of its own: fades and bars are where they end, and every run is like the other.
+        // A simulated clock: animations are finished, and every run is the same.
         self.passes += 1;
         let input = egui::RawInput { time: Some(f64::from(self.passes)), ..self.input.clone() };
         let output = self.context.run_ui(input, |ui| show(ui));
@@ -102,8 +102,8 @@ impl Headless {
     }
 }
 
-/// Writes pixels as a PNG, which replaces a file only when it is whole, and never one of `sources`. Fails with the
-/// I/O error of the write.
+/// Writes pixels as a PNG, which replaces a file only when it is complete, and never one of `sources`. Returns the I/O
+/// error of a failed write.
 pub(crate) fn write_png(pixels: &Pixels, path: &Path, sources: &Sources) -> Result<(), ExportError> {
     let mut file = OutputFile::create(path, sources)?;
     encode_png(pixels, file.writer()).map_err(|source| ExportError::Io { path: path.to_owned(), source })?;

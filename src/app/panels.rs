@@ -1,5 +1,5 @@
-//! The panels of the dock: shows them beside the timeline, has their questions answered in the background, and keeps
-//! the filter of the search on the picture.
+//! The panels of the dock: shows them beside the timeline, runs their queries in the background, and applies the search
+//! to the timeline.
 
 mod set;
 
@@ -29,7 +29,7 @@ use crate::ui::questions::{
 use crate::ui::timeline::state::Timeline;
 use set::PanelSet;
 
-/// The panels of a tab and the questions they wait for.
+/// The panels of a tab and their running queries.
 #[derive(Default)]
 pub(super) struct Panels {
     analysis: Analysis,
@@ -39,16 +39,16 @@ pub(super) struct Panels {
     dock: Dock,
     /// The tabs of the last frame.
     open_tabs: Vec<Panel>,
-    /// Names that have come, until they are shown.
+    /// Resolved names that are not shown yet.
     named: Option<Arc<NamedTrace>>,
-    /// How the names of the trace are looked up.
+    /// How the names of the trace are resolved.
     name_query: Option<NameQuery>,
-    /// The names of the open trace, once they were looked up.
+    /// The resolved names of the open trace.
     found: Option<FoundNames>,
 }
 
 impl Panels {
-    /// Forgets all answers: another capture, or more of it, is open.
+    /// Drops all answers, because another trace or more of it is open.
     pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
         self.analysis = Analysis::default();
         (self.named, self.found) = (None, None);
@@ -61,8 +61,8 @@ impl Panels {
         }
     }
 
-    /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are
-    /// those of the selected span.
+    /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are those of the
+    /// selected span.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
@@ -85,7 +85,7 @@ impl Panels {
         let heads = heads(dock, set, &view);
         *open_tabs = heads.iter().map(|head| head.panel).collect();
         let bar = frame.inner_margin(egui::Margin::symmetric(12, 2));
-        // A dock in full has all of the room that is left.
+        // A maximised dock takes the available space.
         if dock.is_full() {
             commands.extend(show_scope(ui, bar, scope_bar, &view));
         }
@@ -102,29 +102,29 @@ impl Panels {
             commands.extend(show_scope(ui, bar, scope_bar, &view));
         }
         if analysis.is_busy() {
-            // Ten times a second: what is counted so far, and how far it is.
+            // Updates partial counts and progress ten times a second.
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
         }
         commands
     }
 
-    /// Whether a question is being answered.
+    /// Returns whether a query is running.
     pub(super) fn is_busy(&self) -> bool {
         self.analysis.is_busy()
     }
 
-    /// Whether the panels have all of the room, and the timeline none.
+    /// Returns whether the dock is maximised.
     #[must_use]
     pub(super) fn is_full(&self) -> bool {
         self.dock.is_full()
     }
 
-    /// Gives the timeline its room again; says whether it had none.
+    /// Restores the timeline. Returns whether the dock was maximised.
     pub(super) fn leave_full(&mut self) -> bool {
         self.dock.leave_full()
     }
 
-    /// A span was selected on the timeline: its details come to the front.
+    /// Activates the details of a span that was selected on the timeline.
     pub(super) fn select(&mut self) {
         let active = self.dock.active(&self.open_tabs);
         if !active.is_some_and(|panel| self.set.get_mut(panel).shows_details()) {
@@ -132,7 +132,7 @@ impl Panels {
         }
     }
 
-    /// Asks what matches the search in view, and what a search has in another scope, if that is not known.
+    /// Queries the matches in view, and the search in a changed scope.
     pub(super) fn attend(&mut self, timeline: &Timeline, wake: &TabWake) {
         let question = self.set.search.set_scope(timeline.scope());
         if let Some(question) = question.filter(|_| self.is_searching()) {
@@ -144,7 +144,7 @@ impl Panels {
         }
     }
 
-    /// Whether a search is open, which Escape closes before it clears what is selected.
+    /// Returns whether a search is open, which Escape closes before it clears the selection.
     #[must_use]
     pub(super) fn is_searching(&self) -> bool {
         self.dock.is_open(Panel::Search)
@@ -199,7 +199,7 @@ impl Panels {
                 self.analysis.stop(QuestionKind::HeatMapSketch);
                 self.set.heat_map.stopped();
             }
-            // The panel asks when it is shown.
+            // The panel starts its query when it is shown.
             PanelCommand::HeatMapOf(name) => {
                 self.dock.open(Panel::HeatMap);
                 self.set.heat_map.choose(timeline.snapshot().names().get(name).text);
@@ -221,7 +221,7 @@ impl Panels {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
-            // The panel asks when it is shown.
+            // The panel starts its query when it is shown.
             PanelCommand::StatisticsBy(by) => {
                 self.dock.open(Panel::Statistics);
                 self.set.statistics.group_by(by);
@@ -229,31 +229,31 @@ impl Panels {
         }
     }
 
-    /// Whether the table of statistics is shown.
+    /// Returns whether the statistics table is shown.
     #[must_use]
     pub(super) fn shows_statistics(&self) -> bool {
         self.dock.is_open(Panel::Statistics)
     }
 
-    /// The table of a panel as it is shown, cells between tabs.
+    /// Returns the table of a panel as shown, with tabs between cells.
     #[must_use]
     pub(super) fn copied(&mut self, panel: Panel, cells: Cells) -> Option<String> {
         self.set.get_mut(panel).copied(cells)
     }
 
-    /// The whole table of a panel, to be written or copied.
+    /// Returns the whole table of a panel, to be exported or copied.
     #[must_use]
     pub(super) fn table_of(&mut self, panel: Panel, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
         self.set.get_mut(panel).to_export(snapshot)
     }
 
-    /// The command line that gives the same as a panel, without the trace and the scope.
+    /// Returns the command line with the same result as a panel, without the trace and the scope.
     #[must_use]
     pub(super) fn command_line(&mut self, panel: Panel) -> Option<PanelCommandLine> {
         self.set.get_mut(panel).command_line()
     }
 
-    /// Takes an answer; returns the row to reveal.
+    /// Handles an answer, and returns a row to reveal.
     pub(super) fn take_answer(
         &mut self,
         (id, kind): (TaskId, QuestionKind),
@@ -273,7 +273,7 @@ impl Panels {
                 };
                 Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).fail(kind, &message));
                 if kind == QuestionKind::Pixels {
-                    // Not asked again and again.
+                    // A failed query is not repeated.
                     timeline.set_hits(None);
                 }
                 return None;
@@ -309,12 +309,12 @@ impl Panels {
         None
     }
 
-    /// The folders that names of a trace are looked for in, if the user has named any since it was opened.
+    /// Returns the symbol query, if the user has added folders since the trace was opened.
     pub(super) fn located(&self, sources: &Sources) -> Option<&NameQuery> {
         self.name_query.as_ref().filter(|query| query.is_located && query.sources == *sources)
     }
 
-    /// Looks up the names of a trace that was loaded again, in the folders that the user has named since.
+    /// Resolves the names of a trace that was imported again, with the folders that the user has added.
     pub(super) fn find_names_again(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
         let query = match self.located(&query.sources) {
             Some(known) => known.clone(),
@@ -323,7 +323,7 @@ impl Panels {
         self.find_names(query, snapshot, wake);
     }
 
-    /// Looks up the names of the addresses of a trace, if it has any.
+    /// Resolves the names of the addresses of a trace, if it has any.
     pub(super) fn find_names(&mut self, query: NameQuery, snapshot: &Snapshot, wake: &TabWake) {
         self.name_query = Some(NameQuery { compares_stacks: false, ..query.clone() });
         if query.is_wanted && !snapshot.tracks().modules.is_empty() {
@@ -331,12 +331,12 @@ impl Panels {
         }
     }
 
-    /// Sets the folders of the preferences that sources may be opened below.
+    /// Sets the source folders of the preferences.
     pub(super) fn set_source_folders(&mut self, folders: &[String]) {
         self.set.code.set_preferred(folders);
     }
 
-    /// Looks names up again, in a folder first.
+    /// Resolves names again, with a folder searched first.
     fn locate(&mut self, folder: PathBuf, snapshot: &Snapshot, wake: &TabWake) {
         let Some(mut query) = self.name_query.clone() else { return };
         query.folders.retain(|known| *known != folder);
@@ -345,25 +345,25 @@ impl Panels {
         self.find_names(query, snapshot, wake);
     }
 
-    /// Lists a function, once names were looked up.
+    /// Lists the code of a function, once names are resolved.
     fn ask_code(&mut self, request: CodeRequest, snapshot: &Snapshot, wake: &TabWake) {
         if let (Some(query), Some(found)) = (self.name_query.clone(), self.found.clone()) {
             self.ask(Question::Code(Box::new(CodeQuestion { request, query, found })), snapshot, wake);
         }
     }
 
-    /// Names that have come since this was asked last.
+    /// Returns names that were resolved since the last call.
     pub(super) fn take_named(&mut self) -> Option<Arc<NamedTrace>> {
         self.named.take()
     }
 
-    /// Shows the modules of a trace whose names were looked up.
+    /// Shows the modules of a trace with resolved names.
     pub(super) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
         self.found = Some(named.found.clone());
-        // The code that was asked for before there were names is asked for again.
+        // A request that came before the names is repeated.
         self.set.code.forget();
         self.set.symbols.set_modules(named, snapshot);
-        // A folder that is not there is not searched again.
+        // A missing folder is not searched again.
         if let (Some(query), Some((missing, _))) = (&mut self.name_query, &named.missing_folder) {
             query.folders.retain(|folder| folder != missing);
         }
@@ -391,7 +391,7 @@ impl Panels {
     }
 }
 
-/// The scope bar, where something is selected.
+/// Shows the scope bar, if anything is selected.
 fn show_scope(ui: &mut Ui, frame: egui::Frame, bar: &mut ScopeBar, view: &PanelView<'_>) -> Vec<Command> {
     if view.scope().is_whole() {
         return Vec::new();
@@ -400,7 +400,7 @@ fn show_scope(ui: &mut Ui, frame: egui::Frame, bar: &mut ScopeBar, view: &PanelV
     panel.show(ui, |ui| bar.show(ui, view.timeline, view.context.theme)).inner
 }
 
-/// The tabs of the panels that are open and have anything to show.
+/// Returns the tabs of the open panels with content.
 fn heads(dock: &Dock, set: &mut PanelSet, view: &PanelView<'_>) -> Vec<DockHead> {
     let open = Panel::ALL.into_iter().filter(|panel| dock.is_open(*panel));
     let heads = open.filter_map(|panel| {
@@ -410,7 +410,7 @@ fn heads(dock: &Dock, set: &mut PanelSet, view: &PanelView<'_>) -> Vec<DockHead>
     heads.collect()
 }
 
-/// Where the next hit is looked for: the selected row, or else the start of the view.
+/// Returns the start of the search for the next hit: the selected row, or else the start of the view.
 fn place_of(timeline: &Timeline) -> (i64, Option<RowIdx>) {
     match timeline.selected() {
         Some(row) => (timeline.snapshot().row(row).start_ns, Some(row)),

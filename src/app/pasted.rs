@@ -1,21 +1,21 @@
-//! The files that a pasted text names: by whole paths, in quotes, or by addresses.
+//! Parses the files in a pasted text: absolute paths, quoted or not, or file URLs.
 
 use std::path::PathBuf;
 
-/// The files that a pasted text names.
+/// The files in a pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pasted {
-    /// How many lines it has that are not blank.
+    /// Number of lines that are not blank.
     pub(super) lines: usize,
-    /// How many of them name a file or a folder.
+    /// Number of lines with an existing file or folder.
     pub(super) paths: usize,
-    /// The files that are not there, each with what the system says.
+    /// The missing files, each with the error of the system.
     pub(super) missing: Vec<String>,
     pub(super) chosen: Chosen,
 }
 
 impl Pasted {
-    /// Reads a text, and looks up what its paths lead to.
+    /// Parses a text, and checks its paths.
     #[must_use]
     pub(crate) fn read(text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -30,17 +30,17 @@ impl Pasted {
     }
 }
 
-/// Paths that are to be opened together: files, or what may be one, and folders.
+/// Paths to open together: possible files, and folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chosen {
     /// Paths that may be files.
     pub(crate) files: Vec<PathBuf>,
-    /// Folders, which are left out where there are files.
+    /// Folders, which are ignored if there are files.
     pub(crate) folders: Vec<PathBuf>,
 }
 
 impl Chosen {
-    /// Looks up which of the paths are folders.
+    /// Checks which of the paths are folders.
     #[must_use]
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let (folders, files) = paths.into_iter().partition(|path| path.is_dir());
@@ -48,20 +48,20 @@ impl Chosen {
     }
 }
 
-/// The file that a line names: by its whole path, also in quotes, or by its address. A path from a folder could be
-/// meant from any folder, and is none.
+/// Returns the file in a line: an absolute path, quoted or not, or a URL. A relative path is rejected, because it could
+/// start from any folder.
 fn path_of(line: &str) -> Option<PathBuf> {
     let quoted = |mark: char| line.strip_prefix(mark)?.strip_suffix(mark);
     let line = quoted('"').or_else(|| quoted('\'')).unwrap_or(line);
     let path = match line.strip_prefix("file://") {
-        // A host name may follow the slashes: this host's, or none.
+        // The slashes may be followed by the name of this host, or by none.
         Some(rest) => path_of_bytes(decoded(rest.strip_prefix("localhost").unwrap_or(rest))?),
         None => PathBuf::from(line),
     };
     path.is_absolute().then_some(path)
 }
 
-/// The path of an address, in which a percent sign and two digits may replace a byte.
+/// Decodes a URL path, in which a percent sign and two digits encode a byte.
 fn decoded(address: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(address.len());
     let mut rest = address.as_bytes();
@@ -83,14 +83,14 @@ fn decoded(address: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A file's name is any bytes.
+/// A file name may be any bytes.
 #[cfg(unix)]
 fn path_of_bytes(bytes: Vec<u8>) -> PathBuf {
     let name: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
     name.into()
 }
 
-/// The address of a file on a drive has a slash before the drive.
+/// The URL of a file on a drive has a slash before the drive.
 #[cfg(not(unix))]
 fn path_of_bytes(bytes: Vec<u8>) -> PathBuf {
     let text = String::from_utf8_lossy(&bytes);

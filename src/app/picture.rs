@@ -1,4 +1,4 @@
-//! The window's picture with no window: the same panels, the same shaders, onto memory and into a PNG.
+//! The picture of a window without a window: the same panels and shaders, drawn into memory and into a PNG.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ use crate::scene::palette::Colors;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::Navigation;
 
-/// The options of a picture of a capture.
+/// The options of a picture.
 #[derive(Debug, Clone)]
 pub struct PictureOptions {
     /// Width and height in physical pixels.
     pub size_px: [u32; 2],
-    /// Physical pixels for each point.
+    /// Physical pixels per point.
     pub scale: f32,
-    /// The part in view: its time and its tracks. What does not pass its filter is dimmed, as by a search.
+    /// The visible time and tracks. Rows that fail its filter are dimmed, as by a search.
     pub scope: Scope,
     /// The theme of the picture, dark or light.
     pub shade: Shade,
     /// The colour scheme of spans in the picture.
     pub colors: Colors,
-    /// The name that is shown for the capture.
+    /// The displayed name of the trace.
     pub title: String,
 }
 
@@ -50,9 +50,9 @@ impl Default for PictureOptions {
     }
 }
 
-/// Draws a capture as the window would show it, and writes a PNG, which replaces a file only when it is whole,
-/// and never one of `sources`. Fails with [`AppError::Gpu`] if nothing can draw, with [`AppError::Write`] if
-/// the file cannot be written.
+/// Draws a trace as the window would show it, and writes a PNG, which replaces a file only when it is complete, and
+/// never one of `sources`. Returns [`AppError::Gpu`] if nothing can draw, or [`AppError::Write`] if the file cannot be
+/// written.
 pub(crate) fn render_png(
     snapshot: &Snapshot,
     options: &PictureOptions,
@@ -64,17 +64,17 @@ pub(crate) fn render_png(
     Ok(write_png(&pixels, path, sources)?)
 }
 
-/// Draws a capture as the window would show it.
+/// Draws a trace as the window would show it.
 ///
 /// # Errors
-/// [`GpuError`] names the part that is missing to draw.
+/// Returns a [`GpuError`] if nothing can draw.
 pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, GpuError> {
     let gpu = Gpu::headless()?;
     let mut painter = Painter::new(&gpu, readback::FORMAT);
     let navigation = Some(Navigation::STILL);
     let app_options = AppOptions { shade: options.shade, colors: options.colors, navigation, ..AppOptions::default() };
     let mut app = App::new(app_options, Arc::new(|_| {}));
-    // Without the adapter's name: a picture is of the capture, and the same wherever it is drawn.
+    // Without the name of the GPU, so that a picture is the same on any machine.
     app.set_adapter(String::new(), gpu.is_software());
     app.wait_for_fonts();
     let Scope { from_ns, to_ns, .. } = options.scope;
@@ -98,7 +98,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
             app.show(ui);
         })
     };
-    // The first pass lays out; only then the view has the width that the range is for.
+    // The first pass lays out; only then does the view have its width.
     show(&mut app);
     if let Some(timeline) = app.timeline_mut().filter(|_| from_ns.is_some() || to_ns.is_some()) {
         timeline.show_exactly(range.0, range.1);
@@ -111,7 +111,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     paint_offscreen(&gpu, &mut painter, options.size_px, picture)
 }
 
-/// Dims all that does not match.
+/// Dims everything that does not match.
 fn dim(app: &mut App, matcher: &Arc<Matcher>) {
     let Some(timeline) = app.timeline_mut() else { return };
     timeline.set_matcher(matcher);

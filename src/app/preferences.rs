@@ -1,5 +1,5 @@
-//! Preferences, kept in one JSON file between sessions, and the state of the view of each trace in a file of its own. A
-//! file that cannot be read is set aside and the window says so; it is never written over.
+//! Preferences in one JSON file, and the view of each trace in its own file. A file that cannot be read is set aside,
+//! with a notice; it is never overwritten.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,64 +24,64 @@ use crate::ui::panels::preferences::SOURCE_FOLDERS_MAX;
 use crate::ui::settings::{Navigation, SecondStart, TableLayout};
 use crate::ui::timeline::saved::SavedTimeline;
 
-/// Captures of which something is kept; of those opened longest ago it goes first.
+/// Limit for saved timelines; the least recently opened are deleted first.
 const KEPT_MAX: usize = 300;
 
-/// The least memory of a load that the window offers.
+/// Minimum memory limit of an import in the window.
 const MEMORY_BYTES_MIN: u64 = 64 << 20;
 
 /// The folders of the program's own files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// The folder of the preferences file.
+    /// Folder of the preferences file.
     pub config: PathBuf,
-    /// The folder of saved timelines.
+    /// Folder of saved timelines.
     pub state: PathBuf,
 }
 
-/// The place of the window, in points.
+/// Position and size of the window, in points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WindowPlace {
-    /// The distance from the left edge of the screen.
+    /// Distance from the left edge of the screen.
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// Whether it fills the screen; the rest is then what it had before.
+    /// Whether it is maximised; the rest is then its previous position and size.
     pub(crate) maximized: bool,
 }
 
-/// The user's choices, kept between sessions.
+/// The user's preferences.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preferences {
     /// The theme, dark or light; `None` follows the desktop.
     pub shade: Option<Shade>,
-    /// The action of a second start with its capture.
+    /// Where a second start opens its trace.
     pub second_start: SecondStart,
     /// The colour scheme of spans.
     pub colors: Colors,
-    /// The size of text, in percent of the normal one.
+    /// Font size, in percent of the default.
     pub text_percent: u16,
-    /// How the view moves; `None`: the user chose nothing, so it follows the desktop.
+    /// Navigation settings; `None` follows the desktop.
     pub navigation: Option<Navigation>,
-    /// The height of the tracks in the timeline.
+    /// Track height.
     pub density: TrackDensity,
-    /// The most memory that a load holds.
+    /// Memory limit of an import.
     pub memory_bytes: u64,
-    /// The most that kept captures take.
+    /// Size limit of the cache.
     pub cache_bytes: u64,
-    /// Whether comma-separated text marks what a spreadsheet would take for a formula.
+    /// Whether CSV escapes text that a spreadsheet would take for a formula.
     pub csv_safe: bool,
-    /// Folders that sources may be opened below, as `FOLDER` or `FROM=FOLDER`.
+    /// Source folders, as `FOLDER` or `FROM=FOLDER`.
     pub source_folders: Vec<String>,
-    /// Captures that were opened last.
+    /// Recently opened traces.
     pub recent: RecentTraces,
-    /// The place of the window.
+    /// Position and size of the window.
     pub window: Option<WindowPlace>,
-    /// The height of the dock, in points.
+    /// Height of the dock, in points.
     pub dock_points: u16,
-    /// The layouts of tables, by the names of the tables.
+    /// Layouts of tables, by name.
     pub tables: BTreeMap<String, TableLayout>,
 }
 
@@ -107,26 +107,26 @@ impl Default for Preferences {
 }
 
 impl Folders {
-    /// The user's own; `None` where the system names none.
+    /// Returns the user's own folders; `None` if the system has none.
     #[must_use]
     pub(crate) fn for_user() -> Option<Self> {
         let state = dirs::state_dir().or_else(dirs::data_local_dir)?;
         Some(Self { config: dirs::config_dir()?.join("longspan"), state: state.join("longspan") })
     }
 
-    /// The preferences, and a sentence if those that were kept cannot be read.
+    /// Reads the preferences. Returns defaults and a sentence if the file cannot be read.
     #[must_use]
     pub fn preferences(&self) -> (Preferences, Option<String>) {
         let (saved, note) = read::<Preferences>(&self.preferences_path());
         let mut preferences = saved.unwrap_or_default();
-        // A text of 0 percent could not be put right, because it could not be read.
+        // A font size of 0 percent would make the preferences unreadable, and so impossible to fix.
         preferences.text_percent = preferences.text_percent.clamp(60, 200);
         preferences.memory_bytes = preferences.memory_bytes.max(MEMORY_BYTES_MIN);
         preferences.source_folders.truncate(SOURCE_FOLDERS_MAX);
         (preferences, note)
     }
 
-    /// The preferred action of a second start, read before there is a window to report a broken file.
+    /// Reads the action of a second start before there is a window to report a broken file.
     #[must_use]
     pub fn second_start(&self) -> SecondStart {
         let text = fs::read(self.preferences_path()).unwrap_or_default();
@@ -136,18 +136,19 @@ impl Folders {
     /// Writes the preferences to their file.
     ///
     /// # Errors
-    /// I/O errors of the write.
+    /// Returns the I/O error of the write.
     pub fn keep_preferences(&self, preferences: &Preferences) -> io::Result<()> {
         write(&self.preferences_path(), preferences)
     }
 
-    /// The saved timeline of a capture, if the capture is unchanged since, and a sentence if the file cannot be read.
+    /// Reads the saved timeline of a trace, if the trace has not changed since. Returns a sentence if the file cannot
+    /// be read.
     #[must_use]
     pub(crate) fn timeline(&self, capture: &Sources) -> (Option<SavedTimeline>, Option<String>) {
         self.timeline_path(capture).map_or((None, None), |path| read(&path))
     }
 
-    /// Saves the timeline of a capture. Fails with the I/O error of the write, or for a capture that is gone.
+    /// Saves the timeline of a trace. Returns the I/O error of the write, or an error for a trace that is gone.
     pub(crate) fn keep_timeline(&self, capture: &Sources, timeline: &SavedTimeline) -> io::Result<()> {
         let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
         write(&path, timeline)?;
@@ -164,7 +165,7 @@ impl Folders {
     }
 }
 
-/// Reads a file of JSON. One that is damaged is renamed, so that it can be mended, and a sentence says so.
+/// Reads a JSON file. A damaged one is renamed, so that it can be repaired, and reported in a sentence.
 fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
     let text = match fs::read(path) {
         Ok(text) => text,
@@ -184,7 +185,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
     }
 }
 
-/// Writes a file of JSON: whole or not at all.
+/// Writes a JSON file atomically.
 fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     write_on(path, value, &SystemDisk)
 }
@@ -196,7 +197,7 @@ fn write_on(path: &Path, value: &impl Serialize, disk: &dyn Disk) -> io::Result<
     replace::write(path, &text, disk)
 }
 
-/// Removes the files of a folder that were written longest ago until `most` are left.
+/// Deletes the oldest files of a folder until `most` are left.
 fn forget_oldest(folder: &Path, most: usize) -> io::Result<()> {
     let files = fs::read_dir(folder)?
         .flatten()
@@ -241,7 +242,7 @@ mod tests {
         folders.keep_preferences(&chosen).unwrap();
         assert_eq!(folders.second_start(), SecondStart::Window);
         assert_eq!(folders.preferences(), (chosen, None));
-        // Of another version: what it does not know is as for a new user, what this one does not know is passed over.
+        // From another version: missing fields have defaults, unknown ones are ignored.
         fs::write(folders.preferences_path(), r#"{"shade":"Light","unknown":[1]}"#).unwrap();
         let (read, note) = folders.preferences();
         assert_eq!((read, note), (Preferences { shade: Some(Shade::Light), ..Preferences::default() }, None));
@@ -249,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_leaves_the_preferences_that_were_kept() {
-        /// Takes half of what it is to write at the request that it refuses.
+        /// Writes half of the data of the request that fails.
         #[derive(Debug)]
         struct Full(std::sync::atomic::AtomicU32);
 
@@ -286,7 +287,7 @@ mod tests {
         let link = folders.preferences_path();
         let old = Preferences { text_percent: 120, ..Preferences::default() };
         folders.keep_preferences(&old).unwrap();
-        // As those who keep such files elsewhere have it.
+        // As set up by users who keep such files elsewhere.
         let elsewhere = root.path().join("elsewhere.json");
         fs::rename(&link, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &link).unwrap();

@@ -1,5 +1,4 @@
-//! The captures that were opened last, to be offered again: each with all of its files, and with
-//! what these are moved by.
+//! The recently opened traces, each with all of its files and their offsets.
 
 use std::path::PathBuf;
 
@@ -8,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use crate::model::{SourceFile, Sources};
 use crate::ui::recent::{RecentFacts, RecentTrace};
 
-/// The most traces in the list.
+/// Limit for the list.
 const RECENT_MAX: usize = 12;
 
-/// A capture of more files is not offered again: the preferences are read at each start and written at each change.
+/// Limit for the files of a listed trace: the preferences are read at each start and written at each change.
 const FILES_MAX: usize = 256;
 
-/// The captures that were opened last, the last one first.
+/// The recently opened traces, the latest first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<RecentEntry>", into = "Vec<RecentEntry>")]
 pub struct RecentTraces(Vec<RecentTrace>);
 
 impl RecentTraces {
-    /// The captures, the last one first.
+    /// Returns the traces, the latest first.
     #[must_use]
     pub(crate) fn captures(&self) -> &[RecentTrace] {
         &self.0
     }
 
-    /// Takes note of what is known of a capture once it is loaded, for the list to say.
+    /// Records the facts about an imported trace, for the list.
     pub(crate) fn note_facts(&mut self, sources: &Sources, facts: RecentFacts) {
         let wanted = paths(sources);
-        // Paths in the list go from the root.
+        // Paths in the list are absolute.
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let wanted: Vec<_> = wanted.iter().map(absolute).collect();
         if let Some(trace) = self.0.iter_mut().find(|trace| paths(&trace.sources) == wanted) {
@@ -37,8 +36,8 @@ impl RecentTraces {
         }
     }
 
-    /// Puts an opened capture at the top of the list. A path that is no text cannot be kept in JSON: such a capture is
-    /// left out of the list.
+    /// Moves an opened trace to the top of the list. A path that is not UTF-8 cannot be stored in JSON: such a trace is
+    /// not listed.
     pub(crate) fn note(&mut self, sources: &Sources) {
         if sources.files().len() > FILES_MAX {
             return;
@@ -50,7 +49,7 @@ impl RecentTraces {
         let files: Option<Vec<_>> = sources.files().iter().map(absolute).collect();
         let Some(files) = files.filter(|files| !files.is_empty()) else { return };
         let sources = Sources::new(files);
-        // The same files moved otherwise are the same capture: the way in which they lie now is the one that is meant.
+        // The same files with other offsets are the same trace; the present offsets are kept.
         self.0.retain(|trace| paths(&trace.sources) != paths(&sources));
         self.0.insert(0, RecentTrace { sources, facts: None });
         self.0.truncate(RECENT_MAX);
@@ -61,8 +60,7 @@ fn paths(sources: &Sources) -> Vec<PathBuf> {
     sources.files().iter().map(|file| file.path().to_owned()).collect()
 }
 
-/// A capture in the file: a path for a file as it is, a list for several or for one that is moved, and either with what
-/// was known when it was loaded.
+/// A trace in the file: a path for an unmoved file, a list for several files or a moved one, and either with its facts.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum RecentEntry {
@@ -150,7 +148,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<RecentTraces>(&text).unwrap(), recent);
-        // Opened again, it is on its way.
+        // Opening it again clears the facts.
         recent.note(&Sources::from("/a.json"));
         assert_eq!(recent.captures()[0], RecentTrace { sources: Sources::from("/a.json"), facts: None });
     }

@@ -1,14 +1,14 @@
-//! A new start of the program in the same process where a library would write to stderr on its own: Mesa's layer that
-//! sorts graphics cards asks the compositor of the runtime folder, and says twice that there is none without such a
-//! folder, as after `su`. The layer is left out then. Does nothing on other systems.
+//! Restarts the program in the same process to disable a Mesa layer that would write to stderr. The layer sorts GPUs
+//! with the help of the compositor, and prints two lines if there is no runtime folder, as after `su`. Does nothing on
+//! other systems.
 
-/// Starts the program again without the layer where there is no runtime folder; goes on where that fails. Must come
-/// before any other work: nothing but the environment and the words stay.
+/// Restarts the program without the layer if there is no runtime folder; continues on failure. Must run before anything
+/// else: only the environment and the arguments survive.
 #[cfg(target_os = "linux")]
 pub(crate) fn without_device_layer() {
     use std::os::unix::process::CommandExt;
 
-    /// The switch of the layer, which also says that this is the new start.
+    /// The switch of the layer, which also marks the restarted process.
     const SWITCH: &str = "NODEVICE_SELECT";
     let has_runtime = std::env::var_os("XDG_RUNTIME_DIR").is_some_and(|folder| !folder.is_empty());
     if has_runtime || std::env::var_os(SWITCH).is_some() {
@@ -20,7 +20,7 @@ pub(crate) fn without_device_layer() {
     if let Some(name) = words.next() {
         command.arg0(name);
     }
-    // Returns only an error, and the lines on stderr are no harm.
+    // Returns only on error, and the lines on stderr are harmless.
     let _error = command.args(words).env(SWITCH, "1").exec();
 }
 

@@ -1,5 +1,5 @@
-//! The flows of the selected row, looked up in the background. While a trace runs each picture has other rows: those that
-//! are known are looked up in the next picture, and asked for again once a second, since more may have come.
+//! The flows of the selected row, searched in the background. Pictures of a running trace have other row indices: known
+//! flows are mapped to the next picture, and searched again once a second.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::query::Snapshot;
 use crate::query::flow_chain::FlowChain;
 use crate::store::lane::RowIdx;
 
-/// The shortest time between two questions about a row of a trace that runs.
+/// Minimum time between two queries about a row of a running trace.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
 
-/// The flows of the selected row, those found and those asked for.
+/// The flows of the selected row, known and queried.
 #[derive(Default)]
 pub(super) struct SelectedFlows {
     asked: Option<Asked>,
@@ -37,7 +37,7 @@ struct Found {
 }
 
 impl SelectedFlows {
-    /// Looks up the flows of a row unless that was done; returns those that are known already.
+    /// Queries the flows of a row unless that was done. Returns those that are known.
     pub(super) fn look_up(
         &mut self,
         id: TaskId,
@@ -60,7 +60,7 @@ impl SelectedFlows {
         self.in_picture(snapshot)
     }
 
-    /// Takes an answer, if it is the one that is waited for; returns the flows in the picture that is shown now.
+    /// Handles an answer, if it is awaited. Returns the flows in the current picture.
     pub(super) fn take(
         &mut self,
         of: TaskId,
@@ -83,7 +83,7 @@ impl SelectedFlows {
     }
 }
 
-/// Whether it is worth a look: rows of scheduling have wakers in any trace.
+/// Returns whether a query is worthwhile: scheduling rows have wakers in any trace.
 fn may_have_flows(snapshot: &Snapshot, row: RowIdx) -> bool {
     let kind = snapshot.track(snapshot.lane(row.lane).track).key.kind;
     snapshot.summary().flows > 0 || matches!(kind, TrackKind::Cpu | TrackKind::State)

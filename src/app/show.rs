@@ -1,4 +1,4 @@
-//! The window's view of the application's state: the menu, the timeline, the panels and the dialogs over them.
+//! Shows the application's state: the menu, the timeline, the panels and the dialogs over them.
 
 use std::sync::Arc;
 
@@ -30,19 +30,19 @@ use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 
 impl App {
-    /// Gives egui the theme, the fonts and the size of text where they have changed.
+    /// Applies theme, fonts and font size to egui if they have changed.
     fn apply_theme(&mut self, ctx: &egui::Context) {
         if !self.themed {
             self.theme.apply(ctx);
             ctx.set_font_providers(vec![Arc::new(self.fonts.clone())]);
-            // The size that was chosen here is relative to that of the desktop.
+            // The font size preference is relative to that of the desktop.
             let percent = f32::from(self.preferences.text_percent) * f32::from(self.desktop.text_percent) / 100.0;
             ctx.set_zoom_factor(percent.clamp(50.0, 300.0) / 100.0);
             self.themed = true;
         }
     }
 
-    /// Shows everything and answers the input of a frame.
+    /// Shows everything and handles the input of a frame.
     pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
         self.apply_theme(ui.ctx());
         self.mend();
@@ -69,7 +69,7 @@ impl App {
                 commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme).map(Command::Tab));
             });
             if self.tabs.iter().any(|tab| tab.running.is_some()) {
-                // Often enough for the bars of those that are not shown.
+                // Often enough for the progress bars of other tabs.
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(500));
             }
         }
@@ -132,7 +132,7 @@ impl App {
         self.end_frame(ui, commands)
     }
 
-    /// Acts on the commands of a frame, and keeps what has changed; returns what the window has to do.
+    /// Runs the commands of a frame, and saves changes. Returns the effects for the window.
     fn end_frame(&mut self, ui: &Ui, commands: Vec<Command>) -> Vec<Effect> {
         let mut effects = Vec::new();
         for command in commands {
@@ -157,8 +157,7 @@ impl App {
         effects
     }
 
-    /// Escape closes a window, and gives the timeline its room, before it clears the selection; in a text field,
-    /// it leaves the field first.
+    /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
     fn close_window_by_key(&mut self, ui: &Ui) {
         let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || self.tab().message.is_some();
         let is_behind = is_behind_a_dialog || is_behind_another(ui);
@@ -175,14 +174,14 @@ impl App {
         let theme = &self.theme;
         let tab = &mut self.tabs[self.shown_tab];
         if let Some(running) = &tab.running {
-            // Beside the picture once there is one, in the middle before.
+            // Beside the picture if there is one, else in the middle.
             let (align, offset) = match &tab.capture {
                 Some(_) => (egui::Align2::RIGHT_BOTTOM, egui::vec2(-20.0, -40.0)),
                 None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
             };
             let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
             window.show(&ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress, theme)));
-            // Ten times a second: a bar need not move more often.
+            // Ten times a second is enough for a progress bar.
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
         if let Some(capture) = &tab.capture {
@@ -225,7 +224,7 @@ impl App {
         }
     }
 
-    /// Takes files that were dropped, and says that they may be while they hover.
+    /// Opens dropped files, and shows a hint while they hover.
     fn open_dropped(&mut self, ui: &Ui) {
         let (hovers, dropped) = ui.input(|input| {
             let paths = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
@@ -244,12 +243,12 @@ impl App {
         }
     }
 
-    /// How the spans of the capture that is open are coloured, or else those of the next one.
+    /// Returns the colour scheme of the open trace, or else of the next one.
     fn colors(&self) -> Colors {
         self.tab().capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
     }
 
-    /// Whether the capture can be written: it is sorted to its end or still runs, and nothing else does.
+    /// Returns whether the trace can be exported: it is completely sorted or still runs, and no export is in progress.
     pub(super) fn can_export(&self) -> bool {
         let is_ready = |capture: &OpenCapture| capture.is_whole() || self.tab().follow.is_some();
         self.tab().capture.as_ref().is_some_and(is_ready) && self.tab().running.is_none()
@@ -286,17 +285,17 @@ impl App {
     }
 }
 
-/// A window in the middle of the application's, until the user drags it away.
+/// Creates a window in the middle, until the user drags it away.
 fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
     let middle = ctx.content_rect().center();
     let heading = egui::RichText::new(title).size(15.0).strong();
     let window = egui::Window::new(heading).id(egui::Id::unique(("window", title)));
-    // Higher than it is at first, so that what scrolls in it does so only where the screen ends.
+    // Higher than its initial height, so that its content scrolls only at the edge of the screen.
     let window = window.default_height(ctx.content_rect().height());
     window.pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }
 
-/// The saved scopes, where there are any.
+/// Shows the menu of saved scopes, if there are any.
 fn saved_scopes_menu(ui: &mut Ui, saved: &[NamedScope]) -> Option<Command> {
     if saved.is_empty() {
         return None;
@@ -306,7 +305,7 @@ fn saved_scopes_menu(ui: &mut Ui, saved: &[NamedScope]) -> Option<Command> {
     Some(Command::Timeline(TimelineCommand::Scope(chosen)))
 }
 
-/// The captures that were opened last, where there are any.
+/// Shows the menu of recent traces, if there are any.
 fn recent_menu(ui: &mut Ui, recent: &[RecentTrace]) -> Option<Command> {
     if recent.is_empty() {
         return None;

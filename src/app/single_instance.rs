@@ -1,4 +1,4 @@
-//! One window for all starts: a second start hands its files to the window that is open.
+//! One window for all starts: a second start passes its files to the open window.
 
 #[cfg(unix)]
 mod socket;
@@ -14,10 +14,10 @@ use std::path::PathBuf;
 #[cfg(unix)]
 use std::time::Duration;
 
-/// The reason why files were not handed over.
+/// The reason why files were not passed on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandOverError {
-    /// No window is open, or none that this process may ask.
+    /// No window is open, or none that this process may contact.
     #[error("no window takes files over")]
     NoWindow,
     #[cfg(unix)]
@@ -34,7 +34,7 @@ pub(crate) enum HandOverError {
     Io(#[from] io::Error),
 }
 
-/// The address of the one window of a display.
+/// The address of the single window of a display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SingleInstance {
     #[cfg(unix)]
@@ -48,7 +48,7 @@ pub(crate) struct SingleInstance {
 pub(crate) struct Host {
     #[cfg(unix)]
     instance: SingleInstance,
-    /// Released by the system when the program ends, however it ends.
+    /// Released by the system when the program ends or crashes.
     #[cfg(unix)]
     _lock: File,
 }

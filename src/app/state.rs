@@ -1,5 +1,5 @@
-//! The state of the window and its answers: which capture is open, what runs, which dialog is up. Knows no graphics
-//! card and no system window, so that it outlives both and a test can drive it.
+//! The state of the application: the open traces, running tasks, dialogs. Independent of the GPU and the window, so
+//! that it survives both and can be tested.
 
 mod answers;
 pub(crate) mod copied;
@@ -36,25 +36,25 @@ use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 
-/// An action that only the window itself can do.
+/// An action that only the window can perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Shows a dialog of the desktop.
     Dialog {
         purpose: Purpose,
-        /// The name that is offered.
+        /// Suggested file name.
         suggested_name: String,
-        /// The folder that is offered.
+        /// Initial folder.
         folder: Option<PathBuf>,
     },
     /// Reads the clipboard, for [`App::paste`].
     Paste,
-    /// Puts a text on the clipboard; [`App::show`] runs it.
+    /// Copies a text to the clipboard; [`App::show`] runs it.
     Copy(String),
     Quit,
 }
 
-/// Which of the windows over the timeline are shown.
+/// The open windows over the timeline.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a window of its own")]
 pub(super) struct ShownPanels {
@@ -81,7 +81,7 @@ impl ShownPanels {
         *is_shown = !*is_shown;
     }
 
-    /// Closes one of the windows over the timeline; returns whether there was one.
+    /// Closes one of the windows over the timeline. Returns whether there was one.
     pub(super) fn close_window(&mut self) -> bool {
         let Self { losses, bookmarks, derived, sources, preferences, keys, about } = self;
         let windows = [about, keys, preferences, sources, derived, bookmarks, losses];
@@ -95,20 +95,20 @@ pub struct App {
     pub(super) wake: Wake,
     pub(super) theme: Theme,
     pub(super) themed: bool,
-    /// The tabs from left to right; there is at least one.
+    /// The tabs, left to right; at least one.
     pub(super) tabs: Vec<Tab>,
     pub(super) shown_tab: usize,
     pub(super) tabs_opened: u64,
-    /// Whether the window is to come to the front.
+    /// Whether the window should come to the front.
     pub(super) wants_attention: bool,
     pub(super) tasks_started: u64,
     pub(super) picker: Option<Picker>,
     pub(super) palette: Option<CommandPalette>,
     pub(super) shown: ShownPanels,
     pub(super) preferences: Preferences,
-    /// The preferences as the file has them.
+    /// The preferences as saved.
     pub(super) kept_preferences: Preferences,
-    /// The system's fonts, for letters that the fonts of the window lack.
+    /// System fonts for letters missing from the window's fonts.
     pub(super) fonts: Fonts,
     pub(super) desktop: DesktopSettings,
     pub(super) adapter: String,
@@ -122,7 +122,7 @@ pub struct App {
 }
 
 impl App {
-    /// An application with nothing open.
+    /// Creates an application without open traces.
     #[must_use]
     pub fn new(mut options: AppOptions, wake: Wake) -> Self {
         let (preferences, note) = if let Some(folders) = &options.folders {
@@ -131,7 +131,7 @@ impl App {
             let AppOptions { shade, colors, navigation, .. } = options;
             (Preferences { shade: Some(shade), colors, navigation, ..Preferences::default() }, None)
         };
-        // The command line goes before the preferences.
+        // The command line takes precedence over the preferences.
         options.load.memory.set_limit_bytes(options.memory_bytes.unwrap_or(preferences.memory_bytes));
         options.load.cache_bytes_max = preferences.cache_bytes;
         let theme = Theme::new(preferences.shade.unwrap_or_default());
@@ -166,13 +166,13 @@ impl App {
         }
     }
 
-    /// The colours of the present theme.
+    /// Returns the current theme.
     #[must_use]
     pub fn theme(&self) -> &Theme {
         &self.theme
     }
 
-    /// The title of the window.
+    /// Returns the title of the window.
     #[must_use]
     pub fn title(&self) -> String {
         match &self.tab().capture {
@@ -181,31 +181,30 @@ impl App {
         }
     }
 
-    /// The last error, until the user closes its message.
+    /// Returns the last error, until the user closes its message.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.tab().message.as_ref().map(|message| message.text.as_str())
     }
 
-    /// The text of the status bar beside the counts.
+    /// Returns the text of the status bar beside the counts.
     #[must_use]
     pub fn note(&self) -> &str {
         &self.tab().note
     }
 
-    /// The timeline, while a capture is open.
+    /// Returns the timeline of the active tab, if a trace is open.
     pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
         self.tab_mut().timeline_mut()
     }
 
-    /// The files of the capture that is open; none while nothing is.
+    /// Returns the files of the open trace; empty without one.
     #[must_use]
     pub fn shown_sources(&self) -> Sources {
         self.tab().capture.as_ref().map(|capture| capture.sources.clone()).unwrap_or_default()
     }
 
-    /// Sets the adapter that draws from now on: another card has another budget of rectangles, and needs the style
-    /// set on its widgets again.
+    /// Sets the GPU that draws: it determines the limit of rectangles, and widgets must be styled again.
     pub fn set_adapter(&mut self, name: String, is_software: bool) {
         self.adapter = name;
         self.budget = if is_software { RectBudget::SOFTWARE } else { RectBudget::HARDWARE };
@@ -214,19 +213,19 @@ impl App {
         self.timelines().for_each(|timeline| timeline.set_budget(budget));
     }
 
-    /// Says whether files can be dropped on the window. Where they cannot, the welcome page offers to paste them.
+    /// Sets whether files can be dropped on the window. If not, the welcome page offers to paste them.
     pub(crate) fn set_takes_drops(&mut self, takes_drops: bool) {
         self.takes_drops = takes_drops;
     }
 
-    /// How the view moves: by the preferences, or else by the desktop's settings.
+    /// Returns the navigation settings of the preferences, or else of the desktop.
     pub(super) fn navigation(&self) -> Navigation {
         let DesktopSettings { reduces_motion, .. } = self.desktop;
         let of_desktop = if reduces_motion { Navigation::STILL } else { Navigation::default() };
         self.preferences.navigation.unwrap_or(of_desktop)
     }
 
-    /// Sets the theme by the preferences, or else by the desktop's settings; dark without either.
+    /// Sets the theme by the preferences, or else by the desktop; dark without either.
     fn set_theme(&mut self) {
         let shade = self.preferences.shade.or(self.desktop.shade).unwrap_or_default();
         let theme_of = if self.desktop.has_high_contrast { Theme::with_high_contrast } else { Theme::new };
@@ -236,7 +235,7 @@ impl App {
         self.timelines().for_each(|timeline| timeline.set_theme(&theme));
     }
 
-    /// Takes new settings of the desktop.
+    /// Applies new desktop settings.
     pub(super) fn set_desktop(&mut self, settings: DesktopSettings) {
         self.desktop = settings;
         self.set_theme();
@@ -244,42 +243,42 @@ impl App {
         self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
     }
 
-    /// The timelines of all tabs.
+    /// Iterates over the timelines of all tabs.
     fn timelines(&mut self) -> impl Iterator<Item = &mut Timeline> {
         self.tabs.iter_mut().filter_map(Tab::timeline_mut)
     }
 
-    /// Whether to bring the window to the front; true once for each request.
+    /// Returns whether to bring the window to the front, once per request.
     pub(crate) fn take_attention(&mut self) -> bool {
         std::mem::take(&mut self.wants_attention)
     }
 
-    /// Makes letters wait for a font that has them, for pictures.
+    /// Makes frames wait for missing fonts, for pictures.
     pub(super) fn wait_for_fonts(&mut self) {
         self.fonts = Fonts::at_once();
     }
 
-    /// Says something in the status bar.
+    /// Sets the text of the status bar.
     pub(crate) fn set_note(&mut self, note: String) {
         self.tab_mut().note = note;
     }
 
-    /// Says something in the status bar, beside what it says already.
+    /// Appends to the text of the status bar.
     pub(crate) fn add_note(&mut self, note: &str) {
         self.tab_mut().add_note(note);
     }
 
-    /// Shows no ways to open a capture: one will be opened after the first frame.
+    /// Hides the welcome page, because a trace is opened after the first frame.
     pub(crate) fn await_capture(&mut self) {
         self.tab_mut().awaits_capture = true;
     }
 
-    /// Opens files as one capture. Folders among them are left out, and the status bar says so.
+    /// Opens files as one trace. Folders among them are skipped, with a note in the status bar.
     pub fn open_files(&mut self, files: &[PathBuf]) {
         self.open_chosen(Chosen::new(files.to_owned()));
     }
 
-    /// The same with what was looked up already.
+    /// Opens paths that were checked already.
     fn open_chosen(&mut self, chosen: Chosen) {
         let Chosen { mut files, folders } = chosen;
         let left_out = folders.first().filter(|_| !files.is_empty()).cloned();
@@ -292,7 +291,7 @@ impl App {
         }
     }
 
-    /// Opens a capture in a tab: one file, or several on one timeline.
+    /// Opens a trace in a tab: one file, or several on one timeline.
     pub(crate) fn open(&mut self, sources: Sources) {
         if !sources.files().is_empty() {
             self.picker = None;
@@ -304,19 +303,19 @@ impl App {
         self.open_in_tab(LoadSource::Demo);
     }
 
-    /// Keeps what is to be kept of the captures that are open, and the preferences, before both are gone.
+    /// Saves timelines and preferences before the program ends.
     pub(crate) fn keep(&mut self) {
         self.keep_preferences();
         self.tabs.iter_mut().for_each(|tab| tab.keep(self.options.folders.as_ref()));
     }
 
-    /// The place that the window had.
+    /// Returns the last position and size of the window.
     #[must_use]
     pub(crate) fn window_place(&self) -> Option<WindowPlace> {
         self.preferences.window
     }
 
-    /// Takes note of the place of the window.
+    /// Records the position and size of the window.
     pub(crate) fn set_window_place(&mut self, place: WindowPlace) {
         self.preferences.window = Some(place);
     }
@@ -332,7 +331,7 @@ impl App {
         }
     }
 
-    /// Runs a command; returns what only the window can do.
+    /// Runs a command, and returns an effect for the window.
     pub(super) fn act(&mut self, command: Command) -> Option<Effect> {
         match command {
             Command::App(command) => return self.act_on_app(command),
@@ -449,7 +448,7 @@ impl App {
         }
     }
 
-    /// Loads a capture into the tab that is shown.
+    /// Imports a trace into the active tab.
     pub(super) fn load(&mut self, source: LoadSource) {
         self.tabs[self.shown_tab].keep(self.options.folders.as_ref());
         if let LoadSource::Files(sources) = &source {
@@ -463,7 +462,7 @@ impl App {
         tab.export = None;
         tab.awaits_capture = false;
         tab.follow = None;
-        // The capture that is open does not grow into the one that is loaded now.
+        // The open trace no longer grows, because another is imported.
         tab.stop_growing();
         let located = match &source {
             LoadSource::Files(sources) => tab.panels.located(sources),
@@ -475,7 +474,7 @@ impl App {
         tab.running = Some(tasks::load(id, source, options, &tab.wake));
     }
 
-    /// Loads the files of the open capture again, moved in time. The view stays.
+    /// Imports the files of the open trace again, with other offsets. The view stays.
     fn move_files(&mut self, sources: Sources) {
         let view = self.tab().capture.as_ref().map(|capture| capture.timeline.to_keep());
         self.load(LoadSource::Files(sources));
@@ -491,7 +490,7 @@ impl App {
         self.act(first);
     }
 
-    /// The folder that a dialog starts in: that of the trace that is shown, else of the one that was opened last.
+    /// Returns the initial folder of a dialog: that of the active trace, or else of the last opened one.
     fn dialog_folder(&self) -> Option<PathBuf> {
         let shown = self.tab().capture.as_ref().and_then(|capture| folder_of(&capture.sources));
         shown.or_else(|| self.folder.clone()).filter(|folder| folder.is_dir())
@@ -508,7 +507,7 @@ impl App {
     }
 }
 
-/// The folder of the first file that has one: what comes through a pipe has none.
+/// Returns the folder of the first file that has one; input from a pipe has none.
 fn folder_of(sources: &Sources) -> Option<PathBuf> {
     let file = sources.files().iter().find(|file| !is_unseekable(&file.input))?;
     Some(std::path::absolute(file.path()).ok()?.parent()?.to_owned())

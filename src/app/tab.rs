@@ -1,5 +1,4 @@
-//! A tab: one capture with all that belongs to it, and the way in which the answers of its background work come back to
-//! it and to no other.
+//! A tab: one trace with everything that belongs to it. Answers of its background work are routed to it only.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,39 +20,39 @@ use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
-/// An export of the capture of a tab.
+/// An export of the trace of a tab.
 #[derive(Debug, Clone)]
 pub(super) struct RunningExport {
     pub(crate) format: ExportFormat,
-    /// The part of the trace; all of it unless given.
+    /// The exported part; the whole trace by default.
     pub(crate) scope: SelectedScope,
     /// Derived tracks that are written as counters.
     pub(crate) derived: Vec<DerivedCounter>,
     pub(crate) path: PathBuf,
 }
 
-/// A tab: one capture, or the welcome page.
+/// A tab: one trace, or the welcome page.
 pub(super) struct Tab {
     pub(crate) id: TabId,
-    /// Brings what background work says to this tab.
+    /// Sends events of background work to this tab.
     pub(crate) wake: TabWake,
     pub(crate) capture: Option<OpenCapture>,
     pub(crate) keeper: TimelineKeeper,
-    /// Whether a capture is about to open, so that the welcome page would only flash.
+    /// Whether a trace is about to open, so that the welcome page would only flash.
     pub(crate) awaits_capture: bool,
     pub(crate) running: Option<FileTask>,
-    /// The trace that it follows, until all of that is sorted.
+    /// The trace that it follows, until it is completely sorted.
     pub(crate) follow: Option<FollowTask>,
-    /// Short tables that are being written, beside anything else.
+    /// Short tables that are being written, concurrently with anything else.
     pub(crate) short_tables: Vec<FileTask>,
     pub(crate) panels: Panels,
-    /// The panel of its files, with the offsets the user types.
+    /// The panel of its files, with the typed offsets.
     pub(crate) sources: SourcesPanel,
-    /// The list of derived tracks, with the text of the next.
+    /// The list of derived tracks, with the text of a new one.
     pub(crate) derived: DerivedPanel,
-    /// The saved timeline while files are loaded again with other offsets.
+    /// The saved timeline while files are imported again with other offsets.
     pub(crate) moved_from: Option<SavedTimeline>,
-    /// The export that runs, to start over where the sorted store turns out to be damaged.
+    /// The running export, to restart if the store is damaged.
     pub(crate) export: Option<RunningExport>,
     /// The last error, shown below the timeline until another replaces it.
     pub(crate) message: Option<TabMessage>,
@@ -64,9 +63,9 @@ pub(super) struct Tab {
 /// An error that is shown until the user closes it.
 pub(crate) struct TabMessage {
     pub(crate) title: &'static str,
-    /// The event, the file, and the way out.
+    /// The failed action, the file, and the remedy.
     pub(crate) text: String,
-    /// Whether the error is of what the tab shows, and not of another file that is shown nowhere.
+    /// Whether the error is about the content of the tab, and not about another file.
     pub(crate) is_of_tab: bool,
 }
 
@@ -77,7 +76,7 @@ impl TabMessage {
 }
 
 impl Tab {
-    /// A tab with nothing open, whose work brings its events to `wake`.
+    /// Creates an empty tab, whose work sends its events to `wake`.
     pub(super) fn new(id: TabId, wake: &Wake) -> Self {
         let to_app = Arc::clone(wake);
         let wake: TabWake = Arc::new(move |event| to_app(TaskEvent::OfTab(id, Box::new(event))));
@@ -100,7 +99,7 @@ impl Tab {
         }
     }
 
-    /// Its title: the capture, or the one that is loading.
+    /// Returns its title: the trace, or the one being imported.
     pub(super) fn title(&self) -> String {
         match (&self.capture, &self.follow, &self.running) {
             (_, Some(follow), _) => follow.sources.title(),
@@ -110,12 +109,12 @@ impl Tab {
         }
     }
 
-    /// Whether nothing is open and nothing is being opened.
+    /// Returns whether nothing is open or being opened.
     pub(super) fn is_empty(&self) -> bool {
         self.capture.is_none() && self.running.is_none() && self.follow.is_none()
     }
 
-    /// Says something in the status bar, beside what it says already.
+    /// Appends to the text of the status bar.
     pub(super) fn add_note(&mut self, note: &str) {
         if !self.note.is_empty() && !note.is_empty() {
             self.note.push_str("  ");
@@ -127,31 +126,31 @@ impl Tab {
         self.capture.as_mut().map(|capture| &mut capture.timeline)
     }
 
-    /// Whether that is the task that runs, and not one that was given up.
+    /// Returns whether this task is running here.
     pub(super) fn runs(&self, id: TaskId) -> bool {
         self.running.as_ref().is_some_and(|running| running.id == id)
     }
 
-    /// The state of the trace that it follows, while that runs.
+    /// Returns the status of the trace that it follows.
     pub(super) fn live_status(&self) -> Option<LiveStatus> {
         let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
         let follow = self.follow.as_ref().filter(|follow| follow.is_running())?;
         Some(follow.status(timeline.is_none_or(Timeline::follows)))
     }
 
-    /// Whether that is the trace that is followed.
+    /// Returns whether it follows this trace.
     pub(super) fn is_following(&self, id: TaskId) -> bool {
         self.follow.as_ref().is_some_and(|follow| follow.id == id)
     }
 
-    /// The capture that is open does not grow any more.
+    /// Marks the open trace as no longer growing.
     pub(super) fn stop_growing(&mut self) {
         if let Some(capture) = &mut self.capture {
             capture.grows = false;
         }
     }
 
-    /// Saves the timeline of the capture before it is gone.
+    /// Saves the timeline of the trace before it is closed.
     pub(super) fn keep(&mut self, folders: Option<&Folders>) {
         if let (Some(capture), Some(folders)) = (&self.capture, folders) {
             self.keeper.finish(capture, folders);
@@ -163,7 +162,7 @@ impl Tab {
         self.keeper.attend(self.capture.as_ref()?, folders?, now_s)
     }
 
-    /// Whether it shows that capture.
+    /// Returns whether it shows that trace.
     pub(super) fn is_of(&self, sources: &Sources) -> bool {
         self.follow.is_none() && self.capture.as_ref().is_some_and(|capture| capture.sources == *sources)
     }

@@ -1,5 +1,5 @@
-//! Several captures in one window: tabs are opened beside each other, gone through, and closed. Those that are not
-//! shown keep what they are doing, and nothing is drawn for them.
+//! Several traces in one window: opens, switches and closes tabs. Inactive tabs continue their background work, but are
+//! not drawn.
 
 use super::state::App;
 use super::tab::{Tab, TabMessage};
@@ -9,40 +9,40 @@ use crate::ui::chrome::tab_bar::TabTitle;
 use crate::ui::command::TabCommand;
 
 impl App {
-    /// The tab that is shown.
+    /// Returns the active tab.
     pub(super) fn tab(&self) -> &Tab {
         &self.tabs[self.shown_tab]
     }
 
-    /// The tab that is shown.
+    /// Returns the active tab.
     pub(super) fn tab_mut(&mut self) -> &mut Tab {
         &mut self.tabs[self.shown_tab]
     }
 
-    /// How many tabs there are.
+    /// Number of tabs.
     #[must_use]
     pub fn tab_count(&self) -> usize {
         self.tabs.len()
     }
 
-    /// Opens a capture in a tab of its own; where nothing is open in the tab that is shown, in that.
+    /// Opens a trace in a new tab, or in the active tab if it is empty.
     pub(super) fn open_in_tab(&mut self, source: LoadSource) {
         if let LoadSource::Files(sources) = &source
             && let Some(open) = self.tabs.iter().position(|tab| tab.is_of(sources))
         {
-            // It is read again: it may have changed.
+            // It is imported again, because it may have changed.
             self.show_tab(open);
         } else {
             self.show_tab_for_more();
         }
-        // A note about the start also belongs to the capture that opens with it.
+        // A note about the start also belongs to the trace that opens with it.
         if !self.tab().awaits_capture {
             self.tab_mut().note.clear();
         }
         self.load(source);
     }
 
-    /// Shows a tab in which nothing is open: the one that is shown, or a new one beside it.
+    /// Activates an empty tab: the active one, or a new one beside it.
     pub(super) fn show_tab_for_more(&mut self) {
         if !self.tab().is_empty() {
             let tab = self.new_tab();
@@ -62,7 +62,7 @@ impl App {
         }
     }
 
-    /// The title and the state of each tab, for the tab bar.
+    /// Returns title and state of each tab, for the tab bar.
     pub(super) fn tab_titles(&self) -> Vec<TabTitle> {
         let title = |(place, tab): (usize, &Tab)| TabTitle {
             text: tab.title(),
@@ -73,8 +73,8 @@ impl App {
         self.tabs.iter().enumerate().map(title).collect()
     }
 
-    /// Something failed: the message is shown, in place of an empty tab over the one before. `is_of_tab` says whether
-    /// it is of what the tab shows.
+    /// Shows an error; an empty tab is closed, and the previous one shows it. `is_of_tab` is whether the error is about
+    /// the content of the tab.
     pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError, is_of_tab: bool) {
         let is_gone = self.tabs[at].is_empty() && self.tabs.len() > 1;
         let at = if is_gone { self.remove_tab(at) } else { at };
@@ -96,7 +96,7 @@ impl App {
         if tab == self.shown_tab || tab >= self.tabs.len() {
             return;
         }
-        // Tiles of a hidden timeline load again when it is shown.
+        // Tiles of an inactive timeline are loaded again when it is shown.
         if let Some(timeline) = self.tab_mut().timeline_mut() {
             timeline.rest();
         }
@@ -110,14 +110,14 @@ impl App {
         }
         self.tabs[tab].keep(self.options.folders.as_ref());
         if self.tabs.len() == 1 {
-            // A window has a tab, if only an empty one.
+            // A window always has a tab, even if it is empty.
             self.tabs = vec![self.new_tab()];
         } else {
             self.remove_tab(tab);
         }
     }
 
-    /// Takes a tab away; returns the place of the tab that takes over from it.
+    /// Removes a tab, and returns the index of the tab that takes its place.
     fn remove_tab(&mut self, tab: usize) -> usize {
         self.tabs.remove(tab);
         let before = tab.saturating_sub(1);

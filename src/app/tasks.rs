@@ -1,5 +1,5 @@
-//! Work in the background: loading, exporting, listing folders. Each answers through the window's loop; none blocks it,
-//! and a panic in one is an error like any other.
+//! Background work: imports, exports, folder listings. Each answers through the event loop; none blocks it, and a panic
+//! is an ordinary error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,20 +30,20 @@ use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::tracks::ArrangeJob;
 
-/// A load or an export that runs. Dropping it asks the work to stop.
+/// A running import or export. Dropping it cancels the work.
 #[derive(Debug)]
 pub(crate) struct FileTask {
     pub(crate) id: TaskId,
     /// The action and its object, for the progress display.
     pub(crate) title: String,
-    /// The capture that is loaded, or that is written.
+    /// The trace being imported or written.
     pub(crate) sources: Sources,
     pub(crate) progress: Progress,
     cancel: Cancel,
 }
 
 impl FileTask {
-    /// Asks the work to stop.
+    /// Cancels the work.
     pub(crate) fn cancel(&self) {
         self.cancel.cancel();
     }
@@ -55,16 +55,15 @@ impl Drop for FileTask {
     }
 }
 
-/// The input of a load.
+/// The input of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LoadSource {
-    /// A capture of the user's.
     Files(Sources),
-    /// The demo capture, generated if it is not there.
+    /// The demo trace, generated if it is missing.
     Demo,
 }
 
-/// Starts to load a capture.
+/// Starts to import a trace.
 #[must_use]
 pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &TabWake) -> FileTask {
     let (title, sources) = match &source {
@@ -99,7 +98,7 @@ fn load_error(error: LoadError) -> TaskError {
     }
 }
 
-/// Starts to sort what came of a trace that was followed. What is shown of it stays until that is done.
+/// Starts to sort the spool of a followed trace. Its last picture stays until that is done.
 #[must_use]
 pub(crate) fn load_spooled(id: TaskId, sources: Sources, options: LoadOptions, wake: &TabWake) -> FileTask {
     let title = format!("Sorting {}", escaped(&sources.title()));
@@ -117,8 +116,7 @@ pub(crate) fn load_spooled(id: TaskId, sources: Sources, options: LoadOptions, w
     running
 }
 
-/// Starts to write a capture, or only `scope` of it, sorted, to `path`. The files that it was loaded
-/// from are never written over.
+/// Starts to export a trace, or only `scope` of it, sorted, to `path`. Never overwrites the trace's own files.
 #[must_use]
 pub(crate) fn export(
     id: TaskId,
@@ -130,7 +128,7 @@ pub(crate) fn export(
     let write = {
         let sources = sources.clone();
         move |path: &Path, cancel: &Cancel, progress: &Progress| {
-            // As the trace was recorded: a reader looks names up by itself.
+            // Exported as recorded: readers resolve symbols themselves.
             let snapshot = snapshot.with_overlay(None);
             let scope = scope.with_filter(&snapshot, "");
             let options = ExportOptions { format, scope, derived };
@@ -140,7 +138,7 @@ pub(crate) fn export(
     write_file((id, path, sources), wake, write, TabEvent::Exported)
 }
 
-/// Starts to write a table of a panel to a path, in a format. The files of the capture are never written over.
+/// Starts to export a table of a panel. Never overwrites the trace's own files.
 #[must_use]
 pub(crate) fn write_table(
     id: TaskId,
@@ -158,7 +156,7 @@ pub(crate) fn write_table(
     write_file((id, path, sources), wake, write, TabEvent::TableWritten)
 }
 
-/// Starts to write a file of a capture; `done` makes the event of its end.
+/// Starts to write a file of a trace; `done` creates the event of its end.
 fn write_file<T: Send + 'static>(
     (id, path, sources): (TaskId, PathBuf, Sources),
     wake: &TabWake,
@@ -185,7 +183,7 @@ fn write_file<T: Send + 'static>(
     running
 }
 
-/// Draws a timeline into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
+/// Draws a timeline into a PNG file, which is replaced only when it is complete, and is never one of `sources`.
 pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &TabWake) {
     write("draw", path, wake, move |path| {
         let pixels = picture.draw().map_err(|error| error.to_string())?;
@@ -193,12 +191,12 @@ pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wa
     });
 }
 
-/// Writes pixels into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
+/// Writes pixels into a PNG file, which is replaced only when it is complete, and is never one of `sources`.
 pub(crate) fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &TabWake) {
     write("draw", path, wake, move |path| write_png(&pixels, path, &sources).map_err(|error| error.to_string()));
 }
 
-/// Has a file written, and tells what became of it.
+/// Writes a file in the background, and reports the result.
 fn write(name: &str, path: PathBuf, wake: &TabWake, work: impl FnOnce(&Path) -> Result<(), String> + Send + 'static) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let output = path.clone();
@@ -215,7 +213,7 @@ fn write(name: &str, path: PathBuf, wake: &TabWake, work: impl FnOnce(&Path) -> 
     }
 }
 
-/// Background work about a capture, which is cancelled when this is dropped.
+/// Background work about a trace, cancelled when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct CancelOnDrop(Cancel);
 
@@ -225,7 +223,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Computes the summary of a capture. Where that fails, the window shows it without a map.
+/// Computes the summary of a trace. On failure, the window has no minimap.
 #[must_use]
 pub(crate) fn summarise(id: TaskId, snapshot: Snapshot, wake: &TabWake) -> CancelOnDrop {
     let task = CancelOnDrop::default();
@@ -236,11 +234,11 @@ pub(crate) fn summarise(id: TaskId, snapshot: Snapshot, wake: &TabWake) -> Cance
             wake(TabEvent::Summarised(id, Arc::new(summary)));
         }
     };
-    spawn("summary", work).ok(); // without a thread there is no map, and all else goes on
+    spawn("summary", work).ok(); // without a thread there is no minimap
     task
 }
 
-/// Finds the flows of a row.
+/// Searches the flows of a row.
 #[must_use]
 pub(crate) fn find_flows(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &TabWake) -> CancelOnDrop {
     let task = CancelOnDrop::default();
@@ -251,7 +249,7 @@ pub(crate) fn find_flows(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Tab
             wake(TabEvent::FlowsFound(id, row, Arc::new(chain)));
         }
     };
-    spawn("flows", work).ok(); // without a thread no flows are drawn, and all else goes on
+    spawn("flows", work).ok(); // without a thread no flows are drawn
     task
 }
 
@@ -266,19 +264,19 @@ pub(crate) fn arrange(job: ArrangeJob, wake: &TabWake) {
     spawn("arrange", work).ok(); // without a thread the rows stay as they are
 }
 
-/// Sends the desktop's settings to the loop, now and after each change.
+/// Sends the desktop's settings to the event loop, now and after each change.
 pub(crate) fn watch_desktop(wake: &Wake) {
     let wake = Arc::clone(wake);
-    spawn("desktop", move || desktop::watch(|settings| wake(TaskEvent::DesktopChanged(settings)))).ok(); // without a thread the defaults hold
+    spawn("desktop", move || desktop::watch(|settings| wake(TaskEvent::DesktopChanged(settings)))).ok(); // without a thread the defaults apply
 }
 
-/// Reads which files a pasted text names.
+/// Parses a pasted text.
 pub(crate) fn read_pasted(text: String, wake: &Wake) {
     let wake = Arc::clone(wake);
     spawn("paste", move || wake(TaskEvent::Pasted(Pasted::read(&text)))).ok(); // without a thread nothing is opened
 }
 
-/// Lists a folder for the picker, in any order, hidden entries left out.
+/// Lists a folder for the picker, unsorted and without hidden entries.
 pub(crate) fn list(folder: PathBuf, wake: &Wake) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let shown = folder.clone();
@@ -291,8 +289,8 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
     }
 }
 
-/// Takes a path from the picker, in the background since a file system may be slow to say whether it is a folder. A `~`
-/// in front of a typed path is the home folder.
+/// Handles a path from the picker in the background, because a file system may be slow to report whether it is a
+/// folder. A leading `~` of a typed path is the home folder.
 pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, wake: &Wake) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let unresolved = path.clone();
@@ -309,7 +307,7 @@ fn chosen(purpose: Purpose, path: PathBuf) -> TaskEvent {
     TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![path]))
 }
 
-/// The path from its `~` on, below the home folder: what was typed has been joined to the folder that is shown.
+/// Expands `~` to the home folder; the typed text was already joined to the current folder.
 fn in_home(path: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
     parts.find(|part| part.as_os_str() == "~")?;
@@ -317,12 +315,12 @@ fn in_home(path: &Path) -> Option<PathBuf> {
 }
 
 fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {
-    /// The most entries of a list that users scroll through; other names can still be typed.
+    /// Limit for a list that users scroll through; other names can still be typed.
     const ENTRIES_MAX: usize = 10_000;
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)?.take(ENTRIES_MAX).flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Follows links: what counts is what would be opened.
+        // Follows links, as opening would.
         let Ok(metadata) = fs::metadata(entry.path()) else { continue };
         if !name.starts_with('.') && (metadata.is_dir() || metadata.is_file()) {
             let modified = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -333,7 +331,7 @@ fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {
     Ok(entries)
 }
 
-/// The last part of a path, as text.
+/// Returns the last part of a path, as text.
 #[must_use]
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())

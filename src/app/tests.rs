@@ -1,4 +1,4 @@
-//! The application, run without a window.
+//! The application without a window.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 
-/// Two spans on one thread: the first two fifths and the last two fifths of the capture.
+/// Two spans on one thread: the first two fifths and the last two fifths of the trace.
 pub(super) const TWO_SPANS: &str = r#"[
     {"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":400},
     {"ph":"X","name":"omega","pid":1,"tid":1,"ts":600,"dur":400}]"#;
@@ -66,7 +66,7 @@ impl Session {
         Self::with(AppOptions { load: load_options(), ..AppOptions::default() })
     }
 
-    /// Keeps preferences and views in these folders.
+    /// Saves preferences and views in these folders.
     fn with_folders(folders: Folders) -> Self {
         Self::with(AppOptions { load: load_options(), folders: Some(folders), ..AppOptions::default() })
     }
@@ -102,7 +102,7 @@ impl Session {
         output.drop_without_applying_deltas();
     }
 
-    /// Draws frames and takes answers until `done` says that it is.
+    /// Draws frames and handles answers until `done` returns true.
     #[track_caller]
     pub(super) fn until(&mut self, what: &str, done: impl Fn(&mut Self) -> bool) {
         for _ in 0..200 {
@@ -117,7 +117,7 @@ impl Session {
         panic!("{what} did not come: {:?}", self.texts);
     }
 
-    /// Clicks on the first text of that kind; false if there is none.
+    /// Clicks on the first matching text. Returns false if there is none.
     fn click_text(&mut self, text: &str) -> bool {
         let place = self.texts.iter().position(|shown| shown == text).map(|text| self.places[text]);
         if let Some(place) = place {
@@ -137,7 +137,7 @@ impl Session {
         self.frame(vec![egui::Event::Key { key, physical_key: None, pressed: false, repeat: false, modifiers }]);
     }
 
-    /// How many rectangles of the rows are drawn in full colour, and how many are dimmed.
+    /// Counts the rectangles of the rows in full colour, and the dimmed ones.
     fn bright_and_dim(&mut self) -> (usize, usize) {
         let frame = self.app.timeline_mut().and_then(|timeline| timeline.last_frame());
         let rects = frame.map(|frame| frame.rects.clone()).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Session {
         self.frame(vec![egui::Event::PointerMoved(pos)]);
         self.frame(vec![button(true)]);
         self.frame(vec![button(false)]);
-        // A second click must not make a double click of two.
+        // A second click must not become a double click.
         self.seconds += 2.0;
     }
 
@@ -170,11 +170,11 @@ impl Session {
         };
         self.frame(vec![event(true)]);
         self.frame(vec![event(false)]);
-        // A jump flies for longer than a frame.
+        // A jump takes longer than a frame.
         (0..3).for_each(|_| self.frame(Vec::new()));
     }
 
-    /// Takes what background work says until nothing runs.
+    /// Handles answers until nothing runs.
     pub(super) fn finish_tasks(&mut self) {
         loop {
             let event = self.events.recv_timeout(Duration::from_secs(30)).expect("the work answers");
@@ -239,7 +239,7 @@ fn a_search_counts_dims_the_rest_and_goes_from_hit_to_hit() {
     session.until("what is wrong", |session| session.texts.iter().any(|text| text.contains("expected a number of")));
 }
 
-/// Two samples of "inner", which "outer" called.
+/// Two samples of "inner", called by "outer".
 const PROFILE: &str = r#"{
     "traceEvents":[{"ph":"P","pid":1,"tid":1,"ts":1,"sf":2},{"ph":"P","pid":1,"tid":1,"ts":2,"sf":2}],
     "stackFrames":{"1":{"name":"outer"},"2":{"name":"inner","parent":"1"}}}"#;
@@ -300,8 +300,7 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
         text.lines().nth(2),
         Some("read,,2,300000,300000,150000,100000,200000,100000,200000,300000,50000,200000,200000,0")
     );
-    // One of the two bars is clicked, wherever it is: the view is then the 120th part of the time in which its span
-    // starts.
+    // Clicks one of the two bars: the view then is the 120th part of the time in which its span starts.
     let title = session.texts.iter().position(|text| text == "Over time").expect("the bars");
     let bottom = session.places[title].y + 46.0;
     let width_ns = |session: &mut Session| session.app.timeline_mut().unwrap().view().width_ns();
@@ -415,13 +414,13 @@ fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
     session.finish_tasks();
     session.app.timeline_mut().unwrap().wait_for_all();
     session.app.timeline_mut().unwrap().show_exactly(1000, 2000);
-    // Until a frame has read it, and the next has seen that.
+    // Until a frame has read it, and the next has noticed.
     while !session.app.note().contains("damaged") {
         assert!(session.seconds < 60.0, "nobody says so: {}", session.app.note());
         while let Ok(event) = session.events.try_recv() {
             session.app.handle(event);
         }
-        // Last: sorting again may answer before the frame that began it ends, and is waited for below.
+        // Last, because sorting again may end before the frame that started it, and is awaited below.
         session.frame(Vec::new());
     }
     let view = *session.app.timeline_mut().unwrap().view();

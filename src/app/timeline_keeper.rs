@@ -1,6 +1,6 @@
-//! Saves the state of a timeline soon after it changes, in the background: a crash or a log-out loses a second of it.
+//! Saves the state of a timeline soon after it changes, in the background: a crash loses at most a second.
 //!
-//! An idle window is not woken: the frame that changes something asks for the one that saves it, and no other.
+//! An idle window is not woken: the frame that changes something schedules the one that saves it.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,31 +10,31 @@ use super::preferences::Folders;
 use crate::model::Sources;
 use crate::ui::timeline::saved::SavedTimeline;
 
-/// The time from a change until it is written: changes of a drag are written together.
+/// Delay between a change and the write, so that changes of a drag are written together.
 const DELAY_S: f64 = 0.8;
 
-/// Changes of the timeline of a tab that are not saved yet.
+/// Unsaved changes of a tab's timeline.
 #[derive(Debug, Default)]
 pub(super) struct TimelineKeeper {
-    /// The view of the frame before: its first and last nanosecond, and how far it was scrolled.
+    /// The view of the previous frame: its first and last nanosecond, and its scroll offset.
     last_view: Option<(i64, i64, f64)>,
-    /// The time of the first change that is not saved, in seconds of the window's clock.
+    /// Time of the first unsaved change, in seconds of the window's clock.
     changed_s: Option<f64>,
     is_changed: bool,
-    /// The number of the last write that was begun.
+    /// Number of the last write that was started.
     writes: u64,
-    /// The number of the last write that was made: an older state never replaces a newer one.
+    /// Number of the last write that was finished: an older state never replaces a newer one.
     written: Arc<Mutex<u64>>,
 }
 
 impl TimelineKeeper {
-    /// Takes note of a change that the view does not show: of bookmarks, pins, folds, scopes.
+    /// Records a change that is not in the view: of bookmarks, pinned or folded tracks, scopes.
     pub(super) fn note_change(&mut self) {
         self.is_changed = true;
     }
 
-    /// Saves in the background what changed a while ago. Returns the seconds until it must be called again, if
-    /// anything is to be saved.
+    /// Saves earlier changes in the background. Returns the seconds until it must be called again, if there are unsaved
+    /// changes.
     pub(super) fn attend(&mut self, capture: &OpenCapture, folders: &Folders, now_s: f64) -> Option<f64> {
         let view = capture.timeline.place_in_view();
         let has_moved = self.last_view.replace(view).is_some_and(|before| before != view);
@@ -53,7 +53,7 @@ impl TimelineKeeper {
         None
     }
 
-    /// Saves the state at once, before the capture is gone.
+    /// Saves the state at once, before the trace is closed.
     pub(super) fn finish(&mut self, capture: &OpenCapture, folders: &Folders) {
         if capture.is_whole() {
             self.write(capture, folders)();
@@ -69,7 +69,7 @@ impl TimelineKeeper {
             let Ok(mut written) = written.lock() else { return };
             if *written < number {
                 *written = number;
-                // The capture may have been removed; what is not kept is not missed.
+                // The trace may have been removed; its state is then not needed.
                 folders.keep_timeline(&sources, &state).ok();
             }
         }

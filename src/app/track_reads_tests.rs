@@ -1,4 +1,4 @@
-//! Frames of traces with many tracks: each looks at those in view, however many there are.
+//! Frames of traces with many tracks: each reads only those in view.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::scene::arrange::TrackOrder;
 use crate::scene::rows::GroupKind;
 use crate::ui::command::{Command, RowCommand, TimelineCommand};
 
-/// Threads with a span each, in processes of a hundred.
+/// Opens threads with a span each, in processes of a hundred.
 fn opened(tracks: usize) -> Session {
     let mut json = String::from("[");
     for track in 0..tracks {
@@ -24,7 +24,7 @@ fn opened(tracks: usize) -> Session {
     session
 }
 
-/// A frame, and whatever the background says.
+/// Draws a frame, and handles background answers.
 fn settle(session: &mut Session) {
     session.frame(Vec::new());
     while let Ok(event) = session.events.recv_timeout(std::time::Duration::from_millis(20)) {
@@ -32,7 +32,7 @@ fn settle(session: &mut Session) {
     }
 }
 
-/// The most reads of a track in one of the frames of some events.
+/// Returns the maximum number of track reads in one frame of some events.
 fn most_reads(session: &mut Session, events: Vec<Event>) -> u64 {
     let mut most = 0;
     for events in [events, Vec::new(), Vec::new(), Vec::new()] {
@@ -47,7 +47,7 @@ fn rows(command: RowCommand) -> Command {
     Command::Timeline(TimelineCommand::Rows(command))
 }
 
-/// The most reads in a frame, by what a user does.
+/// Returns the maximum number of reads in a frame, by user action.
 fn work(tracks: usize) -> Vec<(String, u64)> {
     let mut session = opened(tracks);
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The window and its loop: input in, pictures out. Sleeps while nothing changes; rebuilds what the system takes away.
+//! The window and its event loop. Sleeps while nothing changes; recreates what the system takes away.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,9 +30,9 @@ use crate::ui::settings::SecondStart;
 /// An event of this program that wakes the loop.
 #[derive(Debug)]
 enum UserEvent {
-    /// Something on the window wants to be painted at this time.
+    /// Requests a repaint at this time.
     RepaintAt(Instant),
-    /// Background work has something to say.
+    /// An event of background work.
     Task(TaskEvent),
     /// A request of a screen reader.
     Access(accesskit_winit::Event),
@@ -44,8 +44,8 @@ impl From<accesskit_winit::Event> for UserEvent {
     }
 }
 
-/// Opens the window and returns when it is closed. The capture is opened after the first frame is on the screen. Fails
-/// with [`AppError`] if there is no display, no driver, or a library of the system is missing.
+/// Opens the window, and returns when it is closed. The trace is opened after the first frame is on the screen. Returns
+/// an [`AppError`] without a display or a driver, or if a system library is missing.
 pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
     let instance =
         SingleInstance::for_user(options.folders.as_ref().map(|folders| &*folders.state)).filter(|_| options.hand_over);
@@ -54,14 +54,14 @@ pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError>
         Some(instance) => match instance.hand_over(&sources) {
             Ok(()) => return Ok(()),
             Err(error) => {
-                // Not as an arm: where no window ever takes over, it would be the only one.
+                // Not a match arm: on systems without single instances, it would be the only one.
                 let is_first = matches!(error, HandOverError::NoWindow);
                 if is_first { String::new() } else { format!("A window of its own: {error}") }
             }
         },
         None => String::new(),
     };
-    // The window library panics where a library of the system is missing.
+    // winit panics if a system library is missing.
     catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, instance.as_ref(), note))).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let reason = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
@@ -95,14 +95,14 @@ fn run_loop(
         failed: None,
     };
     tasks::watch_desktop(&shell.wake);
-    // Without it, another start opens a window of its own.
+    // Without it, another start opens its own window.
     let host = instance.and_then(|instance| instance.host(&shell.wake).ok().flatten());
     shell.opening_note = note;
     if shell.demo || shell.follow.is_some() || !shell.sources.files().is_empty() {
         shell.app.await_capture();
     }
-    // Not `run_app`, which drops the display when it returns: a thread of the window's clipboard still uses it.
-    // Declared before the shell, the display is dropped after it, also while a panic unwinds.
+    // Not `run_app`, which drops the display when it returns: a clipboard thread of the window still uses it. Declared
+    // before the shell, the display is dropped after it, even while a panic unwinds.
     event_loop.run_app_on_demand(&mut shell).map_err(|error| match error {
         EventLoopError::ExitFailure(_) => AppError::DisplayLost,
         error => AppError::NoWindow { reason: display::reason_of(&error) },
@@ -111,32 +111,32 @@ fn run_loop(
     shell.failed.map_or(Ok(()), Err)
 }
 
-/// The application with the window that it has at the moment.
+/// The application and its current window.
 struct Shell {
     app: App,
     wake: Wake,
     proxy: EventLoopProxy<UserEvent>,
     window: Option<OpenWindow>,
-    /// The captures to open after the first frame.
+    /// The traces to open after the first frame.
     sources: Sources,
     /// The sources to follow after the first frame.
     follow: Option<FollowRequest>,
     demo: bool,
-    /// A note about the start, for the first capture that opens.
+    /// A note about the start, for the first trace that opens.
     opening_note: String,
     repaint_at: Option<Instant>,
     failed: Option<AppError>,
 }
 
-/// The window and what draws on it.
+/// The window and its renderer.
 struct OpenWindow {
     window: Arc<Window>,
     surface: WindowSurface,
     egui: egui_winit::State,
     title: String,
-    /// That of the title bar, where the window draws it.
+    /// The theme of the title bar, if the window draws it.
     title_shade: Option<Shade>,
-    /// How often in a row the device was lost: a card that never comes back must not spin.
+    /// Successive losses of the device: a GPU that never recovers must not spin.
     losses_in_a_row: u32,
 }
 
@@ -206,7 +206,7 @@ impl ApplicationHandler<UserEvent> for Shell {
 
     fn exiting(&mut self, _event_loop: &ActiveEventLoop) {
         self.app.keep();
-        // Here the display still lives, which the clipboard of the window uses to its end.
+        // The display still exists here; the window's clipboard uses it to its end.
         self.window = None;
         self.app.end_follows();
     }
@@ -218,7 +218,7 @@ impl Shell {
         let on_a_screen = place.filter(|place| is_on_a_screen(event_loop, place));
         let usual = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
         let (width, height) = match on_a_screen {
-            // Kept as it was, unless the screens are smaller now.
+            // Restored as it was, unless the screens are smaller now.
             Some(_) => {
                 desktop_size(event_loop).map_or(usual, |desktop| (usual.0.min(desktop.0), usual.1.min(desktop.1)))
             }
@@ -248,12 +248,12 @@ impl Shell {
         Ok(OpenWindow { window, surface, egui, title: self.app.title(), title_shade: None, losses_in_a_row: 0 })
     }
 
-    /// A fresh context: it sends all glyphs to a painter that knows none.
+    /// Creates a new context, which sends all glyphs to the new painter.
     fn new_egui(&self, window: &Window, surface: &WindowSurface) -> egui_winit::State {
         let context = egui::Context::default();
         let proxy = self.proxy.clone();
         context.set_request_repaint_callback(move |info| {
-            // A far time means never; a clock cannot hold it.
+            // A far time means never, and overflows the clock.
             if let Some(at) = Instant::now().checked_add(info.delay).filter(|_| info.delay < Duration::from_hours(1)) {
                 proxy.send_event(UserEvent::RepaintAt(at)).ok(); // the window is closed
             }
@@ -310,9 +310,9 @@ impl Shell {
         self.open_files();
     }
 
-    /// Mends what a picture found broken.
+    /// Handles what presenting a frame reported.
     fn after(&mut self, event_loop: &ActiveEventLoop, presented: Presented) {
-        /// A card that was reset comes back at once or not at all.
+        /// A GPU that was reset recovers at once or not at all.
         const LOSSES_MAX: u32 = 3;
         let Some(open) = &mut self.window else { return };
         match presented {
@@ -331,7 +331,7 @@ impl Shell {
         }
     }
 
-    /// Builds everything on the card again; the application's state is not on it.
+    /// Recreates everything on the GPU; the application's state is not there.
     fn replace_device(&mut self, event_loop: &ActiveEventLoop) {
         let Some(mut lost) = self.window.take() else { return };
         let reason = lost.surface.gpu().lost().unwrap_or("no reason given");
@@ -371,7 +371,7 @@ impl Shell {
         }
     }
 
-    /// Opens what was given on the command line, now that there is a picture.
+    /// Opens the files of the command line, after the first frame.
     fn open_files(&mut self) {
         let sources = std::mem::take(&mut self.sources);
         let demo = std::mem::take(&mut self.demo);
@@ -401,7 +401,7 @@ impl Shell {
         open.window.request_redraw();
     }
 
-    /// Comes to the front where the desktop lets a window do so, and else asks to be looked at.
+    /// Raises the window if the desktop allows it, or else requests attention.
     fn come_to_front(&self) {
         if let Some(open) = &self.window {
             open.window.set_minimized(false);
@@ -416,7 +416,7 @@ impl Shell {
         }
     }
 
-    /// Sleeps until something happens, or until something wants to be painted.
+    /// Sleeps until an event or the next repaint.
     fn sleep(&mut self, event_loop: &ActiveEventLoop) {
         match self.repaint_at {
             Some(at) if at <= Instant::now() => {
@@ -436,8 +436,8 @@ impl Shell {
     }
 }
 
-/// Sets the name of `longspan.desktop` on the window, by which desktops match the two: the app id on
-/// Wayland, the class under X.
+/// Sets the name of `longspan.desktop` on the window, by which desktops match the two: the app id on Wayland, the class
+/// under X.
 fn named(attributes: WindowAttributes) -> WindowAttributes {
     #[cfg(target_os = "linux")]
     return winit::platform::wayland::WindowAttributesExtWayland::with_name(attributes, "longspan", "longspan");
@@ -445,7 +445,7 @@ fn named(attributes: WindowAttributes) -> WindowAttributes {
     attributes
 }
 
-/// The icon of the window, for desktops that do not find the one of the desktop entry. None is no reason to fail.
+/// Returns the icon of the window, for desktops that do not use the desktop entry. A missing icon is no error.
 fn icon() -> Option<Icon> {
     const PNG: &[u8] = include_bytes!("../../assets/longspan.png");
     let mut reader = png::Decoder::new(Cursor::new(PNG)).read_info().ok()?;
@@ -454,7 +454,7 @@ fn icon() -> Option<Icon> {
     Icon::from_rgba(rgba, info.width, info.height).ok()
 }
 
-/// The place of a window; one that fills the screen keeps the size that it had before.
+/// Returns the position and size of a window; a maximised window keeps its previous ones.
 fn place_of(window: &Window, before: Option<WindowPlace>) -> WindowPlace {
     let scale = window.scale_factor();
     let size = window.inner_size().to_logical::<f64>(scale);
@@ -469,7 +469,7 @@ fn place_of(window: &Window, before: Option<WindowPlace>) -> WindowPlace {
     if now.maximized { WindowPlace { maximized: true, ..before.unwrap_or(now) } } else { now }
 }
 
-/// Whether a screen shows the upper left of a window that is put there: screens come and go.
+/// Returns whether the upper left corner of a restored window is on a screen, since screens may have changed.
 fn is_on_a_screen(event_loop: &ActiveEventLoop, place: &WindowPlace) -> bool {
     event_loop.available_monitors().any(|screen| {
         let position = screen.position().to_logical::<f64>(screen.scale_factor());
@@ -479,14 +479,14 @@ fn is_on_a_screen(event_loop: &ActiveEventLoop, place: &WindowPlace) -> bool {
     })
 }
 
-/// The size of the screen that a new window comes to, where the system tells.
+/// Returns the size of the screen for a new window, if the system reports it.
 fn screen_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next())?;
     let size = screen.size().to_logical::<f64>(screen.scale_factor());
     (size.width > 0.0 && size.height > 0.0).then_some((size.width, size.height))
 }
 
-/// The size of all screens together, where the system tells.
+/// Returns the size of all screens together, if the system reports it.
 fn desktop_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     let ends = event_loop.available_monitors().map(|screen| {
         let scale = screen.scale_factor();
@@ -496,9 +496,9 @@ fn desktop_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     ends.filter(|end| end.0 > 0.0 && end.1 > 0.0).reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
 }
 
-/// A size with which a window is whole on a screen: that of a small laptop is less than the usual one.
+/// Returns a size that fits on the screen: a small laptop has less than the default.
 fn fitting((width, height): (f64, f64), screen: Option<(f64, f64)>) -> (f64, f64) {
-    /// The share of the screen for the window; the rest is for its title bar and the desktop's panels.
+    /// Share of the screen for the window; the rest is for its title bar and the desktop's panels.
     const SHARE: f64 = 0.9;
     match screen {
         Some((screen_width, screen_height)) => (width.min(screen_width * SHARE), height.min(screen_height * SHARE)),

@@ -1,4 +1,4 @@
-//! The exports of the window, compared byte by byte with those made without it.
+//! The window's exports, compared byte by byte with those of the command line.
 
 use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::app::event::{DialogChoice, TaskEvent};
@@ -43,7 +43,7 @@ fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     let mut write = |purpose, name: &str| {
         session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![folder.path().join(name)])));
-        // A name that is refused starts nothing.
+        // A refused name starts nothing.
         if session.app.message().is_none() {
             session.finish_tasks();
         }

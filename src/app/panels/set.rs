@@ -1,4 +1,4 @@
-//! The panels of the dock, each registered once: with a field and an arm. All else goes through their trait.
+//! The panels of the dock, each registered once, with a field and an arm. Everything else uses their trait.
 
 use crate::ui::panel::Panel;
 use crate::ui::panels::code::CodePanel;

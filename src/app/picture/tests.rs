@@ -1,4 +1,4 @@
-//! Pictures of the window, drawn without one, have what they are to show where it belongs.
+//! Pictures of the window, drawn without one, show the expected content in the right places.
 
 use super::*;
 use crate::app::offscreen::TimelinePicture;
@@ -7,7 +7,7 @@ use crate::scene::palette::{ColorBy, Hues, Palette};
 use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand};
 use crate::ui::purpose::PictureSize;
 
-/// The picture of a capture. On a machine on which nothing can draw that is a failure, not a reason to skip.
+/// Draws the picture of a trace. A machine that cannot draw fails the test instead of skipping it.
 #[track_caller]
 fn picture(json: &str, options: &PictureOptions) -> Pixels {
     render(snapshot(json), options).unwrap_or_else(|error| panic!("{error}; `.ci/setup` installs what is missing"))
@@ -17,7 +17,7 @@ fn options(scale: f32) -> PictureOptions {
     PictureOptions { size_px: [1000, 400], scale, ..PictureOptions::default() }
 }
 
-/// The first column and the one after the last that hold a pixel of exactly the colour of a name.
+/// Returns the range of columns with a pixel of exactly the colour of a name.
 fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
     let color = Palette::new(Shade::Dark).text_color(name).0;
     let has = |x: &u32| (0..pixels.height).any(|y| pixels.at(*x, y) == color);
@@ -30,7 +30,7 @@ fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
 fn the_picture_shows_spans_in_their_colours_at_their_times() {
     let pixels = picture(TWO_SPANS, &options(1.0));
     let (alpha, omega) = (columns_of(&pixels, "alpha"), columns_of(&pixels, "omega"));
-    // The canvas is 770 pixels wide, of which nine tenths are the capture; edges take a pixel or two.
+    // The canvas is 770 pixels wide, of which nine tenths are the trace; edges take a pixel or two.
     let expected = 770.0 * 0.9 * 0.4;
     for (first, end) in [alpha, omega] {
         let width = f64::from(end - first);
@@ -59,7 +59,7 @@ fn a_picture_is_the_same_every_time() {
     assert!(picture(TWO_SPANS, &options(1.0)) == picture(TWO_SPANS, &options(1.0)));
 }
 
-/// The timeline of the two spans as a window of 1000 x 600 points shows it, with `change` made to it.
+/// Draws the timeline of the two spans as a window of 1000 x 600 points, after a `change`.
 fn timeline_picture(change: impl FnOnce(&mut Session), size: PictureSize) -> Pixels {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
@@ -84,7 +84,7 @@ fn a_picture_of_the_timeline_is_what_the_window_shows_of_it_and_no_more() {
         let width = f64::from(end - first);
         assert!((width - expected).abs() <= 4.0, "{width} is not {expected}");
     }
-    // The menu above it and the line below are not of the timeline.
+    // The menu above and the line below are not part of the timeline.
     assert!(whole.height < 600 - 40, "{}", whole.height);
     let double = timeline_picture(|_| {}, PictureSize::Doubled);
     let doubled = columns_of(&double, "omega");

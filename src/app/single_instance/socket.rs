@@ -1,10 +1,10 @@
-//! Hands the files of a second start to the window that runs already, through a socket in a folder of the user,
-//! which nobody else can enter. There is no other way in: nothing listens on a network.
+//! Passes the files of a second start to the open window, through a socket in a private folder of the user. Nothing
+//! listens on a network.
 //!
-//! The process that holds the lock beside the socket owns the socket. So a new window removes the socket of a crashed
-//! process, and never that of a live one. A message is `LSP1`, the length of the rest, and for each file its offset,
-//! the length of its path and its path; numbers are little-endian. The answer is one byte, and comes from the loop of
-//! the window: a window that hangs takes nothing over.
+//! The process that holds the lock beside the socket owns the socket, so a new window removes the socket of a crashed
+//! process but never of a live one. A message is `LSP1`, the length of the rest, and for each file its offset, the
+//! length of its path and its path; numbers are little-endian. The response is one byte from the event loop: a window
+//! that hangs takes no files.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -23,21 +23,21 @@ use crate::app::event::{HandedOver, TaskEvent, Wake};
 use crate::base::files::make_private_folder;
 use crate::model::{SourceFile, Sources};
 
-/// How long a second start waits for an answer before it opens a window of its own.
+/// How long a second start waits for a response before it opens its own window.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long a window may take to say that it takes files over: less, so that the other side still waits for its answer.
+/// How long a window may take to accept files: less than the wait of the other process.
 const ANSWER_WITHIN: Duration = Duration::from_millis(400);
 
-/// The longest message: more files than a command line holds are not handed over.
+/// Length limit of a message: files beyond a command line are not passed on.
 const MESSAGE_BYTES_MAX: u32 = 64 * 1024;
 
 const MAGIC: &[u8; 4] = b"LSP1";
 const TAKEN: u8 = b'y';
 
 impl SingleInstance {
-    /// That of the user's own display, in the user's runtime folder; in a folder below `state` where the system names
-    /// none, as after `su`. `None` where there is no folder that only the user can enter.
+    /// Returns the instance of the user's display, in the user's runtime folder, or in a folder below `state` if the
+    /// system has none, as after `su`. Returns `None` without a private folder.
     #[must_use]
     pub(crate) fn for_user(state: Option<&Path>) -> Option<Self> {
         let display = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(|name| std::env::var(name).ok());
@@ -47,7 +47,7 @@ impl SingleInstance {
     }
 
     fn within(folder: &Path, display: &str) -> Option<Self> {
-        /// The permission bits of others: a user who can enter the folder could put a socket of his own there.
+        /// The permission bits of others: a user who can enter the folder could put a socket there.
         const OF_OTHERS: u32 = 0o077;
         let mode = fs::metadata(folder).ok()?.permissions().mode();
         // A display may be named by a path.
@@ -56,8 +56,8 @@ impl SingleInstance {
         (mode & OF_OTHERS == 0).then(|| Self { socket: file("sock"), lock: file("lock") })
     }
 
-    /// Hands files to the window that is open; `Ok` means that it has taken them. After an error the caller opens
-    /// a window of its own.
+    /// Passes files to the open window; `Ok` means that it has accepted them. After an error the caller opens its own
+    /// window.
     pub(crate) fn hand_over(&self, sources: &Sources) -> Result<(), HandOverError> {
         let message = message_of(sources)?;
         let began = Instant::now();
@@ -73,8 +73,8 @@ impl SingleInstance {
         }
     }
 
-    /// Starts to receive files from other starts, and brings them to the loop of the window; `None` if another window
-    /// does. Fails with the error of the socket, the lock or the thread.
+    /// Starts to receive files from other starts, and sends them to the event loop; `None` if another window does.
+    /// Returns the error of the socket, the lock or the thread.
     pub(crate) fn host(&self, wake: &Wake) -> Result<Option<Host>, HandOverError> {
         let lock = File::options().create(true).truncate(false).write(true).open(&self.lock)?;
         if lock.try_lock().is_err() {
@@ -85,12 +85,12 @@ impl SingleInstance {
             _ => {}
         }
         let listener = UnixListener::bind(&self.socket)?;
-        // The folder keeps others out already.
+        // The folder already keeps others out.
         fs::set_permissions(&self.socket, Permissions::from_mode(0o600))?;
         let wake = Arc::clone(wake);
         spawn("take over", move || {
             for stream in listener.incoming().flatten() {
-                // One after the other: each has half a second. The other side takes silence for a failure.
+                // One after the other, half a second each. The other process takes silence for a failure.
                 answer(stream, &wake).ok();
             }
         })
@@ -112,14 +112,14 @@ fn answer(mut stream: UnixStream, wake: &Wake) -> Result<(), HandOverError> {
     let (taken, is_taken) = sync_channel(1);
     let is_decided = Arc::new(AtomicBool::new(false));
     wake(TaskEvent::HandedOver(HandedOver::new(sources, Arc::clone(&is_decided), taken)));
-    is_taken.recv_timeout(ANSWER_WITHIN).ok(); // who was first tells
+    is_taken.recv_timeout(ANSWER_WITHIN).ok(); // whoever decided first
     if is_decided.swap(true, Ordering::SeqCst) {
         stream.write_all(&[TAKEN])?;
     }
     Ok(())
 }
 
-/// A folder that only the user can enter, made where there is none.
+/// Returns a private folder, created if it is missing.
 fn own_folder(state: &Path) -> Option<PathBuf> {
     let folder = state.join("window");
     fs::create_dir_all(state).and_then(|()| make_private_folder(&folder)).ok()?;
@@ -129,7 +129,7 @@ fn own_folder(state: &Path) -> Option<PathBuf> {
 fn message_of(sources: &Sources) -> Result<Vec<u8>, HandOverError> {
     let mut body = Vec::new();
     for file in sources.files() {
-        // The other window runs in another folder.
+        // The other window has another working directory.
         let path = std::path::absolute(file.path())?;
         let path = path.as_os_str().as_bytes();
         body.extend(file.offset_ns.to_le_bytes());
@@ -172,14 +172,14 @@ fn read_message(from: &mut impl Read) -> Result<Sources, HandOverError> {
     Ok(Sources::new(files))
 }
 
-/// The two numbers before a path, and what follows them.
+/// Splits off the two numbers before a path.
 fn head_of(rest: &[u8]) -> Option<([i64; 2], &[u8])> {
     let (offset, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first_chunk()?;
     Some(([i64::from_le_bytes(*offset), u32::from_le_bytes(*length).into()], rest))
 }
 
-/// A timeout is no answer; all else is what the system says.
+/// Converts a timeout to its own error.
 fn late(error: io::Error, began: Instant) -> HandOverError {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::UnexpectedEof => {
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(read_message(&mut &message[..]).unwrap(), odd);
         for length in 0..message.len() {
             assert!(read_message(&mut &message[..length]).is_err(), "{length}");
-            // A length that the message does not have, with all of its bytes there.
+            // A wrong length, with all bytes of the message.
             let mut lies = message[..length].to_vec();
             if let Some(field) = lies.get_mut(4..8) {
                 field.copy_from_slice(&(length as u32 - 8).to_le_bytes());
@@ -257,7 +257,7 @@ mod tests {
         let folder = folder();
         let instance = SingleInstance::within(folder.path(), "w").unwrap();
         let (events, taken) = channel();
-        // Before the answering thread could begin to wait.
+        // Before the answering thread can start to wait.
         let wake: Wake = Arc::new(move |event| {
             if let TaskEvent::HandedOver(handed) = event {
                 events.send(handed.take_sources()).unwrap();

@@ -1,4 +1,4 @@
-//! Systems without sockets in the user's folders: every start opens a window of its own.
+//! For systems without sockets in user folders: every start opens its own window.
 
 use super::{HandOverError, Host, SingleInstance};
 use crate::app::event::Wake;
@@ -10,12 +10,12 @@ impl SingleInstance {
         None
     }
 
-    /// Fails with [`HandOverError::NoWindow`] each time.
+    /// Always returns [`HandOverError::NoWindow`].
     pub(crate) fn hand_over(&self, _: &Sources) -> Result<(), HandOverError> {
         Err(HandOverError::NoWindow)
     }
 
-    /// Always `Ok(None)`: no window receives files.
+    /// Always returns `Ok(None)`: no window receives files.
     pub(crate) fn host(&self, _: &Wake) -> Result<Option<Host>, HandOverError> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Events of background work and dialogs: which tab or dialog each belongs to, and its effect there.
+//! Handles events of background work and dialogs, and routes each to its tab or dialog.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use crate::ui::questions::NamedTrace;
 use crate::ui::recent::RecentFacts;
 use crate::ui::timeline::state::Timeline;
 
-/// Shows the names that were found: the same view of the same rows, with the same selection.
+/// Shows resolved names, with the same view and selection.
 fn show_names(tab: &mut Tab, named: &NamedTrace) {
     let Some(mut capture) = tab.capture.take() else { return };
     let snapshot = capture.timeline.snapshot().with_overlay(named.overlay.clone());
@@ -49,7 +49,7 @@ impl App {
     pub fn handle(&mut self, event: TaskEvent) {
         match event {
             TaskEvent::OfTab(id, event) => {
-                // A tab that was closed wants no answers.
+                // Answers for a closed tab are dropped.
                 if let Some(at) = self.tabs.iter().position(|tab| tab.id == id) {
                     self.handle_in_tab(at, *event);
                 }
@@ -81,7 +81,7 @@ impl App {
             TaskEvent::Chosen(DialogChoice::Dismissed) => {}
             TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
             TaskEvent::CutShort(left) => self.offer_cut_short(left),
-            // The next frame hands the fonts to egui again.
+            // The next frame applies the fonts to egui.
             TaskEvent::FoundFonts => self.themed = false,
             TaskEvent::DesktopChanged(settings) => self.set_desktop(settings),
         }
@@ -108,7 +108,7 @@ impl App {
                         let bytes = bytes_text(report.bytes);
                         tab.note = format!("{spans} spans in {bytes} written to {}", path.display());
                     }
-                    // The next frame sorts the capture again, and the export starts over then.
+                    // The next frame imports the trace again, and then restarts the export.
                     Err(TaskError::Damaged(_)) if tab.capture.as_ref().is_some_and(|open| !open.is_mended) => {}
                     Err(error) => {
                         tab.export = None;
@@ -173,7 +173,7 @@ impl App {
         }
     }
 
-    /// Shows a capture that is sorted to its end, or says why there is none.
+    /// Shows a completely imported trace, or an error.
     fn handle_loaded(&mut self, at: usize, result: Result<Loaded, TaskError>) {
         let tab = &mut self.tabs[at];
         let sources = tab.running.take().map(|running| running.sources.clone()).unwrap_or_default();
@@ -182,7 +182,7 @@ impl App {
                 if let Some(note) = loaded.report.note {
                     tab.add_note(&note);
                 }
-                // The bytes that it was sorted from are not needed any more.
+                // The spool is no longer needed.
                 let was_followed = tab.follow.take().is_some();
                 let export = tab.export.take();
                 let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -206,7 +206,7 @@ impl App {
                 if let Some(folder) = kept {
                     tab.add_note(&format!("Everything that came is in {}", folder.display()));
                 }
-                // Files that were to be moved are where they were.
+                // Files with new offsets return to their previous ones.
                 if let Some(timeline) = tab.timeline_mut() {
                     timeline.move_file(None);
                 }
@@ -223,9 +223,9 @@ impl App {
         let before = tab.capture.take().filter(|open| open.grows);
         let (before, flows) = before.map(|open| ((open.timeline, open.is_mended), open.flows)).unzip();
         let was_live = before.as_ref().is_some_and(|(timeline, _)| timeline.is_live());
-        // A trace that was followed is sorted again at its end, and its tracks may be in another order then.
+        // A followed trace is sorted again at its end, which may change the order of its tracks.
         let is_same = |earlier: &Timeline| grows || !was_live || snapshot.has_tracks_of(earlier.snapshot());
-        // While more is sorted, what is looked at stays in view.
+        // While more is sorted, the view stays.
         let (mut timeline, is_mended) = match before {
             Some((timeline, is_mended)) if is_same(&timeline) => (timeline.with_snapshot(snapshot), is_mended),
             before => {
@@ -247,7 +247,7 @@ impl App {
         let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
         capture.is_mended = is_mended;
         if grows && capture.timeline.is_live() {
-            // Those that are known stay in view until the next answer.
+            // Known flows stay in view until the next answer.
             capture.flows = flows.unwrap_or_default();
         }
         let folders = self.options.folders.as_ref().filter(|_| !grows && !was_live && capture.timeline.is_untouched());
@@ -266,7 +266,7 @@ impl App {
         tab.capture = Some(capture);
     }
 
-    /// Shows a capture that was loaded from `sources`, to its end or, while it `grows`, so far.
+    /// Shows a trace imported from `sources`, complete or, if it `grows`, partial.
     pub(crate) fn show_capture(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
         self.show_capture_in(self.shown_tab, snapshot, sources, grows);
     }

@@ -7,12 +7,12 @@ use crate::app::tasks;
 use crate::ui::panel::Panel;
 
 impl App {
-    /// The selected span as text; `None` where none is selected.
+    /// Returns the selected span as text; `None` without a selection.
     pub(super) fn selected_span_text(&self) -> Option<String> {
         Some(self.tab().capture.as_ref()?.details.as_ref()?.as_text())
     }
 
-    /// The table of statistics as CSV.
+    /// Returns the statistics table as CSV.
     pub(super) fn statistics_csv(&mut self) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();
@@ -20,7 +20,7 @@ impl App {
         Some(tab.panels.table_of(Panel::Statistics, &snapshot)?.to_csv(cells))
     }
 
-    /// The command line that gives the same as a panel; says so where there is none.
+    /// Returns the command line with the same result as a panel; shows a note if there is none.
     pub(super) fn command_line(&mut self, panel: Panel) -> Option<String> {
         let line = self.tab_mut().panels.command_line(panel)?;
         let capture = self.tab().capture.as_ref()?;
@@ -33,13 +33,13 @@ impl App {
         text
     }
 
-    /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. The text
-    /// may be long and its files far away: it is read in the background.
+    /// Opens the files in a text, one path or file URL per line, as one trace. Parsed in the background, because the
+    /// text may be long and its files on a slow disk.
     pub(crate) fn paste(&mut self, text: String) {
         tasks::read_pasted(text, &self.wake);
     }
 
-    /// Opens the files that a pasted text names. Lines that name no file are left out, and the status bar says so.
+    /// Opens the files in a pasted text. Lines without a file are skipped, with a note in the status bar.
     pub(super) fn open_pasted(&mut self, pasted: Pasted) {
         let Pasted { lines, paths, missing, chosen } = pasted;
         if paths == 0 {

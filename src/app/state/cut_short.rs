@@ -1,5 +1,5 @@
-//! Traces that were followed until their window was killed: opened as any trace is sorted, kept, or deleted when the user
-//! says so twice. One that is open stays on disk, and is offered again at the next start.
+//! Interrupted traces: opened like any trace, kept, or deleted after a confirmation. An open one stays on disk, and is
+//! offered again at the next start.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -13,7 +13,7 @@ use crate::ui::command::CutShortCommand;
 use crate::ui::cut_short::CutShortTrace;
 
 impl App {
-    /// Offers traces that were cut short, the last one first.
+    /// Offers interrupted traces, the latest first.
     pub(in crate::app) fn offer_cut_short(&mut self, left: Vec<LeftFolder>) {
         let offered = |left: &LeftFolder| CutShortTrace {
             folder: left.path.clone(),
@@ -47,7 +47,7 @@ impl App {
         }
     }
 
-    /// Opens what came of a trace as one that was followed to its end.
+    /// Opens the recorded part of a trace like a followed trace that has ended.
     fn recover(&mut self, folder: &Path) {
         let Some(held) = self.hold_cut_short(folder) else { return };
         self.show_tab_for_more();
@@ -65,7 +65,7 @@ impl App {
         self.cut_short.held.push(held);
     }
 
-    /// Has no other window open or remove a folder; says so where one does.
+    /// Locks a folder against other windows; shows a note if one has it.
     fn hold_cut_short(&mut self, folder: &Path) -> Option<HeldFolder> {
         let left = self.cut_short.found.iter().find(|left| left.path == folder)?;
         let held = left.hold();

@@ -1,5 +1,5 @@
-//! Traces that still run in their tabs: pictures as they come, what the user wants of them, and the sort at the end,
-//! which takes the place of the last picture.
+//! Running traces in their tabs: pictures as they come, commands of the user, and the final sort, which replaces the
+//! last picture.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use crate::query::Snapshot;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::command::LiveCommand;
 
-/// The shortest time between two answers of the panels while a trace grows.
+/// Minimum time between two updates of the panels while a trace grows.
 const ANSWERS_EVERY: Duration = Duration::from_secs(1);
 
 impl App {
-    /// Follows sources in a tab of their own; where nothing is open in the tab that is shown, in that.
+    /// Follows sources in a new tab, or in the active tab if it is empty.
     pub(crate) fn follow(&mut self, request: FollowRequest) {
         self.picker = None;
         self.show_tab_for_more();
@@ -40,12 +40,12 @@ impl App {
         }
     }
 
-    /// Whether the trace of the tab that is shown still runs.
+    /// Returns whether the trace of the active tab still runs.
     pub(in crate::app) fn is_live(&self) -> bool {
         self.tab().follow.as_ref().is_some_and(FollowTask::is_running)
     }
 
-    /// Asks all sources to end, and waits for that: before the program ends.
+    /// Asks all sources to end, and waits for that, before the program ends.
     pub(crate) fn end_follows(&mut self) {
         let follows = self.tabs.iter_mut().filter_map(|tab| tab.follow.take()).collect::<Vec<_>>();
         follows.iter().for_each(FollowTask::stop);
@@ -92,7 +92,7 @@ impl App {
         }
     }
 
-    /// Shows more of a trace that still runs.
+    /// Shows more of a running trace.
     fn show_live(&mut self, at: usize, (snapshot, density): (Snapshot, LiveDensity)) {
         let tab = &mut self.tabs[at];
         let Some(sources) = tab.follow.as_ref().map(|follow| follow.sources.clone()) else { return };
@@ -110,8 +110,8 @@ impl App {
         capture.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
-    /// Whether the panels of a tab are to be asked again for a new picture: at most once a second, and not while they
-    /// are being answered, but whenever the rows of the one before are elsewhere.
+    /// Returns whether to query the panels of a tab again for a new picture: at most once a second and not while a
+    /// query runs, unless rows have moved.
     pub(super) fn renews_answers(&mut self, at: usize, later: &Snapshot) -> bool {
         let tab = &mut self.tabs[at];
         let is_busy = tab.panels.is_busy();
@@ -126,7 +126,7 @@ impl App {
         renews
     }
 
-    /// Asks the panels again once that is due, for the last picture of a trace from which nothing comes for now.
+    /// Queries the panels again once that is due, for the last picture of a trace that is silent.
     pub(in crate::app) fn renew_late_answers(&mut self, ctx: &egui::Context) {
         let tab = self.tab_mut();
         let Some(follow) = tab.follow.as_mut().filter(|follow| follow.has_unanswered) else { return };
@@ -140,7 +140,7 @@ impl App {
         tab.panels.forget(capture.timeline.snapshot(), &tab.wake);
     }
 
-    /// All has come, and is not sorted: the last picture stays.
+    /// Keeps the last picture of an ended trace that is not sorted.
     fn keep_last_picture(&mut self, at: usize, unshown: Option<(Snapshot, LiveDensity)>) {
         if let Some(picture) = unshown {
             self.show_live(at, picture);
@@ -153,7 +153,7 @@ impl App {
         }
     }
 
-    /// All has come: sorts it in the background. The last picture stays until then.
+    /// Sorts an ended trace in the background. The last picture stays until then.
     pub(super) fn sort_followed(&mut self, at: usize, end: Result<Box<FollowEnd>, TaskError>) {
         let id = self.next_task();
         let load = self.options.load.clone();
@@ -161,7 +161,7 @@ impl App {
         let Some(follow) = &mut tab.follow else { return };
         let name = follow.sources.title();
         let unshown = follow.pause(false);
-        // Of sources that are over.
+        // Notes of ended sources.
         tab.note.clear();
         match end {
             Ok(end) => {

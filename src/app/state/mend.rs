@@ -1,5 +1,5 @@
-//! Captures that are sorted again while they are open: those whose cached store turns out to be damaged, and those
-//! with stacks that can be unwound further by files that were found since.
+//! Imports open traces again: those whose cached store is damaged, and those whose stacks can be unwound further with
+//! files that were found since.
 
 use super::{App, LoadSource};
 use crate::app::tab::TabMessage;
@@ -7,14 +7,14 @@ use crate::ingest::CachePolicy;
 use crate::store::cache::Cache;
 
 impl App {
-    /// Leaves a damaged store to the caller, who has no tabs to load into.
+    /// Leaves a damaged store to the caller, which has no tabs to import into.
     pub(in crate::app) fn leave_damage(&mut self) {
         if let Some(capture) = &mut self.tab_mut().capture {
             capture.is_mended = true;
         }
     }
 
-    /// Sorts a capture again of which the kept store turned out to be damaged. What is looked at stays in view.
+    /// Imports a trace again whose cached store is damaged. The view stays.
     pub(in crate::app) fn mend(&mut self) {
         let Some(capture) = &self.tab().capture else { return };
         let store = capture.timeline.snapshot().store();
@@ -22,10 +22,10 @@ impl App {
             return;
         }
         let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store.path()));
-        // The loads of other tabs keep their cache.
+        // Imports of other tabs keep their cache.
         let cache = self.options.load.cache.clone();
         if forgotten.is_err() {
-            // From there, the load would take the damaged store again.
+            // With the cache, the import would use the damaged store again.
             self.options.load.cache = CachePolicy::None;
         }
         let export = self.tab_mut().export.take();
@@ -42,8 +42,7 @@ impl App {
         }
     }
 
-    /// Sorts a capture again whose stacks are unwound by files that the user has just located. What is looked at stays
-    /// in view.
+    /// Imports a trace again whose stacks can be unwound with files that the user has just added. The view stays.
     pub(in crate::app) fn unwind_again(&mut self) {
         let Some(capture) = &self.tab().capture else { return };
         if self.tab().running.is_some() || self.tab().follow.is_some() || !capture.has_other_stacks {

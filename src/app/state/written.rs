@@ -1,5 +1,4 @@
-//! Files written at the user's request: exports, tables, pictures. Each is written in the background, and none over
-//! a capture that is open.
+//! Exports, tables and pictures. Each is written in the background, and never over an open trace.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,7 @@ use crate::ui::questions::SelectedScope;
 use crate::ui::timeline::derived::DerivedRow;
 
 impl App {
-    /// Writes what a file was chosen for. An ending of its name decides the format; a name without one gets one.
+    /// Writes to a chosen file. Its extension determines the format; a name without one gets one.
     pub(super) fn write(&mut self, purpose: Purpose, path: PathBuf) {
         self.picker = None;
         let written = match purpose {
@@ -51,14 +50,14 @@ impl App {
         }
     }
 
-    /// How the user wants the cells of tables.
+    /// Returns the preferred format of table cells.
     pub(in crate::app) fn cells(&self) -> Cells {
         Cells { spreadsheet_safe: self.preferences.csv_safe, ..Cells::default() }
     }
 
-    /// Writes the table of a panel. A long one is written like an export: with progress, and nothing else beside it.
+    /// Writes the table of a panel. A long one is written like an export, with progress and exclusively.
     fn write_table(&mut self, panel: Panel, path: &Path) -> Result<(), String> {
-        /// Rows that are written in the blink of an eye.
+        /// Rows that are written almost instantly.
         const SHORT_ROWS_MAX: u64 = 200_000;
         let cells = self.cells();
         let is_special = is_special(path);
@@ -97,7 +96,7 @@ impl App {
         Ok(())
     }
 
-    /// The derived tracks of the shown tab that an export writes; says where some are not made yet.
+    /// Returns the derived tracks that an export of the active tab writes; shows a note if some are not computed yet.
     fn derived_to_export(&mut self, format: ExportFormat) -> Vec<DerivedCounter> {
         let Some(capture) = self.tab().capture.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
         let (rows, missing) = capture.timeline.derived_to_export();
@@ -112,14 +111,14 @@ impl App {
         derived
     }
 
-    /// Starts to export the capture of a tab.
+    /// Starts to export the trace of a tab.
     pub(super) fn export_in(&mut self, at: usize, export: RunningExport) {
         let id = self.next_task();
         let tab = &mut self.tabs[at];
         tab.export = Some(export.clone());
         let RunningExport { mut format, scope, derived, path } = export;
         if tab.follow.is_some() && matches!(format, ExportFormat::Native { .. }) {
-            // A trace that still runs has no index.
+            // A running trace has no index.
             format = ExportFormat::Native { compact: true };
         }
         if let Some(capture) = &tab.capture {
@@ -128,12 +127,12 @@ impl App {
         }
     }
 
-    /// The path to write the next frame to as a picture, if the user asked for one; returned once for each request.
+    /// Returns the path for a picture of the next frame, once per request.
     pub(crate) fn take_window_picture(&mut self) -> Option<PathBuf> {
         self.window_picture.take()
     }
 
-    /// Takes the picture of the window that was asked for.
+    /// Writes the requested picture of the window.
     pub(crate) fn write_window_picture(&mut self, path: PathBuf, drawn: Result<Pixels, GpuError>) {
         let sources = self.shown_sources();
         let tab = self.tab_mut();
@@ -155,14 +154,14 @@ impl App {
     }
 }
 
-/// Whether a path is of a device or a pipe, which is written as it is named.
+/// Returns whether a path is a device or a pipe, which is written under its exact name.
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 const PICTURES: &str = "Pictures are written as PNG";
 
-/// A path whose name ends in `ending`, which a name without an ending gets.
+/// Adds `ending` to a name without an extension.
 fn named(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, String> {
     match path.extension() {
         Some(last) if last.eq_ignore_ascii_case(ending) => Ok(path),
@@ -176,7 +175,7 @@ fn named(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Refuses to replace a file that the user has not named: a dialog asks only about the name that was typed.
+/// Refuses to replace a file whose name was not typed: a dialog only asks about the typed name.
 fn check_free(typed: &Path, named: &Path) -> Result<(), String> {
     if typed != named && named.exists() {
         return Err(format!("{}: is there already; give its whole name to replace it", named.display()));

@@ -1,4 +1,4 @@
-//! Captures side by side keep to themselves: what is looked at, what is loaded, what fails.
+//! Traces in tabs are independent: views, imports, errors.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn a_load_goes_on_in_a_tab_that_is_not_shown_and_a_closed_one_takes_nothing() {
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
     let mut session = Session::new();
     session.app.open_files(&[one]);
-    // The first still loads: the second gets a tab of its own.
+    // The first is still being imported, so the second gets its own tab.
     session.app.open_files(&[two]);
     assert_eq!(session.app.tab_count(), 2);
     session.app.act(Command::Tab(TabCommand::Next));
@@ -83,7 +83,7 @@ fn a_capture_that_is_open_is_shown_where_it_is_and_one_that_cannot_be_opened_lea
     session.finish_tasks();
     assert_eq!((session.app.tab_count(), session.app.title().as_str()), (2, "one.json - Longspan"));
     assert!(session.app.message().is_some_and(|message| message.contains("bad.json")));
-    // Neither of the two tabs is of the file that failed, and it is not offered again.
+    // The failed file is in neither of the two tabs, and is not listed as recent.
     assert!(session.app.tab_titles().iter().all(|title| !title.has_failed));
     let recent = serde_json::to_string(&session.app.preferences.recent).unwrap();
     assert!(recent.contains("one.json") && recent.contains("two.json") && !recent.contains("bad.json"), "{recent}");

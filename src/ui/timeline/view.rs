@@ -188,7 +188,7 @@ impl ViewState {
     /// Moves the end of the trace to the right edge, minus the margin, at once and with the same zoom.
     pub(super) fn end_at_edge(&mut self, end_ns: i64) {
         self.glide = None;
-        // Sets a position beyond the limits of scrolling.
+        // The start is clamped, which puts the end at the right edge.
         self.now.start_at(end_ns);
     }
 
