@@ -1,11 +1,11 @@
-//! Values of shared keys that come again and again, by where the key is in memory: no key is hashed or compared. Holds a
-//! bounded number; a key that is not there is looked up elsewhere, and is there then.
+//! A bounded cache keyed by the address of a shared key: no key is hashed or compared. On a miss, the caller looks the
+//! key up elsewhere and inserts it.
 
 use std::sync::Arc;
 
 const SLOTS_LOG2: u32 = 10;
 
-/// Some values by their keys. A key is held as long as its value is, so that no other is at its place.
+/// Cached values by their keys. A key is kept alive with its value, so that its address is not reused.
 #[derive(Debug)]
 pub(super) struct ArcCache<K, V> {
     slots: Vec<Option<(Arc<K>, V)>>,
@@ -16,19 +16,19 @@ impl<K, V: Copy> ArcCache<K, V> {
         Self { slots: std::iter::repeat_with(|| None).take(1 << SLOTS_LOG2).collect() }
     }
 
-    /// The value of a key, if it is there.
+    /// Returns the value of a key, if it is cached.
     pub(super) fn get(&self, key: &Arc<K>) -> Option<V> {
         let (known, value) = self.slots[slot(key)].as_ref()?;
         Arc::ptr_eq(known, key).then_some(*value)
     }
 
-    /// Takes a value in place of another one.
+    /// Inserts a value, and replaces the one in its slot.
     pub(super) fn insert(&mut self, key: &Arc<K>, value: V) {
         self.slots[slot(key)] = Some((Arc::clone(key), value));
     }
 }
 
-/// Spreads addresses over the slots: those of one kind are multiples of their size apart.
+/// Spreads addresses over the slots: those of one type are multiples of its size apart.
 fn slot<K>(key: &Arc<K>) -> usize {
     let address = Arc::as_ptr(key).addr() as u64;
     (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS_LOG2)) as usize
@@ -49,7 +49,7 @@ mod tests {
         }
         let held = keys.iter().filter(|key| cache.get(key) == Some(***key)).count();
         assert!(held > 300 && held <= 1 << SLOTS_LOG2, "{held}");
-        // An equal key elsewhere is another one.
+        // An equal key at another address is a different key.
         cache.insert(&keys[7], 7);
         assert_eq!(cache.get(&Arc::new(7)), None);
     }

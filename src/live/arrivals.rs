@@ -1,5 +1,5 @@
-//! The bytes of a source as they come: stdin, a pipe, a file that grows, the output of a command, a connection. A thread
-//! reads them, since nothing can stop a wait for the other end, and waits itself while nobody takes them: nothing is
+//! Reads the bytes of a source as they arrive: stdin, a pipe, a growing file, the output of a command, a connection. A
+//! thread reads them, because a blocking read cannot be interrupted. It waits while nobody takes them: nothing is
 //! dropped.
 
 use std::ffi::OsString;
@@ -21,29 +21,29 @@ use crate::base::cancel::Cancel;
 use crate::base::files::FileKind;
 use crate::model::Input;
 
-/// Bytes read at once: the capacity of a pipe.
+/// Bytes per read: the capacity of a pipe.
 pub(super) const BLOCK_BYTES: usize = 64 << 10;
 
-/// Blocks that wait for the parser.
+/// Blocks queued for the parser.
 const BLOCKS_AHEAD: usize = 8;
 
-/// The same for one of many connections: together they stay within the memory of some pipes.
+/// Bytes per read of one of many connections: together they stay within the memory of a few pipes.
 const CONNECTION_BLOCK_BYTES: usize = 16 << 10;
 const CONNECTION_BLOCKS_AHEAD: usize = 2;
 
-/// How often a file is looked at for more bytes, and a wait for whether it is to stop.
+/// Interval for checking a file for more bytes, and a wait for cancellation.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Bytes that dribble in are collected for so long, so that a thousand lines a second are not a thousand batches.
+/// Time for which small reads are collected, so that a thousand lines per second are not a thousand batches.
 const COLLECT_FOR: Duration = Duration::from_millis(5);
 
-/// Fewer bytes than these are a dribble.
+/// Limit below which reads are collected.
 const DRIBBLE_BYTES: usize = 16 << 10;
 
-/// The silence after which a source has ended, once a stop was requested.
+/// Silence after which a source has ended, once a stop was requested.
 const LAST_SILENCE: Duration = Duration::from_millis(200);
 
-/// The time that sources have to finish after a request to stop.
+/// Time that sources have to finish after a request to stop.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,16 +51,16 @@ pub(crate) enum LiveInput {
     Input(Input),
     /// A program with its arguments, whose output is read.
     Command(Vec<OsString>),
-    /// A socket at this path, each connection to which is a source.
+    /// A socket at this path; each connection is a source.
     Socket(PathBuf),
-    /// Requests of OpenTelemetry's exporters, at this port of this machine's own address.
+    /// Requests of OpenTelemetry exporters, at this port of the loopback address.
     Otlp {
         port: u16,
     },
 }
 
 impl LiveInput {
-    /// Whether spans come together some seconds after they ended.
+    /// Returns whether spans arrive in batches some seconds after they ended.
     pub(super) fn sends_batches(&self) -> bool {
         matches!(self, Self::Otlp { .. })
     }
@@ -75,7 +75,7 @@ impl LiveInput {
     }
 }
 
-/// Why a source cannot be read.
+/// Error of reading a source.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArrivalError {
     #[error("{}: cannot open: {source}", path.display())]
@@ -95,7 +95,7 @@ pub(crate) enum ArrivalError {
 /// A message of the reading thread.
 enum Arrival {
     Bytes(Vec<u8>),
-    /// The bytes from here on are another trace: the file was replaced or cut.
+    /// The following bytes are another trace: the file was replaced or truncated.
     NewTrace,
     Failed(ArrivalError),
 }
@@ -103,19 +103,19 @@ enum Arrival {
 /// Shows the user a sentence about a source.
 pub(crate) type Say = Arc<dyn Fn(String) + Send + Sync>;
 
-/// The reading side of a source.
+/// The receiving side of a source.
 pub(crate) struct Arrivals {
     received: Receiver<Arrival>,
     stop: Cancel,
     stopped: Option<Instant>,
     last_came: Instant,
-    /// The bytes of a block that are not taken yet.
+    /// The unread bytes of a block.
     block: Vec<u8>,
     taken: usize,
-    /// How long a source may be silent after a request to stop.
+    /// Allowed silence of a source after a request to stop.
     last_silence: Duration,
     end: Arc<StreamEnd>,
-    /// The end was met while bytes before it were collected.
+    /// The end was reached while earlier bytes were being collected.
     pub(super) has_met_end: bool,
     bytes: Arc<AtomicU64>,
 }
@@ -138,7 +138,7 @@ impl StreamEnd {
     }
 }
 
-/// The reading thread, which has the source beside this.
+/// The state of the reading thread.
 pub(super) struct ReadingThread {
     pub(super) path: PathBuf,
     out: Sender<Arrival>,
@@ -146,11 +146,11 @@ pub(super) struct ReadingThread {
     pub(super) say: Say,
     bytes: Arc<AtomicU64>,
     spool: Option<SpoolPart>,
-    /// Set once the source is ahead of its reader, which takes what is kept.
+    /// Set once the source is ahead of its reader, which then reads the spool.
     lag: Option<Arc<Lag>>,
 }
 
-/// Whether a source that is faster than its rows are put in order waits for that.
+/// Whether a source that is faster than the ordering of its rows is blocked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
     Waits,
@@ -158,7 +158,7 @@ pub(crate) enum Pace {
     RunsAhead,
 }
 
-/// Both ends of a source that a thread is to read, whose bytes also go to `spool`, before anybody sees them.
+/// Creates both ends of a source, whose bytes are first written to `spool`.
 fn ends(path: PathBuf, stop: &Cancel, say: &Say, spool: Option<SpoolPart>, blocks: usize) -> (ReadingThread, Arrivals) {
     let (out, received) = bounded(blocks);
     let bytes = Arc::<AtomicU64>::default();
@@ -179,7 +179,7 @@ fn ends(path: PathBuf, stop: &Cancel, say: &Say, spool: Option<SpoolPart>, block
     (thread, arrivals)
 }
 
-/// Begins to read a connection, by `read` on a thread of its own.
+/// Starts to read a connection, by `read` on its own thread.
 pub(super) fn start_connection(
     path: PathBuf,
     stop: &Cancel,
@@ -188,16 +188,14 @@ pub(super) fn start_connection(
     read: Box<dyn FnOnce(ReadingThread) + Send>,
 ) -> Arrivals {
     let (thread, mut arrivals) = ends(path, stop, say, spool, CONNECTION_BLOCKS_AHEAD);
-    // It ends by itself when it is silent.
+    // A silent connection times out by itself.
     arrivals.last_silence = LAST_WORDS;
     drop(thread::spawn(move || read(thread)));
     arrivals
 }
 
-/// Begins to read a source that is no listener. Its bytes also go to `spool`, before anybody sees them.
-///
-/// # Errors
-/// Where there is nothing to read from.
+/// Starts to read a source that is no listener. Its bytes are first written to `spool`. Returns an error if there is
+/// nothing to read from.
 pub(super) fn start(
     input: &LiveInput,
     stop: &Cancel,
@@ -220,7 +218,7 @@ pub(super) fn start(
                     let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
                     drop(thread::spawn(move || thread.follow(file)));
                 }
-                // To open a pipe is to wait for its other end.
+                // Opening a pipe waits for its other end.
                 FileKind::Pipe | FileKind::Socket | FileKind::Device => {
                     thread::spawn(move || match File::open(&path) {
                         Ok(pipe) => thread.read(pipe, BLOCK_BYTES, pace),
@@ -252,12 +250,12 @@ pub(super) fn start(
 }
 
 impl ReadingThread {
-    /// Hands on bytes; false once nobody takes them any more.
+    /// Sends bytes to the parser. Returns false once nobody receives them.
     pub(super) fn hand_on(&mut self, block: Vec<u8>) -> bool {
         self.keep(&block) && self.send(block)
     }
 
-    /// Writes bytes to the spool; false where that fails.
+    /// Writes bytes to the spool. Returns false on failure.
     pub(super) fn keep(&mut self, block: &[u8]) -> bool {
         let Some(spool) = &mut self.spool else { return true };
         let Err(source) = spool.write(block) else { return true };
@@ -266,14 +264,13 @@ impl ReadingThread {
         false
     }
 
-    /// Hands on bytes that are kept; false once nobody takes them any more.
+    /// Sends spooled bytes to the parser. Returns false once nobody receives them.
     pub(super) fn send(&self, block: Vec<u8>) -> bool {
         self.bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
         self.out.send(Arrival::Bytes(block)).is_ok()
     }
 
-    /// Hands on bytes that are kept, from where they are kept once nobody is ready to take them; false once nobody
-    /// takes any.
+    /// Sends spooled bytes, through the lag reader once the receiver is busy. Returns false once nobody receives them.
     fn send_or_lag(&mut self, block: Vec<u8>) -> bool {
         let bytes = block.len() as u64;
         if let Some(lag) = &self.lag {
@@ -311,7 +308,7 @@ impl ReadingThread {
         self.out.send(Arrival::Failed(error)).ok(); // nobody may listen any more
     }
 
-    /// Begins another trace of the source; false once nobody takes it.
+    /// Starts another trace of the source. Returns false once nobody receives it.
     pub(super) fn begin_trace(&mut self) -> bool {
         if let Some(spool) = &mut self.spool {
             spool.next();
@@ -353,7 +350,7 @@ impl ReadingThread {
         }
     }
 
-    /// Waits for the end of a program, and says how it failed.
+    /// Waits for the end of a program, and reports a failure.
     fn wait_for(&self, child: &mut Child) {
         if let Ok(status) = child.wait()
             && !status.success()
@@ -364,7 +361,7 @@ impl ReadingThread {
     }
 }
 
-/// The result of a wait for bytes.
+/// The result of waiting for bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Came {
     Bytes,
@@ -378,12 +375,12 @@ impl Arrivals {
         Arc::clone(&self.end)
     }
 
-    /// All bytes that have come, counted as they come.
+    /// Returns the counter of all bytes that have arrived.
     pub(crate) fn counter(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bytes)
     }
 
-    /// Waits for bytes, up to a time.
+    /// Waits for bytes, up to a time limit.
     pub(crate) fn wait(&mut self, most: Duration) -> Came {
         let until = Instant::now() + most;
         if std::mem::take(&mut self.has_met_end) {
@@ -423,7 +420,7 @@ impl Arrivals {
         Came::Bytes
     }
 
-    /// Takes what is at hand.
+    /// Copies the available bytes.
     pub(crate) fn take_bytes(&mut self, buffer: &mut [u8]) -> usize {
         let len = (self.block.len() - self.taken).min(buffer.len());
         buffer[..len].copy_from_slice(&self.block[self.taken..self.taken + len]);
@@ -432,7 +429,7 @@ impl Arrivals {
     }
 }
 
-/// Reads the bytes of a trace as they come; the end of that trace is the end of the stream.
+/// Reads the bytes of one trace as they arrive; its end is the end of the stream.
 pub(crate) struct ArrivalReader {
     pub(crate) arrivals: Arc<std::sync::Mutex<Arrivals>>,
     pub(crate) collected: Option<Instant>,
@@ -454,7 +451,7 @@ impl Read for ArrivalReader {
                 thread::sleep(COLLECT_FOR.saturating_sub(last.elapsed()));
             }
             let mut filled = arrivals.take_bytes(buffer);
-            // All else that is at hand, but not the end, which the next read meets.
+            // Takes everything available except the end, which the next read reports.
             while filled < buffer.len() && filled < DRIBBLE_BYTES && !arrivals.received.is_empty() {
                 match arrivals.wait(Duration::ZERO) {
                     Came::Bytes => filled += arrivals.take_bytes(&mut buffer[filled..]),

@@ -1,23 +1,23 @@
-//! How densely the time of a trace that still runs is filled: spans of the outermost lanes by buckets of time, for the map
-//! of the whole trace. Each span costs the same, however long it is, and can be taken away again while it may still move.
+//! How busy a running trace is over time: outermost spans by time bucket, for the minimap. Each span costs the same,
+//! however long it is, and can be removed again while it may still move.
 //!
-//! The slow answer: for each bucket, how many of the spans start in it, and how many reach into it from before.
+//! Equivalent to counting, for each bucket, the spans that start in it or reach into it.
 
 use crate::query::Buckets;
 
-/// Buckets at most: one for each point of a wide screen.
+/// Limit for the buckets: one per point of a wide screen.
 const BUCKETS_MAX: usize = 4096;
 
-/// The widest bucket, as [`Buckets`] has it.
+/// The widest bucket, as for [`Buckets`].
 const WIDTH_LOG2_MAX: u32 = 62;
 
 /// Counts of starts and ends of spans by time.
 #[derive(Debug, Clone, Default)]
 pub struct LiveDensity {
-    /// The number of the first bucket.
+    /// Index of the first bucket.
     first: i64,
     width_log2: u32,
-    /// Starts and ends in each bucket. A span that only reaches over a bucket counts in neither.
+    /// Starts and ends in each bucket. A span that only passes through counts in neither.
     counts: Vec<[u32; 2]>,
 }
 
@@ -28,7 +28,7 @@ impl LiveDensity {
         self.counts[end][1] = self.counts[end][1].saturating_add(1);
     }
 
-    /// Takes a span away that was added.
+    /// Removes an added span.
     pub(super) fn remove(&mut self, start_ns: i64, end_ns: i64) {
         let [start, end] = self.positions(start_ns, end_ns);
         self.counts[start][0] = self.counts[start][0].saturating_sub(1);
@@ -37,13 +37,13 @@ impl LiveDensity {
 
     fn positions(&mut self, start_ns: i64, end_ns: i64) -> [usize; 2] {
         let end_ns = end_ns.max(start_ns);
-        // Room for both first: to make room moves what is there.
+        // Both positions are allocated first, because allocating moves buckets.
         self.position(start_ns);
         self.position(end_ns);
         [self.position(start_ns), self.position(end_ns)]
     }
 
-    /// The buckets, and for each of them how many spans start in it or reach into it.
+    /// Returns the buckets, with the number of spans that start in each or reach into it.
     pub(crate) fn filled(&self) -> (Buckets, Vec<u32>) {
         let count = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
         let mut open = 0_i64;
@@ -55,8 +55,8 @@ impl LiveDensity {
         (Buckets { first: self.first, count, width_log2: self.width_log2 }, filled.collect())
     }
 
-    /// The position of the bucket of a time, which is added if there is none; makes all buckets wider where they
-    /// would be too many.
+    /// Returns the index of the bucket of a time, and adds the bucket if it is missing. Widens all buckets if there are
+    /// too many.
     fn position(&mut self, ts_ns: i64) -> usize {
         if self.counts.is_empty() {
             self.first = ts_ns >> self.width_log2;
@@ -68,8 +68,8 @@ impl LiveDensity {
             let last = self.first.saturating_add_unsigned(self.counts.len() as u64 - 1);
             let (from, to) = (self.first.min(bucket), last.max(bucket));
             let needed = usize::try_from(to.abs_diff(from)).unwrap_or(usize::MAX).saturating_add(1);
-            // Room for earlier times comes with wider buckets only: a stream that goes back in time moves them
-            // some sixty times, and not for each span.
+            // Earlier times are added only by widening the buckets: a stream that goes back in time moves them some
+            // sixty times, not once per span.
             let is_earlier = bucket < self.first && std::mem::take(&mut is_first) && self.counts.len() > 1;
             if (needed > BUCKETS_MAX || is_earlier) && self.width_log2 < WIDTH_LOG2_MAX {
                 self.halve();

@@ -1,5 +1,5 @@
-//! The events of a source as they come: bytes through the reader of their format, batches taken apart into events that
-//! stand by themselves. Runs on a thread of its own, which waits while nobody takes its events.
+//! Parses the events of a source as they arrive: bytes go through the reader of their format, and batches are split
+//! into independent events. Runs on its own thread, which waits while nobody takes its events.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,32 +21,32 @@ use crate::model::{
     Batch, Details, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, StackIdx, Stacks, TrackKey,
 };
 
-/// Events of a batch: few, since a batch is as late as its first event.
+/// Events per batch: few, because a batch is as late as its first event.
 const BATCH_EVENTS: usize = 4096;
 
-/// Bytes that a reader asks for at once.
+/// Bytes per read.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Batches that wait to be put in order.
+/// Batches queued for ordering.
 const BATCHES_AHEAD: usize = 4;
 
-/// The divisor of the sizes of blocks and batches where there are many connections.
+/// Divisor of block and batch sizes for many connections.
 const MANY: usize = 8;
 
-/// A stream that is silent for so long is recognised by what there is of it.
+/// Silence after which the format is detected from the bytes so far.
 const HEAD_SILENCE: Duration = Duration::from_millis(250);
 
-/// Tracks of a source that are remembered; with more, all are forgotten and met again.
+/// Limit for the remembered tracks of a source; beyond it, all are forgotten and sent again.
 const TRACKS_MAX: usize = 1 << 16;
 
-/// Bytes of an event beside its texts.
+/// Bytes of an event, excluding its texts.
 const EVENT_BYTES: usize = 160;
 
 /// A name with its category.
 pub(crate) type LiveName = NameRow<Box<str>>;
 
-/// The names and tracks of events that came together. One for all of them: to count those who hold a name, for each
-/// event on two threads, takes longer than all else.
+/// The names and tracks of the events of a batch, shared by all of them: counting references per event, across two
+/// threads, takes longer than everything else.
 #[derive(Debug, Default)]
 pub(crate) struct LiveTables {
     pub(crate) names: Vec<Arc<LiveName>>,
@@ -56,10 +56,10 @@ pub(crate) struct LiveTables {
 /// An event with everything that it refers to.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveEvent {
-    /// Its name and its track are rows of the tables.
+    /// Its name and track are indices into the tables.
     pub(crate) event: Event,
     pub(crate) tables: Arc<LiveTables>,
-    /// Its arguments: one JSON object, or empty.
+    /// Its arguments as one JSON object, or empty.
     pub(crate) args: Box<str>,
     /// The functions of a sample, innermost first.
     pub(crate) stack: Box<[Arc<LiveName>]>,
@@ -74,28 +74,28 @@ impl LiveEvent {
         &self.tables.tracks[self.event.track.index()]
     }
 
-    /// About what it takes in memory.
+    /// Returns its approximate memory use.
     pub(crate) fn bytes(&self) -> usize {
         EVENT_BYTES + self.args.len() + self.stack.len() * size_of::<Arc<LiveName>>()
     }
 }
 
-/// A part of a stream, in the order of the stream.
+/// A part of a stream, in stream order.
 #[derive(Debug)]
 pub(crate) enum Fed {
-    /// Tracks that were not known before, in the order of the stream.
+    /// New tracks, in stream order.
     Tracks(Vec<Arc<TrackKey>>),
     Metadata(Vec<Metadata>),
-    /// Events with the times that put them in order, in order of these.
+    /// Events with their ordering times, sorted by these.
     Events(Vec<(i64, LiveEvent)>),
     Losses(Losses),
-    /// The trace is not read, though its bytes still come.
+    /// The trace is not parsed, though its bytes still arrive.
     Refused(FeedError),
-    /// The trace has ended, and perhaps cannot be read any further.
+    /// The trace has ended, possibly with an error.
     End(Option<FeedError>),
 }
 
-/// Why the rest of a stream is not read.
+/// The reason why the rest of a stream is not parsed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FeedError {
     #[error(transparent)]
@@ -107,13 +107,13 @@ pub(crate) enum FeedError {
 }
 
 impl FeedError {
-    /// Whether the bytes are in no format that is known.
+    /// Returns whether the format is unknown.
     pub(crate) fn is_no_trace(&self) -> bool {
         matches!(self, Self::NotLive { why: NotLive::Unrecognised { .. }, .. })
     }
 
-    /// Whether the system refused to read or write, so that a recording is not whole. The cap of the user is no
-    /// failure, and a trace that cannot be followed is recorded all the same.
+    /// Returns whether a read or write failed, so that a recording is incomplete. Reaching the user's limit is no
+    /// failure, and a trace that cannot be parsed is recorded anyway.
     pub(crate) fn is_failure(&self) -> bool {
         match self {
             Self::Arrival(ArrivalError::Spool { source, .. }) => source.kind() != io::ErrorKind::QuotaExceeded,
@@ -123,15 +123,15 @@ impl FeedError {
     }
 }
 
-/// How many sources like one there may be.
+/// The number of similar sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceCount {
     Few,
-    /// Connections: each reads and holds less.
+    /// Connections: each has smaller buffers.
     Many,
 }
 
-/// Begins to read the events of a source. What it sends ends with the source.
+/// Starts to parse the events of a source. The channel closes with the source.
 pub(crate) fn start(
     arrivals: Arrivals,
     path: PathBuf,
@@ -182,13 +182,13 @@ impl Feed {
         let mut sink = FeedSink::new(&self.out, live.key);
         let read = open_live(live, source, &self.context)?.read(&mut sink, &self.context);
         if read.is_err() {
-            // The rest of this trace belongs to nobody; another one may follow.
+            // The rest of this trace is skipped; another one may follow.
             self.skip_trace();
         }
         Ok(read?)
     }
 
-    /// The first bytes of the trace and its format; `None` if it ends without a byte.
+    /// Returns the first bytes of the trace and its format; `None` if it ends without a byte.
     fn recognise(&self) -> Result<Option<(Vec<u8>, &'static crate::formats::live::LiveFormat)>, FeedError> {
         let lost = |_| ReadError::from(Cancelled);
         let mut arrivals = self.arrivals.lock().map_err(lost)?;
@@ -212,7 +212,7 @@ impl Feed {
             match recognise_live(&head, state) {
                 None => {}
                 Some(Ok(live)) => {
-                    // The reader has to meet the end, too.
+                    // The reader must see the end, too.
                     arrivals.has_met_end |= state == StreamState::Ended;
                     return Ok(Some((head, live)));
                 }
@@ -228,7 +228,7 @@ impl Feed {
         }
     }
 
-    /// Reads up to the end of a trace that cannot be read: nobody takes its bytes, but a recording writes them.
+    /// Skips to the end of a trace that cannot be parsed. Its bytes are still recorded.
     fn skip_trace(&self) {
         let Ok(mut arrivals) = self.arrivals.lock() else { return };
         let mut block = vec![0; BLOCK_BYTES];
@@ -242,17 +242,17 @@ impl Feed {
     }
 }
 
-/// The row of the empty name in all tables.
+/// Index of the empty name in all tables.
 const NAMELESS: NameIdx = NameIdx(0);
 
 struct FeedSink<'a> {
     out: &'a Sender<Fed>,
     key: ArrivalKey,
-    /// The names of the batches so far that still hold.
+    /// The interned names of all batches.
     names: Vec<Arc<LiveName>>,
     tracks: FxHashMap<TrackKey, Arc<TrackKey>>,
     nameless: Arc<LiveName>,
-    /// Of each name, its row in the tables of the last batch that it was in, and the number of that batch.
+    /// By name, the last batch that used it, and its index in the tables of that batch.
     used: Vec<(u64, u32)>,
     batches: u64,
 }
@@ -263,7 +263,7 @@ impl<'a> FeedSink<'a> {
         Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0 }
     }
 
-    /// The row of a name in the tables of this batch.
+    /// Returns the index of a name in the tables of this batch.
     fn row_of(&mut self, name: NameIdx, rows: &mut Vec<Arc<LiveName>>) -> NameIdx {
         let Some(known) = self.names.get(name.index()) else { return NAMELESS };
         let used = &mut self.used[name.index()];
@@ -278,7 +278,7 @@ impl<'a> FeedSink<'a> {
         self.out.send(fed).map_err(|_| ReadError::from(Cancelled))
     }
 
-    /// The track of a key, which is added to `new` if it was not met before.
+    /// Returns the track of a key, which is added to `new` if it is new.
     fn track(&mut self, key: TrackKey, new: &mut Vec<Arc<TrackKey>>) -> Arc<TrackKey> {
         if let Some(known) = self.tracks.get(&key) {
             return Arc::clone(known);
@@ -323,7 +323,7 @@ impl BatchSink for FeedSink<'_> {
 }
 
 impl FeedSink<'_> {
-    /// Takes a batch apart into events with their times of arrival, in order of these.
+    /// Splits a batch into events with their ordering times, sorted by these.
     fn apart(
         &self,
         batch: &[Event],
@@ -349,7 +349,7 @@ impl FeedSink<'_> {
                 events.push((key_ns, LiveEvent { event, tables: tables(), args, stack }));
                 continue;
             }
-            // An end that came with its begin is an event of its own, whatever was at hand when it came.
+            // An end that came with its begin is a separate event.
             let (kind, name, flags) = (EventKind::End, NAMELESS, EventFlags::UNNAMED);
             let ended = Event { ts_ns: event.end_ns(), kind, value: 0, name, flags, ..event };
             let begun = Event { value: 0, ..event };
@@ -365,7 +365,7 @@ impl FeedSink<'_> {
 }
 
 impl ArrivalKey {
-    /// The time that puts an event in order. `last_end_ns` is that of the span before it in its batch.
+    /// Returns the ordering time of an event. `last_end_ns` is the end of the previous span in its batch.
     fn of(self, event: &Event, last_end_ns: &mut Option<i64>) -> i64 {
         let is_whole = event.kind == EventKind::Complete && !event.flags.has(EventFlags::UNFINISHED);
         match self {

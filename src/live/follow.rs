@@ -1,6 +1,5 @@
-//! Follows sources that still run for somebody who looks: snapshots at a bounded rate, each with its counts,
-//! until all sources have ended or are asked to. Then says where the bytes are, for the sort that puts everything
-//! in its place. Knows no window.
+//! Follows running sources for a viewer: snapshots at a bounded rate, each with its counts, until all sources have
+//! ended or are asked to. Then returns the recorded bytes for the final sort. Independent of the window.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,70 +21,70 @@ use crate::base::disk::SystemDisk;
 use crate::model::{Input, Names, SourceFile, Sources, TextSpill};
 use crate::query::Snapshot;
 
-/// More often than this a person sees no difference.
+/// Minimum interval of pictures; nobody sees a difference below.
 const PICTURE_EVERY: Duration = Duration::from_millis(50);
 
-/// A picture takes time from the stream: so many times what it takes passes until the next.
+/// Pictures take time from the stream, so the interval is at least this multiple of the time of a picture.
 const COST_SHARE: u32 = 8;
 
-/// The same where all that has come is read, so that the stream waits for nothing.
+/// The same multiple if everything that arrived is parsed, so that the stream waits for nothing.
 const COST_SHARE_UNHURRIED: u32 = 2;
 
-/// How often the counts change where no picture does.
+/// Interval of updated counts without a new picture.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 
-/// How often it is noted what came, for the case that the process is killed.
+/// Interval of the note about the recorded bytes, in case the process is killed.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 
-/// The part of the memory limit that texts of names may take; more are on disk.
+/// Share of the memory limit for texts of names; more are on disk.
 const NAMES_PART: u64 = 16;
 
-/// The sources that are followed, and how.
+/// The sources to follow, with options.
 #[derive(Debug)]
 pub(crate) struct FollowOptions {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) memory: Memory,
-    /// How long events wait for earlier ones; `None`: as suits the sources.
+    /// How long events wait for earlier ones; `None` uses a default by source.
     pub(crate) delay: Option<Duration>,
-    /// A row that passes ends it.
+    /// A matching row ends it.
     pub(crate) until: Option<LiveFilter>,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
-    /// The folder of everything that comes.
+    /// The spool folder.
     pub(crate) folder: PathBuf,
-    /// The most bytes to keep.
+    /// Limit for the bytes on disk.
     pub(crate) disk_cap: u64,
-    /// The part of the trace that is kept, in the picture alone; `None`: all of it, and every byte that comes.
+    /// The part to retain, in the picture only; `None` records everything.
     pub(crate) kept: Option<KeptPart>,
 }
 
-/// The counts of a trace that is followed.
+/// The counts of a followed trace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FollowCounts {
     pub(crate) rows: u64,
     pub(crate) rows_per_s: f64,
-    /// The age of the oldest row of the last picture when that was made; `None`: nothing came lately.
+    /// Age of the oldest row of the last picture when it was built; `None` if nothing arrived lately.
     pub(crate) behind: Option<Duration>,
-    /// Bytes that are kept and not read yet: the source is faster than the picture.
+    /// Bytes that are spooled but not parsed: the source is faster than the picture.
     pub(crate) unread_bytes: u64,
     pub(crate) late: u64,
-    /// The source with the most late events, where there are any.
+    /// The source with the most late events, if any.
     pub(crate) latest_source: Option<PathBuf>,
-    /// The most that an event was late by.
+    /// Largest lateness of an event.
     pub(crate) most_late_ns: u64,
-    /// Spans that came too late for their places, and are shown below the others.
+    /// Spans that came too late for their place, and are shown below the others.
     pub(crate) apart: u64,
-    /// Rows that went, the oldest first.
+    /// Dropped rows, oldest first.
     pub(crate) dropped: u64,
-    /// Bytes that the recording takes on disk.
+    /// Size of the recording on disk.
     pub(crate) disk_bytes: u64,
-    /// Bytes that are left there, where the system says so.
+    /// Free bytes on that disk, if the system reports them.
     pub(crate) free_bytes: Option<u64>,
 }
 
 impl FollowCounts {
-    /// Whether a person would read the same. Others write to the disk all the time, and a window
-    /// is painted for each change.
+    /// Returns whether both look the same to the user. Others write to the disk all the time, and every change repaints
+    /// the window.
     fn reads_as(&self, before: &Self) -> bool {
         let is_near = |free: u64, before: u64| free.abs_diff(before) <= before / 16;
         let is_near = match (self.free_bytes, before.free_bytes) {
@@ -96,12 +95,12 @@ impl FollowCounts {
     }
 }
 
-/// News of a trace that is followed.
+/// An update of a followed trace.
 #[derive(Debug)]
 pub enum Followed {
-    /// With how densely its time is filled.
+    /// A picture, with the density of its time.
     Picture(Snapshot, LiveDensity, FollowCounts),
-    /// The counts have changed, and the picture has not.
+    /// The counts have changed, without a new picture.
     Counts(FollowCounts),
     /// A sentence for the user.
     Said(String),
@@ -109,27 +108,27 @@ pub enum Followed {
 
 /// Receives the pictures of a followed trace.
 pub(crate) trait Viewer {
-    /// Whether the last picture was taken, so that another one can be.
+    /// Returns whether the last picture was taken, so that another one may be sent.
     fn is_ready(&self) -> bool;
     fn show(&mut self, followed: Followed);
 }
 
-/// The end of a trace that was followed.
+/// The end of a followed trace.
 #[derive(Debug)]
 pub struct FollowEnd {
-    /// The bytes that came, under the names of where they came from; none where nothing came.
+    /// The recorded bytes, under the names of their sources; empty if nothing arrived.
     pub(crate) sources: Sources,
-    /// Holds the files until they are sorted.
+    /// Keeps the files until they are sorted.
     pub(crate) spool: SpoolFolder,
-    /// Why it is not whole.
+    /// Reasons why it is incomplete.
     pub(crate) errors: Vec<String>,
-    /// Why it cannot be sorted.
+    /// The reason why it cannot be sorted.
     pub(crate) unsorted: Option<String>,
-    /// Whether the last picture is all that is kept.
+    /// Whether nothing but the last picture is retained.
     pub(crate) is_picture_alone: bool,
 }
 
-/// Why nothing can be followed, or no more.
+/// The reason why nothing can be followed, or no more.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FollowError {
     #[error(transparent)]
@@ -140,10 +139,8 @@ pub(crate) enum FollowError {
     Write { folder: PathBuf, source: io::Error },
 }
 
-/// Follows until all sources have ended. Blocks; `options.stop` ends it.
-///
-/// # Errors
-/// [`FollowError`] where nothing can be read, or the disk is full.
+/// Follows until all sources have ended. Blocks; `options.stop` ends it. Returns a [`FollowError`] if nothing can be
+/// read, or if the disk is full.
 pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer) -> Result<FollowEnd, FollowError> {
     let folder = &options.folder;
     let in_folder = |source| FollowError::Folder { folder: folder.clone(), source };
@@ -155,7 +152,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         places_late: true,
         pace: Pace::RunsAhead,
         stop: options.stop.clone(),
-        // Bytes cannot go from the front of a trace: what comes later refers to them.
+        // The front of a byte stream cannot be dropped, because later bytes refer to it.
         spool: options.kept.is_none().then(|| files.clone()),
         keeps_tables: true,
     };
@@ -239,7 +236,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let errors = session.take_errors().iter().map(FeedError::to_string).collect();
     let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
     let SessionCounts { rows, bytes, .. } = session.counts();
-    // Of a source that ended far ahead of its picture, the rest has as many rows as what was read.
+    // For a source that ended far ahead of its picture, the rest is assumed to have as many rows per byte.
     let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
     drop(session);
     let unsorted = following.files.check_sort(rows, 1, folder).err();
@@ -251,9 +248,9 @@ struct Following {
     picture: LivePicture,
     files: SpoolFiles,
     counts: FollowCounts,
-    /// When the oldest row came that no picture has.
+    /// When the oldest row arrived that no picture has.
     came: Option<Instant>,
-    /// When rows were counted last.
+    /// When rows were last counted.
     shown: Instant,
 }
 
@@ -261,7 +258,7 @@ impl Following {
     fn count(&mut self, session: &LiveSession) -> FollowCounts {
         let all = session.counts();
         let seconds = self.shown.elapsed().as_secs_f64();
-        // The mean of about a second: single batches would make it jump.
+        // Averaged over about a second: single batches would make it jump.
         let is_new = seconds >= COUNTS_EVERY.as_secs_f64() || self.counts.rows == 0;
         let (rows, rows_per_s) = if is_new {
             let new = all.rows - self.counts.rows;
@@ -291,21 +288,21 @@ impl Following {
     }
 }
 
-/// The sources of a session by name: those that were given, then those that have come by themselves.
+/// Returns the sources of a session by name: the given ones, then those that connected.
 pub(crate) fn sources_of(inputs: &[LiveInput], session: &LiveSession) -> Vec<SourceFile> {
     let is_listener = |input: &&LiveInput| matches!(input, LiveInput::Socket(_) | LiveInput::Otlp { .. });
     let given: Vec<SourceFile> = inputs.iter().filter(|input| !is_listener(input)).map(source_of).collect();
-    // Nobody can open a connection.
+    // A connection cannot be opened again.
     let came = session.names().skip(given.len()).cloned();
     let came: Vec<_> = came.map(|name| SourceFile { input: Input::Fd(name), offset_ns: 0 }).collect();
     given.into_iter().chain(came).collect()
 }
 
-/// The source under which the bytes of an input are known.
+/// Returns the source file that stands for an input.
 pub(crate) fn source_of(input: &LiveInput) -> SourceFile {
     let input = match input {
         LiveInput::Input(input) => input.clone(),
-        // Nobody can open what a command has written, or what was sent here.
+        // The output of a command, or bytes sent here, cannot be opened again.
         LiveInput::Command(_) | LiveInput::Socket(_) | LiveInput::Otlp { .. } => Input::Fd(input.name()),
     };
     SourceFile { input, offset_ns: 0 }

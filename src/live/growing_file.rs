@@ -1,5 +1,5 @@
-//! A file that somebody writes meanwhile: read to its end, and on when it has grown, until the session is to end. Another
-//! file at its path is another trace, and so is one that was cut or written from its beginning.
+//! Reads a file while it is written: to its end, and further when it has grown, until the session ends. Another file at
+//! its path is another trace, and so is one that was truncated or rewritten.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -9,17 +9,17 @@ use std::time::SystemTime;
 use super::arrivals::{ArrivalError, BLOCK_BYTES, LOOK_EVERY, ReadingThread};
 use crate::base::files;
 
-/// Bytes that are remembered of what was read. The second half of them may change: some writers keep a document whole
-/// by an end that the next record takes the place of.
+/// Bytes remembered from the last reads. The second half may change: some writers keep a document valid by an end that
+/// the next record overwrites.
 const SEEN_BYTES: usize = 128;
 
-/// The file as far as it was read.
+/// The state of reading a file.
 struct GrowingFile {
     file: File,
     offset: u64,
-    /// The last bytes that were read.
+    /// The last bytes read.
     seen: Vec<u8>,
-    /// Files of the kernel have no length, and are read all the same.
+    /// Kernel files have no length, but can be read.
     has_length: bool,
     modified: Option<SystemTime>,
 }
@@ -29,7 +29,7 @@ impl GrowingFile {
         Self { file, offset: 0, seen: Vec::new(), has_length: false, modified: None }
     }
 
-    /// The next bytes; none at the end.
+    /// Reads the next bytes; empty at the end.
     fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut block = vec![0; BLOCK_BYTES];
         let len = self.file.read(&mut block)?;
@@ -43,7 +43,7 @@ impl GrowingFile {
         Ok(block)
     }
 
-    /// Whether bytes that were read are not there any more.
+    /// Returns whether bytes that were read have changed.
     fn is_rewritten(&self) -> bool {
         let before = &self.seen[..self.seen.len() / 2];
         let mut now = vec![0; before.len()];
@@ -51,7 +51,7 @@ impl GrowingFile {
         self.has_length && files::read_exact_at(&self.file, &mut now, at).is_ok() && now != before
     }
 
-    /// Why the file at the path is another trace, if it is.
+    /// Returns why the file at the path is another trace, if it is.
     fn news(&mut self, here: &Metadata) -> Option<&'static str> {
         if let Ok(open) = self.file.metadata()
             && files::identity(here) != files::identity(&open)
@@ -72,7 +72,7 @@ impl GrowingFile {
 }
 
 impl ReadingThread {
-    /// Reads a file, and goes on when it has grown, until it is asked to stop.
+    /// Reads a file, and continues when it has grown, until cancelled.
     pub(super) fn follow(&mut self, file: File) {
         let mut file = GrowingFile::new(file);
         let mut is_deleted = false;
@@ -134,7 +134,7 @@ mod tests {
         written.write_all(b"[\n{\"name\":\"first\"}\n]").unwrap();
         read_to_end(&mut file);
         assert_eq!(news(&mut file), None);
-        // The next record takes the place of the end.
+        // The next record overwrites the end.
         std::thread::sleep(Duration::from_millis(20));
         written.seek(SeekFrom::End(-2)).unwrap();
         written.write_all(b",\n{\"name\":\"second\"}\n]").unwrap();

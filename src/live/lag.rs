@@ -1,6 +1,6 @@
-//! A source that sends faster than its rows are put in order, in the window: it is not held up, since everything is kept
-//! on disk. What is kept is read again from there, as fast as somebody takes it. When such a source ends, nobody waits
-//! for the rest: the sort at the end has all of it.
+//! Decouples the window from a source that is faster than the ordering of its rows. The source is not blocked, because
+//! everything is spooled; the spool is read again from disk as fast as the receiver takes it. When such a source ends,
+//! the rest is left to the final sort.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -8,17 +8,17 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Bytes that are read again at once.
+/// Bytes per read of the spool.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// With fewer bytes left at its end, a source is shown to its end.
+/// A source with fewer bytes left at its end is shown to its end.
 const REST_BYTES: u64 = 4 << 20;
 
-/// The kept bytes of a source that is ahead of its reader.
+/// The spool of a source that is ahead of its reader.
 #[derive(Debug, Default)]
 pub(super) struct Lag {
     state: Mutex<LagState>,
-    /// Notified when more is kept, or nothing more comes.
+    /// Notified when more is spooled, or when the source has ended.
     grown: Condvar,
 }
 
@@ -26,13 +26,13 @@ pub(super) struct Lag {
 struct LagState {
     kept_bytes: u64,
     has_ended: bool,
-    /// Nobody takes anything any more.
+    /// Nobody receives anything any more.
     is_over: bool,
 }
 
 impl Lag {
-    /// Sends what is in a file from a position on, of which so many bytes are kept so far. `send` waits, and is false
-    /// once nobody takes any more. Fails with the error of the system.
+    /// Starts a thread that sends a file from a position on; `bytes` are spooled so far. `send` blocks, and returns
+    /// false once nobody receives. Returns the error of the system.
     pub(super) fn start(
         path: &Path,
         from: u64,
@@ -60,7 +60,7 @@ impl Lag {
         Ok(lag)
     }
 
-    /// Notes that more is kept; false once nobody takes any more.
+    /// Records that more is spooled. Returns false once nobody receives.
     pub(super) fn grow(&self, bytes: u64) -> bool {
         let mut state = self.state();
         state.kept_bytes += bytes;
@@ -68,13 +68,13 @@ impl Lag {
         !state.is_over
     }
 
-    /// Notes that nothing more comes.
+    /// Records that the source has ended.
     pub(super) fn end(&self) {
         self.state().has_ended = true;
         self.grown.notify_one();
     }
 
-    /// Waits until more is kept than was sent, and returns how much to read; `None` at the end.
+    /// Waits until more is spooled than sent, and returns how much to read; `None` at the end.
     fn next_bytes(&self, sent: u64) -> Option<usize> {
         let is_waited_for = |state: &mut LagState| state.kept_bytes == sent && !state.has_ended;
         let state = self.grown.wait_while(self.state(), is_waited_for).unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl Lag {
     }
 
     fn state(&self) -> MutexGuard<'_, LagState> {
-        // Nothing panics while it holds the lock.
+        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

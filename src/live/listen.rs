@@ -1,5 +1,5 @@
-//! Sources that come by themselves: connections to a socket, and requests of exporters. Each becomes a source of the
-//! session when it comes. Nobody from another machine is let in, and no other user of this one as far as the system tells.
+//! Listens for sources: connections to a socket, and requests of exporters. Each becomes a source of the session. Other
+//! machines are refused, and other users of this machine as far as the system identifies them.
 
 mod http;
 mod otlp;
@@ -19,27 +19,24 @@ use crossbeam_channel::Receiver;
 use super::arrivals::{ArrivalError, LiveInput, ReadingThread, Say};
 use crate::base::cancel::Cancel;
 
-/// Connections at once at most: each takes two threads, and buffers.
+/// Limit for concurrent connections: each takes two threads and buffers.
 const CONNECTIONS_MAX: usize = 256;
 
-/// The least memory for each connection.
+/// Minimum memory per connection.
 const CONNECTION_BYTES: u64 = 1 << 20;
 
-/// A source that has come.
+/// A source that has connected.
 pub(super) struct NewSource {
-    /// Its name, which says who it is.
+    /// Its name, which identifies the other end.
     pub(super) name: PathBuf,
-    /// Whether its spans come together some seconds after they ended.
+    /// Whether its spans arrive in batches some seconds after they ended.
     pub(super) sends_batches: bool,
     /// Reads it to its end.
     pub(super) read: Box<dyn FnOnce(ReadingThread) + Send>,
 }
 
-/// Begins to listen; `None` for an input that is a source by itself. The receiver is closed once nobody listens
-/// any more.
-///
-/// # Errors
-/// Where nobody can listen there.
+/// Starts to listen; `None` for an input that is itself a source. The receiver is closed when listening ends. Returns
+/// an error if listening fails.
 pub(super) fn start(
     input: &LiveInput,
     memory_bytes: u64,
@@ -60,14 +57,14 @@ pub(super) fn start(
     }
 }
 
-/// How many connections there are.
+/// Counter of connections.
 #[derive(Debug, Clone)]
 struct Connections {
     count: Arc<AtomicUsize>,
     most: usize,
 }
 
-/// A connection that counts until this is dropped.
+/// A counted connection; dropping it ends the count.
 #[derive(Debug)]
 struct CountedConnection(Arc<AtomicUsize>);
 
@@ -76,10 +73,10 @@ impl Connections {
         Self { count: Arc::default(), most }
     }
 
-    /// Counts another one; `None` where there are too many.
+    /// Counts another connection; `None` if there are too many.
     fn count(&self) -> Option<CountedConnection> {
         let counted = CountedConnection(Arc::clone(&self.count));
-        // The one that is refused counts until it is dropped here.
+        // A refused connection is counted until it is dropped here.
         (self.count.fetch_add(1, Ordering::SeqCst) < self.most).then_some(counted)
     }
 }

@@ -1,15 +1,15 @@
-//! Sources that still run: bytes as they come in, rows in order of time out. Holds no more than its
-//! part of the memory limit, whatever the sources send.
+//! Running sources: bytes in as they arrive, rows out in time order. Memory stays within a share of the memory limit,
+//! whatever the sources send.
 //!
-//! [`arrivals`] reads a stream, a file that grows ([`growing_file`]) or the output of a command, and gives every byte to
-//! [`spool_files`] first if it is recorded; [`lag`] has a window not hold up a source that is faster than its picture.
-//! [`started_command`] ends the command with all that it has started, and [`listen`] has sources that come by
-//! themselves. [`feed`] runs the reader of the format on the bytes, and takes its batches apart. [`orderer`] puts the
-//! events of all sources in order, [`pairs`] makes rows of them, [`row_filter`] says which are wanted, and [`session`] is
-//! all of this for whoever calls its steps. [`picture`] has the rows in a store that can be looked at while it grows, with
-//! names and tracks by [`arc_cache`]: [`placing`] finds the lanes of spans, [`tracks`] writes those that do not move any
-//! more, and [`density`] counts them for the map of the whole trace. [`follow`] shows pictures of a session until it ends;
-//! [`spool_folder`] has what comes meanwhile.
+//! [`arrivals`] reads a stream, a growing file ([`growing_file`]) or the output of a command, and first writes every
+//! byte to [`spool_files`] if it is recorded. [`lag`] keeps the window from blocking a source that is faster than its
+//! picture. [`started_command`] ends a command with all its descendants. [`listen`] accepts sources that connect.
+//! [`feed`] runs the reader of the format, and splits its batches. [`orderer`] sorts the events of all sources,
+//! [`pairs`] makes rows of them, [`row_filter`] selects rows, and [`session`] combines all of these in steps.
+//!
+//! [`picture`] writes the rows to a store that is queried while it grows, with names and tracks through [`arc_cache`].
+//! [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`] counts them for the
+//! minimap. [`follow`] shows pictures of a session until it ends; [`spool_folder`] holds the recorded bytes.
 
 mod arc_cache;
 pub(crate) mod arrivals;

@@ -1,11 +1,11 @@
-//! Puts the events of several running sources in order of time: a state machine without a clock, a thread or a file.
+//! Sorts the events of several running sources by time: a state machine without a clock, a thread or a file.
 //!
-//! Each source has a queue. At every tick the orderer notes a watermark: the smallest of the newest times of the
-//! sources that are not idle. A watermark counts once it is as old as the delay: then all events up to it are
-//! released. An event that comes after a later one was released is released at once, and counted with how late it is.
-//! A full queue refuses the next event, so that its source waits: nothing is dropped.
+//! Each source has a queue. At every tick the orderer records a watermark: the smallest of the newest times of all
+//! sources that are not idle. A watermark is effective once it is older than the delay: then all events up to it are
+//! released. An event that comes after a later one was released is released at once, with its lateness. A full queue
+//! rejects the next event, so that its source waits: nothing is dropped.
 //!
-//! The slow answer: a stable sort of all events by time, once all have come.
+//! Equivalent to a stable sort of all events by time, once all have arrived.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,23 +13,23 @@ use std::collections::{BinaryHeap, VecDeque};
 /// The settings of an orderer. Times are nanoseconds of the caller's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OrdererLimits {
-    /// How long an event waits for earlier ones of other sources, and of its own.
+    /// How long an event waits for earlier ones, of any source.
     pub(crate) delay_ns: u64,
-    /// The shortest time between two watermarks.
+    /// Minimum time between two watermarks.
     pub(crate) tick_ns: u64,
-    /// A source without an event for so long holds up nothing.
+    /// A source without an event for this long delays nothing.
     pub(crate) idle_ns: u64,
-    /// The bytes that may wait in the queues of all sources, each of which has an equal part.
+    /// Limit for the bytes in the queues of all sources, divided equally.
     pub(crate) queues_bytes: usize,
 }
 
-/// An event in its turn.
+/// A released event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Released<T> {
     pub(crate) source: usize,
-    /// How far its time is before the latest one that was released before it; 0 where it is in order, or tolerated.
+    /// How far its time is before the latest one released earlier; 0 if it is in order, or tolerated.
     pub(crate) late_ns: u64,
-    /// The time of arrival, by the caller's clock.
+    /// Its arrival on the caller's clock.
     pub(crate) came_ns: u64,
     pub(crate) item: T,
 }
@@ -41,11 +41,11 @@ pub(crate) struct LateEvents {
     pub(crate) most_ns: u64,
 }
 
-/// An event that waits for its turn.
+/// A queued event.
 #[derive(Debug)]
 struct Waiting<T> {
     key_ns: i64,
-    /// Counts the events of all sources, so that events of one time stay in the order in which they came.
+    /// A sequence number over all sources, so that events at one time stay in the order of arrival.
     number: u64,
     came_ns: u64,
     bytes: usize,
@@ -81,17 +81,17 @@ impl<T> Ord for Waiting<T> {
 /// The events of one source.
 #[derive(Debug)]
 struct SourceQueue<T> {
-    /// Those that came in order of time.
+    /// Events that arrived in time order.
     in_order: VecDeque<Waiting<T>>,
-    /// Those that came after a later one, which a sorted insertion would move aside.
+    /// Events that arrived after a later one; inserting them into the sorted queue would move others.
     strays: BinaryHeap<Reverse<Waiting<T>>>,
     newest_ns: Option<i64>,
-    /// When the last event came, or when the source began.
+    /// When the last event arrived, or when the source started.
     last_came_ns: u64,
     bytes: usize,
     is_awaited: bool,
     has_ended: bool,
-    /// An event that is late by no more than this counts as in order.
+    /// Lateness up to which an event counts as in order.
     tolerated_ns: u64,
     late: LateEvents,
 }
@@ -112,28 +112,28 @@ impl<T> SourceQueue<T> {
     }
 }
 
-/// A watermark that counts once the delay has passed.
+/// A watermark, effective once the delay has passed.
 #[derive(Debug, Clone, Copy)]
 struct Watermark {
     noted_ns: u64,
     key_ns: i64,
 }
 
-/// Orders the events of sources, of which more may come.
+/// Sorts the events of sources, which may be added later.
 #[derive(Debug)]
 pub(crate) struct Orderer<T> {
     limits: OrdererLimits,
     queues: Vec<SourceQueue<T>>,
-    /// Those that have not ended, or have events that wait: of a thousand connections, most are over.
+    /// Sources that have not ended, or have queued events: of a thousand connections, most have ended.
     active: Vec<usize>,
-    /// How many have not ended.
+    /// Number of sources that have not ended.
     running: usize,
     /// Bytes in the queues of all sources.
     bytes: usize,
-    /// At most one for each tick of the delay, oldest first.
+    /// At most one per tick of the delay, oldest first.
     watermarks: VecDeque<Watermark>,
     last_tick_ns: Option<u64>,
-    /// Events up to here may go; `None`: none yet.
+    /// Events up to this time may be released; `None` at the start.
     release_to_ns: Option<i64>,
     last_released_ns: Option<i64>,
     pushed: u64,
@@ -158,8 +158,8 @@ impl<T> Orderer<T> {
         }
     }
 
-    /// Adds a source, which begins now; returns its position. One that `is_awaited` may have earlier events than all
-    /// others until it is idle; whoever comes by himself holds up nothing before his first event.
+    /// Adds a source, and returns its index. If `is_awaited`, it may have earlier events than all others, and delays
+    /// them until it is idle. Other sources delay nothing before their first event.
     pub(crate) fn add_source(&mut self, now_ns: u64, is_awaited: bool) -> usize {
         self.now_ns = self.now_ns.max(now_ns);
         self.queues.push(SourceQueue {
@@ -176,28 +176,28 @@ impl<T> Orderer<T> {
         let source = self.queues.len() - 1;
         self.active.push(source);
         self.running += 1;
-        // Where all before have ended, their events were let go.
+        // If all earlier sources have ended, their events were released.
         self.release_to_ns = self.release_to_ns.filter(|&to_ns| to_ns < i64::MAX).or(self.last_released_ns);
         source
     }
 
-    /// Counts no event of a source as late that is so by at most `late_ns`.
+    /// Sets the lateness up to which events of a source count as in order.
     pub(crate) fn tolerate(&mut self, source: usize, late_ns: u64) {
         self.queues[source].tolerated_ns = late_ns;
     }
 
-    /// The sources that have not ended, or have events that wait.
+    /// Returns the sources that have not ended, or have queued events.
     pub(crate) fn active(&self) -> &[usize] {
         &self.active
     }
 
-    /// Takes the next event of a source, which comes at `now_ns` and goes by `key_ns`. Gives it back where the queue
-    /// has no room for its bytes; an empty queue has room for any event.
+    /// Queues the next event of a source, which arrives at `now_ns` and is ordered by `key_ns`. Returns it if the queue
+    /// is full; an empty queue accepts any event.
     pub(crate) fn push(&mut self, source: usize, key_ns: i64, bytes: usize, item: T, now_ns: u64) -> Result<(), T> {
         self.now_ns = self.now_ns.max(now_ns);
         let part = self.limits.queues_bytes / self.active.len().max(1);
         let queue = &mut self.queues[source];
-        // Those that were few had larger parts, which they may still take when others come.
+        // With fewer sources the shares were larger, and may still be used.
         let is_full = queue.bytes + bytes > part || self.bytes + bytes > self.limits.queues_bytes.saturating_mul(2);
         if queue.bytes > 0 && is_full {
             return Err(item);
@@ -216,7 +216,7 @@ impl<T> Orderer<T> {
         Ok(())
     }
 
-    /// Notes that a source has no more events: it holds up nothing.
+    /// Marks a source as ended, so that it delays nothing.
     pub(crate) fn end(&mut self, source: usize) {
         if !std::mem::replace(&mut self.queues[source].has_ended, true) {
             self.running -= 1;
@@ -233,7 +233,7 @@ impl<T> Orderer<T> {
         }
     }
 
-    /// Notes a watermark if it is time for one, and releases up to those that have waited for the delay.
+    /// Records a watermark if it is time for one, and releases events up to those older than the delay.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
         if self.last_tick_ns.is_none_or(|last_ns| self.now_ns - last_ns >= self.limits.tick_ns) {
@@ -250,20 +250,20 @@ impl<T> Orderer<T> {
         }
     }
 
-    /// The time up to which all sources that are not idle have come. Where all are idle, nobody is waited for.
+    /// Returns the time up to which all sources that are not idle have arrived. If all are idle, nothing is delayed.
     fn watermark(&self) -> Option<i64> {
         let live = || self.active().iter().map(|&source| &self.queues[source]).filter(|queue| !queue.has_ended);
         let is_idle = |queue: &&SourceQueue<T>| self.now_ns - queue.last_came_ns >= self.limits.idle_ns;
         if live().all(|queue| is_idle(&queue)) {
             return self.active.iter().filter_map(|&source| self.queues[source].newest_ns).max();
         }
-        // A source without any event may yet have an earlier one.
+        // A source without events may still have an earlier one.
         let is_waited_for = |queue: &&SourceQueue<T>| queue.is_awaited || queue.newest_ns.is_some();
         let newest = live().filter(is_waited_for).filter(|queue| !is_idle(queue)).map(|queue| queue.newest_ns);
         newest.min().flatten()
     }
 
-    /// The next event whose turn it is, the earliest first.
+    /// Returns the next released event, the earliest first.
     pub(crate) fn pop(&mut self) -> Option<Released<T>> {
         let release_to_ns = self.release_to_ns?;
         let firsts = self.active.iter().filter_map(|&source| Some((self.queues[source].first()?, source)));
@@ -285,12 +285,12 @@ impl<T> Orderer<T> {
         Some(Released { source, late_ns, came_ns, item })
     }
 
-    /// Whether an event waits for its turn: only then does time have to pass.
+    /// Returns whether events are queued, so that time has to pass.
     pub(crate) fn has_waiting(&self) -> bool {
         self.active.iter().any(|&source| self.queues[source].first().is_some())
     }
 
-    /// The late events of a source so far.
+    /// Returns the late events of a source.
     pub(crate) fn late(&self, source: usize) -> LateEvents {
         self.queues[source].late
     }

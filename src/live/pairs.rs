@@ -1,6 +1,5 @@
-//! Ordered events in, rows out: begins are paired with their ends, and everything gets the names that are known so
-//! far. Holds what is open, up to a limit, and counts what it cannot pair. It does not nest: what contains a span
-//! may not have come yet.
+//! Pairs ordered events into rows: begins with their ends, and everything with the names known so far. Open spans are
+//! bounded, and unpaired events are counted. Does not nest: the parent of a span may arrive later.
 
 use std::sync::Arc;
 
@@ -11,20 +10,20 @@ use crate::model::args::Detail;
 use crate::model::{EventFlags, EventKind, Id, Loss, Losses, Metadata, Payload, SourcePos, TrackKey, TrackKind};
 use crate::store::flow::FlowPoint;
 
-/// Spans that are open at once. A program has some thousand; more are counted.
+/// Limit for open spans. A program has some thousand; more are counted as lost.
 const OPEN_MAX: usize = 1 << 18;
 
-/// Processes and threads whose names are kept.
+/// Limit for processes and threads with names.
 const NAMES_MAX: usize = 1 << 17;
 
 /// The kind of a row, with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowValue {
-    /// A span; `None`: it has not ended.
+    /// A span; `None` if it has not ended.
     Span {
         dur_ns: Option<u64>,
     },
-    /// The state of a thread, or what ran on a CPU.
+    /// The state of a thread, or the run on a CPU.
     Scheduling {
         dur_ns: Option<u64>,
     },
@@ -32,7 +31,7 @@ pub(crate) enum RowValue {
     Counter(f64),
     /// The functions of a sample, innermost first.
     Sample(Box<[Arc<LiveName>]>),
-    /// A point of the flow of an id: the end of an arrow, and no row by itself.
+    /// A flow point: the end of an arrow, and no row by itself.
     Flow(LiveFlow),
 }
 
@@ -57,12 +56,12 @@ pub(crate) struct LiveRow {
 }
 
 impl LiveRow {
-    /// Whether it is the end of an arrow, which nobody lists.
+    /// Returns whether it is a flow point, which is not listed.
     pub(crate) fn is_flow(&self) -> bool {
         matches!(self.value, RowValue::Flow(_))
     }
 
-    /// Its duration, and 0 for what has none.
+    /// Returns its duration; 0 for points and values.
     pub(crate) fn dur_ns(&self) -> u64 {
         match self.value {
             RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => dur_ns.unwrap_or(0),
@@ -71,17 +70,17 @@ impl LiveRow {
     }
 }
 
-/// The names of processes and threads so far.
+/// The names of processes and threads.
 #[derive(Debug, Default)]
 pub(crate) struct LiveNames {
     processes: FxHashMap<Id, Box<str>>,
     threads: FxHashMap<(Id, Id), Box<str>>,
-    /// Those by which the kernel knows threads, which count where nothing else names them.
+    /// The kernel's names of threads, used if nothing else names them.
     kernel: FxHashMap<(Id, Id), Box<str>>,
 }
 
 impl LiveNames {
-    /// Takes what the trace says next.
+    /// Applies metadata of the trace.
     pub(crate) fn apply(&mut self, metadata: Metadata) {
         fn keep<K: std::hash::Hash + Eq>(names: &mut FxHashMap<K, Box<str>>, key: K, name: Box<str>) {
             if names.len() < NAMES_MAX || names.contains_key(&key) {
@@ -103,13 +102,13 @@ impl LiveNames {
         }
     }
 
-    /// The name of the process of a track; empty where it is not known.
+    /// Returns the name of a track's process; empty if unknown.
     pub(crate) fn process(&self, track: &TrackKey) -> &str {
         let main = || self.kernel.get(&(track.pid.clone(), track.pid.clone()));
         self.processes.get(&track.pid).or_else(main).map_or("", |name| name)
     }
 
-    /// The name of the thread of a track; empty where it is not known, or the track is not a thread's.
+    /// Returns the name of a track's thread; empty if unknown, or if it is not the track of a thread.
     pub(crate) fn thread(&self, track: &TrackKey) -> &str {
         if !matches!(track.kind, TrackKind::Thread | TrackKind::State) {
             return "";
@@ -123,11 +122,11 @@ impl LiveNames {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum OpenKey {
     Track(Arc<TrackKey>),
-    /// An async id, whatever the tracks of its events.
+    /// An async id, on any track.
     Id(u64),
 }
 
-/// A begin whose end has not come.
+/// A begin without its end.
 #[derive(Debug)]
 struct WaitingBegin {
     track: Arc<TrackKey>,
@@ -136,7 +135,7 @@ struct WaitingBegin {
     args: Box<str>,
 }
 
-/// The state that a thread is in.
+/// The current state of a thread.
 #[derive(Debug)]
 struct EnteredState {
     since_ns: i64,
@@ -149,17 +148,17 @@ struct EnteredState {
 struct AsyncSteps {
     /// Whether the innermost span is a step, which the next one ends.
     is_in_step: bool,
-    /// The start of the next step, if steps come with their ends.
+    /// The start of the next step, if steps are given by their ends.
     start_ns: i64,
 }
 
-/// Called with the track, the start and the name of what has not ended.
+/// Called with track, start and name of each open span.
 pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>) + 'a;
 
 /// The open spans of the tracks of a source.
 #[derive(Debug, Default)]
 pub(crate) struct LivePairs {
-    /// Without an entry where nothing is open.
+    /// Has no entry for tracks without open spans.
     open: FxHashMap<OpenKey, Vec<WaitingBegin>>,
     /// The steps of the ids in `open`.
     steps: FxHashMap<u64, AsyncSteps>,
@@ -169,7 +168,7 @@ pub(crate) struct LivePairs {
 }
 
 impl LivePairs {
-    /// Takes the next event and hands the rows that it completes to `out`.
+    /// Adds the next event, and passes the rows that it completes to `out`.
     pub(crate) fn add(&mut self, live: LiveEvent, out: &mut dyn FnMut(LiveRow)) {
         let (name, track) = (Arc::clone(live.name()), Arc::clone(live.track()));
         let LiveEvent { event, args, stack, .. } = live;
@@ -197,7 +196,7 @@ impl LivePairs {
             Payload::Instant => out(row(RowValue::Instant, args)),
             Payload::Counter(value) => out(row(RowValue::Counter(value), args)),
             Payload::Sample(_) => {
-                // A sample goes by its innermost function.
+                // A sample is named by its innermost function.
                 let name = stack.first().cloned().unwrap_or_else(|| Arc::clone(&name));
                 out(LiveRow { name, ..row(RowValue::Sample(stack), args) });
             }
@@ -210,7 +209,7 @@ impl LivePairs {
         }
     }
 
-    /// Hands out what has not ended, in order of start: the stream is over.
+    /// Passes the open spans to `out`, sorted by start, at the end of the stream.
     pub(crate) fn finish(&mut self, out: &mut dyn FnMut(LiveRow)) {
         let unended = std::mem::take(&mut self.open).into_iter();
         let begins = unended.flat_map(|(_, open)| open);
@@ -226,7 +225,7 @@ impl LivePairs {
         rows.into_iter().for_each(out);
     }
 
-    /// Calls `each` for all spans and states that have not ended: the track, the start and the name.
+    /// Calls `each` for all open spans and states: track, start and name.
     pub(crate) fn each_open(&self, each: &mut EachOpen<'_>) {
         self.open.values().flatten().for_each(|begin| each(&begin.track, begin.start_ns, &begin.name));
         self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name));
@@ -244,7 +243,7 @@ impl LivePairs {
         self.open.entry(key).or_default().push(begin);
     }
 
-    /// Takes an event of an async id, which `event` has the time, the name and the arguments of.
+    /// Handles an event of an async id; `event` has its time, name and arguments.
     fn asynchronous(
         &mut self,
         id: u64,
@@ -288,13 +287,13 @@ impl LivePairs {
         }
     }
 
-    /// Ends the innermost span, or the innermost of a name and what is open inside of it.
+    /// Ends the innermost span, or the innermost of a name including its open children.
     fn end(&mut self, key: &OpenKey, name: Option<&str>, ts_ns: i64, args: &str, out: &mut dyn FnMut(LiveRow)) {
         let Some(open) = self.open.get_mut(key) else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
         let innermost = open.len() - 1;
         let named = name.map_or(Some(innermost), |name| open.iter().rposition(|begin| *begin.name.text == *name));
         let first = named.unwrap_or(innermost);
-        // A span that begins when the named one ends is not inside of it, whichever was written first.
+        // A span that begins when the named one ends is not its child, in either order of the events.
         let is_tied = named.is_some() && open[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
         let is_mismatched = named != Some(innermost) && !is_tied;
         let mut ended: Vec<WaitingBegin> =
@@ -315,7 +314,7 @@ impl LivePairs {
         }
     }
 
-    /// Ends the innermost span of a name, and no other: those of one id need not nest.
+    /// Ends only the innermost span of a name: spans of one id need not nest.
     fn end_async(&mut self, key: &OpenKey, name: Option<&str>, ts_ns: i64, args: &str, out: &mut dyn FnMut(LiveRow)) {
         let open = self.open.get_mut(key);
         let position = |open: &Vec<WaitingBegin>| match name {
@@ -353,7 +352,7 @@ impl LivePairs {
                 self.states.insert(Arc::clone(&track), EnteredState { since_ns: ts_ns, name, is_awake });
             }
         }
-        // One that takes no time is none.
+        // A state of no duration is dropped.
         if let Some(before) = before.filter(|before| before.since_ns < ts_ns) {
             let value = RowValue::Scheduling { dur_ns: Some(ts_ns.abs_diff(before.since_ns)) };
             out(LiveRow { ts_ns: before.since_ns, value, name: before.name, track, args: Box::default() });
@@ -362,7 +361,7 @@ impl LivePairs {
 }
 
 impl WaitingBegin {
-    /// The span that ends at a time, with the arguments of its end.
+    /// Returns the span with its end at a time, with the arguments of the end.
     fn ended(self, ts_ns: i64, end_args: &str) -> LiveRow {
         let Self { track, start_ns, name, args } = self;
         let dur_ns = Some(ts_ns.max(start_ns).abs_diff(start_ns));
@@ -376,7 +375,7 @@ impl WaitingBegin {
         LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns }, name, track, args }
     }
 
-    /// The span without an end.
+    /// Returns the span without an end.
     fn unended(self) -> LiveRow {
         let Self { track, start_ns, name, args } = self;
         LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns: None }, name, track, args }

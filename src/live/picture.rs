@@ -1,8 +1,8 @@
-//! The picture of a trace that still runs: rows as they come in, snapshots out, of the same type as those of a trace
-//! that is sorted to its end. What still moves is bounded by a number of rows; what does not is on disk.
+//! The picture of a running trace: rows in as they arrive, snapshots out, of the same type as those of a sorted trace.
+//! Rows that may still move are limited in number; the others are on disk.
 //!
-//! A preview: nested asynchronous spans have no tracks of their own here, and spans that come later than the window are
-//! shown below the others. The sort at the end puts all of it where it belongs.
+//! A picture is a preview: nested async spans have no tracks of their own, and spans that come later than the window
+//! are shown below the others. The final sort puts everything in its place.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,27 +27,27 @@ use crate::query::Snapshot;
 use crate::store::growing::GrowingStore;
 use crate::store::{LaneKind, Meta, Row, Summary};
 
-/// Rows older than this, by the time of the trace, do not move any more.
+/// Rows older than this, in trace time, no longer move.
 const WINDOW_NS: i64 = 10_000_000_000;
 
-/// The most charts of samples: threads with their events.
+/// Limit for the charts of samples: threads by event.
 const CHARTS_MAX: usize = 4096;
 
-/// The sizes of a picture.
+/// The limits of a picture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PictureLimits {
-    /// Rows that may still move, in all tracks: the work of each picture.
+    /// Rows that may still move, in all tracks; each picture places them.
     pub(crate) window_rows: usize,
-    /// Rows that wait to be written.
+    /// Rows to be written.
     pub(crate) settled_rows: usize,
 }
 
 impl PictureLimits {
-    /// The limits that keep a picture within about a quarter of some memory.
+    /// Returns limits that keep a picture within about a quarter of the given memory.
     pub(crate) fn within(memory_bytes: u64) -> Self {
-        /// Bytes of a row in its window, in its lane twice and packed, twice: in this picture and the one that is shown.
+        /// Bytes of a row: in its window, and twice each in its lane and packed, for this picture and the one shown.
         const ROW_BYTES: u64 = 192;
-        /// More would take longer than the time between two pictures.
+        /// More would take longer than the interval of pictures.
         const WINDOW_ROWS_MAX: u64 = 1 << 18;
         let rows = memory_bytes / 8 / ROW_BYTES;
         let clamped = |most: u64| usize::try_from(rows.clamp(1 << 12, most)).unwrap_or(usize::MAX);
@@ -55,44 +55,44 @@ impl PictureLimits {
     }
 }
 
-/// Rows that came too late for their places.
+/// Rows that came too late for their place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LateRows {
-    /// They are shown below the others.
+    /// Shown below the others.
     pub(crate) apart: u64,
-    /// They are shown at the end.
+    /// Shown only by the final sort.
     pub(crate) left_out: u64,
 }
 
-/// The part of a trace that is kept while it runs: the last time of it, or the last bytes.
+/// The retained part of a running trace: its last time, or its last bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptPart {
     Time(u64),
     Bytes(u64),
 }
 
-/// The oldest rows go whenever so large a part of what is kept has come.
+/// The oldest rows are dropped whenever this fraction of the retained part has arrived.
 const TRIM_STEPS: u64 = 32;
 
-/// Cuts of one trim: rows and their details are not cut in the same proportion.
+/// Cuts per trim: rows and their details are not cut in the same proportion.
 const CUTS_MAX: usize = 3;
 
-/// A trace that still runs, as far as it has come.
+/// The picture of a running trace.
 pub(crate) struct LivePicture {
     limits: PictureLimits,
     store: GrowingStore,
     names: Names,
-    /// A copy for snapshots, made again where names have come.
+    /// A copy for snapshots, renewed when names arrive.
     shared_names: Arc<Names>,
     stacks: Stacks,
     shared_stacks: Arc<Stacks>,
     registry: Registry,
     /// The tracks of each source.
     known: Vec<FxHashMap<Arc<TrackKey>, TrackIdx>>,
-    /// The same of all sources, and of names: those that came lately.
+    /// Caches of recently used tracks and names, over all sources.
     track_cache: ArcCache<TrackKey, TrackIdx>,
     name_cache: ArcCache<LiveName, NameIdx>,
-    /// The name of each source, which tells their processes apart where there are several.
+    /// The name of each source, which distinguishes their processes.
     sources: Vec<Box<str>>,
     tracks: Vec<LiveTrack>,
     charts: BTreeMap<(TrackIdx, Box<str>), (TrackIdx, LiveChart)>,
@@ -101,7 +101,7 @@ pub(crate) struct LivePicture {
     density: LiveDensity,
     late: LateRows,
     kept: Option<KeptPart>,
-    /// The time and the bytes at which the oldest rows went last.
+    /// Time and bytes of the last trim.
     trimmed: (i64, u64),
     /// Rows that the ring has dropped.
     dropped: u64,
@@ -110,7 +110,7 @@ pub(crate) struct LivePicture {
 }
 
 impl LivePicture {
-    /// An empty picture, whose rows go to an empty file. Fails with the I/O error of a write.
+    /// Creates an empty picture, whose rows go to an empty file. Returns the I/O error of a failed write.
     pub(crate) fn new(file: File, names: Names, limits: PictureLimits) -> io::Result<Self> {
         let store = GrowingStore::new(file, limits.settled_rows)?;
         let shared_names = Arc::new(names.clone());
@@ -140,28 +140,28 @@ impl LivePicture {
         })
     }
 
-    /// Has the oldest rows go. Fails where the disk takes nothing back.
+    /// Limits the picture to its latest rows. Returns an error if the disk cannot punch holes.
     pub(crate) fn keep_part(&mut self, kept: KeptPart) -> io::Result<()> {
         self.kept = Some(kept);
         self.store.keep_ring()
     }
 
-    /// Rows that went, the oldest first.
+    /// Returns the number of dropped rows.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Whether anything came since the last picture.
+    /// Returns whether anything arrived since the last picture.
     pub(crate) fn has_changed(&self) -> bool {
         self.has_changed
     }
 
-    /// Whether more rows may move than a picture may place: [`Self::settle`] has to be called.
+    /// Returns whether too many rows may move: [`Self::settle`] must be called.
     pub(crate) fn is_full(&self) -> bool {
         self.window_rows > self.limits.window_rows
     }
 
-    /// How densely the time of the last picture is filled.
+    /// Returns the density of the last picture.
     pub(crate) fn density(&self) -> &LiveDensity {
         &self.density
     }
@@ -174,10 +174,10 @@ impl LivePicture {
         self.store.kept_bytes()
     }
 
-    /// Takes what has come for the tables. To be called before each step: sources come with them.
+    /// Adds new names and tracks. Must be called before each step, which may add sources.
     pub(crate) fn take_tables(&mut self, session: &mut LiveSession) {
         let known = self.sources.len();
-        // Those that come later have names that no other has.
+        // Later sources have distinct names.
         let of_first = (known == 0).then(|| Sources::unmoved(session.names().cloned()).names());
         let later = session.names().skip(known + of_first.as_ref().map_or(0, Vec::len));
         self.sources.extend(of_first.iter().flatten().map(|name| Box::from(&**name)));
@@ -197,7 +197,7 @@ impl LivePicture {
         }
     }
 
-    /// Takes a row. Fails with the I/O error of a write.
+    /// Adds a row. Returns the I/O error of a failed write.
     pub(crate) fn add(&mut self, row: &SourceRow<'_>) -> io::Result<()> {
         let &SourceRow { row, source, .. } = row;
         let Some(track) = self.track(source, &row.track) else {
@@ -215,7 +215,7 @@ impl LivePicture {
         };
         let start_ns = row.ts_ns;
         let is_unended = matches!(row.value, RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None });
-        // Of a source that is over: up to now.
+        // In a source that has ended, it lasts until now.
         let end_ns =
             if is_unended { self.summary.end_ns.max(start_ns) } else { start_ns.saturating_add_unsigned(row.dur_ns()) };
         self.summary.start_ns = self.summary.start_ns.min(start_ns);
@@ -266,7 +266,7 @@ impl LivePicture {
         Ok(())
     }
 
-    /// Draws a sample on the chart of its thread and event.
+    /// Adds a sample to the chart of its thread and event.
     fn chart(&mut self, track: TrackIdx, row: &LiveRow, stack: crate::model::StackIdx) -> io::Result<()> {
         let event = sample_event(&row.args);
         let key = (track, Box::from(&*event));
@@ -289,19 +289,19 @@ impl LivePicture {
         chart.add(&mut self.store, *chart_track, (row.ts_ns, stack, &self.stacks))
     }
 
-    /// Halves what may move until it is within its limit. Fails with the I/O error of a write.
+    /// Settles half of the moving rows until they are within the limit. Returns the I/O error of a failed write.
     pub(crate) fn settle(&mut self, session: &LiveSession) -> io::Result<()> {
         let open = self.open_rows(session);
         while self.window_rows > self.limits.window_rows / 2 {
             for (track, state) in self.tracks.iter_mut().enumerate() {
                 let before = state.window_len();
                 let Some(middle_ns) = state.middle_ns() else { continue };
-                // Where most start together, all of them go.
+                // If most rows start together, all of them are settled.
                 let out = (&mut self.store, &mut self.density);
                 state.settle(out, track_idx(track), middle_ns.saturating_add(1), &open)?;
                 self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
             }
-            // Settled spans that wait for their ends are in no window.
+            // Settled spans without an end are in no window.
             let moving = self.tracks.iter().map(LiveTrack::window_len).sum();
             if moving >= self.window_rows {
                 self.window_rows = moving;
@@ -312,7 +312,7 @@ impl LivePicture {
         Ok(())
     }
 
-    /// A snapshot of all that has come. Fails with the I/O error of a write, or of another map.
+    /// Returns a snapshot of everything that has arrived. Returns the I/O error of a failed write or map.
     pub(crate) fn snapshot(&mut self, session: &LiveSession) -> io::Result<Snapshot> {
         if self.is_full() {
             self.settle(session)?;
@@ -359,8 +359,8 @@ impl LivePicture {
         Ok(Snapshot::new(Arc::new(self.store.picture(meta)?)))
     }
 
-    /// Drops the oldest rows, where they are to go and enough has come since the last time. All rows in memory are in the
-    /// store by now, so that it knows which details they have.
+    /// Drops the oldest rows, if the picture is limited and enough has arrived since the last trim. All rows in memory
+    /// are in the store by now, so their details are known.
     fn trim(&mut self, now_ns: i64) -> io::Result<()> {
         let (at_ns, at_bytes) = self.trimmed;
         let file_bytes = self.store.file_bytes();
@@ -411,7 +411,7 @@ impl LivePicture {
         losses
     }
 
-    /// The spans that have not ended, by track.
+    /// Returns the open spans by track.
     fn open_rows(&mut self, session: &LiveSession) -> OpenRows {
         let mut open = OpenRows::default();
         session.each_open(&mut |source, key, start_ns, name| {
@@ -434,7 +434,7 @@ impl LivePicture {
     }
 
     fn track(&mut self, source: usize, key: &Arc<TrackKey>) -> Option<TrackIdx> {
-        // A key in memory is of one source.
+        // A key in memory belongs to one source.
         if let Some(known) = self.track_cache.get(key) {
             return Some(known);
         }
@@ -457,7 +457,7 @@ impl LivePicture {
         self.tracks.resize_with(self.registry.tables().tracks.len(), LiveTrack::default);
     }
 
-    /// The ids of other sources than the first name these, as those of several files do.
+    /// Makes the ids of later sources distinct by their names, as for several files.
     fn id_apart(&self, source: usize, pid: &mut Id) {
         if source > 0 {
             let name = &*self.sources[source];

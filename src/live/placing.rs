@@ -1,9 +1,9 @@
-//! The lanes of the spans of one track while they still come. Spans that are written when they end come after those in
-//! them, so that the last ones stay in a window: each picture places them again, in order of their starts. What is
-//! before the window is settled, and stays where it is. A span that comes later than that is refused: the caller gives
-//! it a lane apart. Knows no store, no names and no clock.
+//! Assigns lanes to the spans of one track while they arrive. Spans that are written at their ends come after their
+//! children, so the latest ones stay in a window, and each picture places them again in order of start. Rows before the
+//! window are settled, and keep their lanes. A span that comes later than that is rejected, and the caller gives it a
+//! separate lane. Independent of store, names and clock.
 //!
-//! The slow answer: the placing of all spans by the sort at the end. Inside the window the two are equal.
+//! Within the window, the result equals the placement of all spans by the final sort.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use smallvec::SmallVec;
 
 use crate::ingest::lanes::OpenLanes;
 
-/// A span, an instant or a point of a flow that has come.
+/// A span, an instant or a flow point that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WindowRow {
     pub(super) start_ns: i64,
     pub(super) value: WindowValue,
     pub(super) name: u32,
-    /// The bits of a point of a flow.
+    /// The bits of a flow point.
     pub(super) detail: u64,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum WindowValue {
         end_ns: i64,
     },
     Instant,
-    /// A point of the flow of an id. One that is placed says itself which span is around it.
+    /// A flow point. A placed one says itself which span is around it.
     Flow {
         id: u64,
         is_placed: bool,
@@ -36,7 +36,7 @@ pub(super) enum WindowValue {
 }
 
 impl WindowRow {
-    /// The end of a span.
+    /// Returns the end of a span.
     pub(super) fn end_ns(&self) -> Option<i64> {
         match self.value {
             WindowValue::Span { end_ns } => Some(end_ns),
@@ -45,7 +45,7 @@ impl WindowRow {
     }
 }
 
-/// A span that has begun and not ended.
+/// An open span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OpenRow {
     pub(super) start_ns: i64,
@@ -55,47 +55,47 @@ pub(super) struct OpenRow {
 /// A row with its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlacedRow {
-    /// A span, which has ended or not.
+    /// A span, open or ended.
     Span { lane: u16, row: WindowRow, is_open: bool },
-    /// An instant, below so many open spans.
+    /// An instant, at the depth of the open spans around it.
     Instant { depth: u64, row: WindowRow },
     /// A point of the flow `id`, with the depth of the span around it.
     Flow { id: u64, around: Option<u16>, row: WindowRow },
 }
 
-/// The spans of one track that may still move, and what is known of those before.
+/// The spans of one track that may still move, and the state of the settled ones.
 #[derive(Debug, Default)]
 pub(super) struct TrackWindow {
-    /// The lanes that settled spans take up; those of spans that have not ended yet are begins.
+    /// The lanes occupied by settled spans; open ones are begins.
     lanes: OpenLanes<()>,
-    /// The lanes of settled spans that have not ended, by start and name.
+    /// The lanes of settled open spans, by start and name.
     reserved: BTreeMap<OpenRow, SmallVec<[u16; 1]>>,
-    /// Those of them that have ended, by end and lane, until the rows before the end are placed.
+    /// Those that have ended, by end and lane, until the rows before the end are placed.
     ended: BTreeMap<(i64, u16), WindowRow>,
     rows: Vec<WindowRow>,
     is_sorted: bool,
-    /// Everything that starts earlier is settled.
+    /// All rows that start earlier are settled.
     settled_to_ns: Option<i64>,
 }
 
-/// The next thing in order of time.
+/// The next item in time order.
 enum Next {
     Row(WindowRow),
     Open(OpenRow),
 }
 
 impl TrackWindow {
-    /// Rows that may still move.
+    /// Number of rows that may still move.
     pub(super) fn len(&self) -> usize {
         self.rows.len() + self.ended.len()
     }
 
-    /// Whether a settled span has not ended, so that it grows.
+    /// Returns whether a settled span is open, so that it grows.
     pub(super) fn has_reserved(&self) -> bool {
         !self.reserved.is_empty()
     }
 
-    /// Takes a row; gives it back where it starts before what is settled.
+    /// Adds a row. Returns it if it starts before the settled time.
     pub(super) fn add(&mut self, row: WindowRow) -> Result<(), WindowRow> {
         if self.settled_to_ns.is_none_or(|settled_ns| row.start_ns >= settled_ns) {
             self.is_sorted &= self.rows.last().is_none_or(|last| order(last) <= order(&row));
@@ -113,13 +113,13 @@ impl TrackWindow {
         Ok(())
     }
 
-    /// The start of the row in the middle of the window: to settle up to there halves it.
+    /// Returns the start of the middle row of the window: settling up to there halves it.
     pub(super) fn middle_ns(&mut self) -> Option<i64> {
         self.sort();
         self.rows.get(self.rows.len() / 2).map(|row| row.start_ns)
     }
 
-    /// Places all rows of the window, and `open`, which reach to `now_ns`. Those of a lane come in order.
+    /// Places all rows of the window, and `open`, which last until `now_ns`. Rows of a lane come in order.
     pub(super) fn place(&mut self, open: &mut Vec<OpenRow>, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
         self.sort();
         let mut lanes = self.lanes.clone();
@@ -140,8 +140,8 @@ impl TrackWindow {
         }
     }
 
-    /// Settles all rows that start before `to_ns`, and hands out those that have ended by then; those of a lane come
-    /// in order. The others keep their lanes. Nothing that comes later starts before `to_ns`, but for what is refused.
+    /// Settles all rows that start before `to_ns`, and passes those that have ended by then to `out`, in order within a
+    /// lane. The others keep their lanes. Later rows that start before `to_ns` are rejected.
     pub(super) fn settle(&mut self, to_ns: i64, open: &mut Vec<OpenRow>, out: &mut dyn FnMut(PlacedRow)) {
         self.sort();
         self.take_reserved(open);
@@ -172,7 +172,7 @@ impl TrackWindow {
         self.settled_to_ns = self.settled_to_ns.max(Some(to_ns));
     }
 
-    /// Takes those out of `open` whose lanes are settled.
+    /// Removes spans from `open` whose lanes are settled.
     fn take_reserved(&self, open: &mut Vec<OpenRow>) {
         let Some(settled_ns) = self.settled_to_ns else { return };
         open.retain(|open| open.start_ns >= settled_ns);
@@ -180,20 +180,20 @@ impl TrackWindow {
 
     fn sort(&mut self) {
         if !self.is_sorted {
-            // Nearly in order, which a stable sort is fast at.
+            // The rows are nearly sorted, which a stable sort handles fast.
             self.rows.sort_by_key(order);
             self.is_sorted = true;
         }
     }
 }
 
-/// The order of time; of spans that start together the longest first, then points.
+/// The sort key: time; among spans with the same start the longest first, then points.
 fn order(row: &WindowRow) -> (i64, bool, i64) {
     let end_ns = row.end_ns();
     (row.start_ns, end_ns.is_none(), end_ns.map_or(0, i64::saturating_neg))
 }
 
-/// A span that has not ended, as far as it has come.
+/// Returns an open span, as long as it is so far.
 fn open_row(start_ns: i64, now_ns: i64, name: u32) -> WindowRow {
     WindowRow { start_ns, value: WindowValue::Span { end_ns: now_ns.max(start_ns) }, name, detail: 0 }
 }
@@ -207,7 +207,7 @@ impl Next {
     }
 }
 
-/// Calls `each` for all rows in order of time: spans that have not ended contain those that start with them.
+/// Calls `each` for all rows in time order. Open spans contain those that start with them.
 fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(Next)) {
     open.sort_by_key(|open| open.start_ns);
     let mut open = open.iter().peekable();
@@ -220,7 +220,7 @@ fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(
     open.for_each(|open| each(Next::Open(*open)));
 }
 
-/// Places one row; a span beyond the last lane is left out, as by the sort.
+/// Places one row. A span beyond the last lane is left out, as by the final sort.
 fn place_next(lanes: &mut OpenLanes<()>, next: &Next, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
     lanes.close_ended(next.start_ns());
     match *next {

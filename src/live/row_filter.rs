@@ -1,4 +1,5 @@
-//! A filter on rows that are in no store yet. Refuses what only a store can answer: which spans are above a row.
+//! A filter of rows that are not in a store yet. Terms that need a store are rejected: those about the spans above a
+//! row.
 
 use serde_json::Value;
 
@@ -6,13 +7,12 @@ use super::pairs::{LiveNames, LiveRow};
 use crate::model::TrackKind;
 use crate::query::filter::{Filter, Term, Test};
 
-/// A filter of rows as they come.
+/// A filter of rows as they arrive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LiveFilter(Filter);
 
 impl LiveFilter {
-    /// # Errors
-    /// A sentence about the first word that cannot be answered row by row.
+    /// Creates a filter. Returns a sentence about the first term that cannot be tested row by row.
     pub(crate) fn new(filter: Filter) -> Result<Self, String> {
         let needs_store = |term: &Term| match term.test {
             Test::Inside(_) => Some("in:"),
@@ -28,7 +28,7 @@ impl LiveFilter {
         }
     }
 
-    /// Whether a row is wanted; points of flows never are.
+    /// Returns whether a row matches; flow points never do.
     pub(crate) fn takes(&self, row: &LiveRow, names: &LiveNames) -> bool {
         !row.is_flow() && self.0.terms.iter().all(|term| holds(&term.test, row, names) != term.negated)
     }
@@ -54,7 +54,7 @@ fn holds(test: &Test, row: &LiveRow, names: &LiveNames) -> bool {
                 None => false,
             }
         }
-        // Refused by `new`.
+        // Rejected by `new`.
         Test::Inside(_) | Test::Within(_) => false,
     }
 }

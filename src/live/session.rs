@@ -1,6 +1,5 @@
-//! Several sources on one timeline: their events are fed, put in order and paired, by whoever calls
-//! [`LiveSession::step`]. Holds no more than its share of the memory limit: a source whose queue is full is not
-//! read until there is room.
+//! Several sources on one timeline: their events are parsed, sorted and paired by the caller of [`LiveSession::step`].
+//! Memory stays within a share of the memory limit: a source with a full queue is not read until there is room.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -21,73 +20,73 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::model::{Losses, Metadata, TrackKey};
 
-/// How often a watermark is noted.
+/// Interval of watermarks.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How long a step waits where nothing is to be put in order.
+/// How long a step waits if no events are queued.
 const IDLE_WAIT: Duration = Duration::from_millis(500);
 
-/// How long a step waits while events wait for their turn.
+/// How long a step waits while events are queued.
 const BUSY_WAIT: Duration = Duration::from_millis(10);
 
-/// How long events wait for earlier ones, unless the user says so.
+/// Default time that events wait for earlier ones.
 const DELAY: Duration = Duration::from_millis(100);
 
-/// The same where sources send batches: exporters of OpenTelemetry do so every five seconds, each at its own time.
+/// Default time for sources that send batches: OpenTelemetry exporters do so every five seconds, each at its own time.
 const BATCHES_DELAY: Duration = Duration::from_secs(6);
 
-/// Sources of a session: more are refused, since each has a file, and names of its own.
+/// Limit for the sources of a session; each has a file and its own names.
 const SOURCES_MAX: usize = 4096;
 
-/// The part of the memory limit that queues may take; the rest is for readers, and for what is open.
+/// Share of the memory limit for queues; the rest is for readers and open spans.
 const QUEUES_PART: u64 = 4;
 
 /// The settings of a session.
 #[derive(Debug)]
 pub(crate) struct SessionOptions {
     pub(crate) memory: Memory,
-    /// How long events wait for earlier ones; `None`: as suits the sources.
+    /// How long events wait for earlier ones; `None` uses a default by source.
     pub(crate) delay: Option<Duration>,
-    /// Rows that come late, as those of a batch do, are put in their places later: nothing waits for them.
+    /// Whether late rows, as in a batch, are placed later, so that nothing waits for them.
     pub(crate) places_late: bool,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
-    /// Where all bytes are kept.
+    /// Where all bytes are recorded.
     pub(crate) spool: Option<SpoolFiles>,
-    /// Whether pipes and commands wait for their rows to be put in order. Without a spool, they do.
+    /// Whether pipes and commands wait for their rows to be sorted. Without a spool, they do.
     pub(crate) pace: Pace,
-    /// Whether [`LiveSession::take_tables`] is called: it holds what was not taken.
+    /// Whether [`LiveSession::take_tables`] is called; table rows are buffered until then.
     pub(crate) keeps_tables: bool,
 }
 
-/// A row of the tables of a source, as it comes.
+/// A row of the tables of a source.
 #[derive(Debug)]
 pub(crate) enum LiveTableRow {
     Track(Arc<TrackKey>),
     Metadata(Metadata),
 }
 
-/// A row, and where it comes from.
+/// A row with its source.
 #[derive(Debug)]
 pub(crate) struct SourceRow<'a> {
     pub(crate) row: &'a LiveRow,
     pub(crate) names: &'a LiveNames,
-    /// How far its event was before the latest one that was released before it; 0 where it is in order.
+    /// How far its event was before the latest one released earlier; 0 if it is in order.
     pub(crate) late_ns: u64,
-    /// The position of its source.
+    /// Index of its source.
     pub(crate) source: usize,
-    /// When the arrival was read from its source.
+    /// When its bytes were read.
     pub(crate) came: Instant,
 }
 
-/// Called with the position of a source and the track, the start and the name of what has not ended in it.
+/// Called with the index of a source, and track, start and name of each of its open spans.
 pub(crate) type EachOpenOf<'a> = dyn FnMut(usize, &Arc<TrackKey>, i64, &Arc<LiveName>) + 'a;
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LiveStep {
     Worked,
-    /// Nothing came, and nothing had its turn.
+    /// Nothing arrived, and nothing was released.
     Waited,
     /// All sources have ended, and all rows are out.
     Done,
@@ -106,7 +105,7 @@ struct LiveSource {
     fed: Receiver<Fed>,
     bytes: Arc<AtomicU64>,
     command: Option<StartedCommand>,
-    /// Events that the queue has no room for yet.
+    /// Events that do not fit in the queue yet.
     pending: VecDeque<(i64, LiveEvent)>,
     has_ended: bool,
     comes_by_itself: bool,
@@ -116,14 +115,14 @@ struct LiveSource {
     /// Rows of its tables that are not taken yet.
     tables: Vec<LiveTableRow>,
     losses: Losses,
-    /// Why traces are not read, once that is known.
+    /// The reasons why traces are not parsed.
     refused: Vec<FeedError>,
     errors: Vec<FeedError>,
 }
 
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
-    /// The channels on which more sources come.
+    /// The channels on which more sources arrive.
     listeners: Vec<Receiver<NewSource>>,
     listens: bool,
     orderer: Orderer<LiveEvent>,
@@ -135,15 +134,12 @@ pub(crate) struct LiveSession {
     is_stopping: bool,
     keeps_tables: bool,
     rows: u64,
-    /// How late the events of batches may be.
+    /// Tolerated lateness of batched events.
     tolerated_ns: u64,
 }
 
 impl LiveSession {
-    /// Begins to read all sources.
-    ///
-    /// # Errors
-    /// When one of them cannot be read at all.
+    /// Starts to read all sources. Returns an error if one of them cannot be read at all.
     pub(crate) fn start(inputs: &[LiveInput], options: &SessionOptions, say: &Say) -> Result<Self, ArrivalError> {
         let queues_bytes = usize::try_from(options.memory.limit_bytes() / QUEUES_PART).unwrap_or(usize::MAX);
         let waits_for_batches = !options.places_late && inputs.iter().any(LiveInput::sends_batches);
@@ -178,7 +174,7 @@ impl LiveSession {
         Ok(session)
     }
 
-    /// The spool of the next source.
+    /// Creates the spool file of the next source.
     fn part(&self) -> Result<Option<SpoolPart>, ArrivalError> {
         let part = self.spool.as_ref().map(|spool| spool.part(self.sources.len())).transpose();
         part.map_err(|(path, source)| ArrivalError::Spool { path, source })
@@ -206,7 +202,7 @@ impl LiveSession {
         });
     }
 
-    /// Makes sources of those that have connected. Their rows come with the next step at the earliest.
+    /// Adds sources that have connected. Their rows come with the next step at the earliest.
     fn accept(&mut self) -> bool {
         let mut new = Vec::new();
         self.listeners.retain(|listener| {
@@ -239,7 +235,7 @@ impl LiveSession {
         has_new
     }
 
-    /// A name that no source has, as [`Sources::names`](crate::model::Sources::names) makes them.
+    /// Returns a distinct name for a source, as [`Sources::names`](crate::model::Sources::names) does.
     fn distinct(&self, name: &Path) -> PathBuf {
         let is_taken = |name: &PathBuf| self.sources.iter().any(|source| source.path == *name);
         let mut distinct = name.to_owned();
@@ -251,32 +247,30 @@ impl LiveSession {
         distinct
     }
 
-    /// Whether sources come by themselves, so that one that cannot be read is no failure of all.
+    /// Returns whether sources may connect, so that an unreadable one is no failure of all.
     pub(crate) fn listens(&self) -> bool {
         self.listens
     }
 
-    /// Sources that have come by themselves, and have sent what is no trace: all others are read without them.
+    /// Returns the sources that connected and have sent no trace: the others are read without them.
     pub(crate) fn left_out(&self) -> Vec<usize> {
         let all = self.sources.iter().enumerate().filter(|(_, source)| source.is_no_trace);
         all.map(|(position, _)| position).collect()
     }
 
-    /// The names of all sources so far.
+    /// Returns the names of all sources.
     pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &PathBuf> {
         self.sources.iter().map(|source| &source.path)
     }
 
-    /// Takes what has come, waits a little where nothing has, and hands the rows whose turn it is to `out`.
-    ///
-    /// # Errors
-    /// Those of `out`.
+    /// Processes what has arrived, waits a little if nothing has, and passes released rows to `out`. Returns the error
+    /// of `out`.
     pub(crate) fn step<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<LiveStep, E> {
         if self.stop.is_cancelled() && !std::mem::replace(&mut self.is_stopping, true) {
             self.sources.iter().filter_map(|source| source.command.as_ref()).for_each(StartedCommand::interrupt);
         }
         let mut has_worked = false;
-        // Of a thousand connections, most are over.
+        // Of a thousand connections, most have ended.
         let active = self.orderer.active().to_vec();
         for &position in &active {
             has_worked |= self.take_fed(position);
@@ -301,7 +295,7 @@ impl LiveSession {
         Ok(LiveStep::Waited)
     }
 
-    /// Takes what a source has sent, as far as its queue has room.
+    /// Queues what a source has sent, as far as it fits.
     fn take_fed(&mut self, position: usize) -> bool {
         let now_ns = nanos(self.began.elapsed());
         let source = &mut self.sources[position];
@@ -362,7 +356,7 @@ impl LiveSession {
         Ok(has_worked)
     }
 
-    /// Hands out what has not ended in a source that is over.
+    /// Passes the open spans of an ended source to `out`.
     fn finish<E>(&mut self, source: usize, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<(), E> {
         let came = Instant::now();
         let LiveSource { names, pairs, .. } = &mut self.sources[source];
@@ -378,7 +372,7 @@ impl LiveSession {
         failed
     }
 
-    /// Waits until a source has sent something, or something may have its turn.
+    /// Waits until a source has sent something, or something may be released.
     fn wait(&self) {
         let most = if self.orderer.has_waiting() { BUSY_WAIT } else { IDLE_WAIT };
         let mut select = Select::new();
@@ -409,26 +403,25 @@ impl LiveSession {
         SessionCounts { bytes, rows: self.rows, late }
     }
 
-    /// The late events of each source, with its path.
+    /// Iterates over the late events of each source, with its path.
     pub(crate) fn late(&self) -> impl Iterator<Item = (&PathBuf, LateEvents)> {
         self.sources.iter().enumerate().map(|(position, source)| (&source.path, self.orderer.late(position)))
     }
 
-    /// Calls `each` for what has not ended in any source: the position of the source, the track, the start, the name.
+    /// Calls `each` for the open spans of all sources: index of the source, track, start, name.
     pub(crate) fn each_open(&self, each: &mut EachOpenOf<'_>) {
         for (position, source) in self.sources.iter().enumerate() {
             source.pairs.each_open(&mut |track, start_ns, name| each(position, track, start_ns, name));
         }
     }
 
-    /// The rows of the tables of each source that came since the last call, in its order. They come no later than
-    /// the rows of their tracks.
+    /// Returns the new table rows of each source, in its order. They come no later than the rows of their tracks.
     pub(crate) fn take_tables(&mut self) -> Vec<(usize, Vec<LiveTableRow>)> {
         let sources = self.sources.iter_mut().enumerate().filter(|(_, source)| !source.tables.is_empty());
         sources.map(|(position, source)| (position, std::mem::take(&mut source.tables))).collect()
     }
 
-    /// The losses of each source, with its path.
+    /// Returns the losses of each source, with its path.
     pub(crate) fn losses(&self) -> Vec<(&PathBuf, Losses)> {
         let all = self.sources.iter().map(|source| {
             let mut losses = source.losses.clone();
@@ -438,12 +431,12 @@ impl LiveSession {
         all.collect()
     }
 
-    /// Traces that are not read, as soon as that is known: their bytes may come for hours.
+    /// Returns traces that are not parsed, as soon as that is known: their bytes may arrive for hours.
     pub(crate) fn take_refused(&mut self) -> Vec<FeedError> {
         self.sources.iter_mut().flat_map(|source| source.refused.drain(..)).collect()
     }
 
-    /// Why sources could not be read to their ends, with their paths.
+    /// Returns the errors of sources that could not be read to their ends, with their paths.
     pub(crate) fn take_errors(&mut self) -> Vec<FeedError> {
         self.sources.iter_mut().flat_map(|source| source.errors.drain(..)).collect()
     }

@@ -1,6 +1,6 @@
-//! The files that keep what a recording has received, beside its output: written before anything is counted, so that
-//! all of it can be opened after the program was killed. One file for each source and each trace of it. Never replaces
-//! a file, and never fills the disk.
+//! The files that record everything received, beside the output. Bytes are written before anything else happens, so
+//! that all of them can be opened after the program was killed. There is a file per source and trace. Never replaces a
+//! file, and never fills the disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,10 +12,10 @@ use super::spool_folder::SpoolNote;
 use crate::base::files;
 use crate::model::{SourceFile, Sources};
 
-/// Bytes left free on the disk at least, for all that others do there meanwhile.
+/// Minimum free space on the disk, for other programs.
 const FREE_BYTES_MIN: u64 = 256 << 20;
 
-/// Bytes between two looks at how much room there is.
+/// Bytes between two checks of the free space.
 const ROOM_STEP_BYTES: u64 = 16 << 20;
 
 /// The files of a recording.
@@ -26,12 +26,12 @@ pub(crate) struct SpoolFiles(Arc<Shared>);
 struct Shared {
     /// The path of the recording.
     output: PathBuf,
-    /// The most bytes that all files may have.
+    /// Limit for the bytes of all files.
     bytes_max: u64,
     bytes: AtomicU64,
-    /// Bytes that are written beside them: those of pictures.
+    /// Bytes written beside them, by pictures.
     beside: AtomicU64,
-    /// Those that have a byte, in the order in which they were made, each with the position of its source.
+    /// Files with a byte, in order of creation, each with the index of its source.
     made: Mutex<Vec<(usize, PathBuf)>>,
 }
 
@@ -39,16 +39,16 @@ struct Shared {
 #[derive(Debug)]
 pub(crate) struct SpoolPart {
     shared: Arc<Shared>,
-    /// The position of the source among those of the recording.
+    /// Index of the source in the recording.
     source: usize,
-    /// `None`: nothing has come yet.
+    /// `None` until a byte arrives.
     file: Option<(PathBuf, File)>,
     file_bytes: u64,
     unlooked_bytes: u64,
 }
 
 impl SpoolFiles {
-    /// Files beside `output`, of `bytes_max` bytes in all.
+    /// Creates files beside `output`, of `bytes_max` bytes in total.
     #[must_use]
     pub(crate) fn beside(output: &Path, bytes_max: u64) -> Self {
         let made = Mutex::default();
@@ -56,8 +56,8 @@ impl SpoolFiles {
         Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes, beside, made }))
     }
 
-    /// The file of a source, by its position among those of the recording. Fails with the path that is in the way: what
-    /// an earlier recording left.
+    /// Creates the file of a source, by its index in the recording. Returns the path of a conflicting file, left by an
+    /// earlier recording.
     pub(super) fn part(&self, source: usize) -> Result<SpoolPart, (PathBuf, io::Error)> {
         let path = self.0.path_of(0);
         if path.exists() && self.paths().is_empty() {
@@ -73,7 +73,7 @@ impl SpoolFiles {
         })
     }
 
-    /// The files that hold anything.
+    /// Returns the files with content.
     #[must_use]
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         self.made().into_iter().map(|(_, path)| path).collect()
@@ -83,8 +83,8 @@ impl SpoolFiles {
         self.0.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The files under the names of where their bytes came from, without those of some sources: those of the first
-    /// source first, so that its processes keep their ids.
+    /// Returns the files under the names of their sources, except for some sources. Those of the first source come
+    /// first, so that its processes keep their ids.
     #[must_use]
     pub(crate) fn sources(&self, inputs: &[SourceFile], without: &[usize]) -> Sources {
         let mut made = self.made();
@@ -96,7 +96,7 @@ impl SpoolFiles {
         sources
     }
 
-    /// The names and sources of the files, for whoever finds them after the process was killed.
+    /// Returns the names and sources of the files, for recovery after the process was killed.
     pub(super) fn note(&self, rows: u64, inputs: &[SourceFile]) -> SpoolNote {
         let mut made = self.made();
         made.sort_by_key(|(source, _)| *source);
@@ -107,26 +107,26 @@ impl SpoolFiles {
         SpoolNote { rows, files: named.collect() }
     }
 
-    /// Bytes in all files.
+    /// Returns the bytes in all files.
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are left on the disk, where the system says so.
+    /// Returns the free bytes on the disk, if the system reports them.
     #[must_use]
     pub(crate) fn free_bytes(&self) -> Option<u64> {
         files::free_bytes(files::folder_of(&self.0.output))
     }
 
-    /// The files of some sources.
+    /// Returns the files of some sources.
     #[must_use]
     pub(crate) fn paths_of(&self, sources: &[usize]) -> Vec<PathBuf> {
         self.made().into_iter().filter(|(source, _)| sources.contains(source)).map(|(_, path)| path).collect()
     }
 
-    /// Fails with a sentence where a folder has no room for what is made of `rows` rows that came, so many times: nobody
-    /// wants to learn that after an hour of sorting.
+    /// Returns an error sentence if a folder has not enough space for `times` stores of `rows` rows: nobody wants to
+    /// learn that after an hour of sorting.
     pub(crate) fn check_sort(&self, rows: u64, times: u64, folder: &Path) -> Result<(), String> {
         let needed = bytes_to_sort(rows, self.bytes()).saturating_mul(times);
         match files::free_bytes(folder) {
@@ -134,16 +134,16 @@ impl SpoolFiles {
                 "it is not sorted: that may take {needed} bytes in {}, where {free} are free, and {FREE_BYTES_MIN} stay so",
                 folder.display()
             )),
-            _ => Ok(()), // a full disk says so itself
+            _ => Ok(()), // a full disk reports itself
         }
     }
 
-    /// Counts bytes that are written for a recording beside its files.
+    /// Counts bytes that are written beside the files.
     pub(crate) fn set_beside(&self, bytes: u64) {
         self.0.beside.store(bytes, Ordering::Relaxed);
     }
 
-    /// Removes the files, once they are part of the recording, but for those of some sources.
+    /// Removes the files once they are in the recording, except those of some sources.
     pub(crate) fn remove(&self, without: &[usize]) {
         let made = self.made().into_iter().filter(|(source, _)| !without.contains(source));
         made.for_each(|(_, path)| drop(fs::remove_file(path)));
@@ -151,7 +151,7 @@ impl SpoolFiles {
 }
 
 impl Shared {
-    /// `OUT.spool`, `OUT.2.spool` and so on.
+    /// Returns `OUT.spool`, `OUT.2.spool` and so on.
     fn path_of(&self, number: usize) -> PathBuf {
         let mut name = self.output.clone().into_os_string();
         name.push(if number == 0 { ".spool".to_owned() } else { format!(".{}.spool", number + 1) });
@@ -194,12 +194,12 @@ impl SpoolPart {
         Ok(())
     }
 
-    /// Bytes in the file.
+    /// Returns the bytes in the file.
     pub(super) fn file_bytes(&self) -> u64 {
         self.file_bytes
     }
 
-    /// Begins another trace of the source.
+    /// Starts another trace of the source.
     pub(super) fn next(&mut self) {
         (self.file, self.file_bytes) = (None, 0);
     }
@@ -209,9 +209,9 @@ impl SpoolPart {
     }
 }
 
-/// About the most bytes that a sorted trace takes, by its rows and by the bytes that they came in; arguments are packed.
+/// Estimates the maximum size of a sorted trace by its rows and bytes; arguments are compressed.
 fn bytes_to_sort(rows: u64, bytes: u64) -> u64 {
-    /// Spans of generated traces take 8, and those of programs with a few short arguments some 16.
+    /// Spans of generated traces take 8 bytes, and those of programs with a few short arguments some 16.
     const ROW_BYTES: u64 = 32;
     if rows == 0 { bytes } else { rows.saturating_mul(ROW_BYTES).saturating_add(bytes / 4) }
 }
@@ -222,7 +222,7 @@ fn check_room(folder: &Path) -> io::Result<()> {
             let why = format!("only {free} bytes are free there, and Longspan keeps {FREE_BYTES_MIN} free");
             Err(io::Error::new(io::ErrorKind::StorageFull, why))
         }
-        _ => Ok(()), // a full disk says so itself
+        _ => Ok(()), // a full disk reports itself
     }
 }
 

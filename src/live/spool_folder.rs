@@ -1,6 +1,6 @@
-//! The folder of what came while a trace was followed, which goes once it is sorted. A process that is killed leaves it:
-//! nobody holds its lock then, so that it can be listed, opened and removed. A note in it says where its files came from:
-//! a damaged or missing one costs the names alone.
+//! The spool folder of a followed trace, removed once the trace is sorted. A killed process leaves it unlocked, so that
+//! it can be listed, opened and removed. A note in it names the sources of its files; if it is damaged or missing, only
+//! the names are lost.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _};
@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 use crate::base::files;
 use crate::model::{Input, SourceFile, Sources};
 
-/// The folder of such folders, in that of the sorted traces.
+/// The folder of spool folders, in the cache folder.
 pub(crate) const FOLLOWED: &str = "followed";
 
-/// The name of the file that is locked while somebody needs the folder.
+/// Name of the file that is locked while the folder is in use.
 const LOCK: &str = "lock";
 
-/// The name of the note, and the most bytes of one that is believed.
+/// Name of the note, and its size limit.
 const NOTE: &str = "note.json";
 const NOTE_BYTES_MAX: u64 = 1 << 20;
 
-/// The beginning of the names of folders.
+/// Prefix of the names of folders.
 const PREFIX: &str = "follow-";
 
-/// The folder of what came. Removed with everything in it when this is dropped; a process that is killed leaves it.
+/// A spool folder. Dropping it removes it with its content; a killed process leaves it.
 #[derive(Debug)]
 pub(crate) struct SpoolFolder {
     path: Option<PathBuf>,
@@ -34,12 +34,12 @@ pub(crate) struct SpoolFolder {
     _lock: File,
 }
 
-/// The contents of a folder, in its own words.
+/// The content of a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SpoolNote {
-    /// Rows that had come.
+    /// Number of recorded rows.
     pub(crate) rows: u64,
-    /// Each file by its name, with that of its source; those of one source together, in the order of their traces.
+    /// Each file by name, with its source. Files of one source are together, in the order of their traces.
     pub(crate) files: Vec<(String, String)>,
 }
 
@@ -47,15 +47,15 @@ pub(crate) struct SpoolNote {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftFolder {
     pub(crate) path: PathBuf,
-    /// The bytes that came, file by file.
+    /// The recorded bytes, file by file.
     pub(crate) files: Vec<PathBuf>,
     pub(crate) bytes: u64,
-    /// When something came last, where the system says so.
+    /// Last recorded bytes, if the system reports it.
     pub(crate) changed: Option<SystemTime>,
     note: SpoolNote,
 }
 
-/// A folder that a killed process left, which nobody else opens or removes meanwhile. It stays when this is dropped.
+/// A folder that a killed process left, locked against others. Dropping it keeps the folder.
 #[derive(Debug)]
 pub(crate) struct HeldFolder {
     pub(crate) folder: LeftFolder,
@@ -63,14 +63,14 @@ pub(crate) struct HeldFolder {
 }
 
 impl SpoolFolder {
-    /// A folder of the user's own in `parent`. Fails with the error of the system.
+    /// Creates a private folder in `parent`. Returns the error of the system.
     pub(crate) fn new(parent: &Path) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(1);
         fs::create_dir_all(parent)?;
         loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
-            // A process of this number before may have been killed.
+            // An earlier process with this id may have been killed.
             if path.symlink_metadata().is_err() {
                 files::make_private_folder(&path)?;
                 let lock = File::create(path.join(LOCK))?;
@@ -80,7 +80,7 @@ impl SpoolFolder {
         }
     }
 
-    /// Leaves the folder where it is; returns its path.
+    /// Keeps the folder, and returns its path.
     pub(crate) fn keep(mut self) -> Option<PathBuf> {
         self.path.take()
     }
@@ -89,9 +89,9 @@ impl SpoolFolder {
         self.path.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Notes what is in the folder, for whoever finds it after the process was killed.
+    /// Writes the note, for recovery after the process was killed.
     pub(crate) fn write_note(&self, note: &SpoolNote) {
-        // Without one, the files are there all the same.
+        // Without a note, the files can still be recovered.
         let new = self.path().join("note.new");
         if serde_json::to_vec(note).is_ok_and(|text| fs::write(&new, text).is_ok()) {
             fs::rename(new, self.path().join(NOTE)).ok();
@@ -108,7 +108,7 @@ impl Drop for SpoolFolder {
 }
 
 impl LeftFolder {
-    /// The folders in `parent` that nobody needs any more, by name. Fails with the error of the system.
+    /// Returns the unlocked folders in `parent`, by name. Returns the error of the system.
     pub(crate) fn all(parent: &Path) -> io::Result<Vec<Self>> {
         let entries = match fs::read_dir(parent) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -126,7 +126,7 @@ impl LeftFolder {
             return None;
         }
         match File::open(path.join(LOCK)).map(|lock| lock.try_lock()) {
-            // One that is being made has none yet.
+            // A folder that is being created has no lock file yet.
             Ok(Err(TryLockError::WouldBlock)) | Err(_) => return None,
             Ok(_) => {}
         }
@@ -140,19 +140,19 @@ impl LeftFolder {
         Some(Self { path, files, bytes, changed, note })
     }
 
-    /// Rows that had come, where that is known.
+    /// Returns the number of recorded rows, if known.
     pub(crate) fn rows(&self) -> Option<u64> {
         Some(self.note.rows).filter(|&rows| rows > 0)
     }
 
-    /// The files under the names of where their bytes came from, as far as these are known.
+    /// Returns the files under the names of their sources, as far as these are known.
     pub(crate) fn sources(&self) -> Sources {
         let name_of = |file: &PathBuf| {
             let name = file.file_name()?.to_str()?;
             self.note.files.iter().position(|(known, _)| known == name)
         };
         let mut files: Vec<(Option<usize>, &PathBuf)> = self.files.iter().map(|file| (name_of(file), file)).collect();
-        // Those that the note does not know come last.
+        // Files missing from the note come last.
         files.sort_by_key(|&(position, _)| position.unwrap_or(usize::MAX));
         let named = files.iter().map(|(position, file)| {
             let name = position.map_or_else(|| (*file).clone(), |position| PathBuf::from(&self.note.files[position].1));
@@ -163,14 +163,14 @@ impl LeftFolder {
         sources
     }
 
-    /// Has nobody else open or remove it; `None` where somebody does already.
+    /// Locks it against others; `None` if another process has it.
     pub(crate) fn hold(&self) -> Option<HeldFolder> {
         let lock = File::open(self.path.join(LOCK)).ok()?;
         lock.try_lock().ok()?;
         Some(HeldFolder { folder: self.clone(), _lock: lock })
     }
 
-    /// Removes it with everything in it. Fails with the error of the system.
+    /// Removes it with its content. Returns the error of the system.
     pub(crate) fn remove(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.path)
     }
@@ -204,7 +204,7 @@ mod tests {
         let held = left.hold().unwrap();
         assert!(left.hold().is_none() && LeftFolder::all(parent.path()).unwrap().is_empty());
         drop(held);
-        // A note that is damaged, or much too long, names nothing.
+        // A damaged note, or one that is much too long, names nothing.
         for damage in [&b"{\"rows\":"[..], b"[1,2]", &vec![b' '; 2 << 20]] {
             fs::write(path.join(NOTE), damage).unwrap();
             let left = LeftFolder::all(parent.path()).unwrap().pop().unwrap();

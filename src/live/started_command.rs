@@ -1,8 +1,8 @@
-//! A program that is started for its output, and asked to end with all that it has started in turn.
+//! Starts a program for its output, and ends it with all its descendants.
 //!
-//! Without a terminal the program leads a group of processes of its own, which a signal reaches as a whole. In a terminal
-//! it stays in the group of the terminal: a program such as `sudo` could not ask for a password elsewhere. There, its
-//! descendants are looked up one by one. Neither finds a program that makes itself independent, as daemons do.
+//! Without a terminal, the program leads its own process group, which a signal reaches as a whole. In a terminal it
+//! stays in the group of the terminal: elsewhere, a program such as `sudo` could not ask for a password. Its
+//! descendants are then found one by one. Neither reaches a program that detaches itself, as daemons do.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) struct StartedCommand {
 }
 
 impl StartedCommand {
-    /// Starts a program with its arguments. Fails with the error of the system.
+    /// Starts a program with its arguments. Returns the error of the system.
     pub(super) fn start(words: &[OsString]) -> io::Result<(Child, Self)> {
         let [program, arguments @ ..] = words else { return Err(io::ErrorKind::InvalidInput.into()) };
         let mut command = Command::new(program);
@@ -37,12 +37,12 @@ impl StartedCommand {
         Ok((child, started))
     }
 
-    /// Set by the reader of its output at the end of that.
+    /// Returns the flag that the reader of its output sets at the end.
     pub(super) fn has_ended(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.has_ended)
     }
 
-    /// Asks the program to end, as Ctrl+C would.
+    /// Interrupts the program, like Ctrl+C.
     pub(crate) fn interrupt(&self) {
         self.was_asked.store(true, Ordering::SeqCst);
         #[cfg(unix)]
@@ -53,7 +53,7 @@ impl StartedCommand {
 }
 
 impl Drop for StartedCommand {
-    /// Shells start programs in the background so that they ignore Ctrl+C: those get a request that they do not ignore.
+    /// Sends a termination signal: programs that shells start in the background ignore Ctrl+C.
     fn drop(&mut self) {
         #[cfg(unix)]
         if self.was_asked.load(Ordering::SeqCst) && !self.has_ended.load(Ordering::SeqCst) {
@@ -73,18 +73,18 @@ mod unix {
 
     use crate::base::signals;
 
-    /// Descendants that are looked up at most.
+    /// Limit for the descendants to look up.
     const DESCENDANTS_MAX: usize = 1000;
 
-    /// A program and what it has started.
+    /// A program and its descendants.
     #[derive(Debug)]
     pub(super) struct ProcessGroup {
         pub(super) pid: u32,
-        /// Whether it leads a group of its own.
+        /// Whether it leads its own process group.
         pub(super) is_leader: bool,
     }
 
-    /// Has the program lead a group, unless there is a terminal that it may want to talk to.
+    /// Makes the program lead a group, unless there is a terminal that it may want to use.
     pub(super) fn lead_group(command: &mut Command) -> bool {
         let is_leader = File::open("/dev/tty").is_err();
         if is_leader {
@@ -95,7 +95,7 @@ mod unix {
 
     impl ProcessGroup {
         pub(super) fn interrupt(&self) {
-            // The Ctrl+C of a terminal has reached all of them.
+            // Ctrl+C in a terminal has reached all of them.
             if self.is_leader || !(signals::is_interrupted() && io::stdin().is_terminal()) {
                 self.signal(Signal::INT);
             }
@@ -105,13 +105,13 @@ mod unix {
             self.signal(Signal::TERM);
         }
 
-        /// Signals all of them; each may have ended meanwhile.
+        /// Signals all of them; each may have ended.
         fn signal(&self, signal: Signal) {
             let Some(pid) = pid(self.pid) else { return };
             if self.is_leader {
                 kill_process_group(pid, signal).ok();
             } else {
-                // Children first: the parent may start another one when it sees them end.
+                // Children first: a parent may start another when it sees them end.
                 let descendants = descendants(self.pid);
                 descendants.into_iter().rev().filter_map(self::pid).for_each(|pid| _ = kill_process(pid, signal).ok());
                 kill_process(pid, signal).ok();
@@ -123,7 +123,7 @@ mod unix {
         i32::try_from(pid).ok().and_then(Pid::from_raw)
     }
 
-    /// The processes below one, parents before children; none where the system does not tell.
+    /// Returns the descendants of a process, parents before children; empty if the system does not report them.
     fn descendants(pid: u32) -> Vec<u32> {
         let mut all = vec![pid];
         let mut position = 0;

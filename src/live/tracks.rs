@@ -1,5 +1,5 @@
-//! The tracks of a trace that still runs: rows in, and out into a store that grows. Each track has a window of rows
-//! that may still move, and lanes of what does not any more.
+//! The tracks of a running trace: rows in, and out into a growing store. Each track has a window of rows that may still
+//! move, and lanes of settled rows.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use crate::store::flow::FlowPoint;
 use crate::store::growing::GrowingStore;
 use crate::store::{LaneIdx, LaneKind, Row};
 
-/// Lanes of spans that came too late for their places. With more, a span is left out until the end.
+/// Limit for the lanes of late spans. Beyond it, a span is left to the final sort.
 const LATE_LANES_MAX: usize = 256;
 
 /// A track with its lanes.
@@ -20,7 +20,7 @@ const LATE_LANES_MAX: usize = 256;
 pub(super) struct LiveTrack {
     window: TrackWindow,
     spans: Vec<LaneIdx>,
-    /// Lanes of spans that came too late, with their ends.
+    /// Lanes of late spans, with their ends.
     late: Vec<(LaneIdx, i64)>,
     instants: Option<LaneIdx>,
     flows: Option<LaneIdx>,
@@ -30,9 +30,9 @@ pub(super) struct LiveTrack {
     placed: Vec<LaneRows>,
     placed_instants: Vec<Row>,
     placed_flows: Vec<Row>,
-    /// The times of what is counted on the map and may still move.
+    /// Times of moving rows that are counted on the minimap.
     counted: Vec<(i64, i64)>,
-    /// Whether a picture has to place the window.
+    /// Whether the next picture has to place the window.
     pub(super) is_changed: bool,
 }
 
@@ -40,15 +40,15 @@ pub(super) struct LiveTrack {
 #[derive(Debug)]
 struct Points {
     lane: LaneIdx,
-    /// Samples are counted on the map, and values are not.
+    /// Whether they are counted on the minimap: samples are, values are not.
     is_on_map: bool,
-    /// Those that may still move.
+    /// Rows that may still move.
     rows: Vec<Row>,
     is_sorted: bool,
     settled_to_ns: Option<i64>,
 }
 
-/// The rows of a lane that may still move.
+/// The moving rows of a lane.
 #[derive(Debug, Default)]
 struct LaneRows {
     rows: Vec<Row>,
@@ -66,11 +66,11 @@ pub(super) struct LiveChart {
     is_changed: bool,
 }
 
-/// Whether a row has its place in the picture.
+/// Where a row was placed in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Added {
     InWindow,
-    /// It came too late, and is shown apart.
+    /// It came too late, and is shown separately.
     Apart,
     /// It came too late, and is shown when the trace is sorted.
     LeftOut,
@@ -80,12 +80,12 @@ pub(super) enum Added {
 pub(super) type OpenRows = BTreeMap<TrackIdx, Vec<OpenRow>>;
 
 impl LiveTrack {
-    /// Rows that may still move.
+    /// Number of rows that may still move.
     pub(super) fn window_len(&self) -> usize {
         self.window.len() + self.points.as_ref().map_or(0, |points| points.rows.len())
     }
 
-    /// Takes a span or an instant. Fails with the I/O error of a write.
+    /// Adds a span or an instant. Returns the I/O error of a failed write.
     pub(super) fn add(&mut self, store: &mut GrowingStore, track: TrackIdx, row: WindowRow) -> io::Result<Added> {
         self.is_changed = true;
         let Err(late) = self.window.add(row) else { return Ok(Added::InWindow) };
@@ -107,7 +107,7 @@ impl LiveTrack {
         Ok(Added::Apart)
     }
 
-    /// Takes a value of a counter or a sample. Fails with the I/O error of a write.
+    /// Adds a counter value or a sample. Returns the I/O error of a failed write.
     pub(super) fn add_point(
         &mut self,
         store: &mut GrowingStore,
@@ -131,7 +131,7 @@ impl LiveTrack {
         Ok(Added::InWindow)
     }
 
-    /// The time that halves the window.
+    /// Returns the time at which settling halves the window.
     pub(super) fn middle_ns(&mut self) -> Option<i64> {
         let of_points = self.points.as_mut().and_then(|points| {
             points.sort();
@@ -140,7 +140,7 @@ impl LiveTrack {
         self.window.middle_ns().max(of_points)
     }
 
-    /// Moves all rows that start before `to_ns` out of the window. Fails with the I/O error of a write.
+    /// Settles all rows that start before `to_ns`. Returns the I/O error of a failed write.
     pub(super) fn settle(
         &mut self,
         (store, density): (&mut GrowingStore, &mut LiveDensity),
@@ -176,7 +176,7 @@ impl LiveTrack {
         Ok(())
     }
 
-    /// Writes a row that does not move any more. Fails with the I/O error of a write.
+    /// Writes a settled row. Returns the I/O error of a failed write.
     fn write(&mut self, store: &mut GrowingStore, track: TrackIdx, placed: PlacedRow) -> io::Result<()> {
         let (lane, row) = match placed {
             PlacedRow::Instant { depth, row } => {
@@ -192,7 +192,7 @@ impl LiveTrack {
         store.push(lane, row)
     }
 
-    /// Places the window for a picture. Fails beyond the last lane that a store can have.
+    /// Places the window for a picture. Returns an error when the lane indices are used up.
     pub(super) fn place(
         &mut self,
         (store, density): (&mut GrowingStore, &mut LiveDensity),
@@ -236,7 +236,7 @@ impl LiveTrack {
             let is_open = std::mem::take(&mut placed[depth].is_open);
             store.set_moving(lane, &mut placed[depth].rows, is_open);
         }
-        // Below all others, so that what came late hides nothing.
+        // Below all others, so that late rows hide nothing.
         for (position, (lane, _)) in self.late.iter().enumerate() {
             store.set_depth(*lane, u16::try_from(self.spans.len() + position).unwrap_or(u16::MAX));
         }
@@ -259,7 +259,7 @@ impl Points {
 }
 
 impl LiveChart {
-    /// Takes a sample; one that is earlier than one before is left out. Fails with the I/O error of a write.
+    /// Adds a sample; a late one is left out. Returns the I/O error of a failed write.
     pub(super) fn add(
         &mut self,
         store: &mut GrowingStore,
@@ -279,7 +279,7 @@ impl LiveChart {
         })
     }
 
-    /// Shows the frames that run. Fails beyond the last lane that a store can have.
+    /// Shows the open frames. Returns an error when the lane indices are used up.
     pub(super) fn place(&mut self, store: &mut GrowingStore, track: TrackIdx, stacks: &Stacks) -> io::Result<()> {
         if !std::mem::take(&mut self.is_changed) {
             return Ok(());
@@ -297,13 +297,13 @@ impl LiveChart {
 
 fn span_lane(store: &mut GrowingStore, track: TrackIdx, lanes: &mut Vec<LaneIdx>, depth: usize) -> io::Result<LaneIdx> {
     while lanes.len() <= depth {
-        // At most 65,536, as lanes of one track are.
+        // At most 65,536, the limit for lanes of a track.
         lanes.push(store.add_lane(track, LaneKind::Spans, lanes.len() as u16)?);
     }
     Ok(lanes[depth])
 }
 
-/// The one lane of a track for points of a kind.
+/// Returns the single lane of a track for points of a kind.
 fn point_lane(
     store: &mut GrowingStore,
     (track, kind): (TrackIdx, LaneKind),
@@ -315,7 +315,7 @@ fn point_lane(
     }
 }
 
-/// The times of a row that the map counts: of a span that nothing is around.
+/// Returns the times of a row that the minimap counts: of a span without a parent.
 fn outermost(placed: &PlacedRow) -> Option<(i64, i64)> {
     match placed {
         PlacedRow::Span { lane: 0, row, .. } => Some((row.start_ns, row.end_ns()?)),

@@ -1,4 +1,4 @@
-//! Files that grow and programs, followed to their ends, beside the traces that are opened when they are finished.
+//! Growing files and programs, followed to their ends, compared with traces opened when they are finished.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn a_file_that_grows_is_shown_as_it_grows_and_sorted_exactly_at_the_end() {
     };
     let mut expected = grow();
     kept.on_picture = Some(Box::new(move |snapshot| {
-        // Each picture shows what was written before it; the file grows only then.
+        // Each picture shows what was written before it; only then does the file grow.
         if snapshot.summary().spans == expected {
             if expected >= 2500 {
                 stop.cancel();
@@ -103,7 +103,7 @@ fn a_file_that_grows_is_shown_as_it_grows_and_sorted_exactly_at_the_end() {
     assert_eq!(sorted.meta().tracks, whole.meta().tracks);
     assert_eq!(Snapshot::new(sorted).summary().end_ns, last.summary().end_ns);
     assert!(Snapshot::new(whole).has_tracks_of(last), "so that what is selected is found again");
-    // Everything that came is kept as long as it is held.
+    // The recorded bytes exist as long as the spool is held.
     let spool = end.spool.path().to_owned();
     assert!(spool.join("received.spool").exists());
     drop(end);
@@ -120,7 +120,7 @@ fn a_command_is_followed_to_its_end_or_until_a_span_passes() {
     let end = follow(&options(folder.path(), vec![command("0")]), &silent(), &mut kept).unwrap();
     assert_eq!(kept.pictures.last().unwrap().0.summary().spans, 400);
     assert_eq!(end.sources.title(), "sh");
-    // A program that goes on is asked to end.
+    // A program that does not end is asked to.
     let mut options = options(folder.path(), vec![command("60")]);
     options.until = Some(LiveFilter::new(crate::query::filter::Filter::parse("\"step 300\"").unwrap()).unwrap());
     let began = Instant::now();

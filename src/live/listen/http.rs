@@ -1,6 +1,6 @@
-//! Requests of HTTP/1.1 with bodies, as exporters send them, over one connection. Reads nothing without a deadline and
-//! nothing without a bound: a head of 16 KiB within seconds, and a body, packed or not, of the memory that there is.
-//! Refuses other protocols in words. Knows no traces.
+//! A minimal HTTP/1.1 server for requests of exporters on one connection. Every read has a deadline and a limit: a head
+//! of 16 KiB within seconds, and a body, compressed or not, within the memory limit. Other protocols are refused with a
+//! message. Independent of traces.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -12,51 +12,51 @@ use flate2::read::GzDecoder;
 
 use crate::base::cancel::Cancel;
 
-/// Bytes of the head of a request at most.
+/// Limit for the bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// The most header lines of a request.
+/// Limit for the header lines of a request.
 const HEADERS_MAX: usize = 64;
 
-/// How long a connection may be silent between two requests.
+/// Allowed silence between two requests.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How long a head may take from its first byte on.
+/// Time limit for a head, from its first byte.
 const HEAD_TIME: Duration = Duration::from_secs(5);
 
-/// How long a body may take.
+/// Time limit for a body.
 const BODY_TIME: Duration = Duration::from_secs(20);
 
-/// How long an answer may take.
+/// Time limit for a response.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 
-/// How long the rest of a refused request may take: half a second may be too short where other programs take all cores.
+/// Time limit for the rest of a refused request; half a second is too short if other programs use all cores.
 const REST_TIME: Duration = Duration::from_secs(3);
 
-/// How often a wait looks whether it is to stop.
+/// Interval of checks for cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Bytes of a line with the length of a chunk.
+/// Limit for the line with the length of a chunk.
 const CHUNK_LINE_MAX: usize = 1 << 10;
 
-/// The first bytes of HTTP/2, which gRPC begins with.
+/// First bytes of HTTP/2, which gRPC starts with.
 const HTTP2: &[u8] = b"PRI * HTTP/2.0";
 
-/// The first bytes of TLS.
+/// First bytes of TLS.
 const TLS: &[u8] = &[0x16, 3];
 
-/// Why there is no request.
+/// The reason for a missing request.
 #[derive(Debug)]
 pub(super) enum NoRequest {
-    /// The other end has gone, or the session is over: nothing is answered.
+    /// The connection or the session has ended: there is no response.
     Gone,
     /// The client speaks HTTP/2, as gRPC does.
     Grpc,
     Tls,
-    /// A request that is refused, by its status and a sentence.
+    /// A refused request, with its status and a sentence.
     Refused(u16, &'static str),
 }
 
@@ -66,14 +66,14 @@ impl From<io::Error> for NoRequest {
     }
 }
 
-/// The parts of a head that anybody asks for.
+/// The parsed fields of a head that are used.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a header line")]
 pub(super) struct RequestHead {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) host: Option<String>,
-    /// Whether a page of a browser sends it.
+    /// Whether a page in a browser sends it.
     pub(super) is_of_browser: bool,
     pub(super) content_type: String,
     pub(super) is_gzip: bool,
@@ -91,14 +91,14 @@ enum BodyLength {
     Chunked,
 }
 
-/// The memory that all bodies may take together.
+/// The memory limit of all bodies together.
 #[derive(Debug, Clone)]
 pub(super) struct BodyMemory {
     used: Arc<AtomicU64>,
     most: u64,
 }
 
-/// Bytes of a body, which take their part of the memory until this is dropped.
+/// A body, which occupies its share of the memory limit until it is dropped.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
@@ -111,7 +111,7 @@ impl BodyMemory {
         Self { used: Arc::default(), most }
     }
 
-    /// Starts the body of the request, still without bytes.
+    /// Creates an empty body.
     fn body(&self) -> Body {
         Body { bytes: Vec::new(), reserved: 0, memory: self.clone() }
     }
@@ -121,11 +121,11 @@ impl Body {
     const TOO_LARGE: NoRequest = NoRequest::Refused(413, "the body is too large: export smaller batches");
     const BUSY: NoRequest = NoRequest::Refused(429, "other requests take all memory for bodies: send it again later");
 
-    /// Extends the buffer of the head, up to its limit.
+    /// Extends the buffer of the body, up to the memory limit.
     fn grow(&mut self, more: usize) -> Result<(), NoRequest> {
         let BodyMemory { used, most } = &self.memory;
         let more = more as u64;
-        // One alone may take half of it.
+        // A single body may take half of the memory limit.
         if self.reserved + more > most / 2 {
             return Err(Self::TOO_LARGE);
         }
@@ -138,7 +138,7 @@ impl Body {
         Ok(())
     }
 
-    /// The bytes that gzip has packed.
+    /// Decompresses gzip.
     fn unpacked(&self) -> Result<Self, NoRequest> {
         let mut unpacked = self.memory.body();
         let mut decoder = GzDecoder::new(&self.bytes[..]);
@@ -161,7 +161,7 @@ impl Drop for Body {
     }
 }
 
-/// A connection with what is read of it and not used yet.
+/// A connection with its unread bytes.
 pub(super) struct HttpConnection {
     stream: TcpStream,
     stop: Cancel,
@@ -173,7 +173,7 @@ impl HttpConnection {
         Self { stream, stop, ahead: Vec::new() }
     }
 
-    /// The head of the next request.
+    /// Reads the head of the next request.
     pub(super) fn head(&mut self) -> Result<RequestHead, NoRequest> {
         if self.ahead.is_empty() {
             self.more(Instant::now() + IDLE).map_err(|_| NoRequest::Gone)?;
@@ -197,7 +197,7 @@ impl HttpConnection {
         }
     }
 
-    /// The body after a head, unpacked.
+    /// Reads the body after a head, and decompresses it.
     pub(super) fn body(&mut self, head: &RequestHead, memory: &BodyMemory) -> Result<Body, NoRequest> {
         let mut body = memory.body();
         // Refused before it is sent.
@@ -226,7 +226,7 @@ impl HttpConnection {
         if head.is_gzip { body.unpacked() } else { Ok(body) }
     }
 
-    /// Answers a request. `retry_after_s` is for those that are to be sent again.
+    /// Sends a response.
     pub(super) fn answer(&mut self, status: u16, content_type: &str, text: &[u8], keeps_alive: bool) -> io::Result<()> {
         let reason = reason(status);
         let connection = if keeps_alive { "keep-alive" } else { "close" };
@@ -246,7 +246,7 @@ impl HttpConnection {
         self.stream.write_all(&bytes)
     }
 
-    /// Reads a little of what a refused request still sends: without that, the other end would not read the answer.
+    /// Reads some of the rest of a refused request: otherwise the client would not read the response.
     pub(super) fn drain(&mut self) {
         let until = Instant::now() + REST_TIME;
         self.stream.shutdown(std::net::Shutdown::Write).ok(); // it may have gone
@@ -287,7 +287,7 @@ impl HttpConnection {
         }
     }
 
-    /// Moves bytes to the body, those that are there first.
+    /// Moves bytes to the body, starting with the buffered ones.
     fn take(&mut self, body: &mut Body, mut bytes: u64, until: Instant) -> Result<(), NoRequest> {
         while bytes > 0 {
             if self.ahead.is_empty() {
@@ -326,7 +326,7 @@ impl HttpConnection {
         Ok(())
     }
 
-    /// Reads what may follow the last chunk, up to an empty line.
+    /// Skips trailers after the last chunk, up to an empty line.
     fn skip_trailers(&mut self, until: Instant) -> Result<(), NoRequest> {
         loop {
             if self.ahead.starts_with(b"\r\n") {
@@ -344,7 +344,7 @@ impl HttpConnection {
 
 const BAD_CHUNK: NoRequest = NoRequest::Refused(400, "the chunks of the body are not as HTTP has them");
 
-/// The head at the beginning of some bytes, with its length; `None` while it is not whole.
+/// Parses the head at the start of some bytes, and returns it with its length; `None` while it is incomplete.
 fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
     const BAD: NoRequest = NoRequest::Refused(400, "this is no request of HTTP/1.1");
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -365,7 +365,7 @@ fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
         let (value, lower) = (value.trim(), value.trim().to_ascii_lowercase());
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         if is("host") {
-            // Two would let each side believe another one.
+            // With two host headers, each side could believe another one.
             if head.host.replace(lower).is_some() {
                 return Err(BAD);
             }

@@ -1,6 +1,6 @@
-//! Requests of OpenTelemetry's exporters over HTTP, from this machine alone: JSON and protobuf, packed or not. Whoever
-//! names another host, or is a page of a browser, is refused; so is another user of this machine where the kernel tells
-//! whose program it is, and gRPC, which the user is told once.
+//! Receives requests of OpenTelemetry exporters over HTTP, from this machine only: JSON and protobuf, compressed or
+//! not. Refuses other host names, pages in browsers, gRPC (with a hint to the user), and other users of this machine as
+//! far as the kernel identifies them.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -17,22 +17,22 @@ use super::peer_user::{PeerUser, peer_user};
 use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
 
-/// The port of OTLP over HTTP, where exporters send by default.
+/// The OTLP port over HTTP, to which exporters send by default.
 pub(crate) const OTLP_PORT: u16 = 4318;
 
-/// The port of OTLP over gRPC: whoever sends there is told where to.
+/// The OTLP port over gRPC, where exporters get a hint about the right port.
 const GRPC_PORT: u16 = 4317;
 
-/// Exporters that are connected at once.
+/// Limit for concurrent exporters.
 const CONNECTIONS_MAX: usize = 64;
 
-/// The part of the memory limit that bodies may take, and the most that they do.
+/// Share of the memory limit for bodies, and their absolute limit.
 const BODIES_PART: u64 = 16;
 const BODIES_MAX: u64 = 32 << 20;
 
 const PATH: &str = "/v1/traces";
 
-/// Begins to listen at a port of this machine's own addresses; 0 is any that is free.
+/// Starts to listen at a port of the loopback addresses; 0 selects any free port.
 pub(super) fn listen(
     port: u16,
     memory_bytes: u64,
@@ -60,7 +60,8 @@ pub(super) fn listen(
         has_said_user: Arc::default(),
         port,
     };
-    // Where `localhost` is the other address first, and where exporters speak gRPC: both as far as they are free.
+    // Also listens, if they are free, on the other loopback address, which may come first for `localhost`, and on the
+    // gRPC port.
     let other = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).ok();
     let grpc = (port == OTLP_PORT).then(|| TcpListener::bind((Ipv4Addr::LOCALHOST, GRPC_PORT)).ok()).flatten();
     for listener in [Some(listener), other, grpc].into_iter().flatten() {
@@ -95,7 +96,7 @@ impl Server {
                 continue;
             }
             let Some(counted) = self.connections.count() else {
-                // Not read at all: whoever floods is not waited for.
+                // Not read at all, so that a flood does not block.
                 HttpConnection::new(stream, self.stop.clone())
                     .answer(503, "text/plain", b"too many connections\n", false)
                     .ok();
@@ -109,9 +110,9 @@ impl Server {
         }
     }
 
-    /// Answers the requests of a connection.
+    /// Serves the requests of a connection.
     fn serve(&self, stream: TcpStream) {
-        stream.set_nodelay(true).ok(); // answers are later without
+        stream.set_nodelay(true).ok(); // responses are only slower without
         let user = peer_user(&stream);
         let mut connection = HttpConnection::new(stream, self.stop.clone());
         if let Some((status, text)) = self.refuse_user(user) {
@@ -137,14 +138,14 @@ impl Server {
                 Err(NoRequest::Tls) => (400, format!("this is HTTP without TLS: use http://127.0.0.1:{}", self.port)),
                 Err(NoRequest::Refused(status, why)) => (status, why.to_owned()),
             };
-            // The rest of the request belongs to nobody.
+            // The rest of the request is ignored.
             connection.answer(status, "text/plain", format!("{text}\n").as_bytes(), false).ok();
             connection.drain();
             return;
         }
     }
 
-    /// The status and the words for a program that is not of this user.
+    /// Returns the status and text for a program of another user.
     fn refuse_user(&self, user: PeerUser) -> Option<(u16, &'static [u8])> {
         match user {
             PeerUser::Allowed => None,
@@ -158,7 +159,7 @@ impl Server {
         }
     }
 
-    /// The words for an exporter that speaks gRPC, which nobody would see there.
+    /// Returns the text for an exporter that uses gRPC; exporters do not show it.
     fn refuse_grpc(&self) -> String {
         let port = self.port;
         let text = format!(
@@ -171,9 +172,10 @@ impl Server {
         text
     }
 
-    /// Takes a request whose head has come.
+    /// Handles a request after its head.
     fn request(&self, head: &RequestHead, connection: &mut HttpConnection) -> Result<OtlpEncoding, NoRequest> {
-        // A page of any site could send here, and by a name of its own that leads to this machine, read the answers.
+        // A page of any site could send here, and through a host name that resolves to this machine, read the
+        // responses.
         if head.is_of_browser {
             return Err(NoRequest::Refused(403, "pages of browsers may not send traces"));
         }
@@ -200,7 +202,7 @@ impl Server {
     }
 }
 
-/// Whether a host, perhaps with a port, is a name of this machine for itself.
+/// Returns whether a host, with or without a port, is a loopback name.
 fn is_this_machine(host: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     ["127.0.0.1", "localhost", "[::1]"].into_iter().any(|name| {

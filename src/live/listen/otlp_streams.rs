@@ -1,5 +1,5 @@
-//! Bodies of requests, put into one stream for each encoding, which is a source as soon as its first request comes. A
-//! request counts as taken once it is kept; one that has to wait for long is refused, so that its exporter sends it again.
+//! Concatenates request bodies to one stream per encoding, which becomes a source with its first request. A request is
+//! acknowledged once it is spooled; one that would wait for long is refused, so that its exporter sends it again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,13 +11,13 @@ use super::http::Body;
 use crate::formats::otlp::received::{JSON_HEAD, json_line, protobuf_head, protobuf_messages};
 use crate::live::arrivals::ReadingThread;
 
-/// How long a request waits for those before it.
+/// How long a request waits for earlier ones.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long it waits to be on disk.
+/// How long a request waits to be on disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes that are handed on at once.
+/// Bytes per block sent to the parser.
 const BLOCK_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl OtlpEncoding {
         }
     }
 
-    /// The answer to a request that was taken, with its type: a message without fields.
+    /// Returns the response to an accepted request, with its content type: a message without fields.
     pub(super) fn answer(self) -> (&'static str, &'static [u8]) {
         match self {
             Self::Protobuf => ("application/x-protobuf", b""),
@@ -50,7 +50,7 @@ impl OtlpEncoding {
         }
     }
 
-    /// The first bytes of the stream.
+    /// Returns the first bytes of the stream.
     fn head(self) -> Vec<u8> {
         match self {
             Self::Protobuf => protobuf_head(),
@@ -59,18 +59,18 @@ impl OtlpEncoding {
     }
 }
 
-/// The fate of a request.
+/// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     Kept,
     NotOtlp,
     /// It would have to wait for long.
     Busy,
-    /// Nobody takes requests any more.
+    /// The session has ended.
     Over,
 }
 
-/// A request on its way, and who waits for it.
+/// A queued request, and the channel to its connection.
 struct Waiting {
     body: Body,
     kept: Sender<()>,
@@ -79,7 +79,7 @@ struct Waiting {
 /// The streams of all connections.
 pub(super) struct OtlpStreams {
     new_sources: Sender<NewSource>,
-    /// Those whose first request has come.
+    /// The streams whose first request has arrived.
     streams: Mutex<[Option<Sender<Waiting>>; 2]>,
 }
 
@@ -88,7 +88,7 @@ impl OtlpStreams {
         Self { new_sources, streams: Mutex::default() }
     }
 
-    /// Puts a request into its stream.
+    /// Appends a request to its stream.
     pub(super) fn take(&self, encoding: OtlpEncoding, mut body: Body) -> Taken {
         let framed = match encoding {
             OtlpEncoding::Protobuf => protobuf_messages(&body.bytes),
@@ -103,18 +103,18 @@ impl OtlpStreams {
             Err(SendTimeoutError::Timeout(_)) => return Taken::Busy,
             Err(SendTimeoutError::Disconnected(_)) => return Taken::Over,
         }
-        // It is in its place: to send it again would show it twice.
+        // It is queued: sending it again would show it twice.
         if is_kept.recv_timeout(DISK_PATIENCE).is_ok() { Taken::Kept } else { Taken::Over }
     }
 
-    /// The stream of an encoding, which begins with its first request.
+    /// Returns the stream of an encoding, and creates it with the first request.
     fn stream(&self, encoding: OtlpEncoding) -> Option<Sender<Waiting>> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = &mut streams[encoding as usize];
         if let Some(stream) = slot {
             return Some(stream.clone());
         }
-        // No room: whoever hands a request over knows that it is being kept.
+        // A rendezvous channel: after sending, a request is being spooled.
         let (stream, waiting) = bounded(0);
         let read = move |thread: ReadingThread| pump(thread, encoding, &waiting);
         let source = NewSource { name: encoding.name().into(), sends_batches: true, read: Box::new(read) };
@@ -123,7 +123,7 @@ impl OtlpStreams {
     }
 }
 
-/// Keeps requests, and hands them on, until nobody sends or takes any.
+/// Spools and forwards requests, until either side is closed.
 fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<Waiting>) {
     let mut hand_on = |bytes: &[u8], kept: Option<Sender<()>>| {
         if !thread.keep(bytes) {

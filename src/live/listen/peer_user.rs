@@ -1,7 +1,7 @@
-//! The user whose program is at the other end of a connection of this machine with itself, as the kernel's table of
-//! connections has it. Refuses other users; lets in whoever the system does not tell about.
+//! Determines the user at the other end of a loopback connection, from the kernel's table of connections. Other users
+//! are refused; a user that the system does not report is allowed.
 //!
-//! The superuser is let in: proxies of containers run as that user, and it can read all that is kept here anyway.
+//! The superuser is allowed: container proxies run as root, and root can read everything anyway.
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::thread;
@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use crate::base::files;
 
-/// The tables by version of the protocol. A socket of version 6 may have connected to an address of version 4.
+/// The tables by protocol version. A version 6 socket may have connected to a version 4 address.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// The table is read in parts, and may miss a row that moves meanwhile.
+/// Attempts: the table is read in parts, and may miss a row that moves meanwhile.
 const LOOKS: u32 = 3;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Who is at the other end.
+/// The user at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PeerUser {
     Allowed,
     Other(u32),
-    /// The other end is closed, so that nobody can say whose it was.
+    /// The other end is closed, so its user is unknown.
     Gone,
 }
 
-/// Looks up who is at the other end of a connection.
+/// Looks up the user at the other end of a connection.
 pub(super) fn peer_user(stream: &TcpStream) -> PeerUser {
     let (Ok(peer), Ok(own)) = (stream.peer_addr(), stream.local_addr()) else { return PeerUser::Gone };
     for look in 0..LOOKS {
@@ -46,7 +46,7 @@ pub(super) fn peer_user(stream: &TcpStream) -> PeerUser {
     PeerUser::Gone
 }
 
-/// The user of the socket at `peer` that is connected to `own`; `None` where it is not there, or is closed.
+/// Returns the user of the socket at `peer` that is connected to `own`; `None` if it is missing or closed.
 fn owner(table: &str, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
     let (local, remote) = ([name_of(peer, false), name_of(peer, true)], [name_of(own, false), name_of(own, true)]);
     table.lines().skip(1).find_map(|line| {
@@ -55,12 +55,13 @@ fn owner(table: &str, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
         let is_local = local.iter().any(|name| fields.clone().next() == Some(name));
         let is_ours = is_local && remote.iter().any(|name| fields.clone().nth(1) == Some(name));
         let (user, inode) = (fields.nth(6)?, fields.nth(1)?);
-        // A closed socket has neither a file nor a user, which the table shows as 0.
+        // A closed socket has neither a file nor a user; the table shows both as 0.
         if is_ours && inode != "0" { user.parse().ok() } else { None }
     })
 }
 
-/// An address as the table writes it: its words as the processor has them. `is_mapped`: one of version 4 as version 6.
+/// Formats an address like the table: words in the byte order of the processor. `is_mapped` writes a version 4 address
+/// as version 6.
 fn name_of(address: SocketAddr, is_mapped: bool) -> String {
     let bytes = match address.ip() {
         IpAddr::V4(ip) if is_mapped => ip.to_ipv6_mapped().octets().to_vec(),
@@ -93,7 +94,7 @@ mod tests {
             )
         };
         let head = "  sl  local_address rem_address   st\n".to_owned();
-        // The listener's own end, another connection, a closed one, a line that is cut, and the one.
+        // The listener's own end, another connection, a closed one, a truncated line, and the right one.
         let mine = row(&local, 0x10de, 0xd2ee, 7, 1) + &row(&local, 0xd2ef, 0x10de, 8, 2);
         let closed = row(&local, 0xd2ee, 0x10de, 0, 0) + "  1: x\n\n";
         assert_eq!(owner(&format!("{head}{mine}{closed}"), peer, own), None);
@@ -108,7 +109,7 @@ mod tests {
     fn this_user_is_let_in_at_both_addresses_until_the_other_end_is_closed() {
         let connections = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
         for address in connections {
-            // A machine may have no addresses of version 6.
+            // A machine may have no version 6 addresses.
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (stream, _) = listener.accept().unwrap();

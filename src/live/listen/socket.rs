@@ -1,6 +1,5 @@
-//! A socket in a folder that no other user can enter. Each connection is a source, in any format that is followed; a
-//! process of another user is refused, whatever let it in. Takes the place of a socket that nobody listens at any more,
-//! and of nothing else.
+//! Listens on a socket in a private folder. Each connection is a source, in any supported format; processes of other
+//! users are refused. Replaces a socket without a listener, and no other file.
 
 use std::fs;
 use std::io::{self, Read};
@@ -17,13 +16,13 @@ use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
 use crate::base::files;
 
-/// How often a connection that is silent looks whether it is to end.
+/// Interval at which a silent connection checks for cancellation.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// Connections that wait to be sources.
+/// Connections queued to become sources.
 const WAITING: usize = 4;
 
-/// The socket at a path, which goes when nobody listens any more.
+/// The socket file; removed when listening ends.
 struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
@@ -32,7 +31,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Begins to listen at a path.
+/// Starts to listen at a path.
 pub(super) fn listen(
     path: &Path,
     connections: Connections,
@@ -52,7 +51,7 @@ pub(super) fn listen(
     Ok(new)
 }
 
-/// A listener of its own in a folder of its own.
+/// Binds a listener in a new private folder.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     files::make_secret_folder(files::folder_of(path))?;
     match fs::symlink_metadata(path) {
@@ -75,14 +74,14 @@ struct Listening {
     stop: Cancel,
     say: Say,
     out: Sender<NewSource>,
-    /// Whether the user knows that there are too many.
+    /// Whether the user was told that there are too many.
     has_refused: bool,
 }
 
 impl Listening {
     fn accept_all(mut self, file: SocketFile) {
         loop {
-            // Those that connected before are taken, also when it is to end.
+            // Earlier connections are accepted even if the session is to end.
             let is_last = self.stop.is_cancelled();
             match self.listener.accept() {
                 Ok((stream, _)) => {
@@ -91,15 +90,15 @@ impl Listening {
                     }
                 }
                 Err(_) if is_last => break,
-                // Also where the system has no more files: those that are open go on.
+                // Also without free file handles: open connections continue.
                 Err(_) => thread::sleep(LOOK_EVERY),
             }
         }
-        // Before anybody learns that this is over.
+        // Removed before the channel closes.
         drop(file);
     }
 
-    /// Makes a connection a source; false once nobody takes any.
+    /// Makes a connection a source. Returns false once nobody receives sources.
     fn take(&mut self, stream: UnixStream) -> bool {
         let name = match peer(&stream) {
             Ok(name) => name,
@@ -127,7 +126,7 @@ impl Listening {
     }
 }
 
-/// A connection that ends when the session is to end.
+/// A connection that ends with the session.
 struct StoppedStream {
     stream: UnixStream,
     stop: Cancel,
@@ -142,7 +141,7 @@ impl Read for StoppedStream {
                         return Ok(0);
                     }
                 }
-                // The other end has gone in the middle: what came is there.
+                // The other end is gone; the bytes that arrived are kept.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(0),
                 other => return other,
             }
@@ -150,7 +149,7 @@ impl Read for StoppedStream {
     }
 }
 
-/// The name of the program at the other end; an error says who is refused.
+/// Returns the name of the program at the other end, or an error that names the refused user.
 #[cfg(target_os = "linux")]
 fn peer(stream: &UnixStream) -> Result<PathBuf, String> {
     let unknown = |_| "a program that the system does not name".to_owned();
@@ -164,7 +163,7 @@ fn peer(stream: &UnixStream) -> Result<PathBuf, String> {
     Ok(if command.is_empty() { format!("process {pid}") } else { format!("{command} ({pid})") }.into())
 }
 
-/// The name of the program at the other end: the folder keeps other users out.
+/// Returns the name of the program at the other end; the folder keeps other users out.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
 fn peer(_stream: &UnixStream) -> Result<PathBuf, String> {

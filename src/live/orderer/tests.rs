@@ -1,4 +1,4 @@
-//! The figure of the article on sorting events, replayed, and schedules of all kinds beside a stable sort.
+//! Replays the figure of the article on sorting events, and compares random schedules with a stable sort.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const TICK_NS: u64 = 50;
 
-/// As the article has it: a watermark counts after two ticks, and a CPU without an event since the last tick is idle.
+/// As in the article: a watermark is effective after two ticks, and a CPU without an event since the last tick is idle.
 const ARTICLE: OrdererLimits =
     OrdererLimits { delay_ns: 2 * TICK_NS, tick_ns: TICK_NS, idle_ns: TICK_NS, queues_bytes: usize::MAX };
 
@@ -24,7 +24,7 @@ fn push_all(orderer: &mut TimeOrderer, events: &[(i64, usize)], now_ns: u64) {
     }
 }
 
-/// The times that are released now.
+/// Returns the times released now.
 fn released(orderer: &mut TimeOrderer) -> Vec<i64> {
     std::iter::from_fn(|| orderer.pop()).map(|released| released.item).collect()
 }
@@ -74,7 +74,7 @@ fn an_idle_source_holds_up_nothing_and_one_that_has_not_begun_does_until_it_is_i
     orderer.tick(50);
     orderer.tick(150);
     assert_eq!(released(&mut orderer), [] as [i64; 0], "the other one may have begun earlier");
-    // Now both are idle, and nobody is waited for.
+    // Now both are idle, and nothing is delayed.
     orderer.tick(200);
     orderer.tick(300);
     assert_eq!(released(&mut orderer), [10]);
@@ -176,7 +176,7 @@ fn sources_that_come_later_hold_up_nothing_and_cost_nothing_once_they_are_over()
     assert!(gone.is_sorted());
     expected.sort_unstable();
     assert_eq!(gone, expected);
-    // All are over, and another one comes.
+    // All have ended, and another one comes.
     let last = orderer.add_source(60_000, false);
     push_all(&mut orderer, &[(70_000, last)], 60_000);
     assert_eq!(released(&mut orderer), [] as [i64; 0]);
@@ -187,7 +187,7 @@ fn sources_that_come_later_hold_up_nothing_and_cost_nothing_once_they_are_over()
 /// A step of a schedule.
 #[derive(Debug, Clone)]
 enum Step {
-    /// An event of a source, so far from the wall time.
+    /// An event of a source, at a distance from the wall time.
     Event {
         source: usize,
         offset: i64,
@@ -235,7 +235,7 @@ proptest! {
                 Step::Event { source, offset } => {
                     let key_ns = now_ns as i64 + offset;
                     let item = (key_ns, number);
-                    // The source waits until there is room, as one that is blocked does.
+                    // The source waits until there is room, like a blocked one.
                     while orderer.push(source, key_ns, 1, item, now_ns).is_err() {
                         prop_assert!(orderer.queues[source].bytes >= queue_bytes);
                         now_ns += TICK_NS;
@@ -273,7 +273,7 @@ proptest! {
     fn nothing_is_late_that_comes_within_the_delay(
         events in proptest::collection::vec((0..2usize, 0..30i64, 0..90u64), 0..200),
     ) {
-        // An event comes up to 90 ns after its time; every source has one in each 50 ns, so that none is idle.
+        // An event arrives up to 90 ns after its time; every source has one in each 50 ns, so that none is idle.
         let limits = OrdererLimits { delay_ns: 100, tick_ns: 1, idle_ns: 1000, queues_bytes: usize::MAX };
         let mut schedule: Vec<(u64, usize, i64)> = Vec::new();
         for (position, (source, jitter, travel)) in events.into_iter().enumerate() {
@@ -283,7 +283,7 @@ proptest! {
         schedule.sort_unstable();
         let mut orderer = with_sources(limits, 2, 0);
         for &(now_ns, source, key_ns) in &schedule {
-            // A tick each nanosecond up to here.
+            // A tick per nanosecond up to here.
             for tick_ns in orderer.now_ns..=now_ns {
                 orderer.tick(tick_ns);
                 released(&mut orderer);

@@ -1,4 +1,4 @@
-//! Begins and ends of all kinds beside a plain stack, and the limit on what is open.
+//! Begins and ends of all kinds, compared with a plain stack; and the limit on open spans.
 
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ fn event(kind: EventKind, ts_ns: i64, tid: i64, name: &str) -> LiveEvent {
     LiveEvent { event, tables, args: Box::default(), stack: Box::default() }
 }
 
-/// Time, duration and name of the rows of events; of those without an end -1.
+/// Returns time, duration and name of the rows of events; a duration of -1 without an end.
 fn rows(events: impl IntoIterator<Item = LiveEvent>) -> (Vec<(i64, i64, String)>, Losses) {
     let (mut pairs, mut rows) = (LivePairs::default(), Vec::new());
     let mut out = |row: LiveRow| {

@@ -1,4 +1,4 @@
-//! Pictures of streams beside the store of the whole file, and the work of a picture counted.
+//! Pictures of streams, compared with the store of the whole file; and the work of a picture counted.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -14,12 +14,12 @@ use crate::store::{LaneIdx, Store};
 
 const LIMITS: PictureLimits = PictureLimits { window_rows: 1 << 18, settled_rows: 1 << 20 };
 
-/// A picture of a pipe with this text, which ends, made again every now and then.
+/// Builds the picture of a pipe with this text, renewed every `every` rows.
 fn picture_of(folder: &Path, text: &str, limits: PictureLimits, every: usize) -> (Snapshot, LivePicture) {
     picture_of_parts(folder, [text, ""], 0, limits, every)
 }
 
-/// The same of two texts, the second of which is written once this many rows of the first have come.
+/// Builds the picture of two texts; the second is written once this many rows of the first have arrived.
 fn picture_of_parts(
     folder: &Path,
     [text, later]: [&str; 2],
@@ -54,7 +54,7 @@ fn picture_of_parts(
     let (mut added, mut all) = (0, 0);
     loop {
         if all >= rows_before {
-            have_come.send(()).ok(); // the writer hears the first and may have ended
+            have_come.send(()).ok(); // the writer waits for the first, and may have ended
         }
         picture.take_tables(&mut session);
         let step = session.step(&mut |row| {
@@ -79,7 +79,7 @@ fn picture_of_parts(
     (picture.snapshot(&session).unwrap(), picture)
 }
 
-/// All rows: the track, the kind and depth of the lane, start, duration, name, category and arguments.
+/// Returns all rows: track, kind and depth of the lane, start, duration, name, category and arguments.
 fn rows(store: &Store) -> Vec<(String, LaneKind, u16, i64, u64, String, String)> {
     let mut all = Vec::new();
     for lane in (0..store.lane_count()).map(LaneIdx) {
@@ -103,7 +103,7 @@ fn rows(store: &Store) -> Vec<(String, LaneKind, u16, i64, u64, String, String)>
     all
 }
 
-/// The times of all spans of the first lane of each track, with the instants that nothing is around.
+/// Returns the times of all spans of the first lane of each track, with the instants outside any span.
 fn outermost(snapshot: &Snapshot) -> Vec<(i64, i64)> {
     let mut all = Vec::new();
     for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
@@ -125,8 +125,8 @@ fn offline(folder: &Path, text: &str) -> Arc<Store> {
     ingest::open(&path, &options, &Cancel::default(), &Progress::default()).unwrap().store
 }
 
-/// Spans that are written when they end, parents after children, on a few threads; begins and ends on
-/// another one; counters and instants.
+/// Builds spans that are written at their ends, parents after children, on a few threads; begins and ends on another
+/// one; counters and instants.
 fn trace(calls: u64) -> String {
     let mut lines = vec![r#"{"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}}"#.to_owned()];
     let span = |tid: u64, name: &str, ts: u64, dur: u64, args: &str| {
@@ -156,7 +156,7 @@ fn the_last_picture_has_the_rows_of_the_trace_that_is_opened_when_it_is_finished
     let folder = tempfile::tempdir().unwrap();
     let text = trace(3000);
     let expected = rows(&offline(folder.path(), &text));
-    // Also where hardly anything may wait: parents come right after what is in them.
+    // Also with very small limits: parents come right after their children.
     let small = PictureLimits { window_rows: 2000, settled_rows: 5000 };
     for (limits, every) in [(LIMITS, 5000), (small, 700)] {
         let (snapshot, picture) = picture_of(folder.path(), &text, limits, every);
@@ -165,7 +165,7 @@ fn the_last_picture_has_the_rows_of_the_trace_that_is_opened_when_it_is_finished
         let summary = snapshot.summary();
         assert_eq!((summary.spans, summary.instants, summary.counters), (3000 * 7, 3000, 3000));
         assert_eq!(summary.flows, 6000);
-        // The map counts what is outermost: calls, and the span around the instant.
+        // The minimap counts outermost rows: calls, and the span around the instant.
         let starts = outermost(&snapshot);
         let (buckets, filled) = picture.density().filled();
         let touching = |bucket: i64| {
@@ -198,7 +198,7 @@ fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
     picture.tracks.iter_mut().for_each(|track| track.is_changed = true);
     picture.snapshot(&session).unwrap();
     let packed = picture.store.packed_rows() - before;
-    // At most what may move, and less than an extent of each of some twelve lanes.
+    // At most the moving rows, and less than an extent of each of some twelve lanes.
     assert!(packed <= 4096 + 12 * 4096, "{packed} of 240,000 rows");
     let before = picture.store.packed_rows();
     picture.snapshot(&session).unwrap();
@@ -210,7 +210,7 @@ fn a_parent_that_comes_after_the_window_is_shown_below_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let text = trace(3000);
     let root = r#",{"ph":"X","pid":1,"tid":1,"name":"root","ts":0,"dur":300000}]"#;
-    // Of 27,000 rows; many more than may wait.
+    // Of 27,000 rows; far more than may wait.
     let (parts, rows_before) = ([&text[..text.len() - 1], root], 20_000);
     let small = PictureLimits { window_rows: 1000, settled_rows: 5000 };
     let (snapshot, picture) = picture_of_parts(folder.path(), parts, rows_before, small, 500);

@@ -1,10 +1,10 @@
-//! Random late parents and open spans beside the placing of all spans in order.
+//! Random late parents and open spans, compared with the placement of all spans in order.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The lanes of all rows as the sort at the end places them.
+/// Returns the lanes of all rows as the final sort assigns them.
 fn offline(mut rows: Vec<WindowRow>) -> Vec<(u16, WindowRow)> {
     rows.sort_by_key(order);
     let mut lanes = OpenLanes::<()>::default();
@@ -19,7 +19,7 @@ fn span(start_ns: i64, end_ns: i64, name: u32) -> WindowRow {
     WindowRow { start_ns, value: WindowValue::Span { end_ns }, name, detail: 0 }
 }
 
-/// The rows that are settled, and the window after them.
+/// The settled rows, and the window after them.
 #[derive(Default)]
 struct Shown {
     window: TrackWindow,
@@ -32,7 +32,7 @@ impl Shown {
         self.window.settle(to_ns, &mut open.to_vec(), &mut |placed| settled.extend(span_of(placed)));
     }
 
-    /// All ended spans of the picture, in order of start and lane. Each lane is checked.
+    /// Returns all ended spans of the picture, sorted by start and lane, and checks each lane.
     fn picture(&mut self, open: &[OpenRow], now_ns: i64) -> Vec<(u16, WindowRow)> {
         let mut all = self.settled.clone();
         let mut in_lanes = all.clone();
@@ -62,8 +62,7 @@ fn span_of(placed: PlacedRow) -> Option<(u16, WindowRow)> {
 }
 
 proptest! {
-    /// Spans come in order of their ends, so that each parent is late; the window is settled behind
-    /// all that are to come.
+    /// Spans come in order of their ends, so that each parent is late; the window is settled before all later rows.
     #[test]
     fn late_parents_are_placed_as_the_sort_at_the_end_places_them(
         spans in proptest::collection::vec((0i64..400, 0i64..60), 1..120),
@@ -90,7 +89,7 @@ proptest! {
         prop_assert_eq!(shown.picture(&[], 1000), expected);
     }
 
-    /// Begins and ends of one stack; the window is settled wherever the stream is, also inside of what is open.
+    /// Begins and ends of one stack; the window is settled anywhere, even inside open spans.
     #[test]
     fn spans_that_are_open_keep_their_lanes_when_what_is_in_them_is_settled(
         steps in proptest::collection::vec((any::<bool>(), 1i64..5, 0u8..10), 1..200),
@@ -137,7 +136,7 @@ fn what_starts_before_the_settled_rows_is_given_back_and_moves_nothing() {
     assert_eq!(shown.window.add(late), Err(late));
     assert_eq!(shown.picture(&[], 100), before);
     assert_eq!(shown.window.len(), 4);
-    // One that starts at the edge is not late.
+    // A span that starts at the edge is not late.
     assert_eq!(shown.window.add(span(60, 100, 8)), Ok(()));
 }
 
