@@ -1,4 +1,4 @@
-//! The names that the files of one folder have, for checks that any bytes must pass.
+//! Symbol resolution from a single folder, for tests with arbitrary bytes.
 
 use std::path::Path;
 
@@ -10,26 +10,26 @@ use crate::base::cancel::Cancel;
 use crate::model::unwind::{INSTRUCTION, MappedCode, REGISTERS, STACK_POINTER, StackBytes, UnwindFiles as _};
 use crate::model::{BuildId, Module, ModuleKind, Sources};
 
-/// Debug information that is read.
+/// Limit for the debug information read.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// Where a kernel ran whose list begins with `_text`, and its build-id.
+/// Address of a kernel whose list starts with `_text`; its build-id is fixed too.
 const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 const KERNEL_BUILD_ID: [u8; 20] = [0xab; 20];
 
-/// Where each instruction of the functions at some addresses of a module begins and ends, by the
-/// files below a folder alone.
+/// Returns the bounds of each instruction of the functions at some addresses of a module, from the files below a folder
+/// only.
 #[must_use]
 pub fn instructions_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<(u64, u64)>> {
     let module = Module { path: path.into(), kind, ..Module::default() };
     let locator = Locator::without_system([], &[folder.to_path_buf()]);
-    // Nobody stops it.
+    // Never cancelled.
     let decoded = decoded_at(&module, addresses, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
     decoded.iter().map(|all| all.iter().map(|it| (it.range.start, it.range.end)).collect()).collect()
 }
 
-/// The functions at each address of a module, innermost first, by the files below a folder alone. A kernel has a
-/// build-id of 20 bytes `ab`, other modules have none.
+/// Returns the functions at each address of a module, innermost first, from the files below a folder only. A kernel has
+/// a build-id of 20 bytes `ab`; other modules have none.
 #[must_use]
 pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<String>> {
     let mut module = Module { path: path.into(), kind, ..Module::default() };
@@ -41,7 +41,7 @@ pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64
     let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    // Nobody stops it.
+    // Never cancelled.
     let found = resolve(&module, &sorted, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
     let names = |&address: &u64| {
         let functions = found.names.get(address).into_iter().flatten();
@@ -50,7 +50,7 @@ pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64
     addresses.iter().map(names).collect()
 }
 
-/// A module that is mapped at the start of memory, as far as it goes.
+/// A module mapped at the start of memory.
 struct MappedAlone(Module);
 
 impl MappedCode for MappedAlone {
@@ -63,11 +63,11 @@ impl MappedCode for MappedAlone {
     }
 }
 
-/// The address of the stacks of [`unwound_below`].
+/// Address of the stacks of [`unwound_below`].
 pub(crate) const STACK_AT: u64 = 1 << 40;
 
-/// The stacks of a module at some addresses, innermost first, each with the mark of a cut one, by the files below a
-/// folder alone. All other registers point into the stack, which has these bytes.
+/// Returns the unwound stacks of a module at some addresses, innermost first, each with its truncation mark, from the
+/// files below a folder only. All other registers point into the stack, whose bytes are given.
 #[must_use]
 pub fn unwound_below(
     folder: &Path,

@@ -1,9 +1,8 @@
-//! Names that were found before, kept in a folder by build-id: the next trace of the same program costs no look-up,
-//! also when the program is gone. Names are kept with what the files were that they came from; other files are asked
-//! again. Recorders count addresses from different places: each way has a file of its own.
+//! A cache of resolved names in a folder, by build-id: the next trace of the same program needs no resolution, even if
+//! the program is gone. Names are stored with stamps of the files that they came from; other files are resolved again.
+//! Address spaces differ by recorder, and each has its own file.
 //!
-//! A kept file that is damaged, or of another version, is as none. Several programs may write at
-//! once: the last one stays.
+//! A damaged file, or one of another version, is ignored. If several programs write at once, the last one wins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,28 +16,28 @@ use crate::base::disk::SystemDisk;
 use crate::base::{files, replace};
 use crate::model::{BuildId, ModuleKind};
 
-/// How a kept file begins: the last byte is its version.
+/// Magic of a cache file; the last byte is its version.
 const MAGIC: [u8; 8] = *b"LSNAMES\x01";
 
-/// The ending of kept files.
+/// File extension.
 const EXTENSION: &str = "names";
 
-/// The most bytes of one file: some million addresses. More are looked up again.
+/// Size limit of one file, for some million addresses. More are resolved again.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// The most bytes of all files; those written longest ago go first.
+/// Size limit of all files; the oldest are deleted first.
 const FOLDER_BYTES_MAX: u64 = 512 << 20;
 
-/// The folder of kept names.
+/// The folder of the cache.
 #[derive(Debug, Clone)]
 pub(crate) struct NameCache {
     folder: PathBuf,
 }
 
-/// The names of a build.
+/// The cached names of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptNames {
-    /// Numbers that change when one of the files does that the names come from.
+    /// Stamps that change when any source file of the names changes.
     pub(super) stamps: Vec<u64>,
     /// The file that the names come from.
     pub(super) path: PathBuf,
@@ -47,14 +46,14 @@ pub(super) struct KeptNames {
 }
 
 impl NameCache {
-    /// The folder of names in a folder of sorted traces.
+    /// Returns the cache in a folder of sorted traces.
     #[must_use]
     pub(crate) fn in_folder(cache: &Path) -> Self {
         Self { folder: cache.join("names") }
     }
 
-    /// The names of a build, whose addresses count as its kind says; `None` if there are none, or none that can be
-    /// read.
+    /// Returns the names of a build, whose addresses are of the given kind; `None` if there are none, or if they are
+    /// unreadable.
     pub(super) fn get(&self, build_id: &BuildId, kind: ModuleKind) -> Option<KeptNames> {
         let path = self.path_of(build_id, kind);
         let is_short = fs::metadata(&path).ok()?.len() <= FILE_BYTES_MAX;
@@ -63,12 +62,12 @@ impl NameCache {
         if xxh3_64(packed) != u64::from_le_bytes(*sum) {
             return None;
         }
-        // A level of 1 packs it to a third, and its bound is that of the file.
+        // Compression reaches about a third, so the limit follows from that of the file.
         let bytes = zstd::bulk::decompress(packed, FILE_BYTES_MAX as usize * 4).ok()?;
         postcard::from_bytes(&bytes).ok()
     }
 
-    /// Keeps the names of a build in place of those that are there. What cannot be kept is looked up again.
+    /// Stores the names of a build. Errors are ignored: the names are resolved again.
     pub(super) fn put(&self, build_id: &BuildId, kind: ModuleKind, names: &KeptNames) {
         let Ok(bytes) = postcard::to_stdvec(names) else { return };
         let Ok(packed) = zstd::bulk::compress(&bytes, 1) else { return };
@@ -80,7 +79,7 @@ impl NameCache {
         self.shrink_to(FOLDER_BYTES_MAX);
     }
 
-    /// Removes all kept names, and returns how many bytes they took.
+    /// Removes all cached names, and returns their size.
     pub(crate) fn clear(&self) -> u64 {
         self.shrink_to(0)
     }
@@ -92,7 +91,7 @@ impl NameCache {
         files::make_private_folder(&self.folder)
     }
 
-    /// Removes the files written longest ago until the rest take at most so many bytes.
+    /// Removes the oldest files until the rest take at most `bytes_max`.
     fn shrink_to(&self, bytes_max: u64) -> u64 {
         let Ok(entries) = fs::read_dir(&self.folder) else { return 0 };
         let mut kept: Vec<_> = entries

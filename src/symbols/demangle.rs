@@ -1,17 +1,17 @@
-//! Readable names of functions of C++ and Rust. A mangled name can stand for text without end, so what is written is
-//! bounded; a name that cannot be read is shown as it is.
+//! Demangles function names of C++ and Rust. A mangled name can expand without end, so the output is bounded; an
+//! invalid name is kept.
 
 use std::fmt::{self, Write};
 
 use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 
-/// Longer names are cut. Templates of C++ reach some thousand bytes.
+/// Longer names are cut. C++ templates reach some thousand bytes.
 pub(super) const NAME_BYTES_MAX: usize = 4096;
 
-/// Nesting of a mangled name; real ones have some ten levels.
+/// Nesting limit of a mangled name; real ones have some ten levels.
 const NESTING_MAX: u32 = 96;
 
-/// Text up to a bound: an error beyond it ends the writing.
+/// A bounded writer: returns an error beyond its limit.
 #[derive(Default)]
 struct DemangledName(String);
 
@@ -27,7 +27,7 @@ impl Write for DemangledName {
     }
 }
 
-/// The readable name of a function, or the name as it is.
+/// Returns the demangled name of a function, or the name itself.
 #[must_use]
 pub(super) fn demangle(mangled: &[u8]) -> String {
     let text = String::from_utf8_lossy(&mangled[..mangled.len().min(NAME_BYTES_MAX * 4)]);
@@ -38,11 +38,11 @@ pub(super) fn demangle(mangled: &[u8]) -> String {
     cut(readable)
 }
 
-/// Compilers clone functions, and say so after a dot: `.constprop.0`, `.cold`, `.llvm.123`.
+/// Splits off a suffix that compilers add to clones: `.constprop.0`, `.cold`, `.llvm.123`.
 fn split_suffix(text: &str) -> (&str, &str) {
     let is_mangled = text.starts_with("_Z") || text.starts_with("_R");
     let dot = text.find('.').filter(|_| is_mangled).unwrap_or(text.len());
-    // Names of Rust have dots of their own: `..` for `::`, `$` before.
+    // Rust names have dots of their own: `..` for `::`, and `$`.
     if text[dot..].starts_with("..") || text[..dot].contains('$') { (text, "") } else { text.split_at(dot) }
 }
 
@@ -62,7 +62,7 @@ fn cpp(name: &str) -> Option<String> {
     let mut text = DemangledName::default();
     let options = DemangleOptions::default().recursion_limit(NESTING_MAX);
     let written = symbol.structured_demangle(&mut text, &options);
-    // The demangler leaves the comma before a pack of no arguments.
+    // The demangler leaves a comma before an empty parameter pack.
     (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then(|| text.0.replace(", >", ">"))
 }
 
@@ -70,17 +70,17 @@ fn parsed(name: &str) -> Option<Symbol<&str>> {
     Symbol::new_with_options(name, &ParseOptions::default().recursion_limit(NESTING_MAX)).ok()
 }
 
-/// A name of a constructor that is a template, with a return type before its parameters. Such names have none, and the
-/// demangler takes the first parameter for one and leaves it out.
+/// Inserts a return type into the name of a template constructor. Such names have none, but the demangler takes the
+/// first parameter for it and omits that.
 fn with_return_type(name: &str) -> Option<String> {
-    /// Names and ends that are tried: each try reads the name.
+    /// Limit for the attempts, since each parses the name.
     const BYTES_MAX: usize = 2048;
     const ENDS_MAX: usize = 64;
     if name.len() > BYTES_MAX || !name.starts_with("_ZN") {
         return None;
     }
     let is_start = |&at: &usize| matches!(name.as_bytes()[at..], [b'C', b'1'..=b'5', b'I', ..]);
-    // The whole up to there is the name of a constructor, so its template arguments follow.
+    // The name up to here is that of a constructor, so its template arguments follow.
     let start = (3..name.len()).filter(is_start).find(|&at| parsed(&format!("{}E", &name[..at + 2])).is_some())?;
     let ends = name[start..].match_indices('E').map(|(at, _)| start + at + 1).take(ENDS_MAX);
     let end = ends.into_iter().find(|&end| name.is_char_boundary(end) && parsed(&name[..end]).is_some())?;

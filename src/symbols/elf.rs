@@ -1,26 +1,25 @@
-//! The tables of ELF files of little-endian machines: sections, segments, symbols, build-id. Reads what is
-//! asked for and nothing else, by position. Refuses tables beyond the end of the file; text that is no UTF-8
-//! has marks in its place.
+//! The tables of little-endian ELF files: sections, segments, symbols, build-id. Reads only what is requested, by
+//! position. Rejects tables beyond the end of the file; invalid UTF-8 is replaced.
 
 use std::io::Read as _;
 
 use super::file::InputFile;
 use crate::model::BuildId;
 
-/// Sections of a file; `-ffunction-sections` makes some hundred thousand in objects, which nobody samples.
+/// Limit for the sections; `-ffunction-sections` makes some hundred thousand in object files, which are not sampled.
 const SECTIONS_MAX: u64 = 1 << 16;
 
-/// Segments of a file; real ones have some ten.
+/// Limit for the segments; real files have some ten.
 const SEGMENTS_MAX: u64 = 1024;
 
-/// The bytes of notes that are searched for a build-id.
+/// Limit for the notes searched for a build-id.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
 const NOTE_SECTION: u32 = 7;
 const NOBITS: u32 = 8;
 const COMPRESSED: u64 = 1 << 11;
 const EXECUTABLE_SECTION: u64 = 4;
-/// Sections of symbols: all, and those for linking.
+/// Section types of symbol tables: all symbols, and dynamic ones.
 pub(super) const SYMBOLS: u32 = 2;
 pub(super) const DYNAMIC_SYMBOLS: u32 = 11;
 const LOAD_SEGMENT: u32 = 1;
@@ -30,11 +29,11 @@ const BUILD_ID_NOTE: u32 = 3;
 const ZLIB: u32 = 1;
 const ZSTD: u32 = 2;
 
-/// Machines: those of x86, of 32 and 64 bits.
+/// Machine codes of 32-bit and 64-bit x86.
 const X86: [u16; 2] = [3, X86_64];
 const X86_64: u16 = 62;
 
-/// The type of a file that is not linked: a module of the kernel.
+/// File type of relocatable files, such as kernel modules.
 const RELOCATABLE: u16 = 1;
 
 /// A file with its tables.
@@ -49,11 +48,11 @@ pub(super) struct ElfFile {
     segments: Segments,
 }
 
-/// Which bytes of a file are loaded at which addresses.
+/// The mapping of file offsets to load addresses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segments(Box<[Segment]>);
 
-/// A row of the table of sections.
+/// A row of the section table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ElfSection {
     name: u32,
@@ -75,7 +74,7 @@ struct Segment {
     memory_bytes: u64,
 }
 
-/// Reads numbers from front to back, those of the size of an address as the file has them.
+/// Reads numbers front to back; addresses have the size of the file's class.
 #[derive(Clone, Copy)]
 struct ElfFields<'a> {
     bytes: &'a [u8],
@@ -106,7 +105,7 @@ impl ElfFields<'_> {
 }
 
 impl ElfFile {
-    /// Reads the tables of a file; `None` if it is no ELF file of a little-endian machine, or its tables are damaged.
+    /// Reads the tables of a file; `None` if it is not a little-endian ELF file, or if its tables are damaged.
     pub(super) fn read(file: InputFile) -> Option<Self> {
         let head = file.read(0, file.bytes.min(64), 64)?;
         let is_64 = match head.get(..6)? {
@@ -123,7 +122,7 @@ impl ElfFile {
         let mut elf = Self { file, is_64, kind, machine, sections, names: Vec::new(), segments };
         elf.segments = elf.read_segments(segments_at, segment_bytes.into(), segment_count.into()).unwrap_or_default();
         elf.sections = elf.read_sections(sections_at, section_bytes.into(), section_count.into()).unwrap_or_default();
-        // The row of the names does not fit where there are very many sections: the first row then has it.
+        // With very many sections, the index of the names is in the first row.
         let names_row = match (names_row, elf.sections.first()) {
             (0xffff, Some(first)) => first.link as usize,
             (row, _) => usize::from(row),
@@ -164,8 +163,8 @@ impl ElfFile {
         table.chunks_exact(usize::try_from(row_bytes).ok().filter(|&bytes| bytes > 0)?).map(section).collect()
     }
 
-    /// Whether its bytes are those that were loaded and run: debug files lack them, and files that are not linked
-    /// are loaded piece by piece.
+    /// Returns whether it has the bytes that were loaded and executed: debug files lack them, and relocatable files are
+    /// loaded piece by piece.
     pub(super) fn has_code(&self) -> bool {
         let is_code = |segment: &Segment| {
             segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0 && segment.file_bytes > 0
@@ -181,7 +180,7 @@ impl ElfFile {
         self.sections_of(DYNAMIC_SYMBOLS).next().is_some()
     }
 
-    /// The size of an address in bytes.
+    /// Returns the size of an address in bytes.
     pub(super) fn address_bytes(&self) -> u8 {
         if self.is_64 { 8 } else { 4 }
     }
@@ -190,22 +189,22 @@ impl ElfFile {
         self.sections.get(row as usize)
     }
 
-    /// The rows of sections of a type.
+    /// Iterates over the sections of a type.
     pub(super) fn sections_of(&self, kind: u32) -> impl Iterator<Item = &ElfSection> {
         self.sections.iter().filter(move |section| section.kind == kind)
     }
 
-    /// The address after the last byte of a section.
+    /// Returns the end address of a section.
     pub(super) fn end_of(&self, row: u16) -> Option<u64> {
         self.section(row.into()).and_then(|section| section.address.checked_add(section.bytes))
     }
 
-    /// Whether a section holds code.
+    /// Returns whether a section contains code.
     pub(super) fn is_code(&self, row: u16) -> bool {
         self.section(row.into()).is_some_and(|section| section.flags & EXECUTABLE_SECTION != 0)
     }
 
-    /// The section of a name that has bytes in the file.
+    /// Returns the section with a name, if it has bytes in the file.
     pub(super) fn named(&self, name: &str) -> Option<&ElfSection> {
         let is_named = |section: &&ElfSection| {
             let own = self.names.get(section.name as usize..).and_then(|rest| rest.get(..=name.len()));
@@ -214,7 +213,7 @@ impl ElfFile {
         self.sections.iter().find(is_named)
     }
 
-    /// The bytes of a section, unpacked; `None` if they are more than `max`, or damaged.
+    /// Returns the decompressed bytes of a section; `None` if they exceed `max`, or if they are damaged.
     pub(super) fn bytes_of(&self, section: &ElfSection, max: u64) -> Option<Vec<u8>> {
         if section.kind == NOBITS {
             return None;
@@ -232,7 +231,7 @@ impl ElfFile {
         unpack(method, fields.bytes, bytes, max)
     }
 
-    /// The identity that the linker gave the file.
+    /// Returns the build-id.
     pub(super) fn build_id(&self) -> Option<BuildId> {
         let sections = self.sections_of(NOTE_SECTION).map(|section| (section.offset, section.bytes));
         let segments = self.segments.0.iter().filter(|segment| segment.kind == NOTE_SEGMENT);
@@ -241,22 +240,22 @@ impl ElfFile {
         notes.find_map(|notes| build_id_in(&notes))
     }
 
-    /// Which of its bytes are loaded where.
+    /// Returns the load segments.
     pub(super) fn segments(&self) -> &Segments {
         &self.segments
     }
 
-    /// Whether its code is that of x86.
+    /// Returns whether its code is x86.
     pub(super) fn is_x86(&self) -> bool {
         X86.contains(&self.machine)
     }
 
-    /// Whether its code is that of x86 of 64 bits, in 64-bit tables.
+    /// Returns whether its code is 64-bit x86, with 64-bit tables.
     pub(super) fn is_x86_64(&self) -> bool {
         self.is_64 && self.machine == X86_64
     }
 
-    /// The bytes at addresses for which the file was linked, all of them in one segment.
+    /// Returns the bytes at link-time addresses, all of them in one segment.
     pub(super) fn bytes_at(&self, addresses: &std::ops::Range<u64>) -> Option<Vec<u8>> {
         let len = addresses.end.checked_sub(addresses.start)?;
         let mut loaded = self.segments.0.iter().filter(|segment| segment.kind == LOAD_SEGMENT);
@@ -267,15 +266,14 @@ impl ElfFile {
         self.file.read(offset, len, len)
     }
 
-    /// The address for which the start of the file's image in memory was linked.
+    /// Returns the link-time address of the start of the file's image in memory.
     pub(super) fn image_address(&self) -> Option<u64> {
         self.segments.0.iter().find(|segment| segment.kind == LOAD_SEGMENT).map(|segment| segment.address)
     }
 }
 
 impl Segments {
-    /// The address for which the file was linked of the byte at an offset in it. Debug files have lost
-    /// the offsets, and get `None`.
+    /// Converts a file offset to a link-time address. Debug files have lost the offsets, and return `None`.
     pub(super) fn address_of_offset(&self, offset: u64) -> Option<u64> {
         let loaded = |segment: &&Segment| {
             segment.kind == LOAD_SEGMENT
@@ -286,8 +284,8 @@ impl Segments {
         code.address.checked_add(offset - code.offset)
     }
 
-    /// The same as [`Self::address_of_offset`] for a debug file that stands alone. Linkers usually leave an offset
-    /// equal to its address; `None` where no code is there.
+    /// Converts a file offset to a link-time address for a standalone debug file, assuming that the two are equal, as
+    /// linkers usually make them. Returns `None` if no code is there.
     pub(super) fn address_of_lost_offset(&self, offset: u64) -> Option<u64> {
         let holds = |segment: &Segment| {
             let is_code = segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0;
@@ -297,7 +295,7 @@ impl Segments {
     }
 }
 
-/// The build-id among notes: the length of a name, that of the content, a type, and both, at multiples of 4.
+/// Finds the build-id in notes: lengths of name and content, type, then both, aligned to 4.
 pub(super) fn build_id_in(notes: &[u8]) -> Option<BuildId> {
     let mut fields = ElfFields { bytes: notes, is_64: false };
     loop {
@@ -311,9 +309,10 @@ pub(super) fn build_id_in(notes: &[u8]) -> Option<BuildId> {
     }
 }
 
-/// Unpacks a section of `bytes`.
+/// Decompresses a section to `bytes`.
 pub(super) fn unpack(method: u32, packed: &[u8], bytes: u64, max: u64) -> Option<Vec<u8>> {
-    // Compression is at most a thousandfold for zlib; zstd of a constant is more, and no debug information.
+    // zlib compresses at most a thousandfold; only constant data, which is no debug information, exceeds that with
+    // zstd.
     if bytes > max || bytes / 2048 > packed.len() as u64 {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Opens files that a capture or a folder names: regular ones on a local disk, below one of the roots. Refuses pipes,
-//! devices, links that lead out of the roots, and file systems of other machines, which might not answer.
+//! Opens files named by a trace or a folder: regular files on a local disk, below one of the roots. Rejects pipes,
+//! devices, links that leave the roots, and network file systems, which may not respond.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,10 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::base::files;
 
-/// A debug file of a browser has 4 GiB; nothing has 64.
+/// Size limit: a browser's debug file has 4 GiB.
 const FILE_BYTES_MAX: u64 = 64 << 30;
 
-/// A file that was opened for reading by position.
+/// A file opened for positional reads.
 #[derive(Debug)]
 pub(crate) struct InputFile {
     content: FileContent,
@@ -24,7 +24,7 @@ enum FileContent {
     Bytes(Vec<u8>),
 }
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
     #[error("no such file")]
@@ -42,12 +42,12 @@ pub(crate) enum OpenError {
 /// The folders below which files may be opened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Roots {
-    /// The folders as they are given, and with their links resolved.
+    /// The folders as given, and with links resolved.
     folders: Vec<PathBuf>,
 }
 
 impl Roots {
-    /// Adds a folder, if it is one. The root of the file system is none: everything is below it.
+    /// Adds a folder, if it is one. The root of the file system is rejected, since it contains everything.
     pub(crate) fn add(&mut self, folder: &Path) {
         let is_folder = folder.is_absolute() && folder.components().nth(1).is_some();
         if !is_folder {
@@ -60,14 +60,14 @@ impl Roots {
         }
     }
 
-    /// Whether a path without `..` is below one of the folders, by its letters: asks no file system, since the path may
-    /// be one that another machine serves.
+    /// Returns whether a path without `..` is lexically below one of the folders. Does not access the file system,
+    /// because the path may be on a network file system.
     fn holds(&self, path: &Path) -> bool {
         let is_plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
         is_plain && self.folders.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Opens a file below the roots, whose links all lead below them.
+    /// Opens a file below the roots, with all links below them.
     pub(crate) fn open(&self, path: &Path) -> Result<InputFile, OpenError> {
         if !self.holds(path) {
             return Err(OpenError::OutsideRoots);
@@ -94,12 +94,12 @@ impl Roots {
 }
 
 impl InputFile {
-    /// Bytes that are at hand, under a name.
+    /// Wraps bytes in memory under a name.
     pub(crate) fn from_bytes(path: PathBuf, bytes: Vec<u8>) -> Self {
         Self { path, bytes: bytes.len() as u64, content: FileContent::Bytes(bytes) }
     }
 
-    /// A file of the system itself, whose path no capture chooses.
+    /// Reads a file of the system itself, whose path does not come from a trace.
     pub(crate) fn of_system(path: &Path) -> io::Result<Vec<u8>> {
         /// The symbols of a kernel with many modules take 20 MiB.
         const BYTES_MAX: u64 = 256 << 20;
@@ -108,7 +108,7 @@ impl InputFile {
         Ok(bytes)
     }
 
-    /// The bytes at an offset; `None` if they are not all in the file, or more than `max`.
+    /// Reads bytes at an offset; `None` if they are beyond the file, or more than `max`.
     pub(crate) fn read(&self, offset: u64, len: u64, max: u64) -> Option<Vec<u8>> {
         let is_inside = offset.checked_add(len).is_some_and(|end| end <= self.bytes);
         if !is_inside || len > max {
@@ -125,12 +125,12 @@ impl InputFile {
         }
     }
 
-    /// All bytes, of a file of at most `max`.
+    /// Reads a whole file of at most `max` bytes.
     pub(crate) fn read_all(&self, max: u64) -> Option<Vec<u8>> {
         self.read(0, self.bytes, max)
     }
 
-    /// Its metadata on the disk; `None` of bytes.
+    /// Returns its metadata; `None` for bytes in memory.
     pub(crate) fn metadata(&self) -> Option<std::fs::Metadata> {
         match &self.content {
             FileContent::File(file) => file.metadata().ok(),

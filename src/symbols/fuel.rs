@@ -1,5 +1,5 @@
-//! Bytes of debug information whose reading is bounded in steps: a reader that fails once its fuel is burnt. Debug
-//! information may refer to itself, so the length of a file does not bound the time to read it.
+//! Bounds the reading of debug information in steps: a reader fails once its fuel is burnt. Debug information may refer
+//! to itself, so the length of a file does not bound the time to read it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gimli::{EndianSlice, Error, LittleEndian, Reader, ReaderOffsetId, Result};
 
-/// Steps that a reader takes from the pool at once, so that threads rarely meet there.
+/// Steps that a reader takes from the pool at once, to reduce contention.
 const STEPS_AT_ONCE: u64 = 64 * 1024;
 
-/// Steps that may still be made for one file, by all threads together.
+/// The remaining steps for one file, shared by all threads.
 #[derive(Debug)]
 pub(super) struct FuelPool(AtomicU64);
 
-/// Steps that one thread may make before it asks the pool for more. The rest goes back.
+/// The steps of one thread before it takes more from the pool. The rest is returned on drop.
 #[derive(Debug)]
 pub(super) struct Fuel<'p> {
     left: Cell<u64>,
@@ -26,12 +26,12 @@ impl FuelPool {
         Self(AtomicU64::new(steps))
     }
 
-    /// The steps that nobody has taken.
+    /// Returns the remaining steps.
     pub(super) fn left(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Takes up to so many steps out.
+    /// Takes up to `steps` from the pool.
     fn take(&self, steps: u64) -> u64 {
         let taken = |left: u64| Some(left - left.min(steps));
         let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).unwrap_or(0);
@@ -44,10 +44,7 @@ impl<'p> Fuel<'p> {
         Self { left: Cell::new(0), pool }
     }
 
-    /// Makes some steps.
-    ///
-    /// # Errors
-    /// If the pool is empty.
+    /// Burns some steps. Returns an error if the pool is empty.
     #[inline]
     pub(super) fn burn(&self, steps: u64) -> Result<()> {
         match self.left.get().checked_sub(steps) {
@@ -63,7 +60,7 @@ impl<'p> Fuel<'p> {
     fn refill(&self, steps: u64) -> Result<()> {
         let missing = steps - self.left.get();
         let taken = self.pool.take(missing.saturating_add(STEPS_AT_ONCE));
-        // An empty pool stays so: what is left is burnt as well.
+        // An empty pool stays empty: the rest is burnt as well.
         let left = taken.checked_sub(missing);
         self.left.set(left.unwrap_or(0));
         left.map(|_| ()).ok_or(Error::UnexpectedEof(ReaderOffsetId(0)))
@@ -176,7 +173,7 @@ impl Reader for FuelledSlice<'_, '_> {
         self.slice.read_u8()
     }
 
-    // A number of many bytes is one step: it has ten at most.
+    // A variable-length number is one step: it has at most ten bytes.
     #[inline]
     fn read_uleb128(&mut self) -> Result<u64> {
         self.fuel.burn(1)?;

@@ -1,15 +1,15 @@
-//! The symbol table of a file: which function begins where. The slow answer is a scan of all symbols for each address.
+//! The symbol table of a file: functions sorted by address. The naive way scans all symbols for each address.
 
 use super::elf::{DYNAMIC_SYMBOLS, ElfFile, SYMBOLS};
 use super::separate::mini_debug_info;
 
-/// Bytes of a symbol, in files of 64 and of 32 bits.
+/// Bytes of a symbol, in 64-bit and 32-bit files.
 const SYMBOL_BYTES: [usize; 2] = [24, 16];
 
-/// Functions by address. Names are bytes of the string table.
+/// Functions by address. Names are ranges of the string table.
 #[derive(Debug, Default)]
 pub(super) struct FunctionTable {
-    /// Functions in order of their addresses, each once.
+    /// Functions with distinct, sorted addresses.
     rows: Vec<SymbolRow>,
     names: Vec<u8>,
 }
@@ -17,16 +17,16 @@ pub(super) struct FunctionTable {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SymbolRow {
     pub(super) address: u64,
-    /// Up to the end of its section where the size is unknown; the next function comes first.
+    /// Up to the end of its section if the size is unknown; the next function takes precedence.
     pub(super) bytes: u64,
     name: u32,
-    /// The rank among functions at one address; the lowest is taken.
+    /// Rank among functions at one address; the lowest wins.
     rank: u8,
 }
 
 impl FunctionTable {
-    /// Reads the functions of a file: of its symbol table, else of the table for linking and of the packed one, which
-    /// has the rest. `None` if it has none.
+    /// Reads the functions of a file: from its symbol table, or else from the dynamic one and the compressed one, which
+    /// has the rest. Returns `None` if it has none.
     pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
         let read = |elf: &ElfFile, kind: u32| {
             let symbols = elf.sections_of(kind).next()?;
@@ -53,14 +53,14 @@ impl FunctionTable {
         self
     }
 
-    /// The function that an address is in.
+    /// Returns the function that contains an address.
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
         let after = self.rows.partition_point(|row| row.address <= address);
         let row = self.rows.get(after.checked_sub(1)?)?;
         (address - row.address < row.bytes).then(|| self.name(row))
     }
 
-    /// The addresses of the function that an address is in, up to the next function, and its name.
+    /// Returns bounds and name of the function that contains an address, up to the next function.
     pub(super) fn range_at(&self, address: u64) -> Option<(std::ops::Range<u64>, &[u8])> {
         let after = self.rows.partition_point(|row| row.address <= address);
         let row = self.rows.get(after.checked_sub(1)?)?;
@@ -69,7 +69,7 @@ impl FunctionTable {
         range.contains(&address).then(|| (range, self.name(row)))
     }
 
-    /// The address of a function.
+    /// Returns the address of a function.
     pub(super) fn address_of(&self, name: &[u8]) -> Option<u64> {
         self.rows.iter().find(|row| self.name(row) == name).map(|row| row.address)
     }
@@ -96,7 +96,7 @@ fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<SymbolRow> {
             (symbol[12], number(&symbol[14..16]), number(&symbol[4..8]), number(&symbol[8..12]))
         };
         let first = *names.get(name as usize)?;
-        // Assembly has functions without a type. Labels of compilers begin with a dot, marks of assemblers with `$`.
+        // Assembly has functions without a type. Compiler labels start with a dot, assembler marks with `$`.
         let is_function = match info & 15 {
             FUNCTION | INDIRECT_FUNCTION => first != 0,
             UNTYPED => ![0, b'.', b'$'].contains(&first) && elf.is_code(section as u16),
@@ -121,7 +121,7 @@ fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<SymbolRow> {
     rows
 }
 
-/// Leaves the best function of each address.
+/// Keeps the best function per address.
 fn sort(rows: &mut Vec<SymbolRow>) {
     rows.sort_by_key(|row| (row.address, row.rank));
     rows.dedup_by_key(|row| row.address);

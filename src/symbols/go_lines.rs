@@ -1,6 +1,6 @@
-//! The table of functions and lines that every program of Go carries for its own stack traces, also where debug
-//! information and symbols were left out (`-ldflags "-s -w"`). Refuses tables of Go before 1.18. A function that was
-//! inlined is not named apart: its lines are those of the function around it, as `go tool addr2line` prints them.
+//! The pclntab of Go programs: functions and lines for Go's own stack traces, present even without debug information
+//! and symbols (`-ldflags "-s -w"`). Tables before Go 1.18 are rejected. Inlined functions are not reported: their
+//! lines are those of the enclosing function, as in `go tool addr2line`.
 
 use std::cell::Cell;
 
@@ -8,16 +8,16 @@ use super::demangle::demangle;
 use super::elf::ElfFile;
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 
-/// The sections that have the table, of programs at a fixed address and of others.
+/// The sections of the table, in programs at fixed addresses and in others.
 const SECTIONS: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
 
-/// How tables begin, from Go 1.18 and from 1.20 on. What is read of both is the same.
+/// Magics from Go 1.18 and from Go 1.20. The fields used are the same.
 const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 
-/// The bytes of a row of the table of functions: where the function begins, and where it is described.
+/// Bytes per row of the function table: entry address, and offset of the description.
 const ROW_BYTES: usize = 8;
 
-/// Steps that reading lines takes at least, and for each byte of the table.
+/// Minimum steps for reading lines, and steps per byte of the table.
 const STEPS_MIN: u64 = 4 << 20;
 const STEPS_PER_BYTE: u64 = 64;
 
@@ -25,9 +25,9 @@ const STEPS_PER_BYTE: u64 = 64;
 #[derive(Debug)]
 pub(super) struct GoLines {
     bytes: Vec<u8>,
-    /// The address of the first instruction.
+    /// Address of the first instruction.
     text: u64,
-    /// The bytes of the shortest instruction.
+    /// Size of the shortest instruction.
     quantum: u64,
     functions: u64,
     names_at: usize,
@@ -38,13 +38,13 @@ pub(super) struct GoLines {
     steps_left: Cell<u64>,
 }
 
-/// Whether a file has such a table.
+/// Returns whether a file has such a table.
 pub(super) fn has_go_lines(elf: &ElfFile) -> bool {
     SECTIONS.iter().any(|name| elf.named(name).is_some())
 }
 
 impl GoLines {
-    /// Reads the table of a file; `None` without one, or if it takes more than `bytes_max`.
+    /// Reads the table of a file; `None` without one, or if it exceeds `bytes_max`.
     pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
         let section = SECTIONS.iter().find_map(|name| elf.named(name))?;
         let bytes = elf.bytes_of(section, bytes_max)?;
@@ -60,7 +60,7 @@ impl GoLines {
         };
         let offset = |row: usize| usize::try_from(word(row)?).ok();
         let (functions, _files, text) = (word(0)?, word(1)?, word(2)?);
-        // Programs that may run anywhere have it only once they are loaded.
+        // Position-independent programs set it when they are loaded.
         let text = if text == 0 { elf.named(".text")?.address } else { text };
         let steps = STEPS_MIN.saturating_add((bytes.len() as u64).saturating_mul(STEPS_PER_BYTE));
         Some(Self {
@@ -77,7 +77,7 @@ impl GoLines {
         })
     }
 
-    /// The names of pairs of the address that is asked for and that in the file, in order.
+    /// Resolves sorted addresses, given as pairs of the requested address and the one in the file.
     pub(super) fn names(&self, addresses: &[(u64, u64)]) -> AddressNames {
         let mut builder = AddressNamesBuilder::default();
         for &(asked, address) in addresses {
@@ -90,11 +90,11 @@ impl GoLines {
         builder.finish()
     }
 
-    /// The offset of the description of the function at an address.
+    /// Returns the offset of the description of the function at an address.
     fn function(&self, address: u64) -> Option<usize> {
         let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
         let rows = self.bytes.get(self.rows_at..)?;
-        // The row after the last says where the code ends.
+        // The row after the last has the end of the code.
         let count = usize::try_from(self.functions).ok()?.min((rows.len() / ROW_BYTES).saturating_sub(1));
         let start = |row: usize| u32_at(rows, row * ROW_BYTES).unwrap_or(u32::MAX);
         let (mut low, mut high) = (0, count);
@@ -110,7 +110,7 @@ impl GoLines {
         self.rows_at.checked_add(described)
     }
 
-    /// A field of a function's description, by its place among numbers of 4 bytes.
+    /// Returns a 4-byte field of a function's description, by index.
     fn field(&self, function: usize, place: usize) -> Option<u32> {
         u32_at(&self.bytes, function.checked_add(place * 4)?)
     }
@@ -120,23 +120,23 @@ impl GoLines {
         (!name.is_empty()).then_some(name)
     }
 
-    /// The file and the line at an address in a function.
+    /// Returns file and line of an address in a function.
     fn line(&self, function: usize, address: u64) -> Option<(String, u32)> {
         let entry = self.text.checked_add(self.field(function, 0)?.into())?;
         let file = self.value(self.field(function, 5)?, entry, address)?;
         let line = self.value(self.field(function, 6)?, entry, address)?;
-        // The files of a unit are rows in a table of all.
+        // The files of a unit are indices into a global table.
         let row = u32::try_from(file).ok()?.checked_add(self.field(function, 8)?)?;
         let file = u32_at(&self.bytes, self.units_at.checked_add(row as usize * 4)?)?;
         let file = String::from_utf8_lossy(self.text_at(self.files_at, file)?).into_owned();
         Some((file, u32::try_from(line).ok()?))
     }
 
-    /// The value at an address of a table of numbers: steps of the value, and of the address for which it holds.
+    /// Returns the value at an address of a delta-encoded table.
     fn value(&self, table: u32, entry: u64, address: u64) -> Option<i32> {
         let mut rest = self.bytes.get(self.numbers_at.checked_add(table as usize)?..)?;
         let (mut value, mut end, mut is_first) = (-1i32, entry, true);
-        // Offset 0 is no table.
+        // Offset 0 means no table.
         if table == 0 {
             return None;
         }
@@ -156,7 +156,7 @@ impl GoLines {
         }
     }
 
-    /// The text at an offset in a table, up to its zero.
+    /// Returns the zero-terminated text at an offset of a table.
     fn text_at(&self, table: usize, offset: u32) -> Option<&[u8]> {
         /// The longest path of Linux; names are shorter.
         const TEXT_BYTES_MAX: usize = 4096;
@@ -170,7 +170,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Takes a number of 7 bits a byte from the front.
+/// Reads a variable-length number of 7 bits per byte.
 fn number(bytes: &mut &[u8]) -> Option<u32> {
     let mut number = 0u32;
     for shift in (0..35).step_by(7) {

@@ -1,7 +1,7 @@
-//! The functions that a program made while it ran, as it dumped them for perf in `jit-PID.dump`, each with its code.
-//! Later code may have taken the place of earlier, and a function may have been moved. Reads dumps of little-endian
-//! machines, up to a record that is cut. Lines of source are left out: V8 counts their addresses from 64 bytes before
-//! the code, others from its start, and nothing in a dump says which.
+//! Reads `jit-PID.dump`, in which a program dumps its JIT-compiled functions for perf, each with its code. Later code
+//! may replace earlier code, and functions may be moved. Supports little-endian dumps, up to a truncated record. Source
+//! lines are ignored: V8 counts their addresses from 64 bytes before the code, others from its start, and a dump does
+//! not say which.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use rustc_hash::FxHashMap;
 
 const MAGIC: &[u8; 4] = b"DTiJ";
 
-/// The shortest header: magic, version, its length, the machine, the process, time and flags.
+/// Shortest header: magic, version, its length, machine, process, time and flags.
 const HEADER_BYTES_MIN: usize = 40;
 
-/// Kind, length and time of a record.
+/// Type, length and time of a record.
 const RECORD_BYTES: usize = 16;
 
 const LOAD: u32 = 0;
 const MOVE: u32 = 1;
 
-/// Functions by address. Names are parts of the dump.
+/// Functions by address. Names are ranges of the dump.
 #[derive(Debug, Default)]
 pub(super) struct JitDump {
     rows: Vec<DumpedFunction>,
@@ -34,7 +34,7 @@ struct DumpedFunction {
     name: Range<usize>,
 }
 
-/// Reads numbers and texts from front to back.
+/// Reads numbers and texts front to back.
 struct DumpFields<'a> {
     dump: &'a [u8],
     at: usize,
@@ -54,7 +54,7 @@ impl DumpFields<'_> {
         Some(u64::from_le_bytes(*bytes))
     }
 
-    /// A text that ends before a zero, and is not empty.
+    /// Reads a zero-terminated, non-empty text.
     fn text(&mut self) -> Option<Range<usize>> {
         let len = memchr::memchr(0, &self.dump[self.at..self.end]).filter(|&len| len > 0)?;
         Some(self.at..self.at + len)
@@ -62,7 +62,7 @@ impl DumpFields<'_> {
 }
 
 impl JitDump {
-    /// Reads a dump; `None` if it is none.
+    /// Reads a dump; `None` if it is invalid.
     pub(super) fn read(dump: Vec<u8>) -> Option<Self> {
         let mut fields = DumpFields { dump: &dump, at: MAGIC.len(), end: dump.len().max(MAGIC.len()) };
         if !dump.starts_with(MAGIC) {
@@ -74,7 +74,7 @@ impl JitDump {
         Some(Self { rows: rows(&dump, header_bytes), dump, pid })
     }
 
-    /// The function that an address is in.
+    /// Returns the function that contains an address.
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
         let after = self.rows.partition_point(|row| row.start <= address);
         let row = self.rows.get(after.checked_sub(1)?)?;
@@ -82,10 +82,10 @@ impl JitDump {
     }
 }
 
-/// The functions of a dump whose records begin at an offset, by address.
+/// Returns the functions of a dump from an offset on, by address.
 fn rows(dump: &[u8], mut at: usize) -> Vec<DumpedFunction> {
     let mut rows: Vec<DumpedFunction> = Vec::new();
-    // Names by the numbers of functions, for those that are moved.
+    // Names by function index, for functions that are moved.
     let mut names: FxHashMap<u64, Range<usize>> = FxHashMap::default();
     while let Some(record) = at.checked_add(RECORD_BYTES).filter(|&body| body <= dump.len()) {
         let mut head = DumpFields { dump, at, end: record };
@@ -99,7 +99,7 @@ fn rows(dump: &[u8], mut at: usize) -> Vec<DumpedFunction> {
         });
         at = end;
     }
-    // The last of a start wins. The order is stable, so the last is after the others.
+    // The last at one start wins. The sort is stable, so reversing puts it first.
     rows.reverse();
     rows.sort_by_key(|row| row.start);
     rows.dedup_by_key(|row| row.start);

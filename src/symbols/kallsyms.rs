@@ -1,16 +1,16 @@
-//! The symbols of a running kernel, as it lists them, one a line: `address type name [module]`. Kernels show zeros to
-//! those who may not know where they run.
+//! Parses `kallsyms`, the symbols of a running kernel, one per line: `address type name [module]`. Kernels list zeros
+//! for users who may not see addresses.
 
 /// The functions of a kernel by address.
 #[derive(Debug, Default)]
 pub(super) struct KernelFunctions {
     rows: Vec<(u64, u32)>,
-    /// Names, each with its length in two bytes before it.
+    /// Names, each prefixed by its length in two bytes.
     text: Vec<u8>,
 }
 
 impl KernelFunctions {
-    /// Reads a list; `None` if it has no address.
+    /// Parses a list; `None` if it has no address.
     pub(super) fn read(list: &[u8]) -> Option<Self> {
         let mut functions = Self::default();
         for line in list.split(|&byte| byte == b'\n') {
@@ -32,12 +32,12 @@ impl KernelFunctions {
                 functions.text.extend_from_slice(module);
             }
         }
-        // Stable, so that several at one address stay as the kernel lists them.
+        // Stable, so that several at one address stay in list order.
         functions.rows.sort_by_key(|&(address, _)| address);
         (!functions.rows.is_empty()).then_some(functions)
     }
 
-    /// The function that an address is in, the first of several; a kernel does not list sizes.
+    /// Returns the function that contains an address, the first of several; a kernel does not list sizes.
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
         let after = self.rows.partition_point(|&(start, _)| start <= address);
         let start = self.rows.get(after.checked_sub(1)?)?.0;
@@ -45,7 +45,7 @@ impl KernelFunctions {
         Some(self.name(self.rows[first].1))
     }
 
-    /// The address of a function.
+    /// Returns the address of a function.
     pub(super) fn address_of(&self, name: &[u8]) -> Option<u64> {
         self.rows.iter().find(|&&(_, at)| self.name(at) == name).map(|&(address, _)| address)
     }
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!((at(0xffff_000f), at(0xffff_002f)), (None, Some("_stext".to_owned())));
         assert_eq!(at(0xffff_ffff), Some("work [module]".to_owned()));
         assert_eq!(at(0xffff_0010), Some("_stext".to_owned()));
-        // The symbol that places a kernel may share its address with others.
+        // The symbol that locates a kernel may share its address with others.
         assert_eq!(functions.address_of(b"alias"), Some(0xffff_0010));
     }
 

@@ -1,5 +1,5 @@
-//! Where the file of a module may be: a list of paths in order, the most certain first. A path is never searched for;
-//! each follows from the build-id or from the path that was recorded. Only files below the roots are opened.
+//! Lists candidate paths for the file of a module, most certain first. Nothing is searched recursively: each path
+//! follows from the build-id or the recorded path. Only files below the roots are opened.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -11,42 +11,43 @@ use crate::base::escape::escaped;
 use crate::base::shell;
 use crate::model::{BuildId, Module, ModuleKind};
 
-/// The folders of systems that programs and their debug files are installed in.
+/// System folders with programs and their debug files.
 const SYSTEM_ROOTS: [&str; 9] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/boot", "/nix/store"];
 
-/// The folder into which systems install debug files.
+/// The system folder of debug files.
 const SYSTEM_DEBUG: &str = "/usr/lib/debug";
 
-/// The folders that are searched, and which files may be opened.
+/// The folders to search, and the roots of files that may be opened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Locator {
     roots: Roots,
-    /// Folders that the user named.
+    /// Folders given by the user.
     given: Vec<PathBuf>,
-    /// The folders in which the traces are.
+    /// The folders of the traces.
     beside: Vec<PathBuf>,
     /// Folders in the layout of `~/.debug` and of `/usr/lib/debug`.
     stores: Vec<PathBuf>,
-    /// The folder in which debuginfod's client keeps what it fetched.
+    /// The cache folder of debuginfod's client.
     fetched: Option<PathBuf>,
-    /// Whether files of this machine are looked at, such as those at the recorded paths.
+    /// Whether files of this machine are used, such as those at recorded paths.
     has_system: bool,
-    /// When the newest of the traces was written.
+    /// Modification time of the newest trace.
     recorded: Option<SystemTime>,
-    /// Names that were found before.
+    /// Cache of resolved names.
     cache: Option<NameCache>,
 }
 
-/// A path at which the file of a module may be.
+/// A candidate path of a module's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ModulePath {
     pub(super) path: PathBuf,
-    /// Whether the user named the folder, so that a file without a build-id is taken there.
+    /// Whether the user gave the folder, so that a file without a build-id is accepted there.
     pub(super) is_given: bool,
 }
 
 impl Locator {
-    /// The folders for traces at these paths: those of the system, of the user, of the traces, and the given ones.
+    /// Creates a locator for traces at these paths: folders of the system, of the user, of the traces, and the given
+    /// ones.
     #[must_use]
     pub(crate) fn for_traces<'a>(traces: impl IntoIterator<Item = &'a Path>, given: &[PathBuf]) -> Self {
         let mut locator = Self::without_system(traces, given);
@@ -65,7 +66,7 @@ impl Locator {
         locator
     }
 
-    /// The folders of the traces and the given ones alone.
+    /// Creates a locator for the folders of the traces and the given ones only.
     #[must_use]
     pub(crate) fn without_system<'a>(traces: impl IntoIterator<Item = &'a Path>, given: &[PathBuf]) -> Self {
         let mut locator = Self::default();
@@ -87,7 +88,7 @@ impl Locator {
         locator
     }
 
-    /// The same, which takes names from a cache first, and keeps what it finds there.
+    /// Uses a cache of resolved names.
     #[must_use]
     pub(crate) fn with_cache(self, cache: Option<NameCache>) -> Self {
         Self { cache, ..self }
@@ -106,14 +107,14 @@ impl Locator {
         self.has_system
     }
 
-    /// Whether a file that was changed then can be what was recorded, for modules without a build-id.
+    /// Returns whether a file's modification time fits the recording, for modules without a build-id.
     pub(super) fn fits(&self, module: &Module, file: &InputFile) -> bool {
         let Some(metadata) = file.metadata() else { return false };
         let is_older = metadata.modified().ok().zip(self.recorded).is_some_and(|(changed, then)| changed <= then);
         is_older && module.inode.is_none_or(|inode| is_inode(&metadata, inode))
     }
 
-    /// Paths of the file of a module, in order.
+    /// Returns the candidate paths of a module's file, in order.
     pub(super) fn candidates(&self, module: &Module) -> Vec<ModulePath> {
         let mut all = Vec::new();
         let recorded = Path::new(&*module.path);
@@ -158,7 +159,7 @@ impl Locator {
         all
     }
 
-    /// The paths at which a debug file may be that a program names.
+    /// Iterates over the candidate paths of a debug file named by a program.
     pub(super) fn linked(&self, program: &Path, name: &Path) -> impl Iterator<Item = PathBuf> {
         let folder = program.parent().unwrap_or(Path::new("/"));
         let installed = Path::new(SYSTEM_DEBUG).join(folder.strip_prefix("/").unwrap_or(folder));
@@ -168,8 +169,8 @@ impl Locator {
         unique(near.chain([installed.join(name)]).collect())
     }
 
-    /// The paths at which the split debug information of a program may be packed in one file: `NAME.dwp`, also for a
-    /// debug file `NAME.debug`.
+    /// Iterates over the candidate paths of a package with split debug information: `NAME.dwp`, also for a debug file
+    /// `NAME.debug`.
     pub(super) fn packages(&self, program: &Path) -> impl Iterator<Item = PathBuf> {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let of_program = name.strip_suffix(".debug").map(|name| format!("{name}.dwp"));
@@ -177,8 +178,8 @@ impl Locator {
         unique(names.flat_map(|name| self.linked(program, Path::new(&name)).collect::<Vec<_>>()).collect())
     }
 
-    /// The paths at which a `.dwo` file may be that a unit names by a folder and a path: its copy in a given folder or
-    /// beside the program, and the recorded path.
+    /// Iterates over the candidate paths of a `.dwo` file that a unit names by a folder and a path: a copy in a given
+    /// folder or beside the program, and the recorded path.
     pub(super) fn split_objects(&self, program: &Path, folder: &Path, path: &Path) -> impl Iterator<Item = PathBuf> {
         let near = self.given.iter().chain(&self.beside).map(PathBuf::as_path).chain(program.parent());
         let below = without_parents(path).filter(|path| !path.is_absolute());
@@ -188,7 +189,7 @@ impl Locator {
         unique(near.chain(recorded).collect())
     }
 
-    /// The paths at which a file may be that debug files share and name by a path and a build-id.
+    /// Iterates over the candidate paths of a shared debug file, named by a path and a build-id.
     pub(super) fn shared(&self, path: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
         let stores = self.given.iter().chain(&self.beside).chain(&self.stores);
         let by_id = stores.flat_map(|store| by_build_id(store, id));
@@ -197,8 +198,8 @@ impl Locator {
         unique(by_id.chain(given).chain([path.to_path_buf()]).collect())
     }
 
-    /// Lists of the functions that a process made while it ran, by their name: in the folders of the user and of the
-    /// traces, and in `/tmp`, if a process of this user wrote it.
+    /// Iterates over function lists of a JIT process, by name: in the folders of the user and of the traces, and in
+    /// `/tmp` if this user wrote them.
     pub(super) fn lists_of_process<'a>(&'a self, name: &'a str) -> impl Iterator<Item = InputFile> + 'a {
         let beside = self.given.iter().chain(&self.beside).filter_map(move |folder| self.open(&folder.join(name)).ok());
         let written = move || {
@@ -213,7 +214,7 @@ impl Locator {
     }
 }
 
-/// Why a path that the user names is no folder to search; of an archive, the command that makes it one.
+/// Returns why a path given by the user cannot be searched; for an archive, with the command to unpack it.
 #[must_use]
 pub(crate) fn folder_problem(path: &Path) -> Option<String> {
     if path.is_dir() {
@@ -233,21 +234,22 @@ pub(crate) fn folder_problem(path: &Path) -> Option<String> {
     Some(format!("{shown}: an archive; unpack it and name the folder: mkdir -p {folder} && tar -xf {file} -C {folder}"))
 }
 
-/// Each path once, in order.
+/// Removes duplicates, and keeps the order.
 fn unique(paths: Vec<PathBuf>) -> impl Iterator<Item = PathBuf> {
     let mut seen = std::collections::HashSet::new();
     paths.into_iter().filter(move |path| seen.insert(path.clone()))
 }
 
-/// Whether a recorded path goes down only.
+/// Returns whether a recorded path has no `..`.
 fn is_plain(path: &Path) -> bool {
     path.components().all(|part| matches!(part, std::path::Component::RootDir | std::path::Component::Normal(_)))
 }
 
-/// Paths of a build-id below a folder: as systems install debug files, as `perf` keeps files, and without `.build-id`.
+/// Iterates over the paths of a build-id below a folder: as installed by systems, as stored by `perf`, and without
+/// `.build-id`.
 fn by_build_id(folder: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
     let digits = id.to_string();
-    // perf writes 20 bytes for shorter ones, too.
+    // perf pads shorter build-ids to 20 bytes.
     let short = digits.trim_end_matches("00").to_owned();
     let all = if short.len() >= 4 && short != digits { vec![digits, short] } else { vec![digits] };
     let folder = folder.to_path_buf();
@@ -269,7 +271,7 @@ fn by_build_id(folder: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// The paths at which systems keep the debug file of a program without a build-id.
+/// Iterates over the system paths of the debug file of a program without a build-id.
 fn debug_files(path: &Path) -> impl Iterator<Item = PathBuf> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".debug");
@@ -280,7 +282,7 @@ fn debug_files(path: &Path) -> impl Iterator<Item = PathBuf> {
         .into_iter()
 }
 
-/// The paths at which systems install the running kernel with its symbols.
+/// Iterates over the system paths of the running kernel with its symbols.
 fn kernel_files() -> impl Iterator<Item = PathBuf> {
     let release = InputFile::of_system(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
     let release = String::from_utf8_lossy(&release).trim().to_owned();
@@ -301,7 +303,7 @@ fn is_inode(metadata: &std::fs::Metadata, inode: u64) -> bool {
     std::os::unix::fs::MetadataExt::ino(metadata) == inode
 }
 
-/// Whether a file is of the user of this process.
+/// Returns whether a file belongs to the user of this process.
 #[cfg(unix)]
 fn is_of_user(metadata: &std::fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(metadata) == crate::base::files::user()

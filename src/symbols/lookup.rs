@@ -1,8 +1,8 @@
-//! The names of all frames of a trace: which addresses of which modules its stacks have, what each module says of them,
-//! and the overlay that shows the functions instead.
+//! Resolves all frames of a trace: collects the addresses by module, resolves each module, and builds the overlay that
+//! shows the functions.
 //!
-//! The slow obvious answer asks for each frame of each sample. Here each address is looked up once, with all others of
-//! its module and in their order, however many samples have it.
+//! The naive way resolves each frame of each sample. Here each address is resolved once, in order, with all others of
+//! its module.
 
 use std::sync::Arc;
 
@@ -18,35 +18,35 @@ use crate::model::{Module, ModuleKind, NameIdx, Names, StackIdx, Stacks};
 use crate::query::Snapshot;
 use crate::query::overlay::{FrameLines, NameOverlay};
 
-/// Between the functions of one frame, from the one that was compiled to the innermost that was inlined.
+/// Separates the functions of one frame, from the compiled one to the innermost inlined one.
 pub(super) const INLINED: &str = " \u{203a} ";
 
 /// The frames of a trace that have an address in a module.
 #[derive(Debug, Default)]
 pub(crate) struct TraceFrames {
     frames: FxHashMap<NameIdx, Frame>,
-    /// Names of frames that call others, so that their address is that after the call.
+    /// Names of frames that call others, so that their address is a return address.
     callers: FxHashSet<NameIdx>,
-    /// How many modules the trace has.
+    /// Number of modules of the trace.
     modules: usize,
 }
 
 /// A module and an address in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
-    /// The row of the module in the tables of the trace.
+    /// Index of the module in the tables of the trace.
     pub(crate) module: u32,
     pub(crate) address: u64,
 }
 
-/// The names of the modules of a trace, in their order.
+/// The resolved names of a trace's modules, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TraceNames {
     pub(crate) modules: Vec<Arc<ModuleNames>>,
 }
 
 impl TraceFrames {
-    /// The frames of all stacks of a trace.
+    /// Collects the frames of all stacks of a trace.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         let mut frames = Self { modules: snapshot.tracks().modules.len(), ..Self::default() };
         let (names, stacks) = (snapshot.raw_names(), snapshot.raw_stacks());
@@ -63,7 +63,7 @@ impl TraceFrames {
                 frames.frames.entry(row.name).or_insert(frame);
             }
         }
-        // Which frames call others: those that are a parent, unless the kernel interrupted them.
+        // Frames that are a parent call others, unless the kernel interrupted them.
         for row in stacks.rows() {
             let parent = stacks.get(row.parent).name;
             let is_interrupt = frames.is_kernel(row.name, modules) && !frames.is_kernel(parent, modules);
@@ -74,8 +74,8 @@ impl TraceFrames {
         frames
     }
 
-    /// Where a frame ran that called `callee`, or that was sampled itself: a call is before the address that it returns
-    /// to, unless the kernel interrupted the frame.
+    /// Returns where a frame was executing when it called `callee` or was sampled itself: a call is before its return
+    /// address, unless the kernel interrupted the frame.
     pub(super) fn ran_at(&self, name: NameIdx, callee: Option<NameIdx>, modules: &[Module]) -> Option<Frame> {
         let frame = self.get(name)?;
         let is_interrupted =
@@ -84,19 +84,19 @@ impl TraceFrames {
         Some(Frame { address: if is_call { frame.address.saturating_sub(1) } else { frame.address }, ..frame })
     }
 
-    /// Whether a frame is of the kernel, which interrupts a program anywhere, not at a call.
+    /// Returns whether a frame is kernel code, which interrupts a program anywhere, not at a call.
     fn is_kernel(&self, name: NameIdx, modules: &[Module]) -> bool {
         let module = self.get(name).and_then(|frame| modules.get(frame.module as usize));
         module.is_some_and(|module| matches!(module.kind, ModuleKind::Kernel | ModuleKind::KernelModule))
     }
 
-    /// Whether the address of a frame that calls is after the call.
+    /// Returns whether the address of a calling frame is a return address.
     fn has_return_address(&self, name: NameIdx, modules: &[Module]) -> bool {
         let module = self.get(name).and_then(|frame| modules.get(frame.module as usize));
         module.is_some_and(|module| module.kind.has_return_addresses())
     }
 
-    /// Whether no frame has an address.
+    /// Returns whether no frame has an address.
     pub(crate) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
@@ -105,14 +105,14 @@ impl TraceFrames {
         self.frames.get(&name).copied()
     }
 
-    /// All frames by their names.
+    /// Returns all frames sorted by name.
     fn sorted(&self) -> Vec<(NameIdx, Frame)> {
         let mut frames: Vec<_> = self.frames.iter().map(|(&name, &frame)| (name, frame)).collect();
         frames.sort_unstable_by_key(|&(name, _)| name);
         frames
     }
 
-    /// The number of frames of each module, and of those that have a name.
+    /// Returns the number of frames of each module, and of resolved ones.
     pub(crate) fn counts(&self, found: &TraceNames) -> Vec<(u64, u64)> {
         let mut counts = vec![(0, 0); self.modules];
         for frame in self.sorted().into_iter().map(|(_, frame)| frame) {
@@ -124,8 +124,8 @@ impl TraceFrames {
         counts
     }
 
-    /// The addresses of each module that are to be looked up, in order. Those of callers are looked up at the call,
-    /// too, which is before the address that it returns to.
+    /// Returns the addresses of each module to resolve, in order. For callers, the call before the return address is
+    /// resolved too.
     fn addresses(&self) -> Vec<Vec<u64>> {
         let mut addresses = vec![Vec::new(); self.modules];
         for (name, frame) in self.sorted() {
@@ -143,11 +143,8 @@ impl TraceFrames {
     }
 }
 
-/// Looks up the names of all frames. `progress` counts addresses. No file beyond `bytes_max`
-/// of debug information is read.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Resolves all frames. `progress` counts addresses. Files with more than `bytes_max` of debug information are not
+/// read. Returns `Cancelled` if cancelled.
 pub(crate) fn look_up(
     snapshot: &Snapshot,
     frames: &TraceFrames,
@@ -164,16 +161,13 @@ pub(crate) fn look_up(
         progress.advance(addresses.len() as u64);
         Ok(Arc::new(names))
     };
-    // One after the other: several files at once would need the memory of all of them. Threads share the addresses of
-    // one.
+    // One module after the other: several at once would need the memory of all. Threads share the addresses of one.
     let modules = modules.iter().zip(&addresses).map(name).collect::<Result<Vec<_>, _>>()?;
     Ok(TraceNames { modules })
 }
 
-/// Makes what is shown instead of the names and stacks of the store; `None` if no frame has a name.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Builds the overlay that replaces names and stacks of the store; `None` if no frame is resolved. Returns `Cancelled`
+/// if cancelled.
 pub(crate) fn overlay(
     snapshot: &Snapshot,
     frames: &TraceFrames,
@@ -186,7 +180,7 @@ pub(crate) fn overlay(
     let mut shown = ShownNames::new(snapshot, frames, found);
     let (stacks, modules) = (snapshot.raw_stacks(), &snapshot.tracks().modules);
     let mut overlay = NameOverlay::default();
-    // Of each stack, what is shown where it ends, and where it goes on to a function that it called.
+    // For each stack, its replacement as the innermost frame, and as a caller.
     let mut ends = vec![StackIdx::EMPTY];
     let mut calls = vec![StackIdx::EMPTY];
     for (number, row) in stacks.rows().iter().enumerate() {
@@ -207,7 +201,7 @@ pub(crate) fn overlay(
     Ok(Some(overlay))
 }
 
-/// The names that are shown, made as they are needed.
+/// The visible names, built on demand.
 struct ShownNames<'a> {
     frames: &'a TraceFrames,
     found: &'a TraceNames,
@@ -225,7 +219,7 @@ impl<'a> ShownNames<'a> {
         Self { frames, found, categories, names, known: FxHashMap::default(), lines: FrameLines::default() }
     }
 
-    /// Adds the functions of a frame to a stack.
+    /// Appends the functions of a frame to a stack.
     fn push(&mut self, stacks: &mut Stacks, below: StackIdx, frame: NameIdx, is_call: bool) -> StackIdx {
         let key = (frame, is_call);
         if !self.known.contains_key(&key) {
@@ -235,7 +229,7 @@ impl<'a> ShownNames<'a> {
         self.known[&key].iter().fold(below, |below, &function| stacks.intern(below, function))
     }
 
-    /// The functions of a frame, outermost first; the frame itself if it has no name.
+    /// Returns the functions of a frame, outermost first; the frame itself if it is not resolved.
     fn functions(&mut self, name: NameIdx, is_call: bool) -> Box<[NameIdx]> {
         let Some(frame) = self.frames.get(name) else { return Box::new([name]) };
         let module = self.found.modules.get(frame.module as usize);
@@ -247,7 +241,7 @@ impl<'a> ShownNames<'a> {
         }
         let category = self.categories.get(frame.module as usize).copied();
         let rows: Box<[NameIdx]> = functions.iter().map(|it| self.names.intern(it.name, category)).collect();
-        // A frame that calls and is sampled, too, has the names of the call: it is so more often.
+        // A frame that both calls and is sampled has the names of the call, which is more frequent.
         if is_call || !self.frames.callers.contains(&name) {
             let lines = functions.iter().zip(&rows).map(|(it, &row)| self.lines.line(row, it.file, it.line));
             let lines = lines.collect();

@@ -1,18 +1,17 @@
-//! Names for addresses: the functions, files and lines of sampled code, from the files that it ran from. Raw stacks
-//! stay as they were recorded; names are an overlay that comes later, and is dropped or made again at will.
+//! Resolves addresses of sampled code to functions, files and lines, from the files of the code. Raw stacks stay as
+//! recorded; names are an overlay that is added later, and can be dropped or rebuilt.
 //!
-//! Never opens a connection, never starts a program, and opens no file outside the folders that [`locate`] lists. A
-//! file whose build-id is not that of the capture is another build: it is reported and not used. Files are input from
-//! strangers: what is read of them is bounded in bytes, the reading of debug information in steps.
+//! Never opens a connection or starts a program, and opens no file outside the folders listed by [`locate`]. A file
+//! with another build-id than the trace is another build: it is reported and not used. Files are untrusted: reads are
+//! bounded in bytes, and parsing debug information in steps.
 //!
-//! `file` opens files, `locate` knows where they may be, `elf` reads their tables, `dwarf` their
-//! debug information under the bound of `fuel`. `separate` and `split` have the files that a file names for it,
-//! and `xz` unpacks a table inside. `functions` is the symbol table, `go_lines` that of programs of Go, `kallsyms` that of the kernel,
-//! `perf_map` and `jit_dump` those of code made at run time. `demangle` reads names of C++ and
-//! Rust, `texts` each once. `cache` keeps names by build-id. `resolve` has the names of the
-//! addresses of one module, from the files that `search` finds, `lookup` of all modules of a trace,
-//! and `report` says what is missing. `code` lists one function with its samples, as source lines
-//! that `sources` reads and as instructions. `unwind` finds the callers in stacks that were recorded as bytes.
+//! `file` opens files, `locate` lists candidate paths, `elf` reads tables, and `dwarf` debug information within the
+//! limits of `fuel`. `separate` and `split` handle files that a file names, and `xz` an embedded table. `functions` is
+//! the symbol table, `go_lines` that of Go programs, `kallsyms` that of the kernel, `perf_map` and `jit_dump` those of
+//! JIT-compiled code. `demangle` and `texts` make names readable; `cache` stores names by build-id. `resolve` resolves
+//! one module, with the files that `search` finds, and `lookup` all modules of a trace; `report` lists what is missing.
+//! `code` lists one function with its samples, as instructions and as source lines read by `sources`. `unwind` finds
+//! the callers in recorded stack bytes.
 
 pub(crate) mod below;
 pub(crate) mod cache;

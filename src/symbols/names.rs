@@ -1,5 +1,5 @@
-//! The names of the addresses of one module: for each address the functions that were inlined there, innermost first,
-//! and the function that has them. An address without a name has none of them, and is known to have none.
+//! The resolved names of one module: for each address the functions inlined there, innermost first, and the enclosing
+//! function. An address without a name has an empty list.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FunctionName<'a> {
     pub(crate) name: &'a str,
-    /// The file of its source; empty if unknown.
+    /// Source file; empty if unknown.
     pub(crate) file: &'a str,
-    /// The line in the source; 0 if unknown.
+    /// Source line; 0 if unknown.
     pub(crate) line: u32,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AddressNames {
-    /// The distinct addresses in rising order.
+    /// The distinct, sorted addresses.
     addresses: Vec<u64>,
     /// The end of the functions of each address in `functions`.
     ends: Vec<u32>,
@@ -24,16 +24,16 @@ pub(crate) struct AddressNames {
     texts: Vec<Box<str>>,
 }
 
-/// A function, its file by rows of texts, and its line.
+/// A function: name and file by text index, and line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct FunctionRow {
     name: u32,
-    /// One more than the row; 0 without a file.
+    /// One plus the text index; 0 without a file.
     file: u32,
     line: u32,
 }
 
-/// Makes [`AddressNames`] from addresses in order.
+/// Builds [`AddressNames`] from sorted addresses.
 #[derive(Debug, Default)]
 pub(super) struct AddressNamesBuilder {
     names: AddressNames,
@@ -41,14 +41,14 @@ pub(super) struct AddressNamesBuilder {
 }
 
 impl AddressNames {
-    /// The functions at an address, innermost first; `None` for an address that was not looked up.
+    /// Returns the functions at an address, innermost first; `None` for an address that was not resolved.
     pub(crate) fn get(&self, address: u64) -> Option<impl Iterator<Item = FunctionName<'_>>> {
         let row = self.addresses.binary_search(&address).ok()?;
         Some(self.functions_of(row))
     }
 
     fn functions_of(&self, row: usize) -> impl Iterator<Item = FunctionName<'_>> {
-        // Kept names may have been damaged in a way that their sum does not show.
+        // Cached names may be damaged despite a valid checksum.
         let end = |row: usize| self.ends.get(row).copied().unwrap_or(0) as usize;
         let start = row.checked_sub(1).map_or(0, end);
         let functions = self.functions.get(start..end(row)).unwrap_or_default();
@@ -60,12 +60,12 @@ impl AddressNames {
         })
     }
 
-    /// The functions at all addresses.
+    /// Iterates over the functions at all addresses.
     pub(super) fn functions(&self) -> impl Iterator<Item = FunctionName<'_>> {
         (0..self.addresses.len()).flat_map(|row| self.functions_of(row))
     }
 
-    /// The names of all functions, each once.
+    /// Iterates over the distinct names of all functions.
     pub(super) fn function_names(&self) -> impl Iterator<Item = &str> {
         let mut rows: Vec<u32> = self.functions.iter().map(|function| function.name).collect();
         rows.sort_unstable();
@@ -73,29 +73,29 @@ impl AddressNames {
         rows.into_iter().filter_map(|row| Some(&**self.texts.get(row as usize)?))
     }
 
-    /// Whether an address has a name.
+    /// Returns whether an address has a name.
     pub(crate) fn has_name(&self, address: u64) -> bool {
         self.get(address).is_some_and(|mut functions| functions.next().is_some())
     }
 
-    /// All addresses that were looked up, in order.
+    /// Returns all addresses that were resolved, in order.
     #[cfg(test)]
     pub(crate) fn addresses(&self) -> &[u64] {
         &self.addresses
     }
 
-    /// How many addresses have a name.
+    /// Counts the addresses with a name.
     pub(crate) fn named(&self) -> usize {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).filter(|(start, end)| start < end).count()
     }
 
-    /// The addresses that were not looked up, of some in order.
+    /// Returns the addresses that were not resolved, out of some sorted ones.
     pub(super) fn missing(&self, addresses: &[u64]) -> Vec<u64> {
         addresses.iter().copied().filter(|address| self.addresses.binary_search(address).is_err()).collect()
     }
 
-    /// These names and others, of addresses that are not among these.
+    /// Merges with the names of other, disjoint addresses.
     pub(super) fn merged(&self, others: &Self) -> Self {
         let mut builder = AddressNamesBuilder::default();
         let (mut own, mut other) = (0, 0);
@@ -124,7 +124,7 @@ impl AddressNamesBuilder {
         self.push_rows(address, rows);
     }
 
-    /// Adds an address after the last one, whose functions have rows of texts for their names and files.
+    /// Adds an address after the last one; its functions have text indices for names and files.
     pub(super) fn push_rows(&mut self, address: u64, functions: impl IntoIterator<Item = (u32, Option<u32>, u32)>) {
         let row =
             |(name, file, line): (u32, Option<u32>, u32)| FunctionRow { name, file: file.map_or(0, |it| it + 1), line };
@@ -133,7 +133,7 @@ impl AddressNamesBuilder {
         self.names.ends.push(self.names.functions.len() as u32);
     }
 
-    /// The row of a text.
+    /// Returns the index of a text.
     pub(super) fn text(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.rows.get(text) {
             return known;

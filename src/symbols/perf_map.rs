@@ -1,16 +1,16 @@
-//! The functions that a program made while it ran, as it listed them for perf in `perf-PID.map`, one a line: `start
-//! size name`, in hexadecimal. A later line is of later code, which may have taken the place of earlier.
+//! Parses `perf-PID.map`, in which a program lists its JIT-compiled functions for perf, one per line: `start size
+//! name`, in hexadecimal. A later line may replace earlier code.
 
-/// Functions by address. Names are parts of the list.
+/// Functions by address. Names are ranges of the list.
 #[derive(Debug, Default)]
 pub(super) struct JitFunctions {
-    /// Start, end, and the range of the name.
+    /// Start, end, and range of the name.
     rows: Vec<(u64, u64, std::ops::Range<usize>)>,
     list: Vec<u8>,
 }
 
 impl JitFunctions {
-    /// Reads a list; lines that are none are left out.
+    /// Parses a list; invalid lines are skipped.
     pub(super) fn read(list: Vec<u8>) -> Self {
         let mut rows = Vec::new();
         let mut start = 0;
@@ -18,14 +18,14 @@ impl JitFunctions {
             rows.extend(row(line).map(|(from, to, name)| (from, to, start + name..start + line.len())));
             start += line.len() + 1;
         }
-        // The last of a start wins. The order is stable, so the last is after the others.
+        // The last at one start wins. The sort is stable, so reversing puts it first.
         rows.reverse();
         rows.sort_by_key(|&(from, ..)| from);
         rows.dedup_by_key(|(from, ..)| *from);
         Self { rows, list }
     }
 
-    /// The function that an address is in.
+    /// Returns the function that contains an address.
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
         let after = self.rows.partition_point(|&(from, ..)| from <= address);
         let (_, to, name) = self.rows.get(after.checked_sub(1)?)?;
@@ -33,7 +33,7 @@ impl JitFunctions {
     }
 }
 
-/// Start and end of a function, and where its name begins in the line.
+/// Returns start and end of a function, and where its name starts in the line.
 fn row(line: &[u8]) -> Option<(u64, u64, usize)> {
     let number = |digits: &[u8]| {
         let digits = std::str::from_utf8(digits).ok()?;

@@ -1,5 +1,5 @@
-//! Which modules have names, how many samples that concerns, and the command that brings missing names. Commands
-//! are shown and never run.
+//! Reports which modules are resolved, the number of affected samples, and a command that installs missing symbols.
+//! Commands are shown and never run.
 
 use std::path::Path;
 
@@ -13,29 +13,27 @@ use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
 
-/// The names of a module in numbers, or why it has none.
+/// The report of a module: counts, or the reason for missing names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModuleReport {
-    /// The row of the module in the tables of the trace.
+    /// Index of the module in the tables of the trace.
     pub(crate) module: usize,
-    /// Samples with a frame in the module, each once.
+    /// Samples with a frame in the module.
     pub(crate) samples: u64,
-    /// Different frames, and how many of them have a name.
+    /// Distinct frames, and the resolved ones.
     pub(crate) frames: u64,
     pub(crate) named: u64,
     pub(crate) state: NameState,
-    /// Whether the file is known to be what was recorded; `None` without names.
+    /// Whether the file is known to be the recorded one; `None` without names.
     pub(crate) is_verified: Option<bool>,
-    /// The file that the names are from, or that is another build.
+    /// The file that the names come from, or that is another build.
     pub(crate) file: Option<String>,
-    /// A command of a shell that brings the names that are missing.
+    /// A shell command that installs the missing names.
     pub(crate) command: Option<String>,
 }
 
-/// The modules of a trace, those with the most samples first. `trace` is the path for commands.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the modules of a trace, those with the most samples first. `trace` is the path in commands. Returns
+/// `Cancelled` if cancelled.
 pub(crate) fn report(
     snapshot: &Snapshot,
     frames: &TraceFrames,
@@ -67,7 +65,7 @@ pub(crate) fn report(
     Ok(rows)
 }
 
-/// How many samples have a frame in each module.
+/// Counts the samples with a frame in each module.
 fn samples_by_module(
     snapshot: &Snapshot,
     frames: &TraceFrames,
@@ -87,11 +85,11 @@ fn samples_by_module(
     Ok(samples)
 }
 
-/// The command that brings names that are missing, where one is known.
+/// Returns the command that installs missing names, if one is known.
 fn command(module: &Module, state: NameState, trace: &Path) -> Option<String> {
     let fetched = || Some(format!("debuginfod-find debuginfo {}", module.build_id.as_ref()?));
     match state {
-        // Tools that pack `.dwo` files differ too much to name one.
+        // Tools that pack `.dwo` files differ too much to suggest one.
         NameState::Complete | NameState::SplitMissing | NameState::Ambiguous | NameState::Nameless => None,
         NameState::Hidden => Some("sudo sysctl kernel.kptr_restrict=0".to_owned()),
         NameState::OutsideRoots => {
@@ -99,7 +97,7 @@ fn command(module: &Module, state: NameState, trace: &Path) -> Option<String> {
             let (trace, folder) = (shell::quoted_path(trace), shell::quoted_path(folder));
             Some(format!("longspan symbols {trace} --symbols {folder}"))
         }
-        // Where a process lists its own functions, there is nothing to fetch.
+        // Functions listed by a process itself cannot be fetched.
         _ if matches!(module.kind, ModuleKind::Jit(_)) => None,
         NameState::FunctionsOnly
         | NameState::Stripped

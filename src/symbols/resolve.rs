@@ -1,5 +1,5 @@
-//! The names of the addresses of one module: finds its file, checks that it is the build that was recorded, and reads
-//! the names from the best that is there. A module whose file is missing or another build has no names, and a reason.
+//! Resolves the addresses of one module: finds its file, checks that it is the recorded build, and reads the best
+//! available tables. Without such a file, returns no names and the reason.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Module, ModuleKind};
 
-/// The longest list of functions of a process.
+/// Size limit for the function list of a process.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
 /// The names of a module.
@@ -31,14 +31,12 @@ pub(crate) struct ModuleNames {
     pub(crate) state: NameState,
     /// The file that the names come from, or that is another build.
     pub(crate) path: Option<PathBuf>,
-    /// Whether the file is known to be what was recorded.
+    /// Whether the file is known to be the recorded one.
     pub(crate) is_verified: bool,
 }
 
-/// The names of addresses of a module, which are in order. Debug information beyond `bytes_max` is not read.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Resolves sorted addresses of a module. Files with more than `bytes_max` of debug information are not read. Returns
+/// `Cancelled` if cancelled.
 pub(crate) fn resolve(
     module: &Module,
     addresses: &[u64],
@@ -73,7 +71,7 @@ fn of_file(
     let search = ModuleSearch::of(module, locator, cancel)?;
     let kept = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id, module.kind));
     let Some(best) = search.best() else {
-        // Names of the build itself, whatever has become of its files.
+        // Cached names of the build, even if its files are gone.
         let known = kept.map(|kept| {
             let (state, path) = (kept.state, Some(kept.path));
             ModuleNames { names: kept.names, state, path, is_verified: true }
@@ -84,7 +82,7 @@ fn of_file(
         return names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel);
     };
     let stamps = search.stamps();
-    // Names with lines stay when the files that they came from are gone and a stripped one is left.
+    // Cached names with lines are kept if only a stripped file is left.
     let is_stripped = |kept: &KeptNames| kept.state == NameState::Complete && best.quality < Quality::DebugInfo;
     let is_richer = kept.as_ref().is_some_and(is_stripped);
     let known = kept.filter(|kept| is_richer || kept.stamps == stamps);
@@ -108,7 +106,7 @@ fn of_file(
     Ok(found)
 }
 
-/// The names of addresses by the files that were found.
+/// Resolves addresses from the found files.
 fn names_of_files(
     kind: ModuleKind,
     search: &ModuleSearch,
@@ -118,7 +116,7 @@ fn names_of_files(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let Some(best) = search.best() else { return Ok(ModuleNames::default()) };
-    // No function is at the end of memory: an offset without an address has no name, and is known to have none.
+    // No function is at the end of memory, so an offset without an address resolves to no name.
     let linked = |address: u64| (address, search.linked_address(kind, address).unwrap_or(u64::MAX));
     let pairs: Vec<_> = addresses.iter().copied().map(linked).collect();
     let functions = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
@@ -126,7 +124,7 @@ fn names_of_files(
     names_of(best, &pairs, &functions, locator, bytes_max, cancel)
 }
 
-/// The names of pairs of the address that is asked for and that in the file.
+/// Resolves pairs of the requested address and the one in the file.
 pub(super) fn names_of(
     best: &MatchingFile,
     pairs: &[(u64, u64)],
@@ -150,7 +148,7 @@ pub(super) fn names_of(
         Ok(None) => {
             let state = match best.quality {
                 Quality::Nothing | Quality::DynamicSymbols => NameState::Stripped,
-                // A table of an earlier Go is not read.
+                // Tables of earlier Go versions are not supported.
                 Quality::DebugInfo if !best.elf.has_symbols() => NameState::Stripped,
                 Quality::Symbols | Quality::DebugInfo => NameState::FunctionsOnly,
             };
@@ -161,7 +159,7 @@ pub(super) fn names_of(
     Ok(ModuleNames { names, state, path, is_verified })
 }
 
-/// The names of a kernel: of its file with symbols, else of the list that it or perf keeps.
+/// Resolves addresses of a kernel: from its file with symbols, or else from a list of the kernel or of perf.
 fn of_kernel(
     module: &Module,
     addresses: &[u64],
@@ -176,7 +174,7 @@ fn of_kernel(
         && let Some(functions) = FunctionTable::read(&best.elf, bytes_max / 2)
         && let Some(linked) = functions.address_of(symbol.as_bytes())
     {
-        // The kernel ran at another address than it was linked for.
+        // The kernel ran at another address than its link-time address.
         let pairs: Vec<_> =
             addresses.iter().map(|&address| (address, address.wrapping_sub(*anchor).wrapping_add(linked))).collect();
         return names_of(best, &pairs, &functions, locator, bytes_max, cancel);
@@ -195,14 +193,14 @@ fn of_kernel(
         },
     };
     let to_listed = |address: u64| match module.kind {
-        // Another start of the same kernel is elsewhere in memory.
+        // Another boot of the same kernel has another address.
         ModuleKind::Kernel => {
             let listed = functions.address_of(symbol.as_bytes())?;
             Some(address.wrapping_sub(*anchor).wrapping_add(listed))
         }
         _ => anchor.checked_add(address),
     };
-    // The offset is the same for all.
+    // The offset is the same for all addresses.
     let by = to_listed(0);
     let mut builder = AddressNamesBuilder::default();
     for &address in addresses {
@@ -213,11 +211,11 @@ fn of_kernel(
     Ok(ModuleNames { names: builder.finish(), state: NameState::Complete, path: Some(path), is_verified })
 }
 
-/// The functions of the running kernel, if it is the one that was recorded.
+/// Returns the functions of the running kernel, if it is the recorded one.
 fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
     let notes = InputFile::of_system(Path::new("/sys/kernel/notes")).map_err(|_| NameState::NoFile)?;
     let own = build_id_in(&notes).ok_or(NameState::NoFile)?;
-    // Modules of the kernel have build-ids of their own, and are listed with the kernel that they are loaded in.
+    // Kernel modules have their own build-ids, and are listed with the kernel that loads them.
     let is_recorded = module.build_id.as_ref().is_some_and(|recorded| recorded.is_same(&own));
     if !is_recorded {
         return Err(if module.build_id.is_some() { NameState::OtherBuild } else { NameState::NoFile });
@@ -226,7 +224,7 @@ fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
     KernelFunctions::read(&list).ok_or(NameState::Hidden)
 }
 
-/// The names of code that a process made, from what it dumped and from the list that it wrote.
+/// Resolves JIT-compiled code of a process, from its dump and its list.
 fn of_jit(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
     let names = [format!("jit-{pid}.dump"), format!("perf-{pid}.map")];
     let read = |file: InputFile| Some((file.path.clone(), file.read_all(LIST_BYTES_MAX)?));
@@ -249,6 +247,6 @@ fn of_jit(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
         let name = find(address).map(demangle);
         builder.push(address, name.iter().map(|name| FunctionName { name, ..FunctionName::default() }));
     }
-    // Process ids come again, so the list may be of another process.
+    // Process ids are reused, so the list may be of another process.
     ModuleNames { names: builder.finish(), state: NameState::Complete, path, is_verified: false }
 }

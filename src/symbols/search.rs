@@ -1,5 +1,5 @@
-//! The files of a module: those at the paths where they may be, and those that they name themselves. A file is taken if
-//! it is the build that was recorded; why another is not is remembered.
+//! Finds the files of a module: those at candidate paths, and those that they name themselves. A file is accepted if it
+//! is the recorded build; the reason for rejecting another is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -13,20 +13,20 @@ use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Module, ModuleKind};
 
-/// The longest list of functions of a kernel.
+/// Size limit for the function list of a kernel.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
-/// A file that is the module.
+/// A file of the module.
 #[derive(Debug)]
 pub(super) struct MatchingFile {
     pub(super) elf: ElfFile,
     pub(super) is_verified: bool,
     pub(super) quality: Quality,
-    /// The file of the part that it shares with other debug files.
+    /// The shared debug file.
     pub(super) shared: Option<ElfFile>,
 }
 
-/// The tables of a file that name addresses.
+/// The best table of a file that resolves addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Quality {
     Nothing,
@@ -37,7 +37,7 @@ pub(super) enum Quality {
 
 impl Quality {
     fn of(elf: &ElfFile) -> Self {
-        // Programs of Go have functions and lines apart from debug information.
+        // Go programs have functions and lines outside of debug information.
         if elf.named(".debug_info").is_some() || has_go_lines(elf) {
             Self::DebugInfo
         } else if elf.has_symbols() || elf.named(".gnu_debugdata").is_some() {
@@ -50,28 +50,25 @@ impl Quality {
     }
 }
 
-/// The files of a module that were found, or why there is none.
+/// The found files of a module, or the reason for their absence.
 #[derive(Debug, Default)]
 pub(super) struct ModuleSearch {
-    /// The files in the order of the search: a program and its debug file are two.
+    /// The files in search order: a program and its debug file are two.
     pub(super) files: Vec<MatchingFile>,
-    /// A list of the functions of a kernel.
+    /// A function list of a kernel.
     pub(super) kernel: Option<(KernelFunctions, PathBuf)>,
-    /// Why a module has no names.
+    /// The reason for missing names.
     pub(super) state: NameState,
     pub(super) path: Option<PathBuf>,
 }
 
 impl ModuleSearch {
-    /// Searches for the files of a module.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// Searches the files of a module. Returns `Cancelled` if cancelled.
     pub(super) fn of(module: &Module, locator: &Locator, cancel: &Cancel) -> Result<Self, Cancelled> {
         let mut search = Self::default();
         for candidate in locator.candidates(module) {
             match locator.open(&candidate.path) {
-                // perf keeps the list of a kernel under its build-id.
+                // perf stores the list of a kernel under its build-id.
                 Ok(file) if candidate.path.ends_with("kallsyms") => {
                     let list = file.read_all(LIST_BYTES_MAX).and_then(|list| KernelFunctions::read(&list));
                     search.kernel = search.kernel.or_else(|| Some((list?, file.path)));
@@ -115,7 +112,7 @@ impl ModuleSearch {
         self.files.push(MatchingFile { elf, is_verified, quality, shared: None });
     }
 
-    /// Opens the debug files that the files name, and what those share with others.
+    /// Opens the debug files that the files name, and their shared debug files.
     fn follow_links(&mut self, module: &Module, locator: &Locator, cancel: &Cancel) -> Result<(), Cancelled> {
         let link =
             |file: &MatchingFile| Some((file.elf.file.path.clone(), file.is_verified, DebugLink::of(&file.elf)?));
@@ -140,7 +137,7 @@ impl ModuleSearch {
         Ok(())
     }
 
-    /// Takes a debug file that the program names, by its build-id, or where one has none by its sum.
+    /// Accepts a debug file that the program names, by its build-id, or by its checksum without one.
     fn take_linked(
         &mut self,
         module: &Module,
@@ -166,7 +163,7 @@ impl ModuleSearch {
         Ok(())
     }
 
-    /// Remembers why a file is not taken: another build says more than a file that is not searched.
+    /// Records why a file is rejected: another build is more informative than a file outside the roots.
     fn fail(&mut self, state: NameState, path: PathBuf) {
         let weight = |state: NameState| match state {
             NameState::OtherBuild => 3,
@@ -179,15 +176,14 @@ impl ModuleSearch {
         }
     }
 
-    /// Numbers that change when one of the files does.
+    /// Returns stamps that change when any of the files changes.
     pub(super) fn stamps(&self) -> Vec<u64> {
         let files = self.files.iter().flat_map(|file| std::iter::once(&file.elf).chain(&file.shared));
         let metadata = files.filter_map(|elf| elf.file.metadata());
         metadata.flat_map(|metadata| crate::base::files::stamps(&metadata)).collect()
     }
 
-    /// The address for which the file was linked of one that counts as the kind of module says;
-    /// `None` where nothing is loaded.
+    /// Converts an address of the module's kind to a link-time address; `None` if nothing is loaded there.
     pub(super) fn linked_address(&self, kind: ModuleKind, address: u64) -> Option<u64> {
         match kind {
             ModuleKind::Linked => Some(address),
@@ -199,13 +195,13 @@ impl ModuleSearch {
         }
     }
 
-    /// The file with the most names, the first of several.
+    /// Returns the file with the best tables, the first of equals.
     pub(super) fn best(&self) -> Option<&MatchingFile> {
         self.files.iter().rev().max_by_key(|file| file.quality)
     }
 }
 
-/// The page of functions that the kernel gave this process, which has a build-id as a file has.
+/// Returns the vDSO of this process, which has a build-id like a file.
 fn own_vdso() -> Option<InputFile> {
     const BYTES_MAX: u64 = 64 << 10;
     let maps = InputFile::of_system(Path::new("/proc/self/maps")).ok()?;

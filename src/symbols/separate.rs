@@ -1,7 +1,6 @@
-//! Files that a file names for its debug information: by `.gnu_debuglink` the file that has it all, with its sum;
-//! by `.gnu_debugaltlink` the file that `dwz` moved what several programs share to, with its build-id.
-//! `.gnu_debugdata` is no other file but a packed table of symbols inside. Paths come from strangers: only those
-//! below the roots are opened.
+//! Finds debug information outside of a file: `.gnu_debuglink` names the file with all of it, by checksum;
+//! `.gnu_debugaltlink` the file to which `dwz` moved shared parts, by build-id; `.gnu_debugdata` is an embedded,
+//! compressed symbol table. Paths are untrusted: only those below the roots are opened.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,23 +12,23 @@ use super::xz;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::BuildId;
 
-/// The longest section of a link: a path of Linux, and a build-id.
+/// Size limit of a link section: a path of Linux, and a build-id.
 const LINK_BYTES_MAX: u64 = 8192;
 
-/// Unpacked tables of symbols; that of a browser takes 20 MiB.
+/// Limit for a decompressed symbol table; that of a browser takes 20 MiB.
 const MINI_BYTES_MAX: u64 = 64 << 20;
 
-/// Bytes of a file that are added up at once.
+/// Bytes per step of a checksum.
 const SUM_BYTES: u64 = 1 << 20;
 
-/// The name of a debug file, and the sum of its bytes.
+/// The name and checksum of a debug file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DebugLink {
     pub(super) name: PathBuf,
     sum: u32,
 }
 
-/// The path of what several debug files share.
+/// The path of a shared debug file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SharedLink {
     pub(super) path: PathBuf,
@@ -37,21 +36,18 @@ pub(super) struct SharedLink {
 }
 
 impl DebugLink {
-    /// The link of a file; `None` without one, or with more than a name.
+    /// Returns the link of a file; `None` without one, or if it has folders.
     pub(super) fn of(elf: &ElfFile) -> Option<Self> {
         let bytes = elf.bytes_of(elf.named(".gnu_debuglink")?, LINK_BYTES_MAX)?;
         let end = memchr::memchr(0, &bytes)?;
         let name = PathBuf::from(std::str::from_utf8(&bytes[..end]).ok()?);
         let is_name = matches!(name.components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
-        // The sum is at the next multiple of 4 after the end of the name.
+        // The checksum is aligned to 4 after the name.
         let sum = bytes.get((end + 1).next_multiple_of(4)..)?.first_chunk()?;
         is_name.then_some(Self { name, sum: u32::from_le_bytes(*sum) })
     }
 
-    /// Whether the bytes of a file have the sum.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// Returns whether a file has the checksum, or `Cancelled` if cancelled.
     pub(super) fn is_of(&self, file: &InputFile, cancel: &Cancel) -> Result<bool, Cancelled> {
         let (mut sum, mut at) = (Crc::new(), 0);
         while at < file.bytes {
@@ -65,7 +61,7 @@ impl DebugLink {
 }
 
 impl SharedLink {
-    /// The link of a debug file.
+    /// Returns the link of a debug file.
     pub(super) fn of(elf: &ElfFile) -> Option<Self> {
         let bytes = elf.bytes_of(elf.named(".gnu_debugaltlink")?, LINK_BYTES_MAX)?;
         let end = memchr::memchr(0, &bytes)?;
@@ -75,7 +71,7 @@ impl SharedLink {
     }
 }
 
-/// A path without `..`; `None` if it goes up from the root.
+/// Resolves `..` lexically; `None` if the path leaves the root.
 pub(super) fn without_parents(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -88,7 +84,7 @@ pub(super) fn without_parents(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// The table of symbols that is packed in a stripped file.
+/// Returns the compressed symbol table in a stripped file.
 pub(super) fn mini_debug_info(elf: &ElfFile, bytes_max: u64) -> Option<ElfFile> {
     let packed = elf.bytes_of(elf.named(".gnu_debugdata")?, bytes_max)?;
     let bytes = xz::unpack(&packed, bytes_max.min(MINI_BYTES_MAX))?;

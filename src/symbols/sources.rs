@@ -1,16 +1,15 @@
-//! Source files of functions. Their paths in debug information are those of the machine that compiled them, and
-//! come from strangers: a file is opened only below the folders that the user named for sources or for symbols, and
-//! below that of the trace.
+//! Reads source files. Their paths in debug information are those of the build machine, and untrusted: a file is opened
+//! only below the user's source and symbol folders, and below the folder of the trace.
 
 use std::path::{Path, PathBuf};
 
 use super::file::{OpenError, Roots};
 use super::separate::without_parents;
 
-/// The longest source file; generated ones have some megabytes.
+/// Size limit of a source file; generated ones have some megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// A folder of sources, and the prefix that stands for it in the paths of debug information.
+/// A source folder, and the path prefix that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceMap {
     from: PathBuf,
@@ -18,7 +17,7 @@ pub(crate) struct SourceMap {
 }
 
 impl SourceMap {
-    /// Reads `FROM=FOLDER`, or a folder that paths name as it is.
+    /// Parses `FROM=FOLDER`, or a folder without a prefix.
     #[must_use]
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (from, folder) = text.split_once('=').unwrap_or((text, text));
@@ -28,25 +27,25 @@ impl SourceMap {
     }
 }
 
-/// The folders that source files may be in.
+/// The folders of source files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SourceFolders {
     roots: Roots,
     maps: Vec<SourceMap>,
 }
 
-/// Why the text of a source file is not shown.
+/// The reason for missing source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceProblem {
-    /// It is below no folder that the user named.
+    /// It is below none of the user's folders.
     NotNamed,
     Missing,
-    /// It is no regular file, too large or cannot be read.
+    /// It is not a regular file, too large, or unreadable.
     Unreadable,
 }
 
 impl SourceProblem {
-    /// A few words, for people.
+    /// Returns a short text for the user.
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
         match self {
@@ -62,12 +61,12 @@ impl SourceProblem {
 pub(super) struct SourceText {
     pub(super) path: PathBuf,
     text: String,
-    /// The offset of the end of each line, without its line break.
+    /// End offset of each line, without its line break.
     ends: Vec<usize>,
 }
 
 impl SourceFolders {
-    /// The folders of traces at these paths, those of symbols, and those that are mapped.
+    /// Returns the folders of traces at these paths, of symbols, and of mapped prefixes.
     #[must_use]
     pub(crate) fn for_traces<'a>(
         traces: impl IntoIterator<Item = &'a Path>,
@@ -110,7 +109,7 @@ impl SourceText {
         Self { path, ends: ends.chain(last).collect(), text }
     }
 
-    /// A line by its number from 1.
+    /// Returns a line by its 1-based number.
     pub(super) fn line(&self, number: u32) -> Option<&str> {
         let row = (number as usize).checked_sub(1)?;
         let end = *self.ends.get(row)?;

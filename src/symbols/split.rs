@@ -1,6 +1,5 @@
-//! The files that hold the functions of a program with split debug information: the `.dwp` file that packs all of
-//! them, or the `.dwo` file of each unit. Their paths come from strangers: only those below the roots are opened, and
-//! a file is taken for a unit only if it has the unit's id.
+//! Adds the files with the functions of split debug information: a `.dwp` package, or the `.dwo` file of each unit.
+//! Paths are untrusted: only those below the roots are opened, and a file must have the unit's id.
 
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use super::elf::ElfFile;
 use super::locate::Locator;
 use crate::base::cancel::{Cancel, Cancelled};
 
-/// Adds the files of the split units that hold wanted addresses. `program` is the path of the file that names them.
+/// Adds the files of the split units that contain wanted addresses. `program` is the path of the file that names them.
 /// Returns whether all of them were found within `bytes_max` of debug information.
 pub(super) fn add_split_files(
     info: &mut DebugInfo,

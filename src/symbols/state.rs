@@ -1,38 +1,37 @@
-//! Whether a module has names, and why not.
+//! Whether a module is resolved, and why not.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of names that a module has, or why it has none.
+/// The quality of a module's names, or the reason for their absence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) enum NameState {
-    /// All that there is: of files, functions, inlined functions and lines; of a kernel and of code
-    /// made at run time, functions.
+    /// Complete: for files, functions, inlined functions and lines; for kernels and JIT-compiled code, functions.
     Complete,
-    /// Functions: the file has no debug information.
+    /// Functions only: the file has no debug information.
     FunctionsOnly,
-    /// Functions that other files link to: the file is stripped.
+    /// Dynamic symbols only: the file is stripped.
     Stripped,
     /// No file with this build-id or name was found.
     #[default]
     NoFile,
-    /// A file is there, of another build.
+    /// The file is of another build.
     OtherBuild,
-    /// The recorded path is outside the folders that are searched.
+    /// The recorded path is outside the searched folders.
     OutsideRoots,
-    /// A file is there and cannot be read: it is damaged, beyond the memory limit, or not a regular one.
+    /// The file cannot be read: it is damaged, beyond the memory limit, or not a regular file.
     Unreadable,
     /// Files of one trace have different builds at this path.
     Ambiguous,
     /// The kernel does not show its addresses to this user.
     Hidden,
-    /// It has no names anywhere, such as a heap.
+    /// It has no symbols at all, such as a heap.
     Nameless,
-    /// Functions and lines: the `.dwo` or `.dwp` files of the functions that were inlined are missing.
+    /// Functions and lines: the `.dwo` or `.dwp` files with inlined functions are missing.
     SplitMissing,
 }
 
 impl NameState {
-    /// A few words, for a table.
+    /// Returns a short text for a table.
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
         match self {

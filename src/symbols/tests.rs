@@ -1,5 +1,4 @@
-//! The names of programs that are compiled here, beside those that other tools give the
-//! same addresses, and damaged files.
+//! Resolves programs that are compiled here, and compares the names with other tools; and damaged files.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -94,7 +93,7 @@ fn main() {
 }
 "#;
 
-/// Innermost first: the function, its file and line, as the tool writes them.
+/// Function, file and line as the tool writes them, innermost first.
 type Chain = Vec<(String, String)>;
 
 /// Compiles a program with a compiler and its arguments.
@@ -116,7 +115,7 @@ fn run(command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
-/// The load segments as readelf prints them: offset, address and size.
+/// Returns the load segments as printed by readelf: offset, address and size.
 fn segments(path: &Path) -> Vec<(u64, u64, u64)> {
     let text = String::from_utf8(run(Command::new("readelf").arg("-lW").arg(path))).unwrap();
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
@@ -128,7 +127,7 @@ fn segments(path: &Path) -> Vec<(u64, u64, u64)> {
     .collect()
 }
 
-/// The addresses of all functions whose name passes, as nm prints them, each byte.
+/// Returns every byte address of the wanted functions, as printed by nm.
 fn addresses(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<u64> {
     let text = String::from_utf8(run(Command::new("nm").args(["-S", "--defined-only"]).arg(path))).unwrap();
     let mut all = Vec::new();
@@ -147,7 +146,7 @@ fn addresses(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<u64> {
     all
 }
 
-/// The answer of a tool to addresses, which it reads from its standard input.
+/// Returns the answers of a tool to addresses on its standard input.
 fn asked(tool: &mut Command, addresses: &[u64]) -> Vec<Chain> {
     let mut child = tool.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a tool that .ci/setup installs");
     let mut input = child.stdin.take().unwrap();
@@ -163,9 +162,9 @@ fn asked(tool: &mut Command, addresses: &[u64]) -> Vec<Chain> {
             chains.push(Vec::new());
         } else {
             let place = lines.next().unwrap().split(" (discriminator").next().unwrap();
-            // An unknown line is 0 of one tool and a question mark of the other.
+            // An unknown line is 0 in one tool and a question mark in the other.
             let place = place.strip_suffix(":?").map_or(place.to_owned(), |file| format!("{file}:0"));
-            // One tool says which part of a function the compiler moved away: `(.cold)`.
+            // One tool adds the part that the compiler moved away: `(.cold)`.
             let function = line.split(" (.").next().unwrap().to_owned();
             chains.last_mut().unwrap().push((function, place));
         }
@@ -199,7 +198,7 @@ fn locator_of(folder: &Path) -> Locator {
     Locator::without_system([], &[folder.to_path_buf()])
 }
 
-/// The answer of this program, in the words of the tools.
+/// Returns our answers, in the format of the tools.
 fn named(path: &Path, addresses: &[u64], locator: &Locator) -> (Vec<Chain>, ModuleNames) {
     let segments = segments(path);
     let offset = |address: u64| {
@@ -217,11 +216,11 @@ fn named(path: &Path, addresses: &[u64], locator: &Locator) -> (Vec<Chain>, Modu
     (chains.collect(), module)
 }
 
-/// Compares all addresses, and returns how many there were.
+/// Compares all addresses, and returns their number.
 fn assert_same(ours: &[Chain], theirs: &[Chain], addresses: &[u64]) -> usize {
     assert_eq!(ours.len(), theirs.len());
     let differ = ours.iter().zip(theirs).zip(addresses).filter(|((ours, theirs), _)| ours != theirs);
-    // Each pair of functions that differ, once.
+    // Collects each pair of different functions once.
     let mut pairs = std::collections::BTreeMap::new();
     for ((ours, theirs), at) in differ {
         let pair = ours.iter().zip(theirs).find(|(ours, theirs)| ours != theirs);
@@ -264,8 +263,8 @@ fn functions_of_cpp_are_those_of_llvm_symbolizer() {
     let path = compile(folder.path(), "cpp", CPP_PROGRAM, &["g++", "-O2", "-g", "-Wl,--build-id"]);
     let addresses = addresses(&path, |name| name == "main" || name.starts_with("_Z"));
     let (ours, _) = named(&path, &addresses, &locator_of(folder.path()));
-    // The demangler here leaves `&&` out where a pack of parameters has it, has a blank after `operator<`, and writes
-    // packs of numbers, which are arguments of `_Index_tuple` here, with their types.
+    // Our demangler omits `&&` in parameter packs, adds a blank after `operator<`, and writes packs of numbers
+    // (arguments of `_Index_tuple` here) with their types.
     let same_words = |chains: &[Chain]| -> Vec<Chain> {
         let word = |text: &str| {
             if text.contains("std::_Index_tuple<") {
@@ -293,14 +292,14 @@ fn functions_of_rust_are_those_of_other_tools() {
         let addresses = addresses(&path, |name| name.contains("words") || name.contains("area"));
         let (ours, module) = named(&path, &addresses, &locator_of(folder.path()));
         assert_eq!(module.state, NameState::Complete);
-        // Each tool reads one of the two kinds of names; the other it shows as those of C++, or as they are.
+        // Each tool supports one of the two name manglings; it shows the other as C++, or unchanged.
         let theirs = if name == "v0" { llvm_symbolizer } else { addr2line };
         let count = assert_same(&ours, &theirs(&path, &addresses), &addresses);
         assert!(count > 100, "{count}");
     }
 }
 
-/// Names of functions alone, without files.
+/// Returns function names only.
 fn outermost(chains: &[Chain]) -> Vec<&str> {
     chains.iter().map(|chain| chain.last().map_or("", |(name, _)| name)).collect()
 }
@@ -328,7 +327,7 @@ fn a_stripped_program_has_the_names_of_its_debug_file() {
     let (ours, module) = named(&work, &addresses, &both);
     assert_eq!((module.state, module.is_verified), (NameState::Complete, true));
     assert_same(&ours, &theirs, &addresses);
-    // The debug file alone: the linker of this machine leaves offsets of code equal to addresses.
+    // With the debug file only: the linker of this machine leaves offsets of code equal to addresses.
     let (ours, _) = named(&work, &addresses, &locator_of(debug.path()));
     assert_same(&ours, &theirs, &addresses);
 }
@@ -341,7 +340,7 @@ fn a_program_without_debug_information_has_its_functions() {
     let (ours, module) = named(&path, &addresses, &locator_of(folder.path()));
     assert_eq!(module.state, NameState::FunctionsOnly);
     assert_eq!(outermost(&ours), outermost(&addr2line(&path, &addresses)));
-    // Entries of tables of calls follow `_init`, which has no size, and are no part of it.
+    // Entries of the PLT follow `_init`, which has no size, and do not belong to it.
     let main = self::addresses(&path, |name| name == "main")[0];
     let text = String::from_utf8(run(Command::new("readelf").arg("-SW").arg(&path))).unwrap();
     let plt = text.lines().find_map(|line| line.split_once(" .plt ")).unwrap().1;
@@ -362,7 +361,7 @@ fn another_build_names_nothing() {
     let module = named_with(&recorded, &offsets, &locator_of(folder.path()));
     assert_eq!((module.state, module.names.named()), (NameState::OtherBuild, 0));
     assert_eq!(module.path.as_deref(), Some(&*path.canonicalize().unwrap()));
-    // Neither is a file without a build-id what was recorded with one.
+    // Nor does a file without a build-id match a recorded one.
     run(Command::new("objcopy").args(["--remove-section", ".note.gnu.build-id"]).arg(&path));
     assert_eq!(named_with(&recorded, &offsets, &locator_of(folder.path())).state, NameState::OtherBuild);
     std::fs::remove_file(&path).unwrap();
@@ -385,7 +384,7 @@ fn a_file_without_a_build_id_is_taken_where_it_fits_and_is_not_verified() {
     let late = std::time::SystemTime::now() + std::time::Duration::from_mins(1);
     std::fs::File::options().append(true).open(&path).unwrap().set_modified(late).unwrap();
     assert_eq!(named_with(&recorded, &[0x1100], &beside()).state, NameState::OtherBuild);
-    // A folder that the user names is another matter.
+    // A folder given by the user is accepted.
     assert_eq!(named_with(&recorded, &[0x1100], &locator_of(folder.path())).state, NameState::Complete);
 }
 
@@ -409,7 +408,7 @@ fn functions_that_node_dumped_have_the_names_of_its_list() {
     let arguments = ["--perf-prof", "--perf-basic-prof", "-e", program];
     let pid = run(Command::new("node").args(arguments).current_dir(folder.path()));
     let pid: u32 = String::from_utf8(pid).unwrap().trim().parse().unwrap();
-    // The list, which is written in a folder that all users share, is the oracle. Code took the place of other code.
+    // The oracle is the list, which is in a folder shared by all users. Code replaced other code.
     let list = PathBuf::from(format!("/tmp/perf-{pid}.map"));
     let text = std::fs::read_to_string(&list).unwrap();
     std::fs::remove_file(list).unwrap();
@@ -418,7 +417,7 @@ fn functions_that_node_dumped_have_the_names_of_its_list() {
         let (start, rest) = line.split_once(' ').unwrap();
         names.insert(u64::from_str_radix(start.trim_start_matches("0x"), 16).unwrap(), rest.split_once(' ').unwrap().1);
     }
-    // Functions that are interpreted have no code, and are in the list only.
+    // Interpreted functions have no code, and are only in the list.
     names.retain(|_, name| !name.contains(":~"));
     let addresses: Vec<u64> = names.keys().copied().collect();
     let module =
@@ -431,7 +430,7 @@ fn functions_that_node_dumped_have_the_names_of_its_list() {
     let differ: Vec<_> = differ.collect();
     assert!(differ.is_empty(), "{} of {}: {:?}", differ.len(), names.len(), &differ[..differ.len().min(9)]);
     assert!(names.len() > 500 && names.values().any(|name| name.contains("work")), "{}", names.len());
-    // A dump of another process that had this name is none.
+    // A dump of another process with this name is rejected.
     let other = Module { kind: ModuleKind::Jit(pid + 1), ..module };
     let dump = |pid: u32| folder.path().join(format!("jit-{pid}.dump"));
     std::fs::rename(dump(pid), dump(pid + 1)).unwrap();
@@ -483,18 +482,18 @@ fn names_from_a_cache_are_those_of_a_plain_look_up_in_any_order() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             0xf00 + (state >> 33) % 0x600
         };
-        // Addresses without a name are among them.
+        // Includes addresses without a name.
         let batch: std::collections::BTreeSet<u64> = (0..60).map(|_| next()).collect();
         all.extend(&batch);
         same(&cached, &batch.into_iter().collect::<Vec<_>>(), BYTES_MAX);
     }
-    // Kept names need no debug information, which does not fit here.
+    // Cached names need no debug information, which exceeds the limit here.
     let all: Vec<u64> = all.into_iter().collect();
     same(&cached, &all, 16);
-    // Nor the program.
+    // Nor do they need the program.
     let gone = Locator::without_system([], &[kept.path().into()]).with_cache(Some(NameCache::in_folder(kept.path())));
     same(&gone, &all, 16);
-    // The same build without debug information has fewer names than are kept; what is not kept has those.
+    // The same build without debug information has fewer names than the cache; uncached addresses get those.
     run(Command::new("strip").arg("-g").arg(&path));
     assert_eq!(named_with(&recorded, &all, &cached).state, NameState::Complete);
     let main = addresses(&path, |name| name == "main")[0];

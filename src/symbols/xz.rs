@@ -1,5 +1,5 @@
-//! The container of xz, as `MiniDebugInfo` has it: one stream of blocks, packed by LZMA2 without other filters. What
-//! comes out is bounded, and so is the dictionary. Refuses other filters, and content whose sum is wrong.
+//! Decodes the xz container as used by `MiniDebugInfo`: one stream of blocks, compressed by LZMA2 without other
+//! filters. Output and dictionary are bounded. Rejects other filters, and content with a wrong checksum.
 
 use std::io::Read as _;
 
@@ -8,34 +8,34 @@ use lzma_rust2::Lzma2Reader;
 
 const MAGIC: &[u8] = b"\xfd7zXZ\0";
 
-/// Magic, flags and their sum.
+/// Magic, flags and their checksum.
 const HEADER_BYTES: usize = 12;
 
-/// The number of LZMA2 among filters, and of bytes that its properties take.
+/// Filter id of LZMA2, and the size of its properties.
 const LZMA2: [u8; 2] = [0x21, 1];
 
-/// Flags of a block: that its size is there, packed and unpacked, and how many filters follow the first.
+/// Flags of a block: presence of the compressed and uncompressed sizes, and the number of further filters.
 const HAS_PACKED_SIZE: u8 = 0x40;
 const HAS_SIZE: u8 = 0x80;
 const MORE_FILTERS: u8 = 3;
 
-/// The kinds of sums: none, and of 4 and 8 bytes. Others are not checked.
+/// Sizes of checksums by type: none, 4 and 8 bytes. Other types are not verified.
 const SUM_BYTES: [usize; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
 const SUM_32: u8 = 1;
 const SUM_64: u8 = 4;
 
-/// Unpacks a stream; `None` if it is damaged, or more than `max` comes out.
+/// Decompresses a stream; `None` if it is damaged, or if the output exceeds `max`.
 pub(super) fn unpack(packed: &[u8], max: u64) -> Option<Vec<u8>> {
     let header = packed.get(..HEADER_BYTES)?.strip_prefix(MAGIC)?;
     let kind = *header.get(1)? & 15;
     let mut rest = &packed[HEADER_BYTES..];
     let mut all = Vec::new();
-    // An index without blocks begins with 0.
+    // An index without blocks starts with 0.
     while *rest.first()? != 0 {
         let dictionary = dictionary_of(&mut rest)?;
         let start = all.len();
         let room = max.checked_sub(start as u64)?;
-        // No more of a dictionary is used than comes out.
+        // The dictionary never needs to exceed the output.
         let dictionary = u64::from(dictionary).min(room.next_power_of_two()) as u32;
         let before = rest.len();
         let mut reader = Lzma2Reader::new(&mut rest, dictionary, None);
@@ -55,7 +55,7 @@ pub(super) fn unpack(packed: &[u8], max: u64) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// Reads the header of a block: the size of its dictionary.
+/// Reads the header of a block, and returns the size of its dictionary.
 fn dictionary_of(rest: &mut &[u8]) -> Option<u32> {
     let bytes = (usize::from(*rest.first()?) + 1) * 4;
     let (header, after) = rest.split_at_checked(bytes)?;
@@ -92,7 +92,7 @@ fn is_sum(kind: u8, sum: &[u8], content: &[u8]) -> bool {
     }
 }
 
-/// The sum of ECMA-182, reflected, as xz uses it.
+/// Computes the CRC-64 of ECMA-182, reflected, as used by xz.
 fn crc_64(content: &[u8]) -> u64 {
     const POLYNOMIAL: u64 = 0xc96c_5795_d787_0f42;
     const TABLE: [u64; 256] = {
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// The answer of the program to some bytes.
+    /// Returns the output of the program for some bytes.
     fn packed(content: &[u8], arguments: &[&str]) -> Vec<u8> {
         let mut command = Command::new("xz");
         let mut child = command.args(arguments).arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -145,7 +145,7 @@ mod tests {
             assert_eq!(unpack(&packed, content.len() as u64 - 1), None);
         }
         assert_eq!(unpack(&packed(b"", &[]), 0), Some(Vec::new()));
-        // Filters for code are no part of `MiniDebugInfo`.
+        // Filters for code are not part of `MiniDebugInfo`.
         assert_eq!(unpack(&packed(&content, &["--x86", "--lzma2"]), 1 << 20), None);
     }
 

@@ -1,25 +1,24 @@
-//! The instructions of a function of x86, in Intel's syntax, from its first byte on: bytes that are none are shown as
-//! such, and the next byte begins an instruction. Stops at a bound of bytes.
+//! Disassembles a function of x86 in Intel syntax, from its first byte. Invalid bytes are shown as such, and decoding
+//! continues at the next byte. Bounded in bytes.
 
 use std::ops::Range;
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, Mnemonic, OpKind};
 
-/// The most bytes that are decoded: far beyond functions that people write.
+/// Limit for the decoded bytes: far beyond functions that people write.
 const CODE_BYTES_MAX: u64 = 1 << 20;
 
-/// A decoded instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DecodedInstruction {
     pub(crate) range: Range<u64>,
     pub(crate) text: String,
-    /// The address that it jumps to or calls, if its bytes have it.
+    /// Target of a jump or call, if it is in its bytes.
     pub(crate) target: Option<u64>,
-    /// Whether it goes there without a return.
+    /// Whether it transfers control without a return.
     pub(crate) is_jump: bool,
 }
 
-/// The part of a range of addresses that is decoded.
+/// Returns the part of an address range that is decoded.
 #[must_use]
 pub(super) fn decoded_part(range: &Range<u64>) -> Range<u64> {
     range.start..range.end.min(range.start.saturating_add(CODE_BYTES_MAX))
@@ -65,7 +64,7 @@ mod tests {
 
     #[test]
     fn instructions_have_their_bounds_texts_and_targets() {
-        // push rbp; jne +2; call -7; no instruction; nop
+        // push rbp; jne +2; call -7; invalid; nop
         let bytes = [0x55, 0x75, 0x02, 0xe8, 0xf9, 0xff, 0xff, 0xff, 0x06, 0x90];
         let decoded = decode(&bytes, 0x1000, true);
         let rows: Vec<_> = decoded.iter().map(|it| (it.range.start, &*it.text, it.target)).collect();

@@ -1,5 +1,4 @@
-//! A function by the name that a person gives: all of its name, or that before its parameters. Refuses
-//! names that several functions have.
+//! Selects a function by name: its whole name, or the part before its parameters. Rejects ambiguous names.
 
 use std::fmt;
 
@@ -7,23 +6,23 @@ use crate::model::Module;
 use crate::query::Snapshot;
 use crate::symbols::lookup::TraceNames;
 
-/// Names that an answer to an ambiguous question lists.
+/// Limit for the candidates in an error.
 const CANDIDATES_MAX: usize = 8;
 
 /// A function of a module.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FunctionChoice {
     pub(crate) name: String,
-    /// The row of the module in the tables of the trace.
+    /// Index of the module in the tables of the trace.
     pub(crate) module: u32,
 }
 
-/// Why no function is meant.
+/// Error of selecting a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoFunction {
     /// No sampled function has the name.
     Unknown,
-    /// Several have, of which these are the first: each with its module.
+    /// Several functions have the name; lists the first, each with its module.
     Several(Vec<(String, String)>),
 }
 
@@ -39,11 +38,8 @@ impl fmt::Display for NoFunction {
     }
 }
 
-/// The function that a name means: that of the same name, else the one with that name before its parameters. `module`
-/// is a path or the name of a file.
-///
-/// # Errors
-/// If none or several functions have the name.
+/// Returns the function with this name, or else the one with this name before its parameters. `module` is a path or a
+/// file name. Returns an error if none or several match.
 pub(crate) fn choose(
     snapshot: &Snapshot,
     found: &TraceNames,

@@ -1,6 +1,5 @@
-//! A function as source lines and as instructions, with the samples of one event beside them. Lines are those at
-//! which the function itself is, wherever it was inlined; instructions are those of the compiled function that
-//! has most of its samples.
+//! Lists a function as source lines and as instructions, with the samples of one event. Lines are those of the function
+//! itself, wherever it was inlined; instructions are those of the compiled function with most of its samples.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,21 +20,21 @@ use crate::symbols::resolve::names_of;
 use crate::symbols::search::{MatchingFile, ModuleSearch, Quality};
 use crate::symbols::sources::{SourceFolders, SourceProblem};
 
-/// Lines before the first and after the last line of a function.
+/// Lines shown before the first and after the last line of a function.
 const CONTEXT_LINES: u32 = 3;
 
-/// The most lines between those of a function, beyond functions that people write: of more, those with code are listed.
+/// Limit for the lines of a function, beyond functions that people write; with more, only lines with code are listed.
 const LINES_MAX: u32 = 50_000;
 
 /// A function with its samples.
 #[derive(Debug)]
 pub(crate) struct FunctionCode {
     pub(crate) name: String,
-    /// The category of its module.
+    /// Module, which is the category of the name.
     pub(crate) module: Box<str>,
     pub(crate) event: SampleEvent,
     pub(crate) sums: OwnAndTotal,
-    /// The files of its lines, those with the largest weight first.
+    /// The files of its lines, largest weight first.
     pub(crate) files: Vec<SourceListing>,
     pub(crate) assembly: Result<Assembly, NoAssembly>,
 }
@@ -43,7 +42,7 @@ pub(crate) struct FunctionCode {
 /// The lines of a function in a file.
 #[derive(Debug)]
 pub(crate) struct SourceListing {
-    /// The path that the debug information has.
+    /// The path in the debug information.
     pub(crate) recorded: String,
     /// The file that was read.
     pub(crate) opened: Result<PathBuf, SourceProblem>,
@@ -55,51 +54,51 @@ pub(crate) struct SourceListing {
 pub(crate) struct SourceLine {
     pub(crate) number: u32,
     pub(crate) sums: OwnAndTotal,
-    /// `None`: the file was not read, or is shorter.
+    /// `None` if the file was not read, or is shorter.
     pub(crate) text: Option<String>,
 }
 
 /// The instructions of a compiled function.
 #[derive(Debug)]
 pub(crate) struct Assembly {
-    /// Its name in the table of symbols.
+    /// Its name in the symbol table.
     pub(crate) symbol: String,
-    /// The file that has it.
+    /// The file that contains it.
     pub(crate) path: PathBuf,
     pub(crate) instructions: Vec<InstructionLine>,
-    /// Whether the function goes on after the last one.
+    /// Whether instructions were left out at the end.
     pub(crate) is_cut: bool,
 }
 
-/// An instruction, at the address that it was linked for.
+/// An instruction, at its link-time address.
 #[derive(Debug)]
 pub(crate) struct InstructionLine {
     pub(crate) decoded: DecodedInstruction,
     pub(crate) sums: OwnAndTotal,
-    /// The function that it calls or jumps to, if that is another.
+    /// The function that it calls or jumps to, unless it is the same.
     pub(crate) callee: Option<String>,
-    /// The functions that were inlined here, outermost first.
+    /// The functions inlined here, outermost first.
     pub(crate) inlined: String,
     pub(crate) file: String,
-    /// The line in the source; 0 if unknown.
+    /// Source line; 0 if unknown.
     pub(crate) line: u32,
 }
 
-/// Why there are no instructions.
+/// Reason for missing instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoAssembly {
-    /// The code is that of a kernel, or was made at run time.
+    /// The code is that of a kernel, or was generated at run time.
     NoFile,
-    /// No file of the build is there, or none with its code.
+    /// No file of the build was found, or none with its code.
     NoCode,
-    /// The table of symbols does not say where the function begins and ends.
+    /// The symbol table has no bounds of the function.
     NoSymbol,
-    /// The file is of a machine whose code is not decoded.
+    /// The file is for an unsupported architecture.
     OtherMachine,
 }
 
 impl NoAssembly {
-    /// A sentence for people.
+    /// Returns a sentence for the user.
     #[must_use]
     pub(crate) fn message(self) -> &'static str {
         match self {
@@ -111,10 +110,8 @@ impl NoAssembly {
     }
 }
 
-/// Lists a function. No file beyond `bytes_max` of debug information is read.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Lists a function. Files with more than `bytes_max` of debug information are not read. Returns `Cancelled` if
+/// cancelled.
 pub(crate) fn list(
     samples: CodeSamples<'_>,
     function: &FunctionChoice,
@@ -130,7 +127,7 @@ pub(crate) fn list(
         Err(reason) => Err(reason),
     };
     if let Ok((_, names)) = &assembly {
-        // Lines without a sample, too.
+        // Includes lines without samples.
         for it in names.functions().filter(|it| it.name == function.name && it.line > 0) {
             lines.entry((it.file.to_owned(), it.line)).or_default();
         }
@@ -148,7 +145,7 @@ pub(crate) fn list(
 /// Sums by file and line.
 type LineSums = BTreeMap<(String, u32), OwnAndTotal>;
 
-/// A function that is listed.
+/// A function being listed.
 struct ListedFunction<'a> {
     samples: CodeSamples<'a>,
     function: &'a FunctionChoice,
@@ -158,10 +155,10 @@ struct ListedFunction<'a> {
 }
 
 impl ListedFunction<'_> {
-    /// The samples of the function, and of its lines.
+    /// Returns the samples of the function, and of its lines.
     fn line_sums(&self) -> Result<(OwnAndTotal, LineSums), Cancelled> {
         let mut places: PlaceRows<(&str, u32)> = PlaceRows::new();
-        // No line has the number 0.
+        // Line 0 is unused, so it stands for the whole function.
         let whole = places.row(("", 0));
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
             if frame.module != self.function.module {
@@ -181,7 +178,7 @@ impl ListedFunction<'_> {
         Ok((all, lines.map(|(&(file, line), &sums)| ((file.to_owned(), line), sums)).collect()))
     }
 
-    /// Decodes the compiled function that has most samples of the function, and names each instruction.
+    /// Disassembles the compiled function with most samples of the function, and resolves each instruction.
     fn assembly(&self, code: &ModuleCode) -> Result<Result<(Assembly, AddressNames), NoAssembly>, Cancelled> {
         let Some((whole, symbol)) = self.most_sampled(code)? else { return Ok(Err(NoAssembly::NoSymbol)) };
         let Some((path, decoded)) = code.decode(&whole) else { return Ok(Err(NoAssembly::NoCode)) };
@@ -219,8 +216,7 @@ impl ListedFunction<'_> {
         Ok(Ok((assembly, names)))
     }
 
-    /// The addresses and the name of the compiled function that has most of the function's
-    /// samples, the first of several.
+    /// Returns bounds and name of the compiled function with most samples of the function, the first of equals.
     fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
         let mut starts: PlaceRows<u64> = PlaceRows::new();
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
@@ -238,7 +234,7 @@ impl ListedFunction<'_> {
     }
 }
 
-/// Puts lines beside the text of their files.
+/// Combines lines with the text of their files.
 fn listings(lines: &LineSums, folders: &SourceFolders) -> Vec<SourceListing> {
     let mut files: BTreeMap<&str, Vec<(u32, OwnAndTotal)>> = BTreeMap::new();
     for ((file, line), &sums) in lines {
@@ -251,7 +247,7 @@ fn listings(lines: &LineSums, folders: &SourceFolders) -> Vec<SourceListing> {
     files.into_iter().map(|(file, lines)| listing(file, &lines, folders)).collect()
 }
 
-/// The lines of a file from the first to the last of a function, in order, with some around them.
+/// Returns the lines of a file from the first to the last of a function, with context.
 fn listing(file: &str, known: &[(u32, OwnAndTotal)], folders: &SourceFolders) -> SourceListing {
     let recorded = file.to_owned();
     let text = match folders.read(file) {
@@ -306,7 +302,7 @@ impl ModuleCode {
         Ok(Ok(Self { kind: module.kind, search, functions, is_64 }))
     }
 
-    /// The instructions of a compiled function, and the file that has them.
+    /// Decodes a compiled function, and returns the file that contains it.
     fn decode(&self, whole: &Range<u64>) -> Option<(PathBuf, Vec<DecodedInstruction>)> {
         let part = decoded_part(whole);
         let mut with_code = self.search.files.iter().filter(|file| file.elf.has_code());
@@ -315,16 +311,14 @@ impl ModuleCode {
         Some((path, decode(&bytes, part.start, self.is_64)))
     }
 
-    /// The address for which the file of a frame was linked.
+    /// Converts the address of a frame to a link-time address.
     fn linked(&self, frame: Frame) -> Option<u64> {
         self.search.linked_address(self.kind, frame.address)
     }
 }
 
-/// The instructions of the compiled functions at addresses of a module; none where it has none.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Returns the instructions of the compiled functions at addresses of a module; empty where there are none. Returns
+/// `Cancelled` if cancelled.
 pub(in crate::symbols) fn decoded_at(
     module: &Module,
     addresses: &[u64],
@@ -341,7 +335,7 @@ pub(in crate::symbols) fn decoded_at(
     Ok(addresses.iter().map(|address| decoded(address).unwrap_or_default()).collect())
 }
 
-/// The row of the instruction that an address is in.
+/// Returns the index of the instruction that contains an address.
 fn row_at(decoded: &[DecodedInstruction], address: u64) -> Option<u32> {
     let row = decoded.partition_point(|it| it.range.start <= address).checked_sub(1)?;
     decoded[row].range.contains(&address).then_some(row as u32)

@@ -1,8 +1,7 @@
-//! The code of one function with its samples: source lines and instructions, each with the samples that were taken
-//! there and those that were taken in what it called.
+//! The code of one function with its samples: source lines and instructions, each with self and total samples.
 //!
-//! `samples` counts, `assembly` decodes, `choice` finds the function by its name, and `listing` puts counts beside the
-//! text. Decodes code of x86 alone; the code of kernels and what programs make at run time is not decoded.
+//! `samples` counts, `assembly` decodes, `choice` selects the function by name, and `listing` combines counts with the
+//! text. Only x86 is decoded; kernels and code generated at run time are not.
 
 pub(crate) mod assembly;
 pub(crate) mod choice;

@@ -1,5 +1,5 @@
-//! Samples by rows of a listing: those that end at a row, and those that have it in their stack. Recursion counts once.
-//! The slow answer: for each sample, each of its frames.
+//! Sums samples by the rows of a listing, self and total; recursion counts once. The naive way visits each frame of
+//! each sample.
 
 use std::hash::Hash;
 
@@ -13,7 +13,7 @@ use crate::query::samples::SampleHistogram;
 use crate::symbols::lookup::{Frame, TraceFrames, TraceNames};
 use crate::symbols::names::FunctionName;
 
-/// Stacks between two looks at the request to stop.
+/// Stacks between two checks for cancellation.
 const STACKS_BETWEEN_CHECKS: usize = 4096;
 
 /// The samples of one event, and the names of their frames.
@@ -23,16 +23,13 @@ pub(crate) struct CodeSamples<'a> {
     pub(crate) frames: &'a TraceFrames,
     pub(crate) found: &'a TraceNames,
     pub(crate) histogram: &'a SampleHistogram,
-    /// A row of the events of the histogram.
+    /// Index of the event in the histogram.
     pub(crate) event: usize,
 }
 
 impl<'a> CodeSamples<'a> {
-    /// Adds up the samples of rows. `rows_of` has the rows of one frame, each with whether the sample was taken there;
-    /// it is told whether the frame is the innermost one.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// Sums the samples of rows. `rows_of` returns the rows of one frame, each with whether the sample is its own; its
+    /// argument is whether the frame is the innermost. Returns `Cancelled` if cancelled.
     pub(super) fn sums(
         &self,
         cancel: &Cancel,
@@ -46,7 +43,7 @@ impl<'a> CodeSamples<'a> {
             }
             rows.clear();
             self.each_frame(stack, |frame, is_innermost| rows_of(frame, is_innermost, &mut rows));
-            // Of one row, that of the sample itself is first.
+            // Within a row, its own sample comes first.
             rows.sort_unstable_by_key(|&(row, is_own)| (row, !is_own));
             rows.dedup_by_key(|(row, _)| *row);
             for &(row, is_own) in &rows {
@@ -63,8 +60,8 @@ impl<'a> CodeSamples<'a> {
         Ok(sums)
     }
 
-    /// Calls `take` with the frames of a stack that have an address, innermost first, each at the
-    /// address that ran or called.
+    /// Calls `take` with the frames of a stack that have an address, innermost first, each at its executing or calling
+    /// address.
     fn each_frame(&self, stack: StackIdx, mut take: impl FnMut(Frame, bool)) {
         let modules = &self.snapshot.tracks().modules;
         let mut callee = None;
@@ -76,14 +73,14 @@ impl<'a> CodeSamples<'a> {
         }
     }
 
-    /// The functions at an address, innermost first.
+    /// Returns the functions at an address, innermost first.
     pub(super) fn functions(&self, frame: Frame) -> impl Iterator<Item = FunctionName<'a>> + use<'a> {
         let module = self.found.modules.get(frame.module as usize);
         module.and_then(|module| module.names.get(frame.address)).into_iter().flatten()
     }
 }
 
-/// Numbers for places, in order of first appearance.
+/// Assigns indices to keys, in order of first appearance.
 #[derive(Debug)]
 pub(super) struct PlaceRows<P> {
     rows: FxHashMap<P, u32>,

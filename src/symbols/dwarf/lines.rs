@@ -1,4 +1,4 @@
-//! The lines of a unit: the file and line of each wanted address, in one pass over its table of lines.
+//! The line table of a unit: finds file and line of each wanted address in one pass.
 
 use gimli::UnitRef;
 
@@ -7,12 +7,12 @@ use super::sections::SectionReader;
 /// The longest path of Linux.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// A file by its number in the table of its unit, and a line, 0 if unknown.
+/// A file by its index in the unit's table, and a line, 0 if unknown.
 pub(super) type FileLine = (u64, u32);
 
 type Unit<'u, 'a, 'f> = UnitRef<'u, SectionReader<'a, 'f>>;
 
-/// Calls for each run of code that the table describes.
+/// Calls a closure for each sequence of the line table.
 pub(super) fn each_sequence(
     unit: &Unit<'_, '_, '_>,
     mut with: impl FnMut(u64, u64) -> gimli::Result<()>,
@@ -32,13 +32,13 @@ pub(super) fn each_sequence(
     Ok(())
 }
 
-/// The file and line of each of some addresses in order, up to damage.
+/// Returns file and line of each of some sorted addresses, up to damage.
 pub(super) fn lines_of(unit: &Unit<'_, '_, '_>, wanted: &[u64]) -> Vec<Option<FileLine>> {
     let mut lines = vec![None; wanted.len()];
     let Some(program) = unit.line_program.clone() else { return lines };
     let mut rows = program.rows();
     let mut before: Option<(u64, FileLine)> = None;
-    // The first wanted address that is not before the row before.
+    // First wanted address at or after the previous row.
     let mut next = 0;
     while let Ok(Some((_, row))) = rows.next_row() {
         let address = row.address();
@@ -49,7 +49,7 @@ pub(super) fn lines_of(unit: &Unit<'_, '_, '_>, wanted: &[u64]) -> Vec<Option<Fi
                     next += 1;
                 }
             }
-            // A run of code begins, or goes back.
+            // A sequence starts, or goes back.
             _ => next = wanted.partition_point(|&it| it < address),
         }
         let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
@@ -58,7 +58,7 @@ pub(super) fn lines_of(unit: &Unit<'_, '_, '_>, wanted: &[u64]) -> Vec<Option<Fi
     lines
 }
 
-/// The path of a file in the table of a unit; empty if it has none.
+/// Returns the path of a file in a unit's table; empty if it has none.
 pub(super) fn path_of(unit: &Unit<'_, '_, '_>, file: u64) -> String {
     let Some(header) = unit.line_program.as_ref().map(gimli::IncompleteLineProgram::header) else {
         return String::new();
@@ -67,7 +67,7 @@ pub(super) fn path_of(unit: &Unit<'_, '_, '_>, file: u64) -> String {
     let text = |value| unit.attr_string(value).map(|text| String::from_utf8_lossy(text.bytes()).into_owned());
     let mut path =
         unit.comp_dir.map_or_else(String::new, |folder| String::from_utf8_lossy(folder.bytes()).into_owned());
-    // Folder 0 is that of the unit.
+    // Directory 0 is that of the unit.
     let folder = file.directory(header).filter(|_| file.directory_index() != 0);
     let parts = folder.map(text).into_iter().chain([text(file.path_name())]);
     for part in parts {

@@ -1,12 +1,12 @@
-//! Debug information of a file: the functions at an address, those that were inlined there first, with their source
-//! lines. Addresses are read in their order, so that each unit is walked once, and nothing of it is kept. Opens no
-//! file: parts that are in other files are those that the caller adds.
+//! Reads DWARF debug information: the functions at an address, inlined ones first, with their source lines. Addresses
+//! are processed in order, so that each unit is read once and not kept. Opens no files: the caller adds parts in other
+//! files.
 //!
-//! Hostile debug information is read up to its damage. Reading is bounded in steps by [`fuel`](super::fuel), in memory
-//! by the number of addresses and of functions inlined at one, and goes down no stack however deep entries are nested.
+//! Hostile debug information is read up to its damage. Work is bounded in steps by [`fuel`](super::fuel), memory by the
+//! number of addresses and of functions inlined at one; nested entries need no recursion.
 //!
 //! `sections` has the bytes, `units` lists the units and their addresses, `walk` reads the functions of one, `lines`
-//! its lines, and `origins` the names of functions that are described elsewhere. `naming` puts it together.
+//! its lines, and `origins` the names of functions described elsewhere. `naming` combines them.
 
 mod lines;
 mod naming;

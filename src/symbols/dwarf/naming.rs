@@ -1,4 +1,4 @@
-//! The names of addresses by all units together, and by the table of symbols where no unit has one.
+//! Combines the names of addresses from all units, and from the symbol table where no unit has one.
 
 use rayon::prelude::*;
 
@@ -11,11 +11,11 @@ use crate::symbols::functions::FunctionTable;
 use crate::symbols::names::{AddressNames, AddressNamesBuilder};
 use crate::symbols::texts::NameTexts;
 
-/// Debug information that one task reads before another thread may take the next.
+/// Bytes of debug information per task.
 const TASK_BYTES: usize = 4 << 20;
 
-/// The names of addresses, which are pairs of the address that is asked for and that in the file, in order, and whose
-/// units were found. Where the debug information says nothing, the function is that of the symbol table.
+/// Resolves sorted addresses, given as pairs of the requested address and the one in the file, whose units were found.
+/// Without debug information, the function is that of the symbol table.
 pub(in crate::symbols) fn names(
     info: &DebugInfo,
     addresses: &[(u64, u64)],
@@ -40,14 +40,14 @@ pub(in crate::symbols) fn names(
     Ok(names_of(addresses, wanted, &found, functions))
 }
 
-/// Puts together what the units have of each address.
+/// Combines what the units have for each address.
 fn names_of(
     addresses: &[(u64, u64)],
     wanted: &[u64],
     found: &[AddressFrames<'_>],
     functions: &FunctionTable,
 ) -> AddressNames {
-    // Of several units, the first that has a function, else the first that has a line.
+    // Among several units, the first with a function, or else the first with a line.
     let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
     for (group, frames) in found.iter().enumerate() {
         for (row, address) in frames.addresses.iter().enumerate() {
@@ -71,7 +71,7 @@ fn names_of(
                 (name, frame.file.map(|file| (group, file)), frame.line)
             }));
         }
-        // The outermost function has the name of the symbol table if it has none.
+        // The outermost function takes its name from the symbol table if it has none.
         let is_nameless = rows[start..].last().is_none_or(|(name, ..)| name.is_none());
         if let Some(symbol) = is_nameless.then(|| functions.find(address)).flatten() {
             let symbol = Some(texts.row(symbol));
@@ -89,7 +89,7 @@ fn names_of(
         found.iter().map(|group| group.files.iter().map(|file| builder.text(file)).collect()).collect();
     let mut start = 0;
     for (&(asked, _), end) in addresses.iter().zip(ends) {
-        // Inlined functions without a name are left out.
+        // Inlined functions without a name are dropped.
         let rows = rows[start..end].iter().filter_map(|&(name, file, line)| {
             let file = file.map(|(group, file): (usize, u32)| files[group][file as usize]);
             Some((names[name? as usize], file, line))
@@ -100,7 +100,7 @@ fn names_of(
     builder.finish()
 }
 
-/// The names of addresses by the symbol table alone.
+/// Resolves addresses from the symbol table only.
 pub(in crate::symbols) fn names_of_functions(addresses: &[(u64, u64)], functions: &FunctionTable) -> AddressNames {
     names_of(addresses, &[], &[], functions)
 }

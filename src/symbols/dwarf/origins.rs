@@ -1,5 +1,5 @@
-//! The names of functions that are described elsewhere: a function that was inlined refers to what it was made from,
-//! and that to its declaration.
+//! Resolves the names of functions described elsewhere: an inlined function refers to its abstract origin, and that to
+//! its declaration.
 
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, Unit, UnitOffset, UnitRef};
 use rustc_hash::FxHashMap;
@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use super::sections::SectionReader;
 use crate::symbols::fuel::Fuel;
 
-/// References that are followed; real ones are two or three.
+/// Limit for a chain of references; real ones have two or three.
 const REFERENCES_MAX: usize = 16;
 
-/// Units that are kept for references from others. More are read again.
+/// Limit for the cached units; more are read again.
 const UNITS_MAX: usize = 1024;
 
-/// The attributes that a function has its name by.
+/// The attributes that determine the name of a function.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FunctionOrigin<'a, 'f> {
     linkage_name: Option<AttributeValue<SectionReader<'a, 'f>>>,
@@ -24,7 +24,7 @@ pub(super) struct FunctionOrigin<'a, 'f> {
 impl<'a, 'f> FunctionOrigin<'a, 'f> {
     pub(super) const NONE: Self = Self { linkage_name: None, name: None, origin: None };
 
-    /// Takes an attribute that names a function.
+    /// Records an attribute that names a function.
     pub(super) fn take(&mut self, name: gimli::DwAt, value: AttributeValue<SectionReader<'a, 'f>>) {
         match name {
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => self.linkage_name = Some(value),
@@ -38,19 +38,19 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
 /// The target of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Target {
-    /// Whether it is in the file that several share.
+    /// Whether it is in the shared file.
     is_shared: bool,
-    /// The offset in the section there.
+    /// Offset in the section there.
     offset: usize,
 }
 
-/// The units that others refer to, and the names that were found.
+/// The cached units, and the resolved names.
 #[derive(Debug)]
 pub(super) struct Origins<'a, 'f> {
     fuel: &'f Fuel<'f>,
-    /// Offsets of all units, in order, of the file and of the shared one; read when the first reference leads there.
+    /// Sorted offsets of all units, of the file and of the shared one; read on the first reference.
     offsets: [Option<Vec<usize>>; 2],
-    /// By the place of the unit.
+    /// By unit.
     units: FxHashMap<Target, Option<Box<Unit<SectionReader<'a, 'f>>>>>,
     names: FxHashMap<Target, Option<&'a [u8]>>,
 }
@@ -60,7 +60,7 @@ impl<'a, 'f> Origins<'a, 'f> {
         Self { fuel, offsets: [None, None], units: FxHashMap::default(), names: FxHashMap::default() }
     }
 
-    /// The name of a function, mangled where it is.
+    /// Returns the name of a function, mangled if it is mangled there.
     pub(super) fn name(
         &mut self,
         unit: &UnitRef<'_, SectionReader<'a, 'f>>,
@@ -77,7 +77,7 @@ impl<'a, 'f> Origins<'a, 'f> {
         })
     }
 
-    /// The name of the function that is described at a target.
+    /// Returns the name of the function described at a target.
     fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: Target) -> Option<&'a [u8]> {
         for _ in 0..REFERENCES_MAX {
             let own = DebugInfoOffset(target.offset).to_unit_offset(&unit.header).filter(|_| !target.is_shared);
@@ -97,7 +97,7 @@ impl<'a, 'f> Origins<'a, 'f> {
         None
     }
 
-    /// The unit that holds a target.
+    /// Returns the unit that contains a target.
     fn unit_at(
         &mut self,
         dwarf: &Dwarf<SectionReader<'a, 'f>>,
@@ -124,13 +124,13 @@ impl<'a, 'f> Origins<'a, 'f> {
     }
 }
 
-/// The name that a function has itself.
+/// Returns the direct name of a function.
 fn own_name<'a, 'f>(unit: &UnitRef<'_, SectionReader<'a, 'f>>, function: &FunctionOrigin<'a, 'f>) -> Option<&'a [u8]> {
     let text = |value| unit.attr_string(value).ok().map(|text| text.bytes());
     function.linkage_name.and_then(text).or_else(|| function.name.and_then(text))
 }
 
-/// Where a reference of a unit leads to, which is itself of the shared file or not.
+/// Resolves a reference of a unit, which may itself be in the shared file.
 fn target<'a, 'f>(
     unit: &UnitRef<'_, SectionReader<'a, 'f>>,
     is_shared: bool,
@@ -146,7 +146,7 @@ fn target<'a, 'f>(
     }
 }
 
-/// The name of the function that is described at an offset in a unit, and where its own origin is.
+/// Returns the name of the function described at an offset in a unit, and its own origin.
 fn described<'a>(
     unit: &UnitRef<'_, SectionReader<'a, '_>>,
     is_shared: bool,
@@ -155,7 +155,7 @@ fn described<'a>(
 ) -> Option<(Option<&'a [u8]>, Option<Target>)> {
     let mut entries = unit.entries_raw(Some(offset)).ok()?;
     let abbreviation = entries.read_abbreviation().ok()??;
-    // An attribute may have its value in the abbreviation, which no reading is counted for.
+    // Attribute values in the abbreviation cost no read, so they are counted here.
     fuel.burn(abbreviation.attributes().len() as u64).ok()?;
     let mut function = FunctionOrigin::NONE;
     for specification in abbreviation.attributes() {

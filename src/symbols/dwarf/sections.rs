@@ -1,5 +1,4 @@
-//! The bytes of debug information: the sections that names and lines are in, unpacked, and read with the steps of a
-//! thread. Refuses sections that are more together than a bound.
+//! The decompressed sections of debug information, read with a thread's fuel. Rejects sections beyond a total size.
 
 use std::convert::Infallible;
 
@@ -9,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::symbols::elf::ElfFile;
 use crate::symbols::fuel::{Fuel, FuelPool, FuelledSlice};
 
-/// The sections that names and lines are in.
+/// The sections with names and lines.
 const SECTIONS: [SectionId; 9] = [
     SectionId::DebugInfo,
     SectionId::DebugAbbrev,
@@ -22,7 +21,7 @@ const SECTIONS: [SectionId; 9] = [
     SectionId::DebugStrOffsets,
 ];
 
-/// The sections of a `.dwo` or `.dwp` file that names and lines are in.
+/// The sections of a `.dwo` or `.dwp` file with names and lines.
 const SPLIT_SECTIONS: [SectionId; 7] = [
     SectionId::DebugInfo,
     SectionId::DebugAbbrev,
@@ -33,52 +32,51 @@ const SPLIT_SECTIONS: [SectionId; 7] = [
     SectionId::DebugCuIndex,
 ];
 
-/// Steps of reading for each byte of debug information; real files need less than one.
+/// Steps per byte of debug information; real files need less than one.
 const STEPS_PER_BYTE: u64 = 8;
 
-/// Steps that small files have at least.
+/// Minimum steps, for small files.
 const STEPS_MIN: u64 = 4 << 20;
 
 pub(super) type SectionReader<'a, 'f> = FuelledSlice<'a, 'f>;
 
-/// The bytes of debug information of a file.
+/// The debug information of a file.
 #[derive(Debug, Default)]
 pub(in crate::symbols) struct DebugInfo {
     sections: Sections,
     /// The part that several debug files share, in another file.
     shared: Option<Box<Self>>,
-    /// Files with the functions of units of which only addresses and lines are here.
+    /// Files with the functions of skeleton units.
     split: Vec<Sections>,
-    /// The index in `split` of the file of a unit, by the unit's id.
+    /// Index in `split` of the file of a unit, by the unit's id.
     split_by_id: FxHashMap<u64, usize>,
     bytes: u64,
 }
 
-/// Unpacked sections of one file.
+/// Decompressed sections of one file.
 #[derive(Debug, Default)]
 struct Sections(Vec<(SectionId, Vec<u8>)>);
 
-/// A unit of a `.dwo` or `.dwp` file, with the sections that it is read from.
+/// A unit of a `.dwo` or `.dwp` file, with the sections to read it.
 #[derive(Debug)]
 pub(super) struct SplitPart<'a, 'f> {
     pub(super) dwarf: Dwarf<SectionReader<'a, 'f>>,
     pub(super) unit: Unit<SectionReader<'a, 'f>>,
 }
 
-/// Debug information is beyond the bound, or damaged.
+/// The debug information exceeds the limit, or is damaged.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::symbols) struct InfoTooLarge;
 
 impl DebugInfo {
-    /// Reads the sections of a file, of at most `bytes_max` together. `Ok(None)` if it has none;
-    /// an error is their size.
+    /// Reads the sections of a file, at most `bytes_max` in total. Returns `Ok(None)` if it has none.
     pub(in crate::symbols) fn read(elf: &ElfFile, bytes_max: u64) -> Result<Option<Self>, InfoTooLarge> {
         let Some(_) = elf.named(SectionId::DebugInfo.name()) else { return Ok(None) };
         let (sections, bytes) = Sections::read(elf, SECTIONS.map(|id| (id, id.name())), bytes_max)?;
         Ok(Some(Self { sections, bytes, ..Self::default() }))
     }
 
-    /// The same with what several debug files share. Damage there costs what it names.
+    /// Adds the shared debug file. Damage there only loses its names.
     pub(in crate::symbols) fn with_shared(mut self, elf: &ElfFile, bytes_max: u64) -> Self {
         if let Ok(Some(shared)) = Self::read(elf, bytes_max.saturating_sub(self.bytes)) {
             self.bytes += shared.bytes;
@@ -87,8 +85,8 @@ impl DebugInfo {
         self
     }
 
-    /// Adds a `.dwo` or `.dwp` file, if it has one of the units of these ids whose file is not known, and returns
-    /// whether it has. The sum of all files stays within `bytes_max`.
+    /// Adds a `.dwo` or `.dwp` file if it has one of these units without a file yet. Returns whether it has. All files
+    /// together stay within `bytes_max`.
     pub(in crate::symbols) fn add_split(&mut self, elf: &ElfFile, ids: &[u64], bytes_max: u64) -> bool {
         let named = SPLIT_SECTIONS.map(|id| (id, id.dwo_name().unwrap_or(id.name())));
         let left = bytes_max.saturating_sub(self.bytes);
@@ -108,12 +106,12 @@ impl DebugInfo {
         true
     }
 
-    /// Whether the file of a unit was added.
+    /// Returns whether the file of a unit was added.
     pub(in crate::symbols) fn has_split(&self, id: u64) -> bool {
         self.split_by_id.contains_key(&id)
     }
 
-    /// The other part of a unit, of which `parent` has the addresses and lines; `None` where its file was not added.
+    /// Returns the split part of a unit, whose skeleton is `parent`; `None` if its file was not added.
     pub(super) fn split_unit<'a, 'f>(
         &'a self,
         id: DwoId,
@@ -123,7 +121,7 @@ impl DebugInfo {
         self.split[*self.split_by_id.get(&id.0)?].split_unit(id, parent, fuel)
     }
 
-    /// The sections, read with the steps of a thread.
+    /// Returns the sections, read with a thread's fuel.
     pub(super) fn dwarf<'a, 'f>(&'a self, fuel: &'f Fuel<'f>) -> Dwarf<SectionReader<'a, 'f>> {
         let mut dwarf = self.sections.dwarf(fuel);
         if let Some(shared) = &self.shared {
@@ -132,20 +130,20 @@ impl DebugInfo {
         dwarf
     }
 
-    /// The steps that reading may take.
+    /// Returns the fuel for reading.
     pub(super) fn steps(&self) -> FuelPool {
         FuelPool::new(STEPS_MIN.saturating_add(self.bytes.saturating_mul(STEPS_PER_BYTE)))
     }
 }
 
 impl<'a, 'f> SplitPart<'a, 'f> {
-    /// The same with what the part of the program has: addresses, and the folder that the unit was compiled in.
+    /// Adds the data of the skeleton unit: addresses, and the compilation directory.
     pub(super) fn beside(mut self, skeleton: &Unit<SectionReader<'a, 'f>>) -> Self {
         let unit = &mut self.unit;
         unit.copy_relocated_attributes(skeleton);
         unit.comp_dir = unit.comp_dir.or(skeleton.comp_dir);
         if unit.line_program.is_none() {
-            // The table of files is the first of the unit's own section, and no attribute says so.
+            // The line table is the first of the unit's section, without an attribute.
             let (folder, name) = (unit.comp_dir, unit.name);
             let start = gimli::DebugLineOffset(0);
             unit.line_program = self.dwarf.debug_line.program(start, unit.header.address_size(), folder, name).ok();
@@ -155,7 +153,7 @@ impl<'a, 'f> SplitPart<'a, 'f> {
 }
 
 impl Sections {
-    /// Reads sections by their names, of at most `bytes_max` together, and returns their size.
+    /// Reads sections by name, at most `bytes_max` in total, and returns their size.
     fn read(
         elf: &ElfFile,
         named: impl IntoIterator<Item = (SectionId, &'static str)>,
@@ -181,8 +179,8 @@ impl Sections {
         dwarf
     }
 
-    /// The parts of a package that belong to a unit. gimli's own type wants all sections that the index has, and this
-    /// reads none of locations and macros.
+    /// Returns the sections of a unit in a package. gimli's own type requires all sections of the index, including the
+    /// unused ones of locations and macros.
     fn packed_dwarf<'a, 'f>(&'a self, id: DwoId, fuel: &'f Fuel<'f>) -> Option<Dwarf<SectionReader<'a, 'f>>> {
         let index = DebugCuIndex::from(self.section(SectionId::DebugCuIndex, fuel)).index().ok()?;
         let parts: Vec<_> = index.sections(index.find(id.0)?).ok()?.collect();
@@ -200,7 +198,7 @@ impl Sections {
         Some(dwarf)
     }
 
-    /// The unit of this id of a `.dwo` or `.dwp` file.
+    /// Returns the unit with this id of a `.dwo` or `.dwp` file.
     fn split_unit<'a, 'f>(
         &'a self,
         id: DwoId,

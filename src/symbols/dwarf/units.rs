@@ -1,4 +1,4 @@
-//! The units of debug information, and which of the wanted addresses are in each.
+//! Finds the units that contain wanted addresses.
 
 use std::path::PathBuf;
 
@@ -12,36 +12,36 @@ use crate::symbols::fuel::{Fuel, FuelPool};
 /// Units whose ranges one task reads.
 const UNITS_PER_TASK: usize = 256;
 
-/// Wanted addresses, and the units that hold them.
+/// Wanted addresses, and the units that contain them.
 #[derive(Debug, Default)]
 pub(in crate::symbols) struct WantedUnits {
-    /// Addresses in order, each once.
+    /// Sorted distinct addresses.
     pub(super) addresses: Vec<u64>,
     pub(super) units: Vec<UnitAddresses>,
 }
 
-/// A unit that holds wanted addresses.
+/// A unit that contains wanted addresses.
 #[derive(Debug, Clone)]
 pub(super) struct UnitAddresses {
-    /// The offset of the unit in the section.
+    /// Offset of the unit in the section.
     pub(super) offset: usize,
-    /// Ranges of rows of the wanted addresses, in order, apart from each other.
+    /// Sorted, disjoint ranges of indices of wanted addresses.
     pub(super) wanted: Vec<(u32, u32)>,
     split: Option<SplitUnit>,
 }
 
-/// A unit whose functions are in another file.
+/// A skeleton unit, whose functions are in another file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::symbols) struct SplitUnit {
     /// The id that both parts of the unit have.
     pub(in crate::symbols) id: u64,
-    /// The folder that the unit was compiled in; empty if it is not recorded.
+    /// The compilation directory; empty if it is not recorded.
     pub(in crate::symbols) folder: PathBuf,
-    /// The path of the `.dwo` file, absolute or below the folder.
+    /// The path of the `.dwo` file, absolute or relative to the directory.
     pub(in crate::symbols) path: PathBuf,
 }
 
-/// Ranges of addresses, as an entry has them.
+/// The address ranges of an entry.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct EntryRanges {
     low: Option<u64>,
@@ -51,12 +51,12 @@ pub(super) struct EntryRanges {
 }
 
 impl EntryRanges {
-    /// Whether attributes of this name say where an entry is.
+    /// Returns whether an attribute of this name is part of the ranges.
     pub(super) fn is_part(name: gimli::DwAt) -> bool {
         matches!(name, gimli::DW_AT_low_pc | gimli::DW_AT_high_pc | gimli::DW_AT_ranges)
     }
 
-    /// Takes what an attribute says of the addresses of its entry.
+    /// Records an attribute of the ranges.
     pub(super) fn take<'a, 'f>(
         &mut self,
         unit: &UnitRef<'_, SectionReader<'a, 'f>>,
@@ -73,7 +73,7 @@ impl EntryRanges {
         Ok(())
     }
 
-    /// Calls for each range that is not empty. Returns whether there was one.
+    /// Calls a closure for each non-empty range. Returns whether there was one.
     pub(super) fn each(
         &self,
         unit: &UnitRef<'_, SectionReader<'_, '_>>,
@@ -93,7 +93,7 @@ impl EntryRanges {
                 each(range.begin, range.end)?;
             }
         } else if let Some(low) = self.low {
-            // The address of code that the linker left out has no end.
+            // Code dropped by the linker has an address without an end.
             let end = self.high.or_else(|| low.checked_add(self.bytes?));
             each(low, end.unwrap_or(low))?;
         }
@@ -101,17 +101,15 @@ impl EntryRanges {
     }
 }
 
-/// The rows of the wanted addresses in a range.
+/// Returns the indices of the wanted addresses in a range.
 pub(super) fn rows_in(wanted: &[u64], begin: u64, end: u64) -> std::ops::Range<usize> {
     let first = wanted.partition_point(|&address| address < begin);
     first..first + wanted[first..].partition_point(|&address| address < end)
 }
 
 impl WantedUnits {
-    /// Finds the units of addresses, which are the second ones of pairs, up to damage.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// Finds the units of the addresses in the second elements of `pairs`, up to damage. Returns `Cancelled` if
+    /// cancelled.
     pub(in crate::symbols) fn find(info: &DebugInfo, pairs: &[(u64, u64)], cancel: &Cancel) -> Result<Self, Cancelled> {
         // No function is at the end of memory.
         let mut addresses: Vec<u64> = pairs.iter().map(|&(_, address)| address).filter(|&it| it != u64::MAX).collect();
@@ -121,13 +119,13 @@ impl WantedUnits {
         Ok(Self { addresses, units })
     }
 
-    /// The units whose functions are in other files.
+    /// Iterates over the skeleton units.
     pub(in crate::symbols) fn split(&self) -> impl Iterator<Item = &SplitUnit> {
         self.units.iter().filter_map(|unit| unit.split.as_ref())
     }
 }
 
-/// The units that hold wanted addresses, which are in order, up to damage.
+/// Returns the units that contain wanted, sorted addresses, up to damage.
 fn units_of(
     info: &DebugInfo,
     pool: &FuelPool,
@@ -139,7 +137,7 @@ fn units_of(
     let mut offsets = Vec::new();
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
-        // Units of types have no code, and parts of units that others share have none of their own.
+        // Type units and partial units have no code of their own.
         let has_code =
             !matches!(header.type_(), UnitType::Type { .. } | UnitType::SplitType { .. } | UnitType::Partial);
         offsets.extend(header.debug_info_offset().filter(|_| has_code).map(|offset| offset.0));
@@ -154,7 +152,7 @@ fn units_of(
     Ok(units.into_iter().flatten().collect())
 }
 
-/// The wanted addresses of a unit; `None` if it has none.
+/// Returns the wanted addresses of a unit; `None` if it has none.
 fn unit_addresses(
     dwarf: &Dwarf<SectionReader<'_, '_>>,
     fuel: &Fuel<'_>,
@@ -179,7 +177,7 @@ fn unit_addresses(
         }
         Ok(())
     };
-    // A unit that does not say where it is has the addresses of its lines.
+    // A unit without ranges has the addresses of its line table.
     if !ranges.each(&unit, &mut add)? {
         super::lines::each_sequence(&unit, &mut add)?;
     }
@@ -194,7 +192,7 @@ fn unit_addresses(
     Ok((!rows.is_empty()).then(|| UnitAddresses { offset, wanted: rows, split: split_unit(&unit) }))
 }
 
-/// The other part of a unit that has the addresses and lines alone.
+/// Returns the split part of a skeleton unit.
 fn split_unit(unit: &UnitRef<'_, SectionReader<'_, '_>>) -> Option<SplitUnit> {
     let id = unit.dwo_id?.0;
     let path = |text: SectionReader<'_, '_>| PathBuf::from(String::from_utf8_lossy(text.bytes()).into_owned());

@@ -1,5 +1,5 @@
-//! The functions of a unit that hold wanted addresses, and those that were inlined there, in one walk over its entries
-//! from front to back. The slow obvious answer goes down the tree of entries for each address.
+//! Finds the functions of a unit that contain wanted addresses, and those inlined there, in one pass over its entries.
+//! The naive way descends the tree of entries for each address.
 
 use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, Dwarf, EntriesRaw, UnitRef};
 use rustc_hash::FxHashMap;
@@ -10,41 +10,41 @@ use super::sections::{DebugInfo, SectionReader};
 use super::units::{EntryRanges, UnitAddresses, rows_in};
 use crate::symbols::fuel::Fuel;
 
-/// Functions at one address; compilers inline some ten deep.
+/// Limit for the functions at one address; compilers inline some ten deep.
 const INLINED_MAX: usize = 256;
 
-/// The functions and lines that some units have of wanted addresses.
+/// The functions and lines that some units have for wanted addresses.
 #[derive(Debug, Default)]
 pub(super) struct AddressFrames<'a> {
     pub(super) addresses: Vec<FoundAddress>,
     frames: Vec<RawFrame<'a>>,
-    /// Paths of files, by the rows that frames have.
+    /// Paths of files, by index in frames.
     pub(super) files: Vec<String>,
 }
 
-/// An address that a unit has a function or a line of.
+/// An address for which a unit has a function or a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundAddress {
-    /// Its row among the wanted.
+    /// Index among the wanted addresses.
     pub(super) wanted: u32,
     pub(super) has_function: bool,
-    /// The index after its last frame.
+    /// End of its frames.
     end: u32,
 }
 
 /// A function at an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawFrame<'a> {
-    /// The name as it is in the file, where it has one.
+    /// Its name in the file, if it has one.
     pub(super) name: Option<&'a [u8]>,
-    /// The row of its file.
+    /// Index of its file.
     pub(super) file: Option<u32>,
-    /// The line in the source; 0 if unknown.
+    /// Source line; 0 if unknown.
     pub(super) line: u32,
 }
 
 impl<'a> AddressFrames<'a> {
-    /// The functions at an address, innermost first.
+    /// Returns the functions at an address, innermost first.
     pub(super) fn frames(&self, row: usize) -> &[RawFrame<'a>] {
         let start = row.checked_sub(1).map_or(0, |before| self.addresses[before].end as usize);
         &self.frames[start..self.addresses[row].end as usize]
@@ -61,7 +61,7 @@ pub(super) struct UnitReader<'a, 'f, 'w> {
     dwarf: Dwarf<SectionReader<'a, 'f>>,
     fuel: &'f Fuel<'f>,
     wanted: &'w [u64],
-    /// The wanted addresses whose function was found in an earlier unit.
+    /// Wanted addresses whose function was found in an earlier unit.
     has_function: Vec<bool>,
     origins: Origins<'a, 'f>,
     found: AddressFrames<'a>,
@@ -77,11 +77,11 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         self.found
     }
 
-    /// Reads a unit, as far as it is whole.
+    /// Reads a unit, up to damage.
     pub(super) fn read(&mut self, addresses: &UnitAddresses) {
         let rows = addresses.wanted.iter().flat_map(|&(start, end)| start..end);
         let rows: Vec<u32> = rows.filter(|&row| !self.has_function[row as usize]).collect();
-        // Units may overlap as they like: each that looks at an address costs.
+        // Units may overlap: each test of an address is counted.
         if rows.is_empty() || self.fuel.burn(rows.len() as u64).is_err() {
             return;
         }
@@ -89,8 +89,7 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         let Ok(unit) = header.and_then(|header| self.dwarf.unit(header)) else { return };
         let unit = UnitRef::new(&self.dwarf, &unit);
         let wanted: Vec<u64> = rows.iter().map(|&row| self.wanted[row as usize]).collect();
-        // Of a split unit the addresses and lines are here, and the functions in the other part, which refers to no
-        // third one.
+        // A skeleton unit has addresses and lines here, and functions in its split part, which refers to no third one.
         let split = unit.dwo_id.and_then(|id| self.info.split_unit(id, &self.dwarf, self.fuel));
         let split = split.map(|part| part.beside(&unit));
         let mut origins_of_split = Origins::new(self.fuel);
@@ -103,7 +102,7 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         let UnitWalk { functions, owners, inlined, .. } = walk;
         let lines = lines_of(&unit, &wanted);
         let mut files = UnitFiles::new(unit);
-        // Without a table of its own, the other part has the files of this one.
+        // Without its own line table, the split part uses the files of this one.
         let has_files = split.as_ref().is_some_and(|part| part.unit.line_program.is_some());
         let mut files_of_split = has_files.then(|| UnitFiles::new(described));
         for ((&row, owner), (mut calls, line)) in rows.iter().zip(owners).zip(inlined.into_iter().zip(lines)) {
@@ -127,7 +126,7 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
     }
 }
 
-/// The files of a unit that its frames have.
+/// The files of a unit that its frames use.
 struct UnitFiles<'u, 'a, 'f> {
     unit: UnitRef<'u, SectionReader<'a, 'f>>,
     rows: FxHashMap<u64, Option<u32>>,
@@ -138,7 +137,7 @@ impl<'u, 'a, 'f> UnitFiles<'u, 'a, 'f> {
         Self { unit, rows: FxHashMap::default() }
     }
 
-    /// The row of a file of the unit in the table of all.
+    /// Returns the global index of a file of the unit.
     fn row(&mut self, file: Option<u64>, found: &mut AddressFrames<'_>) -> Option<u32> {
         *self.rows.entry(file?).or_insert_with(|| {
             let path = path_of(&self.unit, file?);
@@ -150,7 +149,7 @@ impl<'u, 'a, 'f> UnitFiles<'u, 'a, 'f> {
     }
 }
 
-/// A function that was inlined.
+/// An inlined function.
 #[derive(Debug, Clone, Copy)]
 struct InlinedCall<'a> {
     name: Option<&'a [u8]>,
@@ -159,25 +158,25 @@ struct InlinedCall<'a> {
     line: u32,
 }
 
-/// An entry that others are in.
+/// An enclosing entry.
 #[derive(Debug, Clone, Copy)]
 struct EnclosingFunction {
     depth: isize,
-    /// The function, if it holds wanted addresses.
+    /// The function, if it contains wanted addresses.
     function: Option<u32>,
-    /// How many inlined functions it is in, with itself.
+    /// Number of inlined functions that enclose it, including itself.
     inlined: usize,
 }
 
-/// The walk over the entries of a unit.
+/// A pass over the entries of a unit.
 struct UnitWalk<'u, 'a, 'f, 'w> {
     unit: UnitRef<'u, SectionReader<'a, 'f>>,
     wanted: &'w [u64],
     fuel: &'f Fuel<'f>,
     origins: &'w mut Origins<'a, 'f>,
-    /// The names of functions that hold wanted addresses.
+    /// The names of functions that contain wanted addresses.
     functions: Vec<Option<&'a [u8]>>,
-    /// Of each wanted address, its function, and those that were inlined there, outermost first.
+    /// For each wanted address, its function, and those inlined there, outermost first.
     owners: Vec<Option<u32>>,
     inlined: Vec<Vec<InlinedCall<'a>>>,
     scopes: Vec<EnclosingFunction>,
@@ -211,7 +210,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
             while self.scopes.last().is_some_and(|scope| scope.depth >= depth) {
                 self.scopes.pop();
             }
-            // An attribute may have its value in the abbreviation, which no reading is counted for.
+            // Attribute values in the abbreviation cost no read, so they are counted here.
             self.fuel.burn(abbreviation.attributes().len() as u64)?;
             match abbreviation.tag() {
                 gimli::DW_TAG_subprogram => self.function(&mut entries, abbreviation, depth)?,
@@ -238,7 +237,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
             entry.ranges.each(&unit, |begin, end| {
                 let rows = rows_in(wanted, begin, end);
                 fuel.burn(rows.len() as u64)?;
-                // Of functions that share code, the first has it.
+                // If functions share code, the first owns it.
                 for owner in owners[rows].iter_mut().filter(|owner| owner.is_none()) {
                     (*owner, function) = (Some(number), Some(number));
                 }
@@ -250,7 +249,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         } else {
             entries.skip_attributes(abbreviation.attributes())?;
         }
-        // Functions inlined in one without wanted addresses are no part of the one around it.
+        // Functions inlined in one without wanted addresses do not belong to the enclosing one.
         if abbreviation.has_children() && (function.is_some() || is_in_function) {
             self.scopes.push(EnclosingFunction { depth, function, inlined: 0 });
         }
@@ -274,8 +273,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         entry.ranges.each(&unit, |begin, end| {
             let rows = rows_in(wanted, begin, end);
             fuel.burn(rows.len() as u64)?;
-            // Of functions of one level that share code, the first has it; what is inlined in the others is still
-            // there.
+            // If functions of one level share code, the first owns it; functions inlined in the others are still there.
             let rows = rows.filter(|&row| owners[row] == Some(function) && inlined[row].len() >= scope.inlined);
             held.extend(rows.inspect(|_| is_alive = true).filter(|&row| inlined[row].len() == scope.inlined));
             Ok(())
@@ -310,7 +308,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
             let attribute = entries.read_attribute(*specification)?;
             match (attribute.name(), attribute.value()) {
                 (name, value) if EntryRanges::is_part(name) => entry.ranges.take(&self.unit, name, value)?,
-                // File 0 is none before version 5.
+                // File 0 means none before version 5.
                 (gimli::DW_AT_call_file, AttributeValue::FileIndex(file)) => {
                     entry.call_file = Some(file).filter(|&file| file > 0 || self.unit.header.version() >= 5);
                 }

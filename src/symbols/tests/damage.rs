@@ -1,4 +1,4 @@
-//! Damaged files: no panic, no long wait, no more memory than the files have bytes.
+//! Damaged files cause no panic, no long wait, and no more memory than their size.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The bytes of a small program with debug information.
+/// Returns the bytes of a small program with debug information.
 fn program() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let command = ["g++", "-O2", "-g", "-gz=none", "-nostdlib", "-ffreestanding", "-fno-exceptions", "-Wl,-e,main"];
@@ -15,7 +15,7 @@ fn program() -> Vec<u8> {
     std::fs::read(compile(folder.path(), "small", source, &command)).unwrap()
 }
 
-/// Writes a file, and asks for the names of addresses all over it.
+/// Writes a file, and resolves addresses all over it.
 fn survives(folder: &Path, bytes: &[u8]) {
     std::fs::write(folder.join("work"), bytes).unwrap();
     let module = Module { path: "/bin/work".into(), ..Module::default() };
@@ -35,7 +35,7 @@ fn a_program_that_is_cut_anywhere_is_read_as_far_as_it_goes() {
 #[test]
 fn tables_that_claim_everything_are_refused() {
     let (folder, whole) = (tempfile::tempdir().unwrap(), program());
-    // All numbers of the header and of the table of sections.
+    // All numbers of the header and of the section table.
     let sections_at = u64::from_le_bytes(whole[40..48].try_into().unwrap()) as usize;
     let places = (16..64).chain(sections_at..whole.len());
     for at in places.step_by(4) {
@@ -63,8 +63,8 @@ fn a_small_section_that_unpacks_to_much_is_refused() {
     assert!(super::super::elf::unpack(1, &packed, 1 << 20, 1 << 20).is_some_and(|it| it.len() == 1 << 20));
 }
 
-/// Assembles debug information of one function of 16 bytes: its abbreviations, of which 3 may have more attributes, and
-/// the entries in the function.
+/// Assembles debug information of one function of 16 bytes, from its abbreviations (3 may have more attributes) and the
+/// entries in the function.
 fn assembled(folder: &Path, abbreviation: &str, entries: &str) -> PathBuf {
     let source = format!(
         ".text
@@ -96,7 +96,7 @@ fn assembled(folder: &Path, abbreviation: &str, entries: &str) -> PathBuf {
     output
 }
 
-/// The names of the one function of an assembled program, and how long it took to have them.
+/// Returns the names of the only function of an assembled program, and the time to resolve them.
 fn timed(path: &Path) -> (Chain, Duration) {
     let address = addresses(path, |name| name == "_start")[3];
     let started = Instant::now();
@@ -114,7 +114,7 @@ fn functions_that_are_nested_without_end_are_read_without_a_stack() {
         .quad _start, 16
         .endr";
     let (chain, took) = timed(&assembled(folder.path(), inlined, entries));
-    // As many as one address may have, and the function around them.
+    // The limit for one address, and the enclosing function.
     assert_eq!((chain.len(), chain.last().map(|(name, _)| name.as_str())), (257, Some("outermost")));
     assert!(took < Duration::from_secs(5), "{took:?}");
 }

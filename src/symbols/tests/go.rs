@@ -1,4 +1,4 @@
-//! Programs of Go without debug information and symbols, beside what `go tool addr2line` says of the whole program.
+//! Go programs without debug information and symbols, compared with `go tool addr2line` on the whole program.
 
 use super::*;
 
@@ -56,7 +56,7 @@ fn build(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     output
 }
 
-/// Function and place of each address by `go tool addr2line`; `?` for those without.
+/// Returns function and position of each address by `go tool addr2line`; `?` if unknown.
 fn by_go(program: &Path, addresses: &[u64]) -> Vec<(String, String)> {
     let mut go = Command::new("go");
     let tool = ["tool", "addr2line"];
@@ -74,7 +74,7 @@ fn by_go(program: &Path, addresses: &[u64]) -> Vec<(String, String)> {
     lines.chunks_exact(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect()
 }
 
-/// The first and the last address of the code.
+/// Returns the first and the last address of the code.
 fn code(program: &Path) -> (u64, u64) {
     let elf = ElfFile::read(InputFile::from_bytes(program.to_path_buf(), std::fs::read(program).unwrap())).unwrap();
     let row = (0..64).find(|&row| elf.section(row).is_some_and(|it| Some(it.address) == text_of(&elf))).unwrap();
@@ -85,7 +85,7 @@ fn text_of(elf: &ElfFile) -> Option<u64> {
     elf.named(".text").map(|section| section.address)
 }
 
-/// Functions by their addresses, as `nm` lists them.
+/// Returns functions by address, as listed by `nm`.
 fn by_nm(program: &Path) -> Vec<(u64, String)> {
     let output = Command::new("nm").arg("-n").arg(program).output().expect("nm, of .ci/setup");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -93,14 +93,15 @@ fn by_nm(program: &Path) -> Vec<(u64, String)> {
         let (address, rest) = line.split_once(' ')?;
         let (kind, name) = rest.split_once(' ')?;
         let is_function = matches!(kind, "t" | "T") && !matches!(name, "runtime.text" | "runtime.etext");
-        // Functions in assembly have the name of their way to be called after their own.
+        // Assembly functions have their ABI after their name.
         let name = name.strip_suffix(".abi0").unwrap_or(name);
         is_function.then_some((u64::from_str_radix(address, 16).ok()?, name.to_owned()))
     };
     text.lines().filter_map(symbol).collect()
 }
 
-/// The program with everything, its code, and the names of addresses before, in and after it by the stripped one.
+/// Returns the complete program, its code addresses including some before and after, and their names from the stripped
+/// one.
 fn stripped(folder: &Path, options: &[&str]) -> (PathBuf, Vec<u64>, ModuleNames) {
     let whole = build(folder, "whole", options);
     let bare = build(folder, "bare", &[options, &["-ldflags=-s -w"]].concat());
@@ -123,7 +124,7 @@ fn functions_files_and_lines_of_stripped_programs_are_those_of_go() {
         match own[..] {
             [] => assert_eq!((&*function, &*place), ("?", "?:0"), "{address:#x}"),
             [name] if name.line == 0 => {
-                // The bytes after the last instruction of a function have no line.
+                // The padding after a function has no line.
                 assert_eq!(name.name, function, "{address:#x}");
                 assert!(place == "?:0" || place == ":-1", "{address:#x}: {place}");
             }
@@ -148,7 +149,7 @@ fn functions_of_programs_that_run_anywhere_are_those_of_nm() {
         let at = symbols.partition_point(|(start, _)| *start <= address);
         let start = at.checked_sub(1).map(|at| symbols[at].0);
         let own = found.names.get(address).unwrap().next();
-        // Go leaves out what is between brackets.
+        // Go omits the text between brackets.
         let is_same = |own: &str, name: &str| own == name || own.contains("[...]");
         let is_one =
             own.is_none_or(|own| symbols.iter().any(|(at, name)| Some(*at) == start && is_same(own.name, name)));
@@ -187,7 +188,7 @@ fn damaged_tables_of_go_name_what_they_can() {
     for end in (table..whole.len()).step_by((whole.len() - table) / 30) {
         names(&whole[..end]);
     }
-    // Every byte a step of a value: lines that never end.
+    // Every byte is a delta: lines that never end.
     let mut endless = whole.clone();
     endless[table + 72..].fill(2);
     names(&endless);

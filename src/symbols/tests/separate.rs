@@ -1,11 +1,11 @@
-//! Debug information in other files than the program: those that it names, and tables packed inside.
+//! Debug information in other files than the program, and embedded compressed tables.
 
 use super::*;
 
-/// The functions of the program that the tests compare.
+/// The functions that the tests compare.
 const FUNCTIONS: [&str; 3] = ["main", "outer", "compare"];
 
-/// A program in a folder, with its addresses and what another tool says of them.
+/// A program in a folder, with its addresses and the answers of another tool.
 struct Compared {
     program: PathBuf,
     addresses: Vec<u64>,
@@ -41,7 +41,7 @@ fn a_debug_file_that_the_program_names_is_taken_if_it_is_of_the_build() {
         std::fs::rename(&apart, below.join("apart.dbg")).unwrap();
         assert_same(&named(&program, &addresses, &locator()).0, &theirs, &addresses);
 
-        // Another file of that name has another build-id, or another sum.
+        // Another file with that name has another build-id, or another checksum.
         let later = C_PROGRAM.replace("i * x", "i + x");
         compile(folder.path(), "later", &later, &["gcc", "-O2", "-g", build_id]);
         objcopy(&["--only-keep-debug", "later", ".debug/apart.dbg"], folder.path());
@@ -63,7 +63,7 @@ fn a_link_names_no_file_in_another_folder() {
     std::os::unix::fs::symlink(&debug, folder.path().join("apart.dbg")).unwrap();
     let state = || named(&program, &addresses, &locator_of(folder.path())).1.state;
     assert_eq!(state(), NameState::Stripped);
-    // A link with folders in its name, as a stranger writes it.
+    // A link with folders in its name, as an attacker would write it.
     let path = debug.to_str().unwrap();
     for name in [path.to_owned(), format!("../{}/apart.dbg", outside.path().file_name().unwrap().to_str().unwrap())] {
         let mut link = name.into_bytes();
@@ -79,7 +79,7 @@ fn functions_of_a_packed_table_have_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let Compared { program, addresses, theirs } =
         compared(folder.path(), "library", &["-shared", "-fPIC", "-Wl,--build-id"]);
-    // As distributions make it: all functions that are not for linking.
+    // As distributions build it: all functions that are not dynamic symbols.
     objcopy(&["--only-keep-debug", "library", "debug"], folder.path());
     objcopy(&["-S", "--keep-symbol=compare", "debug", "mini"], folder.path());
     run(Command::new("xz").arg("mini").current_dir(folder.path()));
@@ -89,7 +89,7 @@ fn functions_of_a_packed_table_have_their_names() {
     assert_eq!(module.state, NameState::FunctionsOnly);
     assert_eq!(outermost(&ours), outermost(&theirs));
     assert!(outermost(&ours).contains(&"compare"));
-    // Damage there leaves the functions for linking.
+    // Damage there leaves the dynamic symbols.
     std::fs::write(folder.path().join("mini.xz"), b"\xfd7zXZ\0damaged").unwrap();
     objcopy(&["--update-section", ".gnu_debugdata=mini.xz", "library"], folder.path());
     let (ours, _) = named(&program, &addresses, &locator_of(folder.path()));
@@ -115,7 +115,7 @@ fn debug_information_that_programs_share_is_followed() {
     assert_same(&after, &before, &addresses);
     assert_same(&after.iter().map(outermost_of).collect::<Vec<_>>(), &of_binutils(&program, &addresses), &addresses);
 
-    // A shared file of another build, or none, names nothing: functions have the names of the symbols.
+    // A shared file of another build, or none, yields no names: functions have symbol names.
     let shared = folder.path().join("shared.dwz");
     compile(folder.path(), "shared.dwz", CPP_PROGRAM, &command);
     let (without, _) = named(&program, &addresses, &locator());
@@ -124,7 +124,7 @@ fn debug_information_that_programs_share_is_followed() {
     assert_same(&named(&program, &addresses, &locator()).0, &without, &addresses);
 }
 
-/// The function that others were inlined in, without its line, mangled as it is.
+/// Returns the function that others were inlined in, without its line, mangled if it is.
 fn outermost_of(chain: &Chain) -> Chain {
     chain.last().map(|(name, _)| (plain(name), String::new())).into_iter().collect()
 }
@@ -133,7 +133,7 @@ fn of_binutils(program: &Path, addresses: &[u64]) -> Vec<Chain> {
     addr2line(program, addresses).iter().map(outermost_of).collect()
 }
 
-/// A name in the words that both demanglers have for it.
+/// Normalises a name to what both demanglers agree on.
 fn plain(name: &str) -> String {
     let end = name.find(['(', '<', '[']).unwrap_or(name.len());
     name[..end].rsplit(' ').next().unwrap_or_default().to_owned()

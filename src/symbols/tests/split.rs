@@ -1,5 +1,5 @@
-//! Programs whose debug information is split over `.dwo` files or packed in a `.dwp` file, beside the same programs with
-//! all of it inside.
+//! Programs with split debug information in `.dwo` files or a `.dwp` package, compared with the same programs without
+//! splitting.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,14 +10,14 @@ use super::{
 use crate::symbols::locate::Locator;
 use crate::symbols::state::NameState;
 
-/// A program of two units, of which each has inlined functions.
+/// Compiles a program of two units with inlined functions.
 fn split_program(folder: &Path, version: &str) -> PathBuf {
     std::fs::write(folder.join("second.c"), C_PROGRAM.replace("main", "second").replace("outer", "further")).unwrap();
     let more = ["-c", "second.c", "-o", "second.o"];
     let flags = ["-O2", "-g", version, "-gsplit-dwarf"];
     run(Command::new("gcc").args(flags).args(more).current_dir(folder));
     let source = C_PROGRAM.replace("return numbers[3] & 1;", "extern int second(); return second(numbers[3], argv);");
-    // One object and one file of it, as build systems make them.
+    // One object and one source file each, as build systems do.
     std::fs::write(folder.join("work.c"), source).unwrap();
     run(Command::new("gcc").args(flags).args(["-c", "work.c", "-o", "work.o"]).current_dir(folder));
     run(Command::new("gcc").args(["-Wl,--build-id", "work.o", "second.o", "-o", "work"]).current_dir(folder));
@@ -55,7 +55,7 @@ fn split_functions_are_those_of_the_same_program_in_one_file() {
 #[test]
 fn a_package_has_the_functions_of_all_units() {
     let folder = tempfile::tempdir().unwrap();
-    // The tool of binutils packs the older version alone; that of LLVM 14 never ends with files of GCC.
+    // The binutils tool packs only the older version; that of LLVM 14 does not terminate with files of GCC.
     let program = split_program(folder.path(), "-gdwarf-4");
     let all = functions_of(&program);
     let (before, _) = named(&program, &all, &locator_of(folder.path()));
@@ -98,11 +98,11 @@ fn missing_and_foreign_parts_leave_functions_and_lines_and_say_so() {
         assert!(ours.iter().all(|chain| chain[0].1.contains(".c:")), "{states}: {ours:?}");
         ours.iter().map(Vec::len).sum::<usize>()
     };
-    // One unit of two is still whole.
+    // One of two units is still complete.
     std::fs::rename(folder.path().join("second.dwo"), folder.path().join("kept")).unwrap();
     let some = check("one is missing");
     assert!(some > all.len() && some < before.iter().map(Vec::len).sum());
-    // The file of another build, that of another unit, and any bytes.
+    // The file of another build, that of another unit, and arbitrary bytes.
     let other = tempfile::tempdir().unwrap();
     compile(other.path(), "second", CPP_PROGRAM, &["g++", "-O2", "-g", "-gsplit-dwarf"]);
     let mut files = std::fs::read_dir(other.path()).unwrap().map(|file| file.unwrap().path());
@@ -127,7 +127,7 @@ fn parts_outside_the_roots_are_not_opened() {
     let moved = folder.path().join("work");
     std::fs::rename(&program, &moved).unwrap();
     let all = functions_of(&moved);
-    // The recorded folder still has the files, and was not named by the user.
+    // The recorded folder still has the files, but was not given by the user.
     let state = |locator: &Locator| named(&moved, &all, locator).1.state;
     assert_eq!(state(&locator_of(folder.path())), NameState::SplitMissing);
     let given = [folder.path().to_path_buf(), elsewhere.path().to_path_buf()];

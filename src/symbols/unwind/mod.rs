@@ -1,9 +1,9 @@
-//! The callers in the recorded bytes of a stack, by the tables that compilers write for exceptions and debuggers. Finds
-//! the files of modules as names are found: below the folders that are searched, and of the recorded build alone.
+//! Unwinds recorded stack bytes with the tables that compilers write for exceptions and debuggers. Files of modules are
+//! found as for names: below the searched folders, and only of the recorded build.
 //!
-//! A stack ends, with a reason, where a file, a table or a byte is missing. Code that no table describes is left by its
-//! frame pointer, if that leads up the stack and to code. Work is bounded: tables
-//! in bytes, the reading of each and of all rules in steps, and a stack in frames, each further up than the one before.
+//! A stack ends, with a reason, if a file, a table or a byte is missing. Code without a table is left through its frame
+//! pointer, if that leads up the stack and to code. Work is bounded: tables in bytes, reading them and their rules in
+//! steps, and a stack in frames, each further up than the previous one.
 //!
 //! `tables` has the rules of one file, `rule` applies one to the registers of a frame.
 
@@ -29,18 +29,18 @@ use crate::model::unwind::{
 };
 use crate::model::{Module, ModuleKind, SourceFile, Sources};
 
-/// Rules that are remembered by address. Programs have some ten thousand return addresses.
+/// Limit for the cached rules. Programs have some ten thousand return addresses.
 const RULES_MAX: usize = 32 * 1024;
 
-/// Steps for the rules of one trace that are not remembered; a rule takes some hundred.
+/// Steps for the uncached rules of one trace; a rule takes some hundred.
 const STEPS_MAX: u64 = 1 << 30;
 
-/// The files that stacks are unwound by: those that names come from.
+/// The source of unwind tables: the same files that names come from.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SymbolUnwinding {
-    /// Folders that the user named.
+    /// Folders given by the user.
     pub(crate) folders: Vec<PathBuf>,
-    /// Whether files of this machine are looked at.
+    /// Whether files of this machine are used.
     pub(crate) has_system: bool,
 }
 
@@ -63,19 +63,19 @@ impl UnwindFiles for SymbolUnwinding {
     fn are_same(&self, sources: &Sources, modules: &[UnwoundModule]) -> bool {
         let locator = self.locator(sources);
         modules.iter().all(|UnwoundModule { module, file }| match file {
-            // Of the same build are the same tables, wherever they are.
+            // The same build has the same tables, wherever it is.
             UnwoundFile::Verified => true,
             UnwoundFile::Missing => found(module, &locator).1 == UnwoundFile::Missing,
-            // A file that has gone leaves what was read of it.
+            // If the file is gone, what was read of it stays valid.
             UnwoundFile::Unverified(_) => [*file, UnwoundFile::Missing].contains(&found(module, &locator).1),
         })
     }
 }
 
-/// The files of a module that have tables, and what identifies them.
+/// Returns the files of a module with tables, and their identity.
 fn found(module: &Module, locator: &Locator) -> (ModuleSearch, UnwoundFile) {
     let has_file = matches!(module.kind, ModuleKind::File | ModuleKind::Vdso) && !module.is_ambiguous;
-    // Nobody stops it.
+    // Never cancelled.
     let search = has_file.then(|| ModuleSearch::of(module, locator, &Cancel::default()).ok()).flatten();
     let search = search.unwrap_or_default();
     let is_table = |file: &&super::search::MatchingFile| tables::has_tables(&file.elf);
@@ -95,14 +95,14 @@ struct StackUnwinder {
     locator: Locator,
     /// Bytes that tables may still take.
     bytes_left: u64,
-    /// Steps that reading rules may still take.
+    /// Steps that rules may still take.
     steps_left: u64,
-    /// By the rows of the reader.
+    /// By module index of the reader.
     modules: FxHashMap<usize, SearchedModule>,
     rules: FxHashMap<(usize, u64), Result<Arc<FrameRule>, StackEnd>>,
 }
 
-/// A module that was searched for.
+/// A module whose files were searched.
 struct SearchedModule {
     unwound: UnwoundModule,
     tables: Option<UnwindTables>,
@@ -114,7 +114,7 @@ impl StackUnwinder {
         Self { locator, bytes_left: bytes_max, steps_left: STEPS_MAX, modules, rules }
     }
 
-    /// The rule for an address in a module.
+    /// Returns the rule for an address in a module.
     fn rule(&mut self, code: &dyn MappedCode, row: usize, address: u64) -> Result<Arc<FrameRule>, StackEnd> {
         if let Some(known) = self.rules.get(&(row, address)) {
             return known.clone();
@@ -139,7 +139,7 @@ impl StackUnwinder {
 }
 
 impl SearchedModule {
-    /// Reads the tables of a module, and takes their bytes from those that are left.
+    /// Reads the tables of a module, and subtracts their size from `bytes_left`.
     fn find(module: Module, locator: &Locator, bytes_left: &mut u64) -> Self {
         let (search, file) = found(&module, locator);
         let tables = UnwindTables::read(&search, module.kind, *bytes_left);
@@ -152,7 +152,7 @@ impl Unwinder for StackUnwinder {
     fn unwind(&mut self, stack: &StackBytes<'_>, code: &mut dyn MappedCode, addresses: &mut Vec<u64>) -> StackEnd {
         let Some(mut memory) = FrameMemory::new(stack) else { return StackEnd::Damaged };
         let first = addresses.len();
-        // An interrupted instruction has not run yet; a call is before the address that it returns to.
+        // An interrupted instruction has not run yet; a call is before its return address.
         let mut is_interrupted = true;
         loop {
             let Some(address) = memory.registers[INSTRUCTION] else { return StackEnd::Damaged };
@@ -162,7 +162,7 @@ impl Unwinder for StackUnwinder {
             if addresses.len() - first >= FRAMES_MAX {
                 return StackEnd::TooDeep;
             }
-            // Where nothing is mapped no code ran, but for the instruction that was sampled.
+            // No code runs in unmapped memory, except for the sampled instruction.
             if place.is_some() || is_first {
                 addresses.push(address);
             }

@@ -1,5 +1,5 @@
-//! The rule of one frame: where the frame of the caller begins, and where its registers are. Applies it to the
-//! registers and the bytes of a stack. Reads nothing beyond the recorded bytes, and takes no step down the stack.
+//! The unwind rule of one frame: where the caller's frame starts, and where its registers are. Applies it to the
+//! registers and bytes of a stack, without reading beyond the recorded bytes or moving down the stack.
 
 use std::cell::Cell;
 
@@ -7,30 +7,30 @@ use gimli::{Encoding, EndianSlice, EvaluationResult, Expression, Format, LittleE
 
 use crate::model::unwind::{INSTRUCTION, REGISTERS, STACK_POINTER, StackBytes, StackEnd};
 
-/// Operations of one expression; those of signal frames have three, those of lazy linking ten.
+/// Limit for the operations of one expression; those of signal frames have three, those of lazy linking ten.
 const OPERATIONS_MAX: u32 = 256;
 
-/// The number of the register that points to the frame, where code keeps it.
+/// Number of the frame pointer register.
 const FRAME_POINTER: usize = 6;
 
-/// How the registers of the caller follow from those of a frame.
+/// How the caller's registers are computed from those of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FrameRule {
     pub(super) frame: FrameStart,
-    /// By number. Registers without a rule are the caller's still.
+    /// By register number. Registers without a rule are unchanged.
     pub(super) registers: Box<[(u8, RegisterPlace)]>,
     /// Whether a signal interrupted the caller, so that its address is no return address.
     pub(super) is_signal: bool,
 }
 
-/// The rule for the start of the caller's frame: the address of the stack before the call.
+/// The rule for the start of the caller's frame (the CFA): the stack address before the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FrameStart {
     Register(u8, i64),
     Expression(Box<[u8]>),
 }
 
-/// The place of the value of a register, relative to the start of the frame.
+/// Where the value of a register is, relative to the start of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RegisterPlace {
     Undefined,
@@ -46,15 +46,15 @@ pub(super) enum RegisterPlace {
 #[derive(Debug)]
 pub(super) struct FrameMemory<'a> {
     pub(super) registers: [Option<u64>; REGISTERS],
-    /// The address of the first byte of the recorded stack.
+    /// Address of the first recorded byte.
     start: u64,
     bytes: &'a [u8],
-    /// Whether anything was asked for that is after the recorded bytes.
+    /// Whether a read went beyond the recorded bytes.
     is_past_end: Cell<bool>,
 }
 
 impl<'a> FrameMemory<'a> {
-    /// `None` without a stack pointer.
+    /// Returns `None` without a stack pointer.
     pub(super) fn new(stack: &StackBytes<'a>) -> Option<Self> {
         let start = stack.registers[STACK_POINTER]?;
         Some(Self { registers: stack.registers, start, bytes: stack.bytes, is_past_end: Cell::new(false) })
@@ -71,15 +71,13 @@ impl<'a> FrameMemory<'a> {
         self.registers.get(usize::from(number)).copied().flatten()
     }
 
-    /// Why a caller is not known.
+    /// Returns why the caller is unknown.
     fn failure(&self) -> StackEnd {
         if self.is_past_end.get() { StackEnd::BytesEnd } else { StackEnd::Damaged }
     }
 
-    /// Goes to the caller. The first function may not have moved the stack pointer yet; each caller is further up.
-    ///
-    /// # Errors
-    /// [`StackEnd::Whole`] if there is no caller; else why it is not known.
+    /// Steps to the caller. The first function may not have moved the stack pointer yet; each caller is further up.
+    /// Returns [`StackEnd::Whole`] if there is no caller, or else why it is unknown.
     pub(super) fn step(&mut self, rule: &FrameRule, is_first: bool) -> Result<(), StackEnd> {
         let frame = match &rule.frame {
             FrameStart::Register(register, offset) => {
@@ -111,8 +109,8 @@ impl<'a> FrameMemory<'a> {
         Ok(())
     }
 
-    /// Goes to the caller of code without a rule, such as that of an interpreter or made at run time, if it keeps the
-    /// frame pointer: it leads up the stack, and the address after it to code.
+    /// Steps to the caller of code without a rule, such as an interpreter or JIT-compiled code, if it maintains the
+    /// frame pointer: that must lead up the stack, and the following address to code.
     pub(super) fn step_by_frame_pointer(&mut self, is_code: impl FnOnce(u64) -> bool) -> bool {
         let (Some(pointer), Some(stack)) = (self.registers[FRAME_POINTER], self.registers[STACK_POINTER]) else {
             return false;
@@ -141,7 +139,7 @@ impl<'a> FrameMemory<'a> {
         }
     }
 
-    /// The result of an expression, which begins with the start of the frame where that is known.
+    /// Evaluates an expression, with the start of the frame on its stack if known.
     fn evaluate(&self, bytes: &[u8], frame: Option<u64>) -> Option<u64> {
         let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 4 };
         let mut evaluation = Expression(EndianSlice::new(bytes, LittleEndian)).evaluation(encoding);
@@ -161,7 +159,7 @@ impl<'a> FrameMemory<'a> {
                     evaluation.resume_with_memory(Value::Generic(self.word(address)?)).ok()?
                 }
                 EvaluationResult::RequiresCallFrameCfa => evaluation.resume_with_call_frame_cfa(frame?).ok()?,
-                // Of variables, not of frames.
+                // For variables, not for frames.
                 _ => return None,
             };
         }

@@ -1,6 +1,5 @@
-//! The rules for frames in the files of one module: `.eh_frame`, which programs carry, and `.debug_frame`, which their
-//! debug files may have. The slow obvious answer goes through all entries for each frame; here their addresses are
-//! sorted once. Entries up to the first damaged one count.
+//! The unwind tables of one module: `.eh_frame` of programs, and `.debug_frame` of debug files. The naive way scans all
+//! entries for each frame; here they are sorted by address once. Entries up to the first damaged one are used.
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, FrameDescriptionEntry, RegisterRule, UnwindContext,
@@ -19,17 +18,17 @@ const DEBUG_FRAME: &str = ".debug_frame";
 /// Steps for one rule: functions of some megabytes take some thousand.
 const RULE_STEPS: u64 = 128 * 1024;
 
-/// Steps for each byte of a table while its entries are listed, each with what it shares with others.
+/// Steps per byte while listing the entries of a table with their common parts.
 const STEPS_PER_BYTE: u64 = 16;
 
-/// The longest expression; those of signal frames have some bytes.
+/// Size limit of an expression; those of signal frames have some bytes.
 const EXPRESSION_BYTES_MAX: usize = 256;
 
 /// The tables of a module.
 #[derive(Debug)]
 pub(super) struct UnwindTables {
     kind: ModuleKind,
-    /// The segments of the files that were found, in their order.
+    /// The segments of the found files, in order.
     segments: Vec<Segments>,
     sections: Vec<FrameSection>,
 }
@@ -40,11 +39,11 @@ struct FrameSection {
     is_eh: bool,
     bytes: Vec<u8>,
     bases: BaseAddresses,
-    /// Entries in order of their start addresses.
+    /// Entries sorted by start address.
     entries: Vec<EntryRow>,
 }
 
-/// The addresses of an entry, and where it is.
+/// The addresses of an entry, and its offset.
 #[derive(Debug, Clone, Copy)]
 struct EntryRow {
     start: u64,
@@ -52,13 +51,13 @@ struct EntryRow {
     offset: usize,
 }
 
-/// Whether a file has rules for frames.
+/// Returns whether a file has unwind tables.
 pub(super) fn has_tables(elf: &ElfFile) -> bool {
     elf.is_x86_64() && [EH_FRAME, DEBUG_FRAME].iter().any(|name| elf.named(name).is_some())
 }
 
 impl UnwindTables {
-    /// Reads the tables of the files of a module; `None` without any, or if they are more than `bytes_max`.
+    /// Reads the tables of a module's files; `None` without any, or if they exceed `bytes_max`.
     pub(super) fn read(search: &ModuleSearch, kind: ModuleKind, bytes_max: u64) -> Option<Self> {
         let segments = search.files.iter().map(|file| file.elf.segments().clone()).collect();
         let mut tables = Self { kind, segments, sections: Vec::new() };
@@ -70,14 +69,13 @@ impl UnwindTables {
         (!tables.sections.is_empty()).then_some(tables)
     }
 
-    /// The memory that the tables take.
+    /// Returns the memory of the tables.
     pub(super) fn bytes(&self) -> u64 {
         let rows = |section: &FrameSection| section.entries.capacity() * size_of::<EntryRow>();
         self.sections.iter().map(|section| (section.bytes.len() + rows(section)) as u64).sum()
     }
 
-    /// The rule for an address that counts as the kind of module says. Takes the steps of reading from those that are
-    /// left.
+    /// Returns the rule for an address of the module's kind. Subtracts the steps from `steps_left`.
     pub(super) fn rule(&self, address: u64, steps_left: &mut u64) -> Option<FrameRule> {
         let linked = self.segments.iter().find_map(|segments| segments.address_of_offset(address));
         let lost = || self.segments.first()?.address_of_lost_offset(address);
@@ -90,7 +88,7 @@ impl UnwindTables {
 impl FrameSection {
     fn read(elf: &ElfFile, name: &str, is_eh: bool, bytes_max: u64) -> Option<Self> {
         let section = elf.named(name)?;
-        // Each entry takes a row beside its bytes, and has more of them than the row.
+        // Each entry also takes a row, which is smaller than the entry.
         let bytes = elf.bytes_of(section, bytes_max / 2)?;
         let address_of = |name: &str| elf.named(name).map(|section| section.address);
         let mut bases = BaseAddresses::default().set_eh_frame(section.address);
@@ -105,7 +103,7 @@ impl FrameSection {
         Some(section)
     }
 
-    /// The entries by their addresses.
+    /// Lists the entries by address.
     fn list(&self) -> Vec<EntryRow> {
         let pool = FuelPool::new((self.bytes.len() as u64).saturating_mul(STEPS_PER_BYTE).saturating_add(1 << 16));
         let fuel = Fuel::new(&pool);
@@ -131,7 +129,7 @@ impl FrameSection {
         section
     }
 
-    /// The rule for an address for which the file was linked.
+    /// Returns the rule for a link-time address.
     fn rule(&self, address: u64, steps_left: &mut u64) -> Option<FrameRule> {
         let after = self.entries.partition_point(|row| row.start <= address);
         let row = self.entries[..after].last().filter(|row| address < row.end)?;
@@ -152,7 +150,7 @@ impl FrameSection {
 
 type Section<'a, 'f> = FuelledSlice<'a, 'f>;
 
-/// Lists the entries of a section up to the first that is damaged.
+/// Lists the entries of a section up to the first damaged one.
 fn rows_of<'a: 'f, 'f, S: UnwindSection<Section<'a, 'f>>>(section: &S, bases: &BaseAddresses) -> Vec<EntryRow> {
     let mut rows = Vec::new();
     let mut entries = section.entries(bases);
@@ -167,7 +165,7 @@ fn rows_of<'a: 'f, 'f, S: UnwindSection<Section<'a, 'f>>>(section: &S, bases: &B
     rows
 }
 
-/// The rule that the entry at an offset has for an address; `None` for one that no stack can follow.
+/// Returns the rule of the entry at an offset for an address; `None` if it cannot be applied.
 fn rule_of<'a: 'f, 'f, S: UnwindSection<Section<'a, 'f>>>(
     section: &S,
     bases: &BaseAddresses,

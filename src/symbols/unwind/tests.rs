@@ -18,7 +18,7 @@ fn rule(frame: FrameStart, registers: &[(u8, RegisterPlace)]) -> FrameRule {
     FrameRule { frame, registers: registers.into(), is_signal: false }
 }
 
-/// The registers after a step, or why there is none.
+/// Returns the registers after a step, or why it fails.
 fn stepped(rule: &FrameRule, stack: &[u64]) -> Result<[Option<u64>; REGISTERS], StackEnd> {
     let bytes = words(stack);
     let mut registers = [None; REGISTERS];
@@ -38,7 +38,7 @@ fn a_step_takes_registers_from_where_the_rule_says() {
         (0, RegisterPlace::Value(4)),
         (1, RegisterPlace::Register(6)),
         (2, RegisterPlace::Constant(9)),
-        // The start of the frame, less 16, and what is there.
+        // The start of the frame minus 16, and the value there.
         (4, RegisterPlace::Expression([0x40, 0x1c].into())),
         (5, RegisterPlace::AtExpression([0x40, 0x1c].into())),
         (6, RegisterPlace::Undefined),
@@ -46,7 +46,7 @@ fn a_step_takes_registers_from_where_the_rule_says() {
     ];
     let found = stepped(&rule(frame, &others), &[5, 6, 7]).unwrap();
     assert_eq!(found[..7], [Some(1020), Some(77), Some(9), None, Some(1000), Some(5), None]);
-    // The rule of the table of procedures: 8 above the stack pointer, and 8 more from the 11th byte of 16 on.
+    // The rule of the PLT: 8 above the stack pointer, and 8 more from the 11th byte of 16 on.
     let lazy = [0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22];
     for (instruction, expected) in [(0x1008, 1008), (0x100b, 1016)] {
         let bytes = words(&[1, 2, 3]);
@@ -71,7 +71,7 @@ fn a_step_that_cannot_be_made_says_why() {
     assert_eq!(end(rule(frame(-8), &[at(0)]), &[1]), StackEnd::Damaged);
     assert_eq!(end(rule(frame(8), &[at(-9)]), &[1]), StackEnd::Damaged);
     assert_eq!(end(rule(FrameStart::Register(12, 8), &[at(-8)]), &[1]), StackEnd::Damaged);
-    // Nothing, a jump to itself, and what is no address.
+    // Empty, a jump to itself, and not an address.
     for expression in [&[][..], &[0x2f, 0xfd, 0xff], &[0x50], &[0x03, 1]] {
         assert_eq!(end(rule(FrameStart::Expression(expression.into()), &[at(-8)]), &[1]), StackEnd::Damaged);
     }
@@ -91,7 +91,7 @@ fn frame_pointers_are_followed_up_the_stack_and_to_code_alone() {
     };
     assert_eq!(stepped(1008, &[9, 2000, 0x5000]), Some((Some(2000), Some(1024), Some(0x5000), None)));
     assert_eq!(stepped(1000, &[0, 0x5000]), Some((Some(0), Some(1016), Some(0x5000), None)));
-    // Down the stack, to itself, beyond the bytes, and to what is no code.
+    // Down the stack, to itself, beyond the bytes, and to no code.
     assert_eq!(stepped(1008, &[9, 1000, 0x5000]), None);
     assert_eq!(stepped(1008, &[9, 1008, 0x5000]), None);
     assert_eq!(stepped(1008, &[9, 2000]), None);
@@ -100,7 +100,7 @@ fn frame_pointers_are_followed_up_the_stack_and_to_code_alone() {
     assert_eq!(stepped(1008, &[9, 2000, 0x6000]), None);
 }
 
-/// Two functions of one size of frame, one calling the other.
+/// Compiles two functions with equal frame sizes, one calling the other.
 fn program(folder: &Path) -> Vec<u8> {
     let command = ["gcc", "-O1", "-nostdlib", "-ffreestanding", "-fasynchronous-unwind-tables", "-Wl,-e,main"];
     let source =
