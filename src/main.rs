@@ -1,4 +1,4 @@
-//! The program: hands its words to the command line, and its answer to the system.
+//! The program's entry point, which delegates to the command line.
 
 use std::process::ExitCode;
 

@@ -1,28 +1,28 @@
-//! The asynchronous spans of one track that are open, in order of begin. Writes nothing.
+//! The open async spans of one track, in order of begin.
 //!
-//! The slow answer: a list, scanned for each question. More than `FEW` spans are also indexed by end and by name, so
-//! that a question takes O(log n) for n open spans.
+//! Equivalent to a list scanned for each query. More than `FEW` spans are also indexed by end and by name, so that a
+//! query takes O(log n).
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::NameIdx;
 
-/// A span that has begun and not ended.
+/// An open span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AsyncSpan {
     pub(super) start_ns: i64,
-    /// When it ends; `None` if that is not known.
+    /// Its end; `None` if unknown.
     pub(super) end_ns: Option<i64>,
     pub(super) depth: u16,
     pub(super) name: NameIdx,
     /// The id of its tree.
     pub(super) id: u64,
-    /// Larger for each span that is opened.
+    /// A sequence number, increasing with each opened span.
     pub(super) number: u64,
 }
 
 impl AsyncSpan {
-    /// Whether an end of this name, written when this ends, would close `inner` instead.
+    /// Returns whether an end with this name, written when this span ends, would close `inner` instead.
     fn would_close(&self, inner: &Self) -> bool {
         let ends_first = match (self.end_ns, inner.end_ns) {
             (Some(end_ns), Some(inner_end_ns)) => end_ns < inner_end_ns,
@@ -39,7 +39,7 @@ pub(super) struct AsyncSpans<const FEW: usize = 32> {
     index: Option<Box<Index>>,
 }
 
-/// The numbers of the spans whose ends are known.
+/// The numbers of the spans with a known end.
 #[derive(Debug, Default)]
 struct Index {
     by_end: BTreeSet<(i64, u16, u64)>,
@@ -63,12 +63,12 @@ impl Index {
 }
 
 impl<const FEW: usize> AsyncSpans<FEW> {
-    /// The span that began last.
+    /// Returns the span that started last.
     pub(super) fn last(&self) -> Option<&AsyncSpan> {
         self.open.back()
     }
 
-    /// Adds a span with a larger number than all before.
+    /// Adds a span, whose number is larger than all before.
     pub(super) fn push(&mut self, span: AsyncSpan) {
         self.open.push_back(span);
         match &mut self.index {
@@ -82,7 +82,7 @@ impl<const FEW: usize> AsyncSpans<FEW> {
         }
     }
 
-    /// The span with this number.
+    /// Returns the span with this number.
     pub(super) fn get(&self, number: u64) -> Option<&AsyncSpan> {
         self.open.get(self.position(number)?)
     }
@@ -112,7 +112,7 @@ impl<const FEW: usize> AsyncSpans<FEW> {
         ending.into_iter().filter_map(|number| self.remove(number)).collect()
     }
 
-    /// Whether the end of an open span would be taken for that of `inner`.
+    /// Returns whether the end of an open span would be taken for that of `inner`.
     pub(super) fn would_close(&self, inner: &AsyncSpan) -> bool {
         let Some(index) = &self.index else { return self.open.iter().any(|outer| outer.would_close(inner)) };
         let first = index.by_name.range((inner.name, i64::MIN, 0)..).next();

@@ -1,5 +1,5 @@
-//! Chrome JSON in order of time, parents before their children. Asynchronous spans, which this format has only as
-//! begins and ends, get an id for each tree; memory goes with how many of them, and of flows, are open.
+//! Writes Chrome JSON in time order, parents before children. Async spans exist in this format only as begins and ends,
+//! and get an id per tree; memory grows with the open async spans and flows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventKind, Payload, TrackIdx, TrackKind};
 use crate::store::flow::{FlowBound, FlowPoint};
 
-/// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and
-/// takes half as many again.
+/// Twice as fast as the default level 6 for a tenth more bytes; level 1 is a third faster still, for half as many bytes
+/// again.
 const GZIP_LEVEL: u32 = 3;
-/// The size of a write to the compressor.
+/// Bytes per write to the compressor.
 const GZIP_PIECE_BYTES: usize = 256 * 1024;
 
 /// Writes an excerpt to `out`.
@@ -28,7 +28,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool
     if !gzip {
         return write_plain(task, excerpt, out);
     }
-    // In large pieces, since the compressor takes four times as long over single lines.
+    // Buffered, since the compressor takes four times as long for single lines.
     let encoder = GzEncoder::new(out, Compression::new(GZIP_LEVEL));
     let mut buffered = BufWriter::with_capacity(GZIP_PIECE_BYTES, encoder);
     let report = write_plain(task, excerpt, &mut buffered)?;
@@ -57,8 +57,8 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
     Ok(report)
 }
 
-/// The same event; but a point of a flow that belongs to an instant of an asynchronous track belongs to none, since
-/// this format knows points of threads only, and the thread may have another instant at that time.
+/// Unbinds a flow point from an instant of an async track. This format has only points of threads, and the thread may
+/// have another instant at that time.
 fn of_no_instant(event: Event) -> Event {
     let is_point = matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd);
     let point = FlowPoint::from_event(&event, None);
@@ -68,16 +68,16 @@ fn of_no_instant(event: Event) -> Event {
     Event { depth: FlowPoint { depth: None, bound: FlowBound::Span, ..point }.placed_depth(), ..event }
 }
 
-/// The flows that have begun and not ended, by their ids.
+/// The open flows, by id.
 #[derive(Debug, Default)]
 struct OpenFlows {
     open: FxHashSet<u64>,
 }
 
 impl OpenFlows {
-    /// The same event; but a flow that passes through a span before it left any leaves there. In some captures spans
-    /// refer to their flows, without a difference between start and step, while readers of this format know no flow
-    /// without a start. A point that is bound by its time gets no depth, since its span is found again by that time.
+    /// Turns the first point of a flow into a start. In some traces spans refer to flows without distinguishing start
+    /// and step, while readers of this format require a start. A point bound by its time gets no depth, because its
+    /// span is found by that time again.
     fn begun(&mut self, event: Event) -> Event {
         if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
             return event;
@@ -98,18 +98,18 @@ impl OpenFlows {
     }
 }
 
-/// The asynchronous spans that are open.
+/// The open async spans.
 #[derive(Debug, Default)]
 struct Asyncs {
-    /// Ends to come, by time: at one time the innermost first.
+    /// Pending ends by time; at one time the innermost first.
     ends: BTreeMap<EndKey, Event>,
-    /// By track: its open spans, in order of begin.
+    /// Open spans by track, in order of begin.
     open: FxHashMap<TrackIdx, AsyncSpans>,
     last_id: u64,
     last_number: u64,
 }
 
-/// Time, how far out, number.
+/// Time, depth from the outside, sequence number.
 type EndKey = (i64, Reverse<u16>, u64);
 
 fn key_of(span: &AsyncSpan) -> EndKey {
@@ -117,7 +117,7 @@ fn key_of(span: &AsyncSpan) -> EndKey {
 }
 
 impl Asyncs {
-    /// Writes the ends before `ts_ns`, and those at that very time of what began earlier.
+    /// Writes the ends before `ts_ns`, and those at that time of spans that started earlier.
     fn close_before<W: Write>(&mut self, ts_ns: i64, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<()> {
         while let Some(entry) = self.ends.first_entry() {
             let &(end_ns, _, number) = entry.key();
@@ -126,7 +126,7 @@ impl Asyncs {
             }
             let open = self.open.entry(entry.get().track).or_default();
             if open.get(number).is_some_and(|open| open.start_ns == ts_ns) {
-                // Without length: what begins inside of it may still come.
+                // Zero-length: its children may still come.
                 break;
             }
             open.remove(number);
@@ -135,10 +135,10 @@ impl Asyncs {
         Ok(())
     }
 
-    /// Notes a span, and makes the begin of it.
+    /// Records a span, and returns its begin.
     fn open<W: Write>(&mut self, span: Event, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<Event> {
         let open = self.open.entry(span.track).or_default();
-        // Spans of no length at this very time, which the new span follows.
+        // Zero-length spans at this time, which precede the new span.
         for before in open.take_ending(span.ts_ns, span.depth) {
             if let Some(end) = self.ends.remove(&key_of(&before)) {
                 writer.event(&end, &[])?;
@@ -155,7 +155,7 @@ impl Asyncs {
             id: 0,
             number: self.last_number,
         };
-        // A track holds one tree at a time. A span whose end would close another one gets a tree to itself.
+        // A track has one open tree at a time. A span whose end would close another one gets its own tree.
         begun.id = match open.last() {
             Some(last) if !open.would_close(&begun) => last.id,
             _ => {
@@ -171,7 +171,7 @@ impl Asyncs {
         Ok(Event { value: begun.id, kind: EventKind::AsyncBegin, ..span })
     }
 
-    /// The id of the tree that is open on a track, or one of its own.
+    /// Returns the id of the open tree of a track, or a new one.
     fn tree_id(&mut self, track: TrackIdx) -> u64 {
         if let Some(last) = self.open.get(&track).and_then(AsyncSpans::last) {
             return last.id;

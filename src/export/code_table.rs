@@ -1,5 +1,5 @@
-//! The lines and the instructions of a function with its samples, as tables in a file. The columns
-//! are a contract with scripts.
+//! The source lines and instructions of a function with its samples, as tables in a file. The columns are a contract
+//! with scripts.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::symbols::code::listing::{FunctionCode, InstructionLine, SourceLine, S
 /// The columns of source lines.
 pub(crate) const SOURCE_COLUMNS: [&str; 7] = ["file", "line", "self", "total", "self_samples", "total_samples", "text"];
 
-/// The columns of instructions: `target` is an address, `callee` the function there if it is another.
+/// The columns of instructions: `target` is an address, `callee` the function there unless it is the same.
 pub(crate) const ASSEMBLY_COLUMNS: [&str; 11] = [
     "address",
     "self",
@@ -28,7 +28,7 @@ pub(crate) const ASSEMBLY_COLUMNS: [&str; 11] = [
     "line",
 ];
 
-/// The side of a function that is listed.
+/// The listed side of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CodeSide {
     #[default]
@@ -37,7 +37,7 @@ pub(crate) enum CodeSide {
 }
 
 impl CodeSide {
-    /// The columns of its table.
+    /// Returns the columns of its table.
     #[must_use]
     pub(crate) fn columns(self) -> &'static [&'static str] {
         match self {

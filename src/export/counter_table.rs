@@ -10,7 +10,7 @@ use crate::model::Id;
 use crate::query::Snapshot;
 use crate::query::counters::{COUNTER_COLUMNS, CounterStats};
 
-/// The counters to write, and the trace that they are of.
+/// The counters to write, and their trace.
 pub(crate) struct CounterTable {
     pub(crate) snapshot: Snapshot,
     pub(crate) counters: Arc<Vec<CounterStats>>,
@@ -35,7 +35,7 @@ impl TableSource for CounterTable {
     }
 }
 
-/// The cells of a counter, in the order of the columns.
+/// Returns the cells of a counter, in column order.
 pub(crate) fn counter_values<'s>(
     snapshot: &'s Snapshot,
     counter: &CounterStats,

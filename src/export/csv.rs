@@ -1,5 +1,4 @@
-//! The spans of a capture as comma-separated text, in order of time. Nothing but spans is in it; see
-//! [`super::parquet`] for all the rest.
+//! Writes the spans of a trace as CSV, in time order. For all other rows, see [`super::parquet`].
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
@@ -10,7 +9,7 @@ use crate::model::args::Detail;
 use crate::model::{EventFlags, NameIdx, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 
-/// Writes an excerpt, which is all spans, to `out`.
+/// Writes an excerpt, which has only spans, to `out`.
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, cells: Cells) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
     let mut table = TableWriter::begin_export(out, cells)?;
@@ -23,8 +22,8 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, cells: Cel
     })
 }
 
-/// A span as a row of a table: its track and depth, its start and duration in nanoseconds (`None`: it has no end
-/// in the capture), its name.
+/// Returns a span as a row of a table: track, depth, start and duration in nanoseconds (`None` without an end in the
+/// trace), and name.
 #[must_use]
 pub(crate) fn span_row(
     snapshot: &Snapshot,

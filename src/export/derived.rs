@@ -1,5 +1,5 @@
-//! Derived tracks in an export: counters of no process, beside those of the trace. Their values come between its rows,
-//! in order of time.
+//! Exports derived tracks as counters without a process, besides those of the trace. Their values are merged with the
+//! rows in time order.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -16,7 +16,7 @@ pub struct DerivedCounter {
     pub(crate) series: Arc<DerivedSeries>,
 }
 
-/// A counter with its place in the tables.
+/// A counter with its index in the tables.
 #[derive(Debug, Clone)]
 pub(crate) struct PlacedCounter {
     track: TrackIdx,
@@ -24,7 +24,7 @@ pub(crate) struct PlacedCounter {
     steps: CounterSteps,
 }
 
-/// The tables of a trace with a track for each derived one.
+/// Returns the tables of a trace with a track for each derived one.
 pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounter]) -> Cow<'a, TrackTables> {
     if derived.is_empty() {
         return Cow::Borrowed(tables);
@@ -43,7 +43,7 @@ pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounte
     Cow::Owned(tables)
 }
 
-/// A name that no counter without a process has: readers take counters of one name for one.
+/// Returns a name that no counter without a process has: readers merge counters of one name.
 fn unused_name(tables: &TrackTables, name: &str) -> Arc<str> {
     let is_used = |name: &str| {
         let counters = tables.tracks.iter().filter(|track| track.key.kind == TrackKind::Counter);
@@ -53,7 +53,7 @@ fn unused_name(tables: &TrackTables, name: &str) -> Arc<str> {
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_used(name)).unwrap_or_default().into()
 }
 
-/// The counters of an export, on the last tracks of its tables, with their values in a range of time.
+/// Returns the counters of an export, on the last tracks of its tables, with their values in a time range.
 pub(super) fn placed(
     tables: &TrackTables,
     derived: &[DerivedCounter],
@@ -68,10 +68,10 @@ pub(super) fn placed(
     (first..).zip(derived).map(place).collect()
 }
 
-/// The values of several counters in order of time.
+/// Merges the values of several counters in time order.
 pub(super) struct DerivedValues {
     counters: Vec<(TrackIdx, Peekable<CounterSteps>)>,
-    /// The counter with the next value, and its time.
+    /// Time and index of the counter with the next value.
     next: Option<(i64, usize)>,
 }
 
@@ -88,7 +88,7 @@ impl DerivedValues {
         self.next = heads.filter_map(|(number, (_, steps))| Some((steps.peek()?.0, number))).min();
     }
 
-    /// The next value, if it is not after `ts_ns`.
+    /// Returns the next value, if it is not after `ts_ns`.
     pub(super) fn next_until(&mut self, ts_ns: i64) -> Option<Event> {
         let (_, number) = self.next.filter(|&(next_ns, _)| next_ns <= ts_ns)?;
         let (track, steps) = self.counters.get_mut(number)?;

@@ -7,41 +7,38 @@ use crate::base::cancel::Cancelled;
 use crate::formats::native::write::WriteError;
 use crate::store::Store;
 
-/// The failure of an export. The file at the path is unchanged.
+/// Error of an export. The file at the path is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum ExportError {
     /// The file cannot be written.
     #[error("{}: cannot write: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// The file to write is the capture itself, perhaps under another name.
+    /// The output is the trace itself, possibly under another name.
     #[error("{}: is an open trace; choose another file", path.display())]
     IsSource { path: PathBuf },
     /// The path is a folder.
     #[error("{}: is a folder", path.display())]
     IsFolder { path: PathBuf },
-    /// The format makes a folder, and the path exists already.
+    /// The format creates a folder, and the path exists already.
     #[error("{}: already exists; this format needs a new or an empty folder", path.display())]
     IsThere { path: PathBuf },
-    /// The trace has no samples, and the format holds nothing else.
+    /// The trace has no samples, and the format has nothing else.
     #[error("{}: the trace holds no samples, and a profile of pprof holds nothing else", path.display())]
     NoSamples { path: PathBuf },
-    /// An event has more arguments than a chunk may hold.
+    /// The arguments of an event exceed the size of a chunk.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },
-    /// The sorted store is damaged, so the result would lack rows. `is_streamed`: a device or a pipe has taken
-    /// a part of the output.
+    /// The store is damaged, so the result would lack rows. `is_streamed` means that a device or a pipe has received a
+    /// part of the output.
     #[error("{}: the sorted store is damaged (places: {parts}){}", store.display(), if *is_streamed { ": the output is incomplete; run this again" } else { "" })]
     Damaged { store: PathBuf, parts: u64, is_streamed: bool },
-    /// The work was asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
 
-/// Checks that no part of the store that was read so far is damaged. Call it before a result replaces a file.
-///
-/// # Errors
-/// [`ExportError::Damaged`] if a part is.
+/// Checks that no part of the store that was read is damaged. Must be called before a result replaces a file. Returns
+/// [`ExportError::Damaged`] if one is.
 pub(crate) fn check(store: &Store) -> Result<(), ExportError> {
     match store.damaged() {
         0 => Ok(()),
@@ -50,7 +47,7 @@ pub(crate) fn check(store: &Store) -> Result<(), ExportError> {
 }
 
 impl ExportError {
-    /// This error with `is_streamed` set for a damaged store.
+    /// Sets `is_streamed` of a damaged store.
     #[must_use]
     pub(crate) fn streamed(mut self, streamed: bool) -> Self {
         if let Self::Damaged { is_streamed, .. } = &mut self {
@@ -60,7 +57,7 @@ impl ExportError {
     }
 }
 
-/// The failure of the writer of a format.
+/// Error of the writer of a format.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SinkError {
     #[error(transparent)]
@@ -70,7 +67,7 @@ pub(crate) enum SinkError {
 }
 
 impl SinkError {
-    /// The same error, about the output at `path`.
+    /// Adds the path of the output.
     pub(super) fn at(self, path: &Path) -> ExportError {
         match self {
             Self::Cancelled(cancelled) => ExportError::Cancelled(cancelled),

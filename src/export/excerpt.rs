@@ -1,8 +1,8 @@
-//! The rows from outside of a part of a capture that make the part complete: the value that each counter had, and the
-//! other ends of its flows with the spans that they connect. Spans that reach into the part belong to it already.
+//! The rows outside of a part of a trace that complete the part: the previous value of each counter, and the other ends
+//! of its flows with the spans that they connect. Spans that reach into the part already belong to it.
 //!
-//! A flow has few points, and they may be anywhere, so they are looked for among all flows of the capture. Memory goes
-//! with the flows of the part, not with its rows.
+//! A flow has few points, which may be anywhere, so all flows of the trace are scanned. Memory grows with the flows of
+//! the part, not with its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,25 +23,25 @@ use crate::query::span_sweep::SpanSweep;
 use crate::store::flow::{FlowPoint, FlowRole};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// Points of flows between two looks at the request to stop: some milliseconds.
+/// Flow points between two checks for cancellation: some milliseconds.
 const POINTS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
 /// The rows of a part: those of `lanes` in a time range, and some from outside of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Excerpt {
-    /// Lanes of which all rows in the range are wanted.
+    /// Lanes whose rows in the range are exported.
     pub(crate) lanes: Vec<LaneIdx>,
-    /// The first time, and the first that is not wanted.
+    /// Start and end of the range; the end is exclusive.
     pub(crate) range: (Option<i64>, Option<i64>),
-    /// Which of the rows are wanted; `None`: all.
+    /// Filter of the rows; `None` for all.
     matcher: Option<Arc<Matcher>>,
-    /// Rows from outside of these, in order of time, parents first.
+    /// Rows from outside, in time order, parents first.
     pub(crate) outside: Vec<SortedRow>,
-    /// Derived tracks beside the rows.
+    /// Derived tracks besides the rows.
     pub(crate) derived: Vec<PlacedCounter>,
 }
 
-/// The rows of an excerpt within its range, in order of time.
+/// The rows of an excerpt within its range, in time order.
 pub(crate) struct ExcerptRows<'a> {
     rows: SortedRows<'a>,
     filter: Option<RowFilter<'a>>,
@@ -57,7 +57,7 @@ impl Iterator for ExcerptRows<'_> {
 }
 
 impl Excerpt {
-    /// The part that `options` ask for. Fails if it was asked to stop.
+    /// Selects the part given by `options`. Returns `Cancelled` if cancelled.
     pub(crate) fn new(snapshot: &Snapshot, options: &ExportOptions, cancel: &Cancel) -> Result<Self, Cancelled> {
         let all = || snapshot.capture_lanes();
         let Scope { from_ns, to_ns, matcher, .. } = &options.scope;
@@ -65,7 +65,7 @@ impl Excerpt {
         let tracks = options.scope.span_tracks(snapshot);
         let is_wanted = |&lane: &LaneIdx| {
             let info = snapshot.lane(lane);
-            // A filter of rows asks neither for counters nor for flows.
+            // A row filter excludes counters and flows.
             let is_judged = matches!(info.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples);
             tracks.contains(info.track) && (matcher.is_none() || is_judged)
         };
@@ -84,7 +84,7 @@ impl Excerpt {
         Ok(excerpt)
     }
 
-    /// This excerpt split by process; processes without rows are left out.
+    /// Splits the excerpt by process; processes without rows are left out.
     #[must_use]
     pub(crate) fn by_process(&self, snapshot: &Snapshot) -> BTreeMap<ProcessIdx, Self> {
         let mut parts: BTreeMap<ProcessIdx, Self> = BTreeMap::new();
@@ -108,7 +108,7 @@ impl Excerpt {
         parts
     }
 
-    /// This excerpt with its spans only.
+    /// Returns the excerpt with spans only.
     #[must_use]
     pub(crate) fn of_spans(&self, snapshot: &Snapshot) -> Self {
         let is_spans = |lane: LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
@@ -121,7 +121,7 @@ impl Excerpt {
         }
     }
 
-    /// Its rows within the range, in order of time.
+    /// Returns its rows within the range, in time order.
     #[must_use]
     pub(crate) fn rows<'a>(&self, snapshot: &'a Snapshot) -> ExcerptRows<'a> {
         let rows = SortedRows::new(snapshot, self.lanes.iter().copied(), self.range.0, self.range.1);
@@ -129,7 +129,7 @@ impl Excerpt {
         ExcerptRows { rows, filter }
     }
 
-    /// About how many rows there are: spans that begin before the range are not counted.
+    /// Estimates the number of rows; spans that start before the range are not counted.
     #[must_use]
     pub(crate) fn count(&self, snapshot: &Snapshot) -> u64 {
         let (from_ns, to_ns) = self.range;
@@ -142,24 +142,24 @@ impl Excerpt {
         self.lanes.iter().map(in_range).sum::<u64>() + self.outside.len() as u64
     }
 
-    /// Whether a row of the part starts outside of its range.
+    /// Returns whether a row of the part starts outside of its range.
     #[must_use]
     pub(crate) fn starts_outside(&self, start_ns: i64) -> bool {
         let (from_ns, to_ns) = self.range;
         from_ns.is_some_and(|from_ns| start_ns < from_ns) || to_ns.is_some_and(|to_ns| start_ns >= to_ns)
     }
 
-    /// Whether a row is among those that are wanted anyway.
+    /// Returns whether a row is already in the range.
     fn contains(&self, snapshot: &Snapshot, row: RowIdx) -> bool {
         let kept = snapshot.row(row);
         let (from_ns, to_ns) = self.range;
         let begins_before_end = to_ns.is_none_or(|to_ns| kept.start_ns < to_ns);
         let reaches_in = from_ns.is_none_or(|from_ns| kept.start_ns >= from_ns || kept.end_ns() > from_ns);
-        // A counter's value has no duration, so one from before the range does not reach in.
+        // Counter values have no duration, so one from before the range does not reach in.
         begins_before_end && reaches_in && self.lanes.binary_search(&row.lane).is_ok()
     }
 
-    /// Adds the points outside of the part of flows that have one in it, with the spans that they connect.
+    /// Adds the outside points of flows that have a point in the part, with the spans that they connect.
     fn other_ends(&self, snapshot: &Snapshot, cancel: &Cancel, needed: &mut BTreeSet<RowIdx>) -> Result<(), Cancelled> {
         let is_flows = |lane: &LaneIdx| snapshot.lane(*lane).kind == LaneKind::Flows;
         let mut flows = FxHashSet::default();
@@ -191,10 +191,10 @@ impl Excerpt {
     }
 }
 
-/// The spans of a track that points of flows connect, with those around them.
+/// The spans of a track that flow points connect, with their ancestors.
 struct ConnectedSpans<'a> {
     sweep: SpanSweep<'a>,
-    /// Spans at which flows arrive that come before them.
+    /// Spans at which flows arrive from an earlier point.
     next: BTreeSet<RowIdx>,
 }
 
@@ -203,7 +203,7 @@ impl<'a> ConnectedSpans<'a> {
         Self { sweep: SpanSweep::new(snapshot, track), next: BTreeSet::new() }
     }
 
-    /// Adds the spans of one more point, none earlier than the one before.
+    /// Adds the spans of one more point; points come in time order.
     fn add(&mut self, row: &SortedRow, needed: &mut BTreeSet<RowIdx>) {
         let ts_ns = row.row.start_ns;
         let point = FlowPoint::from_bits(row.row.detail);
@@ -211,13 +211,13 @@ impl<'a> ConnectedSpans<'a> {
         self.sweep.seek(ts_ns);
         needed.extend(self.sweep.take_around(inside, ts_ns));
         if point.role == FlowRole::End && !point.binds_enclosing {
-            // It arrives at the next span: one that starts with the point and came after it, or else
-            // the first to start later.
+            // The flow arrives at the next span: one that starts with the point and comes after it, or else the first
+            // to start later.
             self.next.extend(self.sweep.next_from(inside));
         }
     }
 
-    /// Adds the spans at which flows arrive that come before them.
+    /// Adds the spans at which flows arrive from an earlier point.
     fn finish(self, snapshot: &'a Snapshot, cancel: &Cancel, needed: &mut BTreeSet<RowIdx>) -> Result<(), Cancelled> {
         let mut next: Vec<_> = self.next.into_iter().map(|row| (snapshot.row(row), row)).collect();
         next.sort_by_key(|(span, row)| (span.start_ns, *row));
@@ -232,7 +232,7 @@ impl<'a> ConnectedSpans<'a> {
     }
 }
 
-/// The last value of a counter before `from_ns`.
+/// Returns the last value of a counter before `from_ns`.
 fn held_value(snapshot: &Snapshot, lane: LaneIdx, from_ns: i64) -> Option<RowIdx> {
     if snapshot.lane(lane).kind != LaneKind::Counter {
         return None;

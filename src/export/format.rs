@@ -1,41 +1,40 @@
-//! The formats of exports, and the one function that reads a format from the name of a file. Writes nothing.
+//! The export formats, and the only function that derives a format from a file name.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::csv::Cells;
 
-/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// A sorted capture of our own, which loses nothing.
+    /// A sorted trace in Longspan's own format, without losses.
     Native {
-        /// Whether the whole of a capture is written without its store: in less than half the bytes, but the first
-        /// program that opens it nests and indexes it again.
+        /// Whether a whole trace is written without its store: in less than half the bytes, but the next open has to
+        /// index it again.
         compact: bool,
     },
-    /// Chrome JSON, which most viewers read; losses are not in it.
+    /// Chrome JSON, which most viewers read; import issues are not included.
     ChromeJson {
         /// Whether the text is compressed with gzip.
         gzip: bool,
     },
-    /// A compressed profile of pprof: the samples alone; see [`super::pprof`].
+    /// A compressed pprof profile with the samples only; see [`super::pprof`].
     Pprof,
-    /// Perfetto's own protobuf; losses and arguments of samples are not in it.
+    /// Perfetto's protobuf format; import issues and arguments of samples are not included.
     Perfetto,
-    /// The spans alone, as comma-separated text; see [`super::csv`].
+    /// The spans only, as CSV; see [`super::csv`].
     Csv {
-        /// How the text in cells is written.
+        /// How text in cells is written.
         cells: Cells,
     },
     /// A folder of tables for databases; see [`super::parquet`].
     Parquet {
-        /// Whether each process has files of its own.
+        /// Whether each process has its own files.
         by_process: bool,
     },
 }
 
-/// The endings of names, without the dot, each with its format. The first of a format is its usual one.
+/// File extensions without the dot, each with its format. The first of a format is its default.
 const ENDINGS: &[(&str, ExportFormat)] = &[
     ("longspan", ExportFormat::Native { compact: false }),
     ("json", ExportFormat::ChromeJson { gzip: false }),
@@ -48,14 +47,14 @@ const ENDINGS: &[(&str, ExportFormat)] = &[
     ("parquet", ExportFormat::Parquet { by_process: false }),
 ];
 
-/// The endings of compressed files. Only Chrome JSON and profiles are written compressed.
+/// Extensions of compressed files. Only Chrome JSON and profiles are written compressed.
 const PACKED: &[&str] = &["gz", "zst"];
 
-/// All endings of [`ENDINGS`], for messages.
+/// All extensions of [`ENDINGS`], for messages.
 pub(crate) const ENDINGS_TEXT: &str =
     ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .pb.gz, .pprof, .csv or .parquet";
 
-/// The name of a compressed file of a format that is not written compressed.
+/// Error of a compressed file name for a format that is not written compressed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: only .json and .pb can be written compressed: give a name that ends in {ENDINGS_TEXT}", path.display())]
 pub(crate) struct PackedName {
@@ -63,16 +62,13 @@ pub(crate) struct PackedName {
 }
 
 impl ExportFormat {
-    /// The format of an export that asks for no other.
+    /// The default export format.
     pub(crate) const NATIVE: Self = Self::Native { compact: false };
-    /// Comma-separated text as it is.
+    /// Plain CSV.
     pub(crate) const CSV: Self = Self::Csv { cells: Cells::PLAIN };
 
-    /// The format that the name of a file asks for; `None` if the name has no ending of [`ENDINGS_TEXT`].
-    ///
-    /// # Errors
-    /// [`PackedName`] if the name asks for a compressed file that cannot be written: a program that opens it would find
-    /// another format than its name says.
+    /// Returns the format for a file name; `None` if it has no extension of [`ENDINGS_TEXT`]. Returns [`PackedName`]
+    /// for a compressed file that cannot be written: its content would not match its name.
     pub(crate) fn of_name(path: &Path) -> Result<Option<Self>, PackedName> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let ends_in = |ending: &str| {
@@ -88,12 +84,12 @@ impl ExportFormat {
         Ok(None)
     }
 
-    /// The file and the format of an export that was chosen as `self` and given a name: an ending of the name decides,
-    /// and a name without one gets that of `self`. Fails as [`ExportFormat::of_name`] does.
+    /// Returns the file and format of an export that was chosen as `self` and given a name: an extension of the name
+    /// takes precedence, and a name without one gets that of `self`. Fails as [`ExportFormat::of_name`] does.
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::of_name(&path)? {
             None => (with_ending(path, self.ending()), self),
-            // A name has no variant, so that of `self` stays.
+            // A name does not determine the variant, so that of `self` is kept.
             Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
             Some(Self::Parquet { .. }) if matches!(self, Self::Parquet { .. }) => (path, self),
             Some(Self::Csv { .. }) if matches!(self, Self::Csv { .. }) => (path, self),
@@ -101,7 +97,7 @@ impl ExportFormat {
         })
     }
 
-    /// Whether it can hold counters.
+    /// Returns whether it supports counters.
     #[must_use]
     pub(crate) fn has_counters(self) -> bool {
         match self {
@@ -110,19 +106,19 @@ impl ExportFormat {
         }
     }
 
-    /// This format with `cells`, if it is CSV.
+    /// Sets the cell format of CSV.
     #[must_use]
     pub(crate) fn with_cells(self, cells: Cells) -> Self {
         if let Self::Csv { .. } = self { Self::Csv { cells } } else { self }
     }
 
-    /// The usual ending of its files, without the dot.
+    /// Returns the default extension of its files, without the dot.
     #[must_use]
     pub(crate) fn ending(self) -> &'static str {
         self.endings().next().unwrap_or_default()
     }
 
-    /// The endings of its files, without the dot.
+    /// Iterates over the extensions of its files, without the dot.
     pub(crate) fn endings(self) -> impl Iterator<Item = &'static str> {
         let alike = move |format: Self| match (self, format) {
             (Self::Native { .. }, Self::Native { .. })
@@ -133,7 +129,7 @@ impl ExportFormat {
         ENDINGS.iter().filter(move |(_, format)| alike(*format)).map(|(ending, _)| *ending)
     }
 
-    /// Its name, for a person.
+    /// Returns its display name.
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
         match self {
@@ -148,13 +144,13 @@ impl ExportFormat {
     }
 }
 
-/// Whether the name of a file asks for compression.
+/// Returns whether a file name ends in `.gz`.
 #[must_use]
 pub(crate) fn ends_in_gz(path: &Path) -> bool {
     path.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"))
 }
 
-/// The same path with a dot and an ending after its name.
+/// Appends a dot and an extension to the file name of a path.
 #[must_use]
 pub(crate) fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
     let mut text = OsString::from(path);

@@ -1,5 +1,5 @@
-//! The cells of a heat map as a table in a file: those that have spans, in order of time, then duration. The columns are
-//! a contract with scripts.
+//! The non-empty cells of a heat map as a table in a file, sorted by time, then duration. The columns are a contract
+//! with scripts.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::query::heat_map::{HeatCell, HeatCells, HeatMap};
 
-/// The first time of a cell and the first after it, its shortest and longest duration, and its spans.
+/// First time of a cell and first after it, shortest and longest duration, and number of spans.
 pub(crate) const HEAT_MAP_COLUMNS: [&str; 5] = ["from", "to", "least", "most", "count"];
 
-/// A heat map in the rows that are written.
+/// A heat map with the rows to write.
 pub(crate) struct HeatMapTable {
     pub(crate) map: Arc<HeatMap>,
     pub(crate) cells: Arc<HeatCells>,
 }
 
 impl HeatMapTable {
-    /// The values of each cell, in the order of the columns. Times are nanoseconds.
+    /// Iterates over the values of each cell, in column order. Times are nanoseconds.
     pub(crate) fn values(&self) -> impl Iterator<Item = [TableValue<'static>; HEAT_MAP_COLUMNS.len()]> + '_ {
         self.cells.filled().map(|(HeatCell { column, row }, count)| {
             let (axis, (least, most)) = (&self.map.axis, self.cells.durations(row));

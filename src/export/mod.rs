@@ -1,8 +1,8 @@
-//! Writes a sorted capture to a file, whole or in part: chunk by chunk, in memory that does not grow with it.
+//! Writes a sorted trace to a file, whole or in part, as a stream in bounded memory.
 //!
-//! [`excerpt`] picks the rows, [`rows`] makes events of them, one module for each format writes these, and [`output`]
-//! lets the file appear only once it is whole. A part of a capture is complete: spans that began before it are in it,
-//! counters begin with the value that they had, and flows have both of their ends.
+//! [`excerpt`] selects the rows, [`rows`] converts them to events, one module per format writes these, and [`output`]
+//! publishes the file only once it is complete. A part of a trace is self-contained: it includes spans that started
+//! before it, initial counter values, and both ends of flows.
 
 mod async_spans;
 pub(crate) mod chrome_json;
@@ -47,12 +47,12 @@ pub use task::ExportReport;
 use task::{Out, Task};
 use values::{TableSource, TableValueWriter, ValueFormat};
 
-/// Writes a capture to `output`, in place of a file that may be there.
+/// Writes a trace to `output`, and replaces an existing file.
 ///
-/// `sources` are the files that `snapshot` is of: none of them is written over.
+/// `sources` are the files of `snapshot`, none of which is overwritten.
 ///
 /// # Errors
-/// See [`ExportError`]; a file that was there before is then still there, unchanged.
+/// Returns an [`ExportError`]; an existing file is then unchanged.
 pub fn export(
     snapshot: &Snapshot,
     sources: &Sources,
@@ -89,7 +89,7 @@ pub fn export(
     }
 }
 
-/// Writes `file` with `write`. The file takes its name only if all of it was written and the store was found whole.
+/// Writes `file` with `write`. The file is published only if all of it was written and the store is intact.
 fn write_file(
     task: &Task<'_>,
     options: &ExportOptions,
@@ -108,10 +108,8 @@ fn write_file(
     Ok(ExportReport { bytes: file.publish()?, ..report })
 }
 
-/// Writes a table of values to `output`, in place of a file that may be there. Returns the number of its rows.
-///
-/// # Errors
-/// As [`export`].
+/// Writes a table of values to `output`, and replaces an existing file. Returns the number of its rows. Fails as
+/// [`export`] does.
 pub(crate) fn export_table(
     snapshot: &Snapshot,
     sources: &Sources,
@@ -139,7 +137,7 @@ pub(crate) fn export_table(
     Ok(rows)
 }
 
-/// Writes a folder of Parquet files, which takes its name as [`write_file`] gives one to a file.
+/// Writes a folder of Parquet files, published as by [`write_file`].
 fn write_tables(
     task: &Task<'_>,
     options: &ExportOptions,

@@ -1,6 +1,6 @@
-//! A sorted capture of our own: spans with their depths, so that it opens without being sorted or nested again, samples
-//! with their stacks, and the losses of the capture that it is made of. The whole of a capture carries its store as
-//! well, so that it opens without being indexed again either.
+//! Writes a sorted trace in Longspan's own format: spans with their depths, so that it is not sorted or nested again,
+//! samples with their stacks, and the losses of the original import. A whole trace includes its store, so that it is
+//! not indexed again either.
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
@@ -11,7 +11,7 @@ use crate::model::{Chunk, Event};
 /// Bytes of arguments after which a chunk is closed, so that a few events with much text make no huge chunk.
 const CHUNK_DETAIL_BYTES: usize = 4 << 20;
 
-/// Writes an excerpt to `out`; one of the whole capture may carry its store.
+/// Writes an excerpt to `out`; one of the whole trace may include its store.
 pub(super) fn write(
     task: &Task<'_>,
     excerpt: &Excerpt,
@@ -36,9 +36,9 @@ pub(super) fn write(
         Ok(())
     })?;
     writer.write_chunk(&chunk)?;
-    // The store has the names that were recorded.
+    // The store has the recorded names.
     if with_store && snapshot.overlay().is_none() {
-        // Damaged parts of the store are missing from the events as well, so a reader of the file loses nothing more.
+        // Damaged parts of the store are missing from the events as well, so a reader loses nothing more.
         for part in snapshot.store().carried_parts().map_while(|part| part) {
             task.cancel.check()?;
             writer.write_store_part(&part)?;

@@ -1,4 +1,4 @@
-//! The options of an export: a format, and the part of the trace that is written.
+//! The options of an export: a format, and the part of the trace to write.
 
 use super::derived::DerivedCounter;
 use super::format::ExportFormat;
@@ -9,14 +9,14 @@ use crate::query::scope::Scope;
 pub struct ExportOptions {
     /// The format of the output.
     pub format: ExportFormat,
-    /// The part of the trace. Where its filter asks for more than tracks, only spans, instants and samples are written.
+    /// The part of the trace. A filter of more than tracks restricts the output to spans, instants and samples.
     pub scope: Scope,
-    /// Derived tracks that are written as counters, in formats that have any.
+    /// Derived tracks to write as counters, in formats with counters.
     pub derived: Vec<DerivedCounter>,
 }
 
 impl ExportOptions {
-    /// An export of the whole capture.
+    /// Exports the whole trace.
     #[must_use]
     pub fn whole(format: ExportFormat) -> Self {
         Self { format, scope: Scope::default(), derived: Vec::new() }

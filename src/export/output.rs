@@ -1,5 +1,5 @@
-//! A file that appears under its name only once it is whole, and never in place of the capture that it is made of.
-//! Devices, pipes and the standard output are written to as they are.
+//! An output file that is published under its name only once it is complete, and never replaces the trace that it is
+//! made of. Devices, pipes and the standard output are written directly.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,19 +14,19 @@ use crate::base::temporary::{Temporary, sweep};
 use crate::model::Sources;
 use crate::query::Snapshot;
 
-/// The path of the standard output of this process.
+/// The path of this process's standard output.
 pub(crate) const STDOUT: &str = if cfg!(unix) { "/dev/stdout" } else { "-" };
 
 /// Large enough that a disk sees few writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file that is being written.
+/// A file being written.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
-    /// The path as the user gave it, for errors.
+    /// The path as given by the user, for errors.
     path: PathBuf,
     writer: BufWriter<Counted>,
-    /// Gives the file its name once it is whole; `None` for a device and the like.
+    /// Publishes the complete file; `None` for devices and the like.
     replacement: Option<Replacement>,
 }
 
@@ -34,16 +34,13 @@ pub(crate) struct OutputFile {
 struct Counted {
     file: File,
     bytes: u64,
-    /// The store that is exported: a write fails once it is found damaged.
+    /// The exported store: writes fail once it is found damaged.
     guarded: Option<Snapshot>,
 }
 
 impl OutputFile {
-    /// Begins a file that is to be at `path`, in the folder where it will be.
-    ///
-    /// # Errors
-    /// [`ExportError::IsSource`] if `path` is one of `sources` under this or another name,
-    /// [`ExportError::IsFolder`], or an I/O error.
+    /// Creates a file for `path`, in its final folder. Returns [`ExportError::IsSource`] if `path` is one of `sources`
+    /// under this or another name, [`ExportError::IsFolder`], or an I/O error.
     pub(crate) fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, source.path()));
@@ -55,7 +52,7 @@ impl OutputFile {
             return Err(ExportError::IsFolder { path: path.into() });
         }
         if is_stdout(path) {
-            // Not by its path: a file that the shell has opened keeps its content, and later output follows it.
+            // Not opened by its path: a file redirected by the shell keeps its content, and later output follows it.
             let stdout = files::standard_output().map_err(failed)?;
             return Ok(Self { path: path.into(), writer: buffered(stdout), replacement: None });
         }
@@ -63,7 +60,7 @@ impl OutputFile {
             let device = File::options().write(true).open(path).map_err(failed)?;
             return Ok(Self { path: path.into(), writer: buffered(device), replacement: None });
         }
-        // A link goes on pointing to the file that is written, also one whose target is not there yet.
+        // A link continues to point to the written file, even if its target does not exist yet.
         let target = link_target(path).map_err(failed)?;
         if is_source(&target) {
             return Err(ExportError::IsSource { path: path.into() });
@@ -74,20 +71,17 @@ impl OutputFile {
         Ok(Self { path: path.into(), writer: buffered(file), replacement: Some(replacement) })
     }
 
-    /// Refuses more bytes once the store of `snapshot` is found damaged. Bytes written before that are right.
+    /// Rejects more bytes once the store of `snapshot` is found damaged. Bytes written before that are correct.
     pub(crate) fn guard(&mut self, snapshot: &Snapshot) {
         self.writer.get_mut().guarded = Some(snapshot.clone());
     }
 
-    /// The writer for the bytes of the file.
+    /// Returns the writer of the file.
     pub(crate) fn writer(&mut self) -> &mut dyn Write {
         &mut self.writer
     }
 
-    /// Makes the file durable and gives it its name. Returns its length.
-    ///
-    /// # Errors
-    /// I/O errors; then there is no new file.
+    /// Syncs the file and publishes it. Returns its length, or an I/O error; then there is no new file.
     pub(crate) fn publish(self) -> Result<u64, ExportError> {
         let Self { path, writer, replacement } = self;
         let failed = |source| ExportError::Io { path: path.clone(), source };
@@ -99,29 +93,27 @@ impl OutputFile {
         Ok(bytes)
     }
 
-    /// Drops the file. Returns whether a device or a pipe has taken a part of it.
+    /// Discards the file. Returns whether a device or a pipe has received a part of it.
     #[must_use]
     pub(crate) fn discard(self) -> bool {
-        // Taken apart first: a drop would write the content of the buffer.
+        // Taken apart first, because dropping the writer would flush its buffer.
         let (counted, _) = self.writer.into_parts();
         self.replacement.is_none() && counted.bytes > 0
     }
 }
 
-/// A folder that is being filled, and appears under its name only once it is whole.
+/// A folder being filled, published under its name only once it is complete.
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
     path: PathBuf,
     temporary: Temporary,
-    /// The folders in it, from the root.
+    /// The subfolders, relative to the root.
     folders: BTreeSet<PathBuf>,
 }
 
 impl OutputFolder {
-    /// Begins a folder for `path`, under a temporary name beside it.
-    ///
-    /// # Errors
-    /// [`ExportError::IsThere`] if `path` exists and is no empty folder, or an I/O error.
+    /// Creates a folder for `path`, under a temporary name beside it. Returns [`ExportError::IsThere`] if `path` exists
+    /// and is not an empty folder, or an I/O error.
     pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_free = match fs::read_dir(path) {
@@ -137,7 +129,7 @@ impl OutputFolder {
         Ok(Self { path: path.into(), temporary, folders: BTreeSet::new() })
     }
 
-    /// Begins a file in it, and the folders on the way to that. Fails with the I/O error of the system.
+    /// Creates a file in it, with its parent folders. Returns the I/O error of the system.
     pub(crate) fn file(&mut self, path_from_root: &str) -> io::Result<File> {
         let path_from_root = Path::new(path_from_root);
         for folder in path_from_root.ancestors().skip(1) {
@@ -155,14 +147,12 @@ impl OutputFolder {
         File::create(root.join(path_from_root))
     }
 
-    /// Makes the folder durable and gives it its name. Its files are durable already.
-    ///
-    /// # Errors
-    /// I/O errors; then there is no new folder.
+    /// Syncs the folder and publishes it; its files are synced already. Returns an I/O error; then there is no new
+    /// folder.
     pub(crate) fn publish(self) -> Result<(), ExportError> {
         let failed = |source| ExportError::Io { path: self.path.clone(), source };
         for folder in &self.folders {
-            files::sync_folder(&self.temporary.path().join(folder)).ok(); // as far as the system can
+            files::sync_folder(&self.temporary.path().join(folder)).ok(); // as far as the system supports it
         }
         // An empty folder of that name is replaced.
         self.temporary.publish(|from| fs::rename(from, &self.path)).map_err(failed)?;
@@ -171,14 +161,14 @@ impl OutputFolder {
     }
 }
 
-/// Whether a path is the standard output of this process.
+/// Returns whether a path is the standard output of this process.
 #[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     [STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
-/// The folder of a path, if it exists. An error of the system would name a temporary file in it,
-/// which no user has given.
+/// Returns the folder of a path, if it exists. An error of the system would name a temporary file, which the user does
+/// not know.
 fn existing_folder_of(path: &Path) -> io::Result<&Path> {
     let folder = folder_of(path);
     let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));
@@ -204,7 +194,7 @@ fn buffered(file: File) -> BufWriter<Counted> {
     BufWriter::with_capacity(BUFFER_BYTES, Counted { file, bytes: 0, guarded: None })
 }
 
-/// Whether both names are of one file: by link, by hard link, or spelled otherwise.
+/// Returns whether both paths are the same file: through a link, a hard link, or another spelling.
 fn same_file(a: &Path, b: &Path) -> bool {
     files::is_same_file(a, b)
         || a == b

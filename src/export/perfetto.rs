@@ -1,7 +1,7 @@
-//! A Perfetto capture in order of time. Spans are begins and ends there, which pair up as a stack, so a span that
-//! overlaps another without nesting goes to a row of its own beside the track. Holds the spans that are open, and the
-//! events of one time, since a flow is a field of the event that it belongs to. A flow that leaves where nothing is
-//! open is written with the time of the event that it leaves, so later than that.
+//! Writes a Perfetto trace in time order. Spans are begins and ends there, which pair up as a stack, so a span that
+//! overlaps another without nesting goes to a separate row beside the track. Memory holds the open spans, and the
+//! events of one time, because a flow is a field of its event. A flow that leaves where nothing is open is written with
+//! its event, at that event's time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,13 +19,13 @@ use crate::model::{Event, EventFlags, EventKind, Id, Payload, TrackIdx, TrackKin
 use crate::query::Snapshot;
 use crate::store::flow::{FlowBound, FlowPoint};
 
-/// The most events of one time that are held: those of a capture in which all times are equal are more than fit.
+/// Limit for the buffered events of one time: a trace may have equal times only.
 const HELD_EVENTS_MAX: usize = 64 * 1024;
 
-/// Rows beside a track; spans beyond them go to the last, and nest as they come.
+/// Rows beside a track; spans beyond them share the last row, and nest as they come.
 const OVERLAP_MAX: Overlap = 255;
 
-/// Rows with open spans, or with room for them, below which none is dropped: those of most captures.
+/// Minimum number of rows before rows without open spans are dropped: most traces never reach it.
 const OPEN_ROWS_MIN: usize = 1 << 14;
 
 /// Writes an excerpt to `out`.
@@ -61,52 +61,52 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     Ok(report)
 }
 
-/// An event of the time that is being gathered.
+/// A buffered event of the current time.
 struct Held {
     event: Event,
     blob: Box<[u8]>,
     flows: Vec<FlowOf>,
-    /// Its part is written with another event.
+    /// Already written with another event.
     is_done: bool,
 }
 
-/// A span whose end is to come.
+/// An open span.
 struct Open {
     end_ns: i64,
     depth: u16,
-    /// The thread's own time at its end.
+    /// Thread time at its end.
     thread_ns: Option<i64>,
     flows: Vec<FlowOf>,
     event: Event,
 }
 
-/// Time, how far out, number, and whose.
+/// Time, depth from the outside, sequence number, track and row.
 type End = (i64, Reverse<u16>, u64, TrackIdx, Overlap);
 
-/// Writes begins and ends in order of time.
+/// Writes begins and ends in time order.
 struct Ordered<'a, W> {
     writer: PerfettoWriter<'a, W>,
     /// By track and row beside it, outermost first.
     open: FxHashMap<(TrackIdx, Overlap), Vec<Open>>,
-    /// Rows in `open` from which those without open spans are dropped.
+    /// Number of rows in `open` at which those without open spans are dropped.
     open_rows_max: usize,
-    /// Ends that are not written yet.
+    /// Ends to be written.
     ends: BinaryHeap<Reverse<End>>,
     held: Vec<Held>,
-    /// By track and depth, or none for an instant: the last event of the time in `held`.
+    /// The last event at the current time, by track and depth; no depth for an instant.
     owners: FxHashMap<(TrackIdx, Option<u16>), usize>,
-    /// The number of the last span.
+    /// Sequence number of the last span.
     last: u64,
-    /// By track: the last moment of the span or instant that began last.
+    /// By track: the last time of the span or instant that started last.
     newest_ns: FxHashMap<TrackIdx, i64>,
-    /// Whether runs on CPUs and states of threads are changes of state, and not spans.
+    /// Whether CPU runs and thread states are written as scheduling events instead of spans.
     has_tasks: bool,
-    /// The ends of runs that are not written yet, with the states that the threads go to.
+    /// Pending ends of runs, with the next state of the thread.
     run_ends: BinaryHeap<Reverse<(i64, TaskRun, Box<str>)>>,
     snapshot: &'a Snapshot,
 }
 
-/// Whether it is a point of a flow that leaves or passes through the span around it.
+/// Returns whether it is a flow point that leaves or passes through the span around it.
 fn goes_last(held: &Held) -> bool {
     match held.event.kind {
         EventKind::FlowStart | EventKind::FlowStep => true,
@@ -127,7 +127,7 @@ impl<W: Write> Ordered<'_, W> {
         }
         self.end_before(ts_ns, true)?;
         self.end_runs(ts_ns)?;
-        // Such a point in a span that begins now comes after its begin.
+        // Such a point in a span that starts now comes after its begin.
         held.sort_by_key(goes_last);
         for held in held.iter().filter(|held| !held.is_done) {
             let (event, blob) = (&held.event, &*held.blob);
@@ -149,8 +149,8 @@ impl<W: Write> Ordered<'_, W> {
         Ok(())
     }
 
-    /// Writes a run on a CPU or a state of a thread; false if the span is neither. A state in which a thread runs
-    /// is told by its run.
+    /// Writes a CPU run or a thread state. Returns false if the span is neither. A running state is already represented
+    /// by its run.
     fn task(&mut self, span: &Event, blob: &[u8]) -> std::io::Result<bool> {
         let track = self.snapshot.track(span.track);
         let Id::Number(number) = track.key.tid else { return Ok(false) };
@@ -191,17 +191,17 @@ impl<W: Write> Ordered<'_, W> {
         Ok(())
     }
 
-    /// Drops rows without open spans when there are many: a million threads would keep 400 bytes each.
+    /// Drops rows without open spans if there are many: a million threads would keep 400 bytes each.
     fn drop_empty_rows(&mut self) {
         if self.open.len() > self.open_rows_max {
             self.open.retain(|_, row| !row.is_empty());
-            // The rows that stay pay for the next look at all of them.
+            // Doubling amortises the scan over all rows.
             self.open_rows_max = (2 * self.open.len()).max(OPEN_ROWS_MIN);
         }
     }
 
-    /// Writes a flow that only its time binds. If it leaves or passes through where nothing is open, it belongs to the
-    /// event that began last on its track, and is written within that: elsewhere Perfetto would drop it.
+    /// Writes a flow bound by its time only. If nothing is open where it leaves or passes through, it belongs to the
+    /// event that started last on its track, and is written within that: elsewhere Perfetto would drop it.
     fn flow(&mut self, held: &Held) -> std::io::Result<()> {
         let event = &held.event;
         let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
@@ -209,7 +209,7 @@ impl<W: Write> Ordered<'_, W> {
         self.writer.flow(&Event { ts_ns: newest_ns.copied().unwrap_or(event.ts_ns), ..*event })
     }
 
-    /// Notes the spans and instants of one time that flows of that time may belong to.
+    /// Records the spans and instants of one time, to which flows of that time may belong.
     fn find_owners(&mut self, held: &[Held]) {
         self.owners.clear();
         let is_bound = |held: &Held| {
@@ -228,7 +228,7 @@ impl<W: Write> Ordered<'_, W> {
         }
     }
 
-    /// Writes a flow with the event that it belongs to, or before the end of the span around it.
+    /// Writes a flow with its event, or before the end of the span around it.
     fn bind_flow(&mut self, held: &mut [Held], place: usize) -> std::io::Result<()> {
         let event = held[place].event;
         let Payload::Flow { id, .. } = event.payload() else { return Ok(()) };
@@ -256,11 +256,11 @@ impl<W: Write> Ordered<'_, W> {
         Ok(())
     }
 
-    /// The span of a depth that ends at a time.
+    /// Returns the span of a depth that ends at a time.
     fn ending_at(&mut self, track: TrackIdx, ts_ns: i64, depth: Option<u16>) -> Option<&mut Open> {
         let depth = depth?;
         let row = self.open.get_mut(&(track, 0))?;
-        // The spans of a row nest, so those that end at one time are neighbours.
+        // The spans of a row nest, so those that end at one time are adjacent.
         let first = row.partition_point(|open| open.end_ns > ts_ns);
         let ending = row[first..].partition_point(|open| open.end_ns == ts_ns);
         row[first..first + ending].iter_mut().rev().find(|open| open.depth == depth)
@@ -273,7 +273,7 @@ impl<W: Write> Ordered<'_, W> {
                 break;
             }
             self.ends.pop();
-            // Those inside of it have ended, or do so now.
+            // Its children have ended, or end now.
             self.end_from(track, overlap, |open| open.end_ns <= end_ns)?;
         }
         Ok(())
@@ -290,7 +290,7 @@ impl<W: Write> Ordered<'_, W> {
         Ok(())
     }
 
-    /// Writes the begin of a span on the first row where it nests, and notes its end.
+    /// Writes the begin of a span on the first row where it nests, and records its end.
     fn begin(&mut self, held: &Held) -> std::io::Result<()> {
         let span = &held.event;
         let (start_ns, depth) = (span.ts_ns, span.depth);
@@ -298,7 +298,7 @@ impl<W: Write> Ordered<'_, W> {
         let end_ns = if is_unfinished { i64::MAX } else { span.end_ns() };
         let mut overlap = 0;
         loop {
-            // Spans of no length at this very time, which the new span follows.
+            // Zero-length spans at this time, which precede the new span.
             self.end_from(span.track, overlap, |open| open.end_ns == start_ns && open.depth >= depth)?;
             let row = self.open.entry((span.track, overlap)).or_default();
             let nests = row.last().is_none_or(|outer| outer.end_ns >= end_ns);

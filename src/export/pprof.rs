@@ -1,5 +1,5 @@
-//! The samples of a part of a trace as a profile of pprof: a type of values for each event, and a sample for each stack
-//! with its labels. Holds a row for each of these. Times of single samples are not in it, and neither are spans.
+//! Writes the samples of a part of a trace as a pprof profile: a value type per event, and a sample per stack with its
+//! labels. Memory holds a row for each of these. Times of samples are not included, nor are spans.
 
 use std::io::{self, Write};
 
@@ -16,19 +16,19 @@ use crate::query::Snapshot;
 use crate::query::samples::{SampleEvent, each_sample};
 use crate::query::scope::Scope;
 
-/// The usual level: profiles are small.
+/// The default level: profiles are small.
 const GZIP_LEVEL: u32 = 6;
 
-/// The types of values of a profile; events beyond them are left out, and counted as not written.
+/// Limit for the value types of a profile; further events are skipped, and counted as not written.
 const TYPES_MAX: usize = 64;
 
-/// The samples that have a stack, a thread and labels in common.
+/// Samples with a common stack, thread and labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct SampleKey {
     stack: StackIdx,
-    /// `None` for those of a profile that names no threads.
+    /// `None` for a profile without threads.
     thread: Option<TrackIdx>,
-    /// A row of the texts of labels; 0 for none.
+    /// Index of the label text; 0 for none.
     labels: u32,
 }
 
@@ -39,7 +39,7 @@ struct ProfileRows {
     labels: Vec<Box<str>>,
     labels_seen: FxHashMap<Box<str>, u32>,
     by_key: FxHashMap<SampleKey, usize>,
-    /// Samples in order of first appearance, with a value for each event.
+    /// Samples in order of first appearance, with a value per event.
     keys: Vec<(SampleKey, Vec<u64>)>,
     has_times: bool,
     samples: u64,
@@ -57,7 +57,7 @@ pub(super) fn write(task: &Task<'_>, scope: &Scope, out: Out<'_>) -> Result<Expo
     Ok(ExportReport { samples: rows.samples, ..ExportReport::default() })
 }
 
-/// Compresses a message, as files of pprof are. Fails with the I/O error of `out`.
+/// Compresses a message, as usual for pprof files. Returns the I/O error of `out`.
 pub(super) fn write_packed(message: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut encoder = GzEncoder::new(out, Compression::new(GZIP_LEVEL));
     encoder.write_all(message)?;
@@ -65,7 +65,7 @@ pub(super) fn write_packed(message: &[u8], out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-/// The unit as pprof calls it.
+/// Returns pprof's name of a unit.
 pub(super) fn pprof_unit(unit: &str) -> &str {
     match unit {
         NANOSECONDS => "nanoseconds",
@@ -80,7 +80,7 @@ impl ProfileRows {
         let key = &snapshot.track(track).key;
         let is_untimed = key.slot == TrackKey::SLOT_UNTIMED;
         let Some(event) = self.event(&measure) else { return };
-        // As the reader of profiles puts the default type first.
+        // The reader of profiles marks the default type by its sort index.
         if is_untimed && snapshot.track(track).sort_index < 0 {
             self.shown_first = Some(event);
         }
@@ -125,7 +125,7 @@ impl ProfileRows {
         if let Some(&known) = self.labels_seen.get(text.get()) {
             return known;
         }
-        // Beyond the last row there are no labels.
+        // Beyond the limit of rows there are no labels.
         let Ok(new) = u32::try_from(self.labels.len()) else { return 0 };
         self.labels.push(text.get().into());
         self.labels_seen.insert(text.get().into(), new);
@@ -163,8 +163,8 @@ impl ProfileRows {
     }
 }
 
-/// The labels of the arguments of a sample, as the reader of profiles writes them: texts, numbers,
-/// and numbers with their units.
+/// Converts the arguments of a sample back to labels, as written by the reader of profiles: texts, numbers, and numbers
+/// with units.
 fn labels_of_json(json: &str) -> Vec<PprofLabel> {
     type Object = serde_json::Map<String, serde_json::Value>;
     let Ok(object) = serde_json::from_str::<Object>(json) else { return Vec::new() };

@@ -1,5 +1,4 @@
-//! The rows of an excerpt as events of a sorted capture, in order of time, parents
-//! before their children. Writes nothing.
+//! Converts the rows of an excerpt to events of a sorted trace, in time order, parents before children.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -13,21 +12,21 @@ use crate::store::details::DetailReader;
 use crate::store::flow::{FlowPoint, FlowRole};
 use crate::store::{DetailRef, LaneKind};
 
-/// Details are kept in the order in which spans ended, and read in that in which they began: apart by depth, each
-/// reader goes through its blocks once. Deeper spans share the last reader.
+/// Details are stored in order of end but read in order of begin: with a reader per depth, each reads its blocks once.
+/// Deeper spans share the last reader.
 const DETAIL_READERS: usize = 24;
 
-/// The most rows of one time that are put in order: those of a capture in which all times are equal are more than fit.
+/// Limit for the sorted rows of one time: a trace may have equal times only.
 const TIED_ROWS_MAX: usize = 64 * 1024;
 
 /// A row, and whether it lies outside of the excerpt.
 type Marked = (SortedRow, bool);
 
-/// The rows that are exported.
+/// The rows to export.
 pub(crate) struct ExportRows<'a> {
     snapshot: &'a Snapshot,
     excerpt: &'a Excerpt,
-    /// Rows from outside of the excerpt that it needs, in order of time.
+    /// Rows from outside of the excerpt that it needs, in time order.
     outside: Peekable<std::slice::Iter<'a, SortedRow>>,
     rows: Peekable<ExcerptRows<'a>>,
     readers: Vec<DetailReader>,
@@ -37,7 +36,7 @@ pub(crate) struct ExportRows<'a> {
 }
 
 impl<'a> ExportRows<'a> {
-    /// The rows of an excerpt.
+    /// Starts with the rows of an excerpt.
     #[must_use]
     pub(crate) fn new(snapshot: &'a Snapshot, excerpt: &'a Excerpt) -> Self {
         Self {
@@ -51,7 +50,7 @@ impl<'a> ExportRows<'a> {
         }
     }
 
-    /// The next row as an event, with the blob of its details.
+    /// Returns the next row as an event, with the blob of its details.
     pub(crate) fn next_event(&mut self) -> Option<(Event, &[u8])> {
         if self.tied.is_empty() {
             self.tied_blobs.clear();
@@ -65,7 +64,7 @@ impl<'a> ExportRows<'a> {
         Some((event, &self.tied_blobs[blob]))
     }
 
-    /// Gathers the rows of one time, and puts points in time between the spans around them.
+    /// Collects the rows of one time, and sorts points between the spans around them.
     fn tie(&mut self, first: Marked) {
         let mut next = Some(first);
         while let Some(row) = next {
@@ -79,7 +78,7 @@ impl<'a> ExportRows<'a> {
         }
         self.tied.make_contiguous().sort_by_key(|(event, _)| match event.kind {
             EventKind::Complete => (event.depth, true),
-            // The depth is how many spans are around it.
+            // The depth is the number of spans around it.
             EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => {
                 (FlowPoint::from_event(event, None).depth.map_or(0, |depth| depth.saturating_add(1)), false)
             }
@@ -122,7 +121,7 @@ impl<'a> ExportRows<'a> {
     }
 }
 
-/// A row as the event of a sorted capture: its depth is known, so that it is not nested again.
+/// Converts a row to the event of a sorted trace, with its depth, so that it is not nested again.
 fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
     let kept = &row.row;
     let at = Event::at(kept.start_ns, track, NameIdx(kept.name));

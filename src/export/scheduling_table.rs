@@ -43,17 +43,17 @@ const PROCESS_COLUMNS: [&str; 12] = [
 
 const CPU_COLUMNS: [&str; 6] = ["cpu", "busy", "idle", "slices", "longest_run", "utilisation"];
 
-/// Some rows of one kind, and the trace that they are of.
+/// Some rows of one kind, and their trace.
 pub(crate) struct SchedulingTable {
     pub(crate) snapshot: Snapshot,
     pub(crate) scheduling: Arc<Scheduling>,
     pub(crate) kind: ScheduledKind,
-    /// The numbers of the rows to write, in their order.
+    /// Indices of the rows to write, sorted.
     pub(crate) order: Arc<Vec<u32>>,
 }
 
 impl SchedulingTable {
-    /// The cells of each row, in the order of the columns.
+    /// Iterates over the cells of each row, in column order.
     pub(crate) fn values(&self) -> impl Iterator<Item = Vec<TableValue<'_>>> + '_ {
         let rows = self.scheduling.of(self.kind);
         self.order.iter().map(|&row| scheduled_values(&self.snapshot, &self.scheduling, &rows[row as usize]))
@@ -79,7 +79,7 @@ impl TableSource for SchedulingTable {
     }
 }
 
-/// The columns of a table of scheduling.
+/// Returns the columns of a scheduling table.
 pub(crate) fn scheduling_columns(kind: ScheduledKind) -> &'static [&'static str] {
     match kind {
         ScheduledKind::Threads => &THREAD_COLUMNS,
@@ -88,7 +88,7 @@ pub(crate) fn scheduling_columns(kind: ScheduledKind) -> &'static [&'static str]
     }
 }
 
-/// The cells of a row, in the order of the columns. Times are nanoseconds.
+/// Returns the cells of a row, in column order. Times are nanoseconds.
 fn scheduled_values<'s>(snapshot: &'s Snapshot, all: &Scheduling, row: &ScheduledTime) -> Vec<TableValue<'s>> {
     let whole = |number: u64| TableValue::Whole(number.into());
     let busy_ns = row.time_ns(ThreadState::Running);

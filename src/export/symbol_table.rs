@@ -12,7 +12,7 @@ use crate::symbols::report::ModuleReport;
 pub(crate) const SYMBOL_COLUMNS: [&str; 9] =
     ["module", "build_id", "samples", "frames", "named", "state", "verified", "file", "command"];
 
-/// The modules to write, and the trace that they are of.
+/// The modules to write, and their trace.
 pub(crate) struct SymbolTable {
     pub(crate) snapshot: Snapshot,
     pub(crate) modules: Arc<Vec<ModuleReport>>,
@@ -37,7 +37,7 @@ impl TableSource for SymbolTable {
     }
 }
 
-/// The cells of a module, in the order of the columns.
+/// Returns the cells of a module, in column order.
 pub(crate) fn symbol_values<'s>(
     snapshot: &'s Snapshot,
     report: &'s ModuleReport,

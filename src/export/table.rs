@@ -1,4 +1,4 @@
-//! Rows of spans as text: comma-separated, quoted as in RFC 4180, or one JSON object a line. Knows no store.
+//! Formats spans as text: CSV as in RFC 4180, or one JSON object per line. Independent of the store.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::model::Id;
 /// The columns, in order: a contract with scripts.
 const COLUMNS: [&str; 10] = ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track"];
 
-/// The columns after these in an export.
+/// The additional columns of an export.
 const EXPORT_COLUMNS: [&str; 2] = ["outside", "args"];
 
 /// The file format of rows.
@@ -17,40 +17,37 @@ const EXPORT_COLUMNS: [&str; 2] = ["outside", "args"];
 pub(crate) enum RowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line.
     Csv(Cells),
-    /// One JSON object a line.
+    /// One JSON object per line.
     JsonLines,
 }
 
-/// The values of one span that are printed.
+/// The printed values of one span.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableRow<'a> {
-    /// Start in nanoseconds of the capture's clock.
+    /// Start in nanoseconds of the trace's clock.
     pub(crate) ts_ns: i64,
-    /// Duration; `None`: its end is not in the capture.
+    /// Duration; `None` if its end is missing from the trace.
     pub(crate) dur_ns: Option<u64>,
-    /// The lane of its track, from 0.
+    /// Nesting depth, from 0.
     pub(crate) depth: u16,
     pub(crate) name: &'a str,
-    /// Its category, if it has one.
     pub(crate) category: Option<&'a str>,
-    /// The id of its process.
     pub(crate) pid: &'a Id,
-    /// The id of its thread.
     pub(crate) tid: &'a Id,
-    /// The name of its process.
+    /// Process name.
     pub(crate) process: &'a str,
-    /// The thread's name, for spans of threads.
+    /// Thread name, for spans of threads.
     pub(crate) thread: &'a str,
-    /// The track's name, for spans that are not of a thread.
+    /// Track name, for spans outside threads.
     pub(crate) track: &'a str,
 }
 
-/// The columns that an export adds to a row.
+/// The additional columns of an export.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExportColumns<'a> {
     /// Whether the span lies outside of the exported part, and is printed because a row of the part needs it.
     pub(crate) outside: bool,
-    /// Its arguments: one JSON object, or empty.
+    /// Its arguments as one JSON object, or empty.
     pub(crate) args_json: &'a str,
 }
 
@@ -61,7 +58,7 @@ pub(crate) struct TableWriter<'a> {
 }
 
 impl<'a> TableWriter<'a> {
-    /// Begins a table: with its header line, if the format has one. Fails with the I/O error of `out`.
+    /// Begins a table, with a header line if the format has one. Returns the I/O error of `out`.
     pub(crate) fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
         if matches!(format, RowFormat::Csv(_)) {
             writeln!(out, "{}", COLUMNS.join(","))?;
@@ -69,7 +66,7 @@ impl<'a> TableWriter<'a> {
         Ok(Self { out, format })
     }
 
-    /// Writes one row. Fails with the I/O error of `out`.
+    /// Writes one row. Returns the I/O error of `out`.
     pub(crate) fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
         match self.format {
             RowFormat::Csv(cells) => {
@@ -80,14 +77,14 @@ impl<'a> TableWriter<'a> {
         }
     }
 
-    /// Begins a comma-separated table with the columns of an export, whose rows are all [`TableWriter::export_row`].
-    /// Fails with the I/O error of `out`.
+    /// Begins a CSV table with the columns of an export, whose rows are all [`TableWriter::export_row`]. Returns the
+    /// I/O error of `out`.
     pub(crate) fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
         Ok(Self { out, format: RowFormat::Csv(cells) })
     }
 
-    /// Writes one row of an export. Fails with the I/O error of `out`.
+    /// Writes one row of an export. Returns the I/O error of `out`.
     pub(crate) fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
         let RowFormat::Csv(cells) = self.format else { return self.json(row) };
         self.csv(row, cells)?;
@@ -142,7 +139,7 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// An id as JSON: a number, a text or null. Fails with the I/O error of `out`.
+/// Writes an id as JSON: a number, a string or null. Returns the I/O error of `out`.
 pub(crate) fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     match id {
         Id::None => out.write_all(b"null"),
@@ -151,7 +148,7 @@ pub(crate) fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     }
 }
 
-/// Writes a text as JSON. Fails with the I/O error of `out`.
+/// Writes a JSON string. Returns the I/O error of `out`.
 pub(crate) fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     write_json(out, text)
 }

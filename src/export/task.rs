@@ -1,4 +1,4 @@
-//! The loop that all formats share: it visits the rows of an excerpt, counts them, and stops when it is cancelled.
+//! The common loop of all formats: visits the rows of an excerpt, counts them, and checks for cancellation.
 
 use std::io::Write;
 
@@ -16,17 +16,17 @@ use crate::query::Snapshot;
 /// The counts of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExportReport {
-    /// Spans that were written, unfinished ones too.
+    /// Spans written, including unfinished ones.
     pub spans: u64,
-    /// How many instants were written.
+    /// Instants written.
     pub instants: u64,
-    /// Values of counters that were written.
+    /// Counter values written.
     pub counters: u64,
-    /// Points of flows that were written.
+    /// Flow points written.
     pub flows: u64,
-    /// Samples of call stacks that were written.
+    /// Samples written.
     pub samples: u64,
-    /// Length of what was written, all files together.
+    /// Bytes of all files written.
     pub bytes: u64,
 }
 
@@ -58,20 +58,20 @@ impl ExportReport {
     }
 }
 
-/// An export in progress: its snapshot, its counters of progress, and the request to stop it.
+/// An export in progress: its snapshot, its progress, and its cancellation.
 pub(super) struct Task<'a> {
     pub(super) snapshot: &'a Snapshot,
-    /// Those of the trace, and the tracks that are derived for this export.
+    /// The tables of the trace, with the derived tracks of this export.
     pub(super) tables: &'a TrackTables,
     pub(super) cancel: &'a Cancel,
     pub(super) progress: &'a Progress,
 }
 
-/// Rows between two checks of the request to stop: some milliseconds.
+/// Rows between two checks for cancellation: some milliseconds.
 const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
 
 impl Task<'_> {
-    /// Picks the rows and starts the stage in the progress.
+    /// Selects the rows and starts the stage in the progress.
     pub(super) fn begin(&self, options: &ExportOptions) -> Result<Excerpt, Cancelled> {
         let mut excerpt = Excerpt::new(self.snapshot, options, self.cancel)?;
         if options.format.has_counters() {
@@ -84,7 +84,7 @@ impl Task<'_> {
         Ok(excerpt)
     }
 
-    /// Calls `take` for each row in order of time, with an event and the blob of its details. Returns the counts.
+    /// Calls `take` for each row in time order, with an event and the blob of its details. Returns the counts.
     pub(super) fn each_event(
         &self,
         excerpt: &Excerpt,
@@ -116,5 +116,5 @@ impl Task<'_> {
     }
 }
 
-/// Something that takes bytes, whatever it is.
+/// Any writer.
 pub(super) type Out<'a> = &'a mut dyn Write;

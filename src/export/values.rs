@@ -1,5 +1,5 @@
-//! Tables of values as files: comma-separated text, an array of JSON objects, or one object a line. The name of the
-//! file decides. Knows no columns of its own and no store.
+//! Writes tables of values: CSV, an array of JSON objects, or one object per line, by the file extension. Independent
+//! of columns and the store.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,25 +12,25 @@ use crate::base::cancel::Cancel;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 
-/// A value of a table, exact and without its unit.
+/// A table value, exact and without its unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TableValue<'a> {
     /// An empty cell; `null` in JSON.
     Empty,
     Text(Cow<'a, str>),
     Whole(i128),
-    /// Written so that a reader gets the same number. One that is not finite is empty.
+    /// Written with enough digits to parse to the same number. Non-finite values are empty.
     Float(f64),
 }
 
 impl TableValue<'_> {
-    /// A count or a duration that may be missing.
+    /// Converts a count or duration that may be missing.
     #[must_use]
     pub(crate) fn from_option(value: Option<u128>) -> Self {
         value.map_or(TableValue::Empty, |value| TableValue::Whole(i128::try_from(value).unwrap_or(i128::MAX)))
     }
 
-    /// The value as a person copies it: a text is not quoted.
+    /// Formats the value for copying, without quotes.
     #[must_use]
     pub(crate) fn plain(&self) -> Cow<'_, str> {
         match self {
@@ -42,18 +42,18 @@ impl TableValue<'_> {
     }
 }
 
-/// The form of a file of values.
+/// The format of a file of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueFormat {
     /// CSV with a header line, quoted as in RFC 4180.
     Csv(Cells),
     /// One array of objects.
     Json,
-    /// One object a line.
+    /// One object per line.
     JsonLines,
 }
 
-/// The name of a file whose ending is of no table.
+/// Error of a file name without a table extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: tables are written as .csv, .json or .jsonl: give a name that ends so", path.display())]
 pub(crate) struct NoTableName {
@@ -61,10 +61,8 @@ pub(crate) struct NoTableName {
 }
 
 impl ValueFormat {
-    /// The file and the format that a name asks for; a name without an ending is of a CSV file and gets its ending.
-    ///
-    /// # Errors
-    /// [`NoTableName`] if the name has another ending.
+    /// Returns the file and format for a name; a name without an extension gets that of CSV. Returns [`NoTableName`]
+    /// for any other extension.
     pub(crate) fn for_name(path: PathBuf, cells: Cells) -> Result<(PathBuf, Self), NoTableName> {
         let is = |path: &Path, ending: &str| path.extension().is_some_and(|last| last.eq_ignore_ascii_case(ending));
         match path.extension() {
@@ -77,25 +75,22 @@ impl ValueFormat {
     }
 }
 
-/// A table that can be written in the background: a copy of its rows, or a way to read them one after another.
+/// A table that can be written in the background: a copy of its rows, or a way to stream them.
 pub(crate) trait TableSource: Send {
-    /// The keys of JSON, and the heads of comma-separated text: a contract with scripts.
+    /// Returns the keys of JSON and the headers of CSV: a contract with scripts.
     fn columns(&self) -> Vec<&'static str>;
 
-    /// How many rows it has, for progress.
+    /// Returns the number of rows, for progress.
     fn rows(&self) -> u64;
 
-    /// Writes all rows. Counts them in `progress`.
-    ///
-    /// # Errors
-    /// If the output fails, or if it was asked to stop.
+    /// Writes all rows, and counts them in `progress`. Returns an error if the output fails, or if cancelled.
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError>;
 
-    /// The whole table as comma-separated text, for the clipboard.
+    /// Returns the whole table as CSV, for the clipboard.
     fn to_csv(&self, cells: Cells) -> String {
         let (mut text, columns) = (Vec::new(), self.columns());
         if let Ok(mut table) = TableValueWriter::begin(&mut text, ValueFormat::Csv(cells), &columns) {
-            // memory takes everything, and nobody stops it
+            // writing to memory cannot fail, and nothing cancels it
             self.write(&mut table, &Cancel::default(), &Progress::default()).ok();
         }
         String::from_utf8_lossy(&text).into_owned()
@@ -111,7 +106,7 @@ pub(crate) struct TableValueWriter<'a> {
 }
 
 impl<'a> TableValueWriter<'a> {
-    /// Begins a table, with its header line if the format has one. Fails with the I/O error of `out`.
+    /// Begins a table, with a header line if the format has one. Returns the I/O error of `out`.
     pub(crate) fn begin(out: &'a mut dyn Write, format: ValueFormat, columns: &'a [&'a str]) -> io::Result<Self> {
         match format {
             ValueFormat::Csv(_) => writeln!(out, "{}", columns.join(","))?,
@@ -121,7 +116,7 @@ impl<'a> TableValueWriter<'a> {
         Ok(Self { out, format, columns, rows: 0 })
     }
 
-    /// Writes one row, a value for each column. Fails with the I/O error of `out`.
+    /// Writes one row, a value per column. Returns the I/O error of `out`.
     pub(crate) fn row(&mut self, values: &[TableValue<'_>]) -> io::Result<()> {
         let out = &mut *self.out;
         if let ValueFormat::Csv(cells) = self.format {
@@ -161,7 +156,7 @@ impl<'a> TableValueWriter<'a> {
         Ok(())
     }
 
-    /// Ends the table; returns how many rows it has. Fails with the I/O error of `out`.
+    /// Ends the table, and returns its number of rows. Returns the I/O error of `out`.
     pub(crate) fn end(self) -> io::Result<u64> {
         if self.format == ValueFormat::Json {
             self.out.write_all(if self.rows == 0 { b"]\n" } else { b"\n]\n" })?;

@@ -1,4 +1,4 @@
-//! The graphics card, or a processor in its place. Says so when it is lost; never panics over it.
+//! The GPU, or a software renderer in its place. Reports its loss; never panics.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,19 +9,19 @@ pub(crate) struct Gpu {
     pub(crate) adapter: wgpu::Adapter,
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
-    /// Why it no longer draws.
+    /// The reason why it no longer draws.
     lost: Arc<OnceLock<String>>,
 }
 
-/// Why there is nothing to draw with.
+/// Error of using the GPU.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
-    /// Neither a graphics driver nor one in software.
+    /// There is neither a GPU driver nor a software renderer.
     #[error(
         "no graphics driver found ({source}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
     )]
     NoAdapter { source: wgpu::RequestAdapterError },
-    /// The driver is there and refuses.
+    /// The driver refuses to create a device.
     #[error("the graphics driver {adapter} refuses a device: {source}")]
     NoDevice { adapter: String, source: wgpu::RequestDeviceError },
     /// The window cannot be drawn on.
@@ -29,25 +29,25 @@ pub enum GpuError {
         "no graphics driver can draw on the window ({0}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
     )]
     NoSurface(#[from] wgpu::CreateSurfaceError),
-    /// The driver offers no format that this driver's window takes.
+    /// The driver supports no usable format of the window.
     #[error("the graphics driver {adapter} offers no way to show pixels in this window")]
     NoFormat { adapter: String },
-    /// The card was lost while drawing.
+    /// The GPU was lost while drawing.
     #[error("the graphics card was lost: {reason}")]
     Lost { reason: String },
-    /// The picture is larger than the card can hold.
+    /// The picture exceeds the texture limit of the GPU.
     #[error("a picture of {width} x {height} pixels is larger than this driver's limit of {limit}")]
     TooLarge { width: u32, height: u32, limit: u32 },
 }
 
 impl Gpu {
-    /// A device for drawing with no window. Fails with [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
+    /// Creates a device for drawing without a window. Returns [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
     pub(crate) fn headless() -> Result<Self, GpuError> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         Self::from_instance(instance, None)
     }
 
-    /// A device that can draw on `surface`. Fails with [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
+    /// Creates a device that can draw on `surface`. Returns [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
     pub(crate) fn from_instance(
         instance: wgpu::Instance,
         surface: Option<&wgpu::Surface<'_>>,
@@ -65,7 +65,7 @@ impl Gpu {
         };
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("longspan"),
-            // Only textures need to be large: pictures and windows of many screens.
+            // Only textures need to be large, for pictures and for windows across many screens.
             required_limits: base.using_resolution(adapter.limits()),
             ..wgpu::DeviceDescriptor::default()
         };
@@ -74,39 +74,39 @@ impl Gpu {
         let lost = Arc::new(OnceLock::new());
         let said = Arc::clone(&lost);
         device.set_device_lost_callback(move |reason, message| {
-            // A device that is dropped reports itself as destroyed, which is no loss.
+            // Dropping a device reports it as destroyed, which is no loss.
             if reason != wgpu::DeviceLostReason::Destroyed {
-                said.set(message).ok(); // the first reason is the one that matters
+                said.set(message).ok(); // the first reason is the relevant one
             }
         });
         let said = Arc::clone(&lost);
-        // Without a handler wgpu panics; with one, the renderer is built again as if the device were lost.
+        // Without a handler wgpu panics; with one, the renderer is recreated as after a lost device.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            said.set(error.to_string()).ok(); // the first reason is the one that matters
+            said.set(error.to_string()).ok(); // the first reason is the relevant one
         }));
         Ok(Self { instance, adapter, device, queue, lost })
     }
 
-    /// Why this device no longer draws and must be replaced; `None` while it draws.
+    /// Returns why this device no longer draws and must be replaced; `None` while it works.
     #[must_use]
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)
     }
 
-    /// Whether a processor draws instead of a card: a frame must then have fewer rectangles.
+    /// Returns whether rendering is done in software, so that a frame should have fewer rectangles.
     #[must_use]
     pub(crate) fn is_software(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
     }
 
-    /// The name of the card and the interface through which it is used.
+    /// Returns the name of the GPU and its API.
     #[must_use]
     pub(crate) fn name(&self) -> String {
         let info = self.adapter.get_info();
         format!("{} ({:?})", info.name, info.backend)
     }
 
-    /// The largest width and height of a texture.
+    /// Returns the maximum width and height of a texture.
     #[must_use]
     pub(crate) fn texture_side_max(&self) -> u32 {
         self.device.limits().max_texture_dimension_2d

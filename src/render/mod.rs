@@ -1,4 +1,4 @@
-//! From a frame and the window's widgets to pixels. Knows the graphics card; decides nothing about the content.
+//! Draws frames and widgets with wgpu. Decides nothing about the content.
 
 pub(crate) mod gpu;
 pub(crate) mod painter;

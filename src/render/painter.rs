@@ -1,4 +1,4 @@
-//! Paints one picture of the window, widgets and rectangles, onto any texture. What is in it was decided before.
+//! Paints a picture of the window, widgets and rectangles, onto any texture.
 
 use super::gpu::Gpu;
 use super::rects::RectPipeline;
@@ -9,9 +9,9 @@ pub(crate) struct Picture {
     pub(crate) primitives: Vec<egui::ClippedPrimitive>,
     /// Glyphs and images that changed since the last picture.
     pub(crate) textures: egui::TexturesDelta,
-    /// Physical pixels for each point.
+    /// Physical pixels per point.
     pub(crate) pixels_per_point: f32,
-    /// The colour where nothing is painted.
+    /// Background colour.
     pub(crate) background: egui::Color32,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Painter {
 }
 
 impl Painter {
-    /// A painter for targets of this format, which must not be sRGB-coded: colours are gamma-coded already.
+    /// Creates a painter for targets of this format, which must not be sRGB: colours are gamma-encoded already.
     #[must_use]
     pub(crate) fn new(gpu: &Gpu, format: wgpu::TextureFormat) -> Self {
         let options = egui_wgpu::RendererOptions { dithering: false, ..egui_wgpu::RendererOptions::default() };
@@ -31,15 +31,15 @@ impl Painter {
         Self { egui, format }
     }
 
-    /// The format of what it paints on.
+    /// Returns the format of its targets.
     #[must_use]
     pub(crate) fn format(&self) -> wgpu::TextureFormat {
         self.format
     }
 
-    /// Takes glyphs and images that changed, without painting; none may be left out, painted or not.
+    /// Uploads changed glyphs and images without painting. Every delta must be applied, painted or not.
     pub(crate) fn take_textures(&mut self, gpu: &Gpu, textures: &mut egui::TexturesDelta) {
-        // In the order of their ids, so that a run is like the one before.
+        // Sorted by id, so that runs are reproducible.
         let mut changed: Vec<_> = textures.set.drain().collect();
         changed.sort_by_key(|(id, _)| *id);
         for (id, deltas) in changed {
@@ -49,7 +49,7 @@ impl Painter {
         }
     }
 
-    /// Paints onto `target`, which is `size_px` large.
+    /// Paints onto `target`, whose size is `size_px`.
     pub(crate) fn paint(&mut self, gpu: &Gpu, target: &wgpu::TextureView, size_px: [u32; 2], mut picture: Picture) {
         self.take_textures(gpu, &mut picture.textures);
         let screen =

@@ -1,4 +1,4 @@
-//! A texture to paint on with no window, and the way of its pixels back. Rows are padded on the card and not here.
+//! Paints onto a texture without a window, and reads its pixels back. Row padding is removed here.
 
 use super::gpu::{Gpu, GpuError};
 use super::painter::{Painter, Picture};
@@ -6,19 +6,19 @@ use super::painter::{Painter, Picture};
 /// The format of offscreen pictures.
 pub(crate) const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
-/// Pixels as red, green, blue and opacity, row by row from the top.
+/// RGBA pixels, row by row from the top.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
-    /// The pixels in a row.
+    /// Pixels per row.
     pub width: u32,
-    /// The number of pixel rows.
+    /// Number of rows.
     pub height: u32,
-    /// Four bytes for each pixel.
+    /// Four bytes per pixel.
     pub rgba: Vec<u8>,
 }
 
 impl Pixels {
-    /// The pixel at a place, for tests; transparent black outside.
+    /// Returns a pixel, for tests; transparent black outside.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at(&self, x: u32, y: u32) -> [u8; 4] {
@@ -28,8 +28,8 @@ impl Pixels {
     }
 }
 
-/// Paints a picture onto a texture of its own, in the format of its `painter`, and reads it back. Fails with
-/// [`GpuError::TooLarge`] for more pixels than the card takes, with [`GpuError::Lost`] if it goes away meanwhile.
+/// Paints a picture onto a new texture, in the format of its `painter`, and reads it back. Returns
+/// [`GpuError::TooLarge`] if the GPU does not support the size, or [`GpuError::Lost`] if it is lost meanwhile.
 pub(crate) fn paint_offscreen(
     gpu: &Gpu,
     painter: &mut Painter,

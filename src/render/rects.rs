@@ -1,4 +1,4 @@
-//! Draws rectangles, one instance each, in one draw call. The shader beside this file says how they look.
+//! Draws rectangles, one instance each, in one draw call. The shader determines their appearance.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
 
 use crate::scene::rects::Rect;
 
-/// The shader, checked by a test without a graphics card.
+/// The shader, validated by a test without a GPU.
 pub(crate) const SHADER: &str = include_str!("../../shaders/rects.wgsl");
 
-/// Rectangles of one buffer: 24 MiB, far below the 256 MiB that every driver grants.
+/// Rectangles per buffer: 24 MiB, far below the 256 MiB that every driver supports.
 const RECTS_PER_BUFFER_MAX: usize = 1 << 20;
 
-/// The data that the graphics card reads, laid out as the shader declares it.
+/// The data that the GPU reads, laid out as in the shader.
 pub(super) mod gpu_data {
     use bytemuck::{Pod, Zeroable};
 
@@ -27,15 +27,15 @@ pub(super) mod gpu_data {
         pub(crate) style: u32,
     }
 
-    /// The uniforms that all rectangles share.
+    /// The uniforms of all rectangles.
     #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
     #[repr(C)]
     pub(crate) struct Canvas {
-        /// The canvas's size in pixels.
+        /// Size of the canvas in pixels.
         pub(crate) size_px: [f32; 2],
-        /// Physical pixels for each point.
+        /// Physical pixels per point.
         pub(crate) scale: f32,
-        /// Up to the 16 bytes that a uniform is padded to.
+        /// Pads the uniform to 16 bytes.
         pub(crate) padding: f32,
     }
 
@@ -59,19 +59,19 @@ pub(crate) struct Rects {
     layer: Layer,
 }
 
-/// The canvas of the window that rectangles are drawn on. Each keeps its instances until it gets others.
+/// A canvas of the window. Each keeps its instances until they are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Layer {
     #[default]
     Rows,
-    /// Rows that stay at the top.
+    /// Pinned rows.
     Pinned,
-    /// Curves of derived tracks.
+    /// Series of derived tracks.
     Derived,
 }
 
 impl Rects {
-    /// Takes the rectangles of a frame for a canvas of this size.
+    /// Converts the rectangles of a frame for a canvas of this size.
     #[must_use]
     pub(crate) fn new(rects: &[Rect], size_px: [f32; 2], scale: f32, layer: Layer) -> Self {
         let instances = rects
@@ -85,7 +85,7 @@ impl Rects {
         Self { instances, canvas: Canvas { size_px, scale, padding: 0.0 }, layer }
     }
 
-    /// The shape that draws the rectangles at `rect` of the window.
+    /// Returns the shape that draws the rectangles at `rect` of the window.
     pub(crate) fn shape(&self, rect: egui::Rect) -> egui::Shape {
         egui::Shape::Callback(egui_wgpu::Callback::new_paint_callback(rect, self.clone()))
     }
@@ -118,14 +118,14 @@ impl CallbackTrait for Rects {
     }
 }
 
-/// The compiled shader and what is drawn with it on each canvas.
+/// The compiled shader and the buffers of each canvas.
 pub(super) struct RectPipeline {
     pipeline: wgpu::RenderPipeline,
     /// The buffers of each [`Layer`].
     layers: [LayerBuffers; 3],
 }
 
-/// The buffers of a canvas on the card.
+/// The GPU buffers of a canvas.
 struct LayerBuffers {
     canvas: wgpu::Buffer,
     bindings: wgpu::BindGroup,
@@ -239,7 +239,7 @@ impl LayerBuffers {
         }
         for (index, part) in rects.instances.chunks(RECTS_PER_BUFFER_MAX).enumerate() {
             if self.buffers.get(index).is_none_or(|buffer| buffer.capacity < part.len()) {
-                // Doubling: growing costs a constant a rectangle.
+                // Doubling makes the growth cost constant per rectangle.
                 let capacity = part.len().next_power_of_two().clamp(4096, RECTS_PER_BUFFER_MAX);
                 let fresh = InstanceBuffer { buffer: instance_buffer(device, capacity), capacity, count: 0 };
                 self.buffers.truncate(index);

@@ -1,11 +1,11 @@
-//! The window's surface: configured, painted, presented; rebuilt when the system takes it away.
-//! Skips what cannot be seen.
+//! The window's surface: configured, painted, presented, and recreated when the system takes it away. Skips frames that
+//! cannot be seen.
 
 use super::gpu::{Gpu, GpuError};
 use super::painter::{Painter, Picture};
 use super::readback::{Pixels, paint_offscreen};
 
-/// A window's surface with what paints on it.
+/// A window's surface with its painter.
 pub(crate) struct WindowSurface {
     gpu: Gpu,
     painter: Painter,
@@ -16,20 +16,20 @@ pub(crate) struct WindowSurface {
 /// The outcome of presenting a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presented {
-    /// It is on the screen.
+    /// The picture is on the screen.
     Shown,
     /// The surface was not ready: paint again.
     Retry,
-    /// The window cannot be seen: paint when it can.
+    /// The window is not visible: paint when it is.
     Hidden,
-    /// The surface is gone until [`WindowSurface::replace_surface`] makes another.
+    /// The surface is lost until [`WindowSurface::replace_surface`] creates another.
     SurfaceLost,
-    /// The device is gone: make a new [`WindowSurface`].
+    /// The device is lost: create a new [`WindowSurface`].
     DeviceLost,
 }
 
 impl WindowSurface {
-    /// Prepares to draw on a window of this size. [`GpuError`] names the part that is missing to draw.
+    /// Prepares to draw on a window of this size. Returns a [`GpuError`] if that is impossible.
     pub(crate) fn new<W>(
         window: W,
         display: impl wgpu::wgt::WgpuHasDisplayHandle,
@@ -54,13 +54,13 @@ impl WindowSurface {
         &self.gpu
     }
 
-    /// The size that is painted.
+    /// Returns the painted size.
     #[must_use]
     pub(crate) fn size_px(&self) -> [u32; 2] {
         [self.config.width, self.config.height]
     }
 
-    /// Takes the window's new size; a size of zero, of a window that is minimised, is left for later.
+    /// Sets the window's new size; ignores a size of zero, of a minimised window.
     pub(crate) fn resize(&mut self, [width, height]: [u32; 2]) {
         let limit = self.gpu.texture_side_max();
         let size = [width.min(limit), height.min(limit)];
@@ -70,7 +70,7 @@ impl WindowSurface {
         }
     }
 
-    /// Makes another surface after [`Presented::SurfaceLost`]. Fails with [`GpuError::NoSurface`] if the window cannot
+    /// Creates another surface after [`Presented::SurfaceLost`]. Returns [`GpuError::NoSurface`] if the window cannot
     /// be drawn on any more.
     pub(crate) fn replace_surface<W>(&mut self, window: W) -> Result<(), GpuError>
     where
@@ -81,10 +81,9 @@ impl WindowSurface {
         Ok(())
     }
 
-    /// The pixels of a picture, which is still to be shown. Fails with [`GpuError::Lost`] if
-    /// the card goes away meanwhile.
+    /// Reads the pixels of a picture that is presented later. Returns [`GpuError::Lost`] if the GPU is lost meanwhile.
     pub(crate) fn read_back(&mut self, picture: &mut Picture) -> Result<Pixels, GpuError> {
-        // New textures are uploaded once; freed textures stay until the picture is shown.
+        // New textures are uploaded once; freed textures stay until the picture is presented.
         self.painter.take_textures(&self.gpu, &mut picture.textures);
         let same = Picture {
             primitives: picture.primitives.clone(),
@@ -95,10 +94,10 @@ impl WindowSurface {
         paint_offscreen(&self.gpu, &mut self.painter, [self.config.width, self.config.height], same)
     }
 
-    /// Paints and shows a picture.
+    /// Paints and presents a picture.
     pub(crate) fn present(&mut self, mut picture: Picture) -> Presented {
         if self.gpu.lost().is_some() {
-            // The next painter starts from all textures; what changed meanwhile is in them.
+            // The next painter starts with all textures, including these changes.
             picture.textures.clear();
             return Presented::DeviceLost;
         }
@@ -143,14 +142,14 @@ fn config(
     let (width, height) = (width.clamp(1, limit), height.clamp(1, limit));
     let no_format = || GpuError::NoFormat { adapter: gpu.name() };
     let mut config = surface.get_default_config(&gpu.adapter, width, height).ok_or_else(no_format)?;
-    // Not sRGB, though it may be listed first: colours are gamma-coded already.
+    // Not sRGB, even if it is listed first: colours are gamma-encoded already.
     let formats = surface.get_capabilities(&gpu.adapter).formats;
     let plain = |format: &&wgpu::TextureFormat| {
         matches!(format, wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Rgba8Unorm)
     };
     config.format = *formats.iter().find(plain).ok_or_else(no_format)?;
     config.present_mode = wgpu::PresentMode::AutoVsync;
-    // One frame ahead: a drag follows the pointer closely.
+    // One frame of latency: a drag follows the pointer closely.
     config.desired_maximum_frame_latency = 1;
     config.view_formats = Vec::new();
     Ok(config)

@@ -1,5 +1,5 @@
-//! Folded stacks: a line for each path, `outer;inner;innermost weight`, as flame graph tools read them. A semicolon in
-//! a name becomes a comma, and control characters become escapes, since both would end a name.
+//! Writes folded stacks: a line per path, `outer;inner;innermost weight`, as flame graph tools read them. Semicolons in
+//! names become commas, and control characters are escaped, because both would end a name.
 
 use std::io::{self, Write};
 
@@ -7,14 +7,13 @@ use super::FlameGraph;
 use crate::base::escape::escaped;
 use crate::query::flame::FlameNodeIdx;
 
-/// The name of a stack without frames, as the reader of folded stacks shows it.
+/// The name of a stack without frames, as in the reader of folded stacks.
 const NO_FRAMES: &str = "[no frames]";
 
-/// The name of a frame without one.
+/// The name of an unnamed frame.
 const NO_NAME: &str = "[no name]";
 
-/// Writes the paths that have a weight of their own, in the order of their first appearance. Fails with
-/// the I/O error of `out`.
+/// Writes the paths with a weight of their own, in order of first appearance. Returns the I/O error of `out`.
 pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut path: Vec<&str> = Vec::new();
     for (row, node) in (0..).zip(graph.nodes()) {

@@ -1,12 +1,12 @@
-//! JSON for scripts: one object with the nodes of the tree as a list. Nodes are not nested in each other, since parsers
-//! of JSON refuse what is some hundred levels deep, and stacks are deeper.
+//! Writes JSON for scripts: one object with the nodes of the tree as a list. Nodes are not nested, because JSON parsers
+//! reject some hundred levels, and stacks are deeper.
 
 use std::io::{self, Write};
 
 use super::FlameGraph;
 use crate::export::table::json_text;
 
-/// Writes the nodes, each after its parent; the first is the root. Fails with the I/O error of `out`.
+/// Writes the nodes, each after its parent; the first is the root. Returns the I/O error of `out`.
 pub(crate) fn write_json(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let FlameGraph { event, unit, things, is_inverted, .. } = *graph;
     out.write_all(b"{\"event\":")?;

@@ -1,5 +1,5 @@
-//! A tree of call paths as a file: folded stacks, a picture, JSON, or a profile of pprof. Holds no more than the tree,
-//! which is bounded; draws and writes without recursion, since stacks may be 65,536 frames deep.
+//! Writes a call tree to a file: folded stacks, SVG, JSON, or pprof. Memory is that of the tree, which is bounded;
+//! there is no recursion, because stacks may be 65,536 frames deep.
 
 mod folded;
 mod json;
@@ -22,38 +22,38 @@ use crate::query::samples::SampleSum;
 pub(crate) struct FlameGraph<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) picture: &'a FlamePicture,
-    /// The number that weights are.
+    /// The measure of the weights.
     pub(crate) measure: Measure,
-    /// The event that was sampled; empty if the trace does not name it, or for spans.
+    /// The sampled event; empty for spans, or if the trace does not name it.
     pub(crate) event: &'a str,
     /// The unit of the weights.
     pub(crate) unit: &'a str,
-    /// The things that are counted: spans or samples.
+    /// Noun for the counted rows: spans or samples.
     pub(crate) things: &'static str,
-    /// The most that a path may have beyond its sums: small paths count as others of those above them.
+    /// Maximum that a path may lack: small paths count as others of their parents.
     pub(crate) missing: SampleSum,
-    /// Whether each path begins with the innermost frame.
+    /// Whether each path starts with the innermost frame.
     pub(crate) is_inverted: bool,
 }
 
 impl<'a> FlameGraph<'a> {
-    /// All nodes, the root first, parents before their children.
+    /// Returns all nodes, the root first, parents before children.
     fn nodes(&self) -> &'a [FlameNode] {
         self.picture.tree.nodes()
     }
 
-    /// The name of a node's function.
+    /// Returns the name of a node's function.
     fn text(&self, node: &FlameNode) -> &'a str {
         let picture: &'a FlamePicture = self.picture;
         picture.functions.text(self.snapshot, node.function)
     }
 
-    /// The weight of a node with all that is below it, and that of its own.
+    /// Returns total and own weight of a node.
     fn weights(&self, node: &FlameNode) -> (u64, u64) {
         (self.measure.of(node.total), self.measure.of(node.own))
     }
 
-    /// The names of a path, innermost first.
+    /// Iterates over the names of a path, innermost first.
     fn path(&self, node: FlameNodeIdx) -> impl Iterator<Item = &'a str> + '_ {
         let below_root = |node: FlameNodeIdx| (node != FlameNodeIdx::ROOT).then_some(node);
         let tree = &self.picture.tree;
@@ -61,7 +61,7 @@ impl<'a> FlameGraph<'a> {
         nodes.map(|node| self.text(tree.node(node)))
     }
 
-    /// A weight with its unit, for a person.
+    /// Formats a weight with its unit.
     fn weight_text(&self, weight: u64) -> String {
         if self.unit == NANOSECONDS {
             duration_text(weight)

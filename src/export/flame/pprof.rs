@@ -1,4 +1,4 @@
-//! A profile of pprof: the paths with their counts and weights. Of one event alone, since the tree is.
+//! Writes the paths with their counts and weights as a pprof profile of a single event.
 
 use std::io::{self, Write};
 
@@ -7,11 +7,11 @@ use crate::export::pprof::{pprof_unit, write_packed};
 use crate::formats::profiles::pprof::write::PprofWriter;
 use crate::query::flame::FlameNodeIdx;
 
-/// Writes a tree that is not inverted. Fails with the I/O error of `out`.
+/// Writes a tree that is not inverted. Returns the I/O error of `out`.
 pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let FlameGraph { event, unit, things, .. } = *graph;
     let kind = if event.is_empty() { "time" } else { event };
-    // A weight that is the count again is left out.
+    // A weight that equals the count is omitted.
     let has_weight = unit != things;
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
     let mut writer = PprofWriter::new(types.into_iter().take(if has_weight { 2 } else { 1 }));

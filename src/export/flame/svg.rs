@@ -1,6 +1,6 @@
-//! A picture for browsers, without scripts and without anything from outside: bars by depth, callers below what
-//! they call as in other flame graphs, a tooltip on each. Leaves out bars too narrow to see and levels too deep to
-//! draw, and says how many.
+//! Draws an SVG without scripts or external resources: bars by depth, callers below their callees as in other flame
+//! graphs, with a tooltip each. Bars too narrow to see and levels too deep to draw are left out, with a note of their
+//! number.
 
 use std::hash::BuildHasher;
 use std::io::{self, Write};
@@ -11,18 +11,18 @@ use super::FlameGraph;
 use crate::base::escape::escaped;
 use crate::query::flame::FlameNodeIdx;
 
-/// The width of the picture in pixels.
+/// Width of the picture in pixels.
 const WIDTH: f64 = 1200.0;
-/// The room at the sides, above and below the bars.
+/// Margin at the sides, above and below the bars.
 const MARGIN: f64 = 10.0;
 const HEADER: f64 = 42.0;
-/// The height of a level.
+/// Height of a level.
 const LEVEL: f64 = 17.0;
-/// Narrower bars are left out: as many as fit beside each other are drawn for each level.
+/// Narrower bars are left out, which bounds the bars per level.
 const BAR_MIN: f64 = 0.1;
-/// Deeper levels are left out: browsers draw no picture that is much higher.
+/// Deeper levels are left out: browsers do not draw much higher pictures.
 const LEVELS_MAX: usize = 1024;
-/// The width of a letter of 12 pixels, about.
+/// Approximate width of a letter of 12 pixels.
 const LETTER: f64 = 7.0;
 
 struct SvgBar {
@@ -31,7 +31,7 @@ struct SvgBar {
     left: f64,
 }
 
-/// Writes the picture. Fails with the I/O error of `out`.
+/// Writes the picture. Returns the I/O error of `out`.
 pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let nodes = graph.nodes();
     let whole = graph.weights(&nodes[0]).0;
@@ -107,7 +107,7 @@ fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out
     out.write_all(b"</g>\n")
 }
 
-/// A warm colour by name, the same in every picture.
+/// Returns a warm colour by name, the same in every picture.
 fn color(name: &str, node: FlameNodeIdx) -> String {
     if node == FlameNodeIdx::ROOT {
         return "#d8d8d0".to_owned();
@@ -120,7 +120,7 @@ fn color(name: &str, node: FlameNodeIdx) -> String {
 fn title(graph: &FlameGraph<'_>) -> String {
     let FlameGraph { event, things, is_inverted, .. } = *graph;
     let root = &graph.nodes()[0];
-    // A line of collapsed stacks counts as the samples that it stands for.
+    // A line of collapsed stacks counts as the samples that it represents.
     let count = if graph.unit == things { graph.weights(root).0 } else { root.total.samples };
     let count = crate::base::time::grouped_digits(count);
     let event = if event.is_empty() { String::new() } else { format!(" of {event}") };
@@ -130,7 +130,7 @@ fn title(graph: &FlameGraph<'_>) -> String {
     format!("{count} {things}{event}{total}{callers}")
 }
 
-/// The bars that are not in the picture, in words.
+/// Describes the bars that are left out.
 fn left_out(narrow: u64, deep: u64, folded: u64) -> String {
     let parts = [
         (narrow, format!("{narrow} bars below {BAR_MIN} pixels are left out")),
@@ -140,7 +140,7 @@ fn left_out(narrow: u64, deep: u64, folded: u64) -> String {
     parts.into_iter().filter(|&(count, _)| count > 0).map(|(_, text)| text).collect::<Vec<_>>().join("; ")
 }
 
-/// The note on small paths that have no bars of their own; empty without any. `scale` is pixels for each unit of weight.
+/// Describes small paths without bars of their own; empty without any. `scale` is in pixels per unit of weight.
 fn pruned(graph: &FlameGraph, scale: f64, whole: u64) -> String {
     let FlameGraph { picture, measure, missing, .. } = graph;
     if missing.is_empty() {
@@ -154,7 +154,7 @@ fn pruned(graph: &FlameGraph, scale: f64, whole: u64) -> String {
     }
 }
 
-/// Text for XML, which has no control characters.
+/// Escapes text for XML, which has no control characters.
 fn xml(text: &str) -> String {
     escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

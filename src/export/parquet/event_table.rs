@@ -1,4 +1,4 @@
-//! The tables of events, one for each kind of row with a `ts`.
+//! The event tables, one per kind of row with a `ts`.
 
 use crate::model::{Event, Payload};
 
@@ -21,7 +21,7 @@ impl EventTable {
             Payload::Counter(_) => Self::Counters,
             Payload::Flow { .. } => Self::Flows,
             Payload::Sample(_) => Self::Samples,
-            // A store has no begins, ends, asynchronous events and states: they are spans there.
+            // Stores have no begins, ends, async events and states: these are spans.
             Payload::Instant
             | Payload::Begin { .. }
             | Payload::End { .. }

@@ -1,4 +1,4 @@
-//! Events as rows of the tables: columns and cells. Writes nothing.
+//! Converts events to table rows: columns and cells.
 
 use parquet::data_type::ByteArray;
 use std::hash::Hash;
@@ -13,9 +13,9 @@ use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Payload, TrackIdx,
 use crate::query::Snapshot;
 use crate::query::last_spans::{LastSpan, LastSpans};
 
-/// The columns that only spans have, before the others.
+/// The columns of spans, before the common ones.
 const SPAN: &[Column] = &[Column("id", Rising, false), Column("parent_id", Int64, true)];
-/// The columns that all have.
+/// The common columns.
 const WHEN: &[Column] = &[Column("ts", Rising, false)];
 const SPAN_SIZE: &[Column] = &[Column("dur", Int64, true), Column("depth", Int32, false)];
 const COUNTER: &[Column] = &[Column("value", Double, false)];
@@ -38,7 +38,7 @@ const WHAT: &[Column] = &[
 const DETAIL: &[Column] =
     &[Column("thread_ts", Int64, true), Column("thread_dur", Int64, true), Column("args", Text, true)];
 
-/// The columns of a table.
+/// Returns the columns of a table.
 pub(super) fn columns(table: EventTable) -> Vec<Column> {
     match table {
         EventTable::Spans => [SPAN, WHEN, SPAN_SIZE, WHAT, DETAIL].concat(),
@@ -49,25 +49,25 @@ pub(super) fn columns(table: EventTable) -> Vec<Column> {
     }
 }
 
-/// Makes rows of events in order of time, with the span that each belongs to.
+/// Converts events in time order, with the span that each belongs to.
 pub(super) struct EventCells<'a> {
     snapshot: &'a Snapshot,
     tables: &'a TrackTables,
-    /// The text and category of names, made once, so that a row costs a reference.
+    /// Cached texts and categories of names, so that a row costs a reference.
     names: Recent<NameIdx, (ByteArray, ParquetCell)>,
     tracks: Recent<TrackIdx, TrackCells>,
-    /// The last span that began at each depth.
+    /// The last span that started at each depth.
     latest: LastSpans,
-    /// Spans so far, and so the number of the next.
+    /// Number of spans, which is the id of the next one.
     spans: i64,
 }
 
-/// A cache of values by key, cleared when it holds [`Recent::MAX`].
+/// A cache by key, cleared when it holds [`Recent::MAX`] values.
 struct Recent<K, V>(FxHashMap<K, V>);
 
 impl<K: Hash + Eq, V> Recent<K, V> {
-    /// Of a million threads or names the cells would take 200 MB; those of a usual capture are all here. With their
-    /// texts and the room of the table these take 5 MB.
+    /// The cells of a million threads or names would take 200 MB; those of a typical trace all fit. With texts and the
+    /// table itself, this limit takes 5 MB.
     const MAX: usize = 1 << 14;
 
     fn get(&mut self, key: K, make: impl FnOnce() -> V) -> &V {
@@ -153,7 +153,7 @@ impl<'a> EventCells<'a> {
         self.names.get(name, make).clone()
     }
 
-    /// Numbers a span, and returns its number and that of the innermost span that holds all of it.
+    /// Assigns an id to a span. Returns it with the id of the innermost span that contains all of it.
     fn begin(&mut self, span: &Event) -> (i64, Option<i64>) {
         let id = self.spans;
         self.spans += 1;
@@ -164,7 +164,7 @@ impl<'a> EventCells<'a> {
         (id, parent)
     }
 
-    /// The span around a point in time, whose depth is how many spans are around it.
+    /// Returns the span around a point in time, whose depth is the number of spans around it.
     fn around(&self, point: &Event) -> ParquetCell {
         let begun = point.depth.checked_sub(1).and_then(|depth| self.latest.at(point.track, depth));
         let around = begun.filter(|begun| begun.end_ns >= point.ts_ns);
@@ -173,7 +173,7 @@ impl<'a> EventCells<'a> {
 }
 
 impl TrackCells {
-    /// The cells of a track; none have values for a track that does not exist.
+    /// Returns the cells of a track, all null if it does not exist.
     fn of(tables: &TrackTables, track: TrackIdx) -> Self {
         let Some(track) = tables.tracks.get(track.index()) else {
             return Self {
@@ -198,7 +198,7 @@ impl TrackCells {
     }
 }
 
-/// The number that an id is, if it is one.
+/// Returns an id as a number, if it is one.
 pub(super) fn number(id: &Id) -> ParquetCell {
     match id {
         Id::Number(number) => ParquetCell::Int(*number),

@@ -1,4 +1,4 @@
-//! One Parquet file: rows are gathered by column and written a row group at a time. Knows no traces.
+//! Writes one Parquet file: rows are buffered by column and written a row group at a time. Independent of traces.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -12,16 +12,16 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
-/// Rows in a group: what `DuckDB` gives to one thread at a time.
+/// Rows per group: as many as `DuckDB` gives to one thread.
 const GROUP_ROWS: usize = 122_880;
 
-/// Bytes of text after which a group is written, however few its rows: arguments may be long.
+/// Bytes of text after which a group is written, because arguments may be long.
 const GROUP_TEXT_BYTES: usize = 64 << 20;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Integers of 64 bits, each near the one before: kept as differences.
+    /// Integers of 64 bits, each close to the previous one: stored as deltas.
     Rising,
     Int64,
     Int32,
@@ -30,14 +30,14 @@ pub(super) enum Kind {
     Text,
 }
 
-/// A column: its name, its type, and whether it may be null.
+/// A column: its name, its type, and whether it is nullable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column(pub &'static str, pub Kind, pub bool);
 
 /// One value of a row.
 #[derive(Debug, Clone)]
 pub(super) enum ParquetCell {
-    /// Nothing, in a column that may hold it.
+    /// Null, in a nullable column.
     Null,
     /// Values of [`Kind::Rising`], [`Kind::Int64`] and [`Kind::Int32`].
     Int(i64),
@@ -51,13 +51,13 @@ impl ParquetCell {
         number.map_or(Self::Null, Self::Int)
     }
 
-    /// A text, or nothing if it is empty.
+    /// Returns a text, or null if it is empty.
     pub(super) fn text_or_null(text: &str) -> Self {
         if text.is_empty() { Self::Null } else { Self::Text(text.into()) }
     }
 }
 
-/// A file that is being written.
+/// A file being written.
 pub(super) struct TableFile {
     writer: SerializedFileWriter<BufWriter<File>>,
     columns: Vec<ColumnBuffer>,
@@ -65,11 +65,11 @@ pub(super) struct TableFile {
     text_bytes: usize,
 }
 
-/// The values of a column that wait to be written.
+/// The buffered values of a column.
 struct ColumnBuffer {
     column: Column,
     values: Values,
-    /// For a column that may hold nothing: 1 for each row with a value, else 0.
+    /// For a nullable column: 1 per row with a value, else 0.
     levels: Vec<i16>,
 }
 
@@ -82,7 +82,7 @@ enum Values {
 }
 
 impl TableFile {
-    /// Begins a file whose rows are in order of the column `sorted_by`, if any. Fails with the I/O error of a write.
+    /// Creates a file whose rows are sorted by the column `sorted_by`, if any. Returns the I/O error of a failed write.
     pub(super) fn create(file: File, columns: &[Column], sorted_by: Option<&str>) -> io::Result<Self> {
         let fields = columns.iter().map(|column| column.field().map(Arc::new)).collect::<Result<_, _>>();
         let schema = fields.and_then(|fields| Type::group_type_builder("schema").with_fields(fields).build());
@@ -100,7 +100,7 @@ impl TableFile {
         Ok(Self { writer: writer.map_err(io_error)?, columns, rows: 0, text_bytes: 0 })
     }
 
-    /// Adds a row: a cell for each column, and leaves `cells` empty. Fails with the I/O error of a write.
+    /// Adds a row of one cell per column, and empties `cells`. Returns the I/O error of a failed write.
     pub(super) fn push(&mut self, cells: &mut Vec<ParquetCell>) -> io::Result<()> {
         if cells.len() != self.columns.len() {
             return Err(io::Error::other(format!("{} cells for {} columns", cells.len(), self.columns.len())));
@@ -118,8 +118,8 @@ impl TableFile {
         Ok(())
     }
 
-    /// Writes the rows that wait and the tables at the end of the file, makes it durable, and returns its length in
-    /// bytes. Fails with the I/O error of a write.
+    /// Writes the buffered rows and the footer, syncs the file, and returns its length in bytes. Returns the I/O error
+    /// of a failed write.
     pub(super) fn finish(mut self) -> io::Result<u64> {
         self.write_group()?;
         let file = self.writer.into_inner().map_err(io_error)?.into_inner()?;
@@ -206,7 +206,7 @@ impl ColumnBuffer {
         Ok(())
     }
 
-    /// Writes and forgets the values.
+    /// Writes and clears the values.
     fn write(&mut self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let levels = self.column.2.then_some(&*self.levels);
         match &mut self.values {
@@ -236,7 +236,7 @@ impl ColumnBuffer {
     }
 }
 
-/// The I/O error that caused it, if there is one.
+/// Returns the underlying I/O error, if there is one.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -1,21 +1,21 @@
-//! A folder of Parquet files, which databases read as tables: spans, instants, counters,
-//! flows, samples, stacks, tracks, losses.
+//! Writes a folder of Parquet files, which databases read as tables: spans, instants, counters, flows, samples, stacks,
+//! tracks, losses.
 //!
-//! | file | a row is | in order of |
+//! | file | row | sorted by |
 //! |---|---|---|
-//! | `spans.parquet` | a span; `dur` is null if its end is not in the capture | `ts`, parents first |
-//! | `instants.parquet` | a point in time | `ts` |
-//! | `counters.parquet` | a value that a counter takes | `ts` |
-//! | `flows.parquet` | a point of a flow: where it starts, steps or ends | `ts` |
-//! | `samples.parquet` | a call stack that was seen, by its `stack_id` | `ts` |
-//! | `stacks.parquet` | a frame below that of `parent_id`; of an outermost frame, that is null | `stack_id` |
-//! | `tracks.parquet` | a track, by the `track_id` that the others have | `track_id` |
+//! | `spans.parquet` | a span; `dur` is null if its end is missing | `ts`, parents first |
+//! | `instants.parquet` | an instant | `ts` |
+//! | `counters.parquet` | a counter value | `ts` |
+//! | `flows.parquet` | a flow point: start, step or end | `ts` |
+//! | `samples.parquet` | a sampled call stack, by its `stack_id` | `ts` |
+//! | `stacks.parquet` | a frame below that of `parent_id`, which is null for an outermost frame | `stack_id` |
+//! | `tracks.parquet` | a track, by the `track_id` of the other tables | `track_id` |
 //! | `losses.parquet` | a kind of loss | |
 //!
-//! By process, the tables with a `ts` are folders: `spans/process_id=3/spans.parquet`, and so on where there is such a
-//! row, which readers know as Hive partitions. One process is written after the other, so that few files are open.
+//! By process, the tables with a `ts` are folders with Hive partitions: `spans/process_id=3/spans.parquet`, and so on
+//! for processes with such rows. One process is written after the other, so that few files are open.
 //!
-//! Times are nanoseconds of the capture's clock in 64-bit integers: their zero is rarely an epoch. Rows outside of the
+//! Times are nanoseconds of the trace's clock in 64-bit integers: their zero is rarely an epoch. Rows outside of the
 //! exported part are marked `outside`.
 
 mod event_table;
@@ -33,7 +33,7 @@ use event_table::EventTable;
 use events::{EventCells, columns};
 use file::TableFile;
 
-/// Writes an excerpt into `folder`. The length that the report says is that of all files.
+/// Writes an excerpt into `folder`. The length in the report is that of all files.
 pub(super) fn write(
     task: &Task<'_>,
     excerpt: &Excerpt,
@@ -48,7 +48,7 @@ pub(super) fn write(
     if !by_process {
         let mut files = EventFiles::default();
         for table in EventTable::ALL {
-            // Also a table without rows, so that asking for it is no error.
+            // Created even without rows, so that querying it is no error.
             files.of(table, folder, None)?;
         }
         return Ok(report.plus(files.write(task, excerpt, &mut cells, folder, None)?));
@@ -60,7 +60,7 @@ pub(super) fn write(
     Ok(report)
 }
 
-/// The files that are being written.
+/// The files being written.
 #[derive(Default)]
 struct EventFiles([Option<TableFile>; EventTable::ALL.len()]);
 
@@ -85,7 +85,7 @@ impl EventFiles {
         Ok(report)
     }
 
-    /// The file of a table, created by the first call.
+    /// Returns the file of a table, and creates it on the first call.
     fn of(&mut self, table: EventTable, folder: &mut OutputFolder, process: Option<u32>) -> io::Result<&mut TableFile> {
         let slot = &mut self.0[table as usize];
         if slot.is_none() {

@@ -1,4 +1,4 @@
-//! The tables that are small: tracks with their processes, call stacks, and losses.
+//! Writes the small tables: tracks with their processes, call stacks, and losses.
 
 use std::io;
 
@@ -18,7 +18,7 @@ const TRACKS: &[Column] = &[
     Column("process_labels", Text, true),
     Column("pid", Int64, true),
     Column("tid", Int64, true),
-    // Ids that are no numbers.
+    // For ids that are not numbers.
     Column("pid_text", Text, true),
     Column("tid_text", Text, true),
     Column("process_sort_index", Int64, false),
@@ -34,14 +34,14 @@ const STACKS: &[Column] = &[
 
 const LOSSES: &[Column] = &[
     Column("name", Text, false),
-    // Of a capture of several files.
+    // For traces of several files.
     Column("file", Text, true),
     Column("count", Int64, false),
     Column("first", Text, false),
     Column("advice", Text, false),
 ];
 
-/// Writes the tracks of a capture, those without rows too, and returns the length of the file.
+/// Writes the tracks of a trace, including those without rows, and returns the length of the file.
 pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("tracks.parquet")?, TRACKS, Some("track_id"))?;
     for (id, track) in (0i64..).zip(&tables.tracks) {
@@ -54,7 +54,7 @@ pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> i
             TrackKind::Counter => "counter",
             TrackKind::Cpu => "cpu",
             TrackKind::State => "state",
-            // Made for the eye, and without rows in any table.
+            // Derived for display, and without rows in any table.
             TrackKind::Samples => continue,
         };
         let (pid, tid) = (&track.key.pid, &track.key.tid);
@@ -76,11 +76,11 @@ pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> i
     table.finish()
 }
 
-/// Writes the call stacks of a capture, and returns the length of the file.
+/// Writes the call stacks of a trace, and returns the length of the file.
 pub(super) fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("stacks.parquet")?, STACKS, Some("stack_id"))?;
     let stacks = snapshot.stacks();
-    // The stack without a frame is the row that is not there.
+    // The stack without frames has no row.
     for id in 1..stacks.len() {
         let stack = StackIdx(u32::try_from(id).map_err(io::Error::other)?);
         let frame = stacks.get(stack);
@@ -95,7 +95,7 @@ pub(super) fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io
     table.finish()
 }
 
-/// Writes what was lost when the capture was read, and returns the length of the file.
+/// Writes the losses of the import, and returns the length of the file.
 pub(super) fn write_losses(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("losses.parquet")?, LOSSES, None)?;
     for lost in snapshot.losses().iter() {
