@@ -1,5 +1,5 @@
-//! The output of `strace`, `ltrace` and `perf trace`: one line per call, `PID time name(args) = result <seconds>`. With `-T` a call is
-//! a span; without it only a call that another thread interrupted has two times, and all others are instants. Times
+//! The output of `strace`, `ltrace` and `perf trace`: one line per call, `PID time name(args) = result <seconds>`. With
+//! `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others are instants. Times
 //! without a date (`-tt`) begin at midnight and go on past the next one; distances from the line before (`-r`) begin at
 //! 0. The stacks of `-k` are samples at the begins of their calls. The table of sums that `-C` prints after the calls
 //! has no times, so the reader skips it.
@@ -38,12 +38,15 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
+/// Parses a line of `perf trace`, or else of `strace` or `ltrace`. Returns `None` if it is of neither.
+fn parse_record(line: &[u8]) -> Option<StraceRecord<'_>> {
+    perf_trace::record(line).or_else(|| StraceRecord::from_line(line))
+}
+
 /// Whether the first lines are those of `strace` with times.
 fn looks_like_strace(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
-    lines
-        .next()
-        .is_some_and(|line| StraceRecord::from_line(line).is_some_and(|record| record.what != StraceEvent::Unknown))
+    lines.next().is_some_and(|line| parse_record(line).is_some_and(|record| record.what != StraceEvent::Unknown))
 }
 
 /// Whether the first line is a call as `strace` prints it without times.
@@ -142,7 +145,7 @@ impl LineParser for Strace {
             return;
         }
         self.stack(batch);
-        let Some(record) = StraceRecord::from_line(line.bytes) else {
+        let Some(record) = parse_record(line.bytes) else {
             let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
             self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
             return match (begins_table, self.is_in_table) {

@@ -1,7 +1,6 @@
 //! A line of `strace` or `ltrace` -> its thread, its time, and the part of a call that it tells. Refuses nothing: what is
 //! no call is unknown.
 
-use super::perf_trace;
 use crate::formats::input::decimal::nanos_from_seconds;
 
 /// Fewer digits before the point of a time are those of a distance.
@@ -68,9 +67,6 @@ pub(super) enum StraceEvent<'a> {
 
 impl<'a> StraceRecord<'a> {
     pub(super) fn from_line(line: &'a [u8]) -> Option<Self> {
-        if let Some(record) = perf_trace::record(line) {
-            return Some(record);
-        }
         let mut rest = line.trim_ascii_start();
         let mut owner = None;
         if let Some(after) = rest.strip_prefix(b"[pid ") {
