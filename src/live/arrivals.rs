@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -210,23 +210,23 @@ pub(super) fn start(
         LiveInput::Input(Input::Stdin(_)) => {
             thread::spawn(move || thread.read(io::stdin().lock(), BLOCK_BYTES, pace));
         }
-        LiveInput::Input(Input::File(_) | Input::Fd(_)) => {
-            let metadata = fs::metadata(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
-            match FileKind::from_metadata(&metadata) {
-                FileKind::Folder => return Err(ArrivalError::Folder { path }),
-                FileKind::File => {
-                    let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
-                    drop(thread::spawn(move || thread.follow(file)));
-                }
-                // Opening a pipe waits for its other end.
-                FileKind::Pipe | FileKind::Socket | FileKind::Device => {
-                    thread::spawn(move || match File::open(&path) {
-                        Ok(pipe) => thread.read(pipe, BLOCK_BYTES, pace),
-                        Err(source) => thread.fail(ArrivalError::Open { path, source }),
-                    });
-                }
+        LiveInput::Input(Input::File(_) | Input::Fd(_)) => match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => return Err(ArrivalError::Folder { path }),
+            Ok(metadata) if FileKind::from_metadata(&metadata) == FileKind::File => {
+                let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
+                drop(thread::spawn(move || thread.follow(file)));
             }
-        }
+            // Opening a pipe waits for its other end, so the thread opens it.
+            Ok(_) => drop(thread::spawn(move || thread.read_path(pace))),
+            Err(source) if source.kind() == io::ErrorKind::NotFound && has_folder(&path) => {
+                drop(thread::spawn(move || {
+                    if thread.wait_for_file() {
+                        thread.read_path(pace);
+                    }
+                }));
+            }
+            Err(source) => return Err(ArrivalError::Open { path, source }),
+        },
         LiveInput::Command(words) => {
             let (mut child, command) =
                 StartedCommand::start(words).map_err(|source| ArrivalError::Start { path: path.clone(), source })?;
@@ -249,7 +249,36 @@ pub(super) fn start(
     Ok((arrivals, started))
 }
 
+/// Whether the folder of `path` exists. A file can appear in it; a missing folder is more likely a mistyped path.
+fn has_folder(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir())
+}
+
 impl ReadingThread {
+    /// Waits until something exists at the path. Returns false if the session stops first.
+    fn wait_for_file(&self) -> bool {
+        (self.say)(format!("{}: does not exist yet; waiting for it", self.path.display()));
+        while fs::metadata(&self.path).is_err() {
+            if self.stop.is_cancelled() {
+                return false;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        true
+    }
+
+    /// Reads the path to its end: a file until the session stops, a pipe until its other end closes.
+    fn read_path(mut self, pace: Pace) {
+        let path = self.path.clone();
+        let opened = File::open(&path).and_then(|file| Ok((FileKind::from_metadata(&file.metadata()?), file)));
+        match opened {
+            Ok((FileKind::Folder, _)) => self.fail(ArrivalError::Folder { path }),
+            Ok((FileKind::File, file)) => self.follow(file),
+            Ok((_, stream)) => self.read(stream, BLOCK_BYTES, pace),
+            Err(source) => self.fail(ArrivalError::Open { path, source }),
+        }
+    }
+
     /// Sends bytes to the parser. Returns false once nobody receives them.
     pub(super) fn hand_on(&mut self, block: Vec<u8>) -> bool {
         self.keep(&block) && self.send(block)
