@@ -1,6 +1,6 @@
-//! Calls between processes of Android, from the events of the `binder` driver of any tracer. A call is a span of the
-//! thread that waits, its answer one of the thread that works, with a flow between them; a call that nobody waits for
-//! is an instant at each end. Locks of the driver, buffers and reference counts are left out.
+//! Android's binder calls between processes, from the `binder` events of any tracer. A call is a span on the waiting
+//! thread, its reply a span on the serving thread, with a flow between them. A one-way call is an instant at each end.
+//! Driver locks, buffers and reference counts are ignored.
 
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -10,23 +10,22 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
-/// Calls and threads that are remembered; a capture has fewer under way.
+/// Limit for pending transactions and for threads with open spans; real traces have fewer.
 const PENDING_MAX: usize = 1 << 18;
 
-/// Calls of a thread, each within the one before.
+/// Limit for nested calls of one thread.
 const CALLS_DEEP_MAX: usize = 64;
 
-/// The flag of a call that nobody waits for.
+/// Transaction flag of a one-way call.
 const ONE_WAY: u64 = 1;
 
-/// The codes by which the driver tells a caller that there is no answer: dead, failed and frozen.
+/// Return codes that end a call without a reply: dead, failed and frozen.
 const NO_ANSWER: [u64; 3] = [0x7205, 0x7211, 0x7212];
 
-/// An event of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BinderEvent {
     Transaction(BinderTransaction),
-    /// The transaction of this number arrived at the thread.
+    /// A thread received the transaction with this id.
     Received {
         id: i64,
     },
@@ -36,7 +35,7 @@ pub(crate) enum BinderEvent {
     },
 }
 
-/// A thread sends a call or an answer.
+/// A thread sends a call or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BinderTransaction {
     pub(crate) id: i64,
@@ -50,7 +49,7 @@ pub(crate) struct BinderTransaction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BinderSpan {
-    /// The caller waits for the answer.
+    /// The caller waits for the reply.
     Call,
     /// The called thread works on the transaction.
     Answer,
@@ -63,17 +62,17 @@ enum SentMessage {
     Answer,
 }
 
-/// The calls that are under way.
+/// The pending transactions and open spans.
 #[derive(Debug, Default)]
 pub(crate) struct Binder {
-    /// By number of the transaction.
+    /// By transaction id.
     sent: FxHashMap<i64, SentMessage>,
-    /// By thread: its open spans, outermost first.
+    /// Open spans by thread, outermost first.
     open: FxHashMap<i64, Vec<BinderSpan>>,
     args: ArgsWriter,
 }
 
-/// When, by which thread, and on which track an event is shown.
+/// Time, thread and track of a driver event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BinderThread {
     pub(crate) ts_ns: i64,
@@ -83,7 +82,7 @@ pub(crate) struct BinderThread {
 }
 
 impl Binder {
-    /// Adds the events of an event of the driver.
+    /// Converts a driver event to events of the batch.
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, at: BinderThread, event: BinderEvent) {
         match event {
             BinderEvent::Transaction(sent) => self.transaction(batch, at, &sent),
@@ -133,7 +132,7 @@ impl Binder {
                 instant(batch, at, b"binder async rcv", 0);
                 flow(batch, at, EventKind::FlowEnd, id, true);
             }
-            // Sent before the recording began.
+            // Sent before the recording started.
             None => {}
         }
     }
@@ -151,7 +150,7 @@ impl Binder {
         batch.push(Event { detail, ..bare(at.ts_ns, EventKind::Begin, at.track, name) });
     }
 
-    /// Ends the innermost span of the driver on a thread, if it is of that kind.
+    /// Ends the innermost driver span of a thread if it is of this kind.
     fn end(&mut self, batch: &mut BatchBuilder, at: BinderThread, span: BinderSpan) {
         let Some(open) = self.open.get_mut(&at.tid).filter(|open| open.last() == Some(&span)) else { return };
         open.pop();

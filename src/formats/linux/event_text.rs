@@ -1,6 +1,6 @@
-//! The events of a kernel as text, common to `ftrace` and `perf script`: `name: key=value key=value`. Those of the
-//! scheduler and of CPU clocks mean what they say; system calls are spans, and so are functions of a graph; markers
-//! of programs are what they ask for; all others are instants of their thread with their text.
+//! Kernel events as text, shared by `ftrace` and `perf script`: `name: key=value key=value`. Scheduler events become
+//! CPU and state tracks, CPU frequency and idle events counters, system calls and graph functions spans. Markers become
+//! the events that they describe. All other events are instants on their thread.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// An event, parsed from its line.
+/// An event parsed from a line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextEvent<'a> {
     pub(crate) ts_ns: i64,
     pub(crate) tid: i64,
-    /// The name of the thread; empty if the tracer does not know it.
+    /// Name of the thread; empty if the tracer does not know it.
     pub(crate) task: &'a [u8],
     pub(crate) cpu: Option<u64>,
     pub(crate) name: &'a [u8],
@@ -31,22 +31,22 @@ pub(crate) struct TextEvent<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct KernelText {
     pub(crate) scheduler: Scheduler,
-    /// The kind of machine, as `uname` names it; empty if unknown.
+    /// Machine type as in `uname -m`; empty if unknown.
     pub(crate) machine: String,
     args: ArgsWriter,
     binder: Binder,
-    /// The threads that are in a system call.
+    /// The current system call by thread.
     calls: rustc_hash::FxHashMap<i64, CurrentCall>,
-    /// The latest names of threads.
+    /// Last known names of threads.
     named: rustc_hash::FxHashMap<i64, Box<[u8]>>,
 }
 
 /// The system call that a thread is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CurrentCall {
-    /// The span of the thread is still open.
+    /// Its span is still open.
     Open,
-    /// Its span was ended by the marker that it wrote.
+    /// Its span was ended early, by a marker written in the call.
     Ended,
 }
 
@@ -63,7 +63,7 @@ impl KernelText {
                     let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
                     self.scheduler.switch(batch, &switch, place);
                 }
-                // `perf script -F` may leave out the CPU.
+                // `perf script -F` may omit the CPU.
                 (None, Some(_)) => self.other(batch, event),
                 _ => batch.lose(Loss::BadRecord, place),
             },
@@ -79,19 +79,19 @@ impl KernelText {
                 let text = format!("CPU {cpu} {label}").into();
                 let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: text, slot: 0 };
                 let track = batch.track_with(&key);
-                // The largest number means that the CPU left its rest.
+                // u32::MAX means that the CPU left its idle state.
                 let state = if state == i64::from(u32::MAX) { -1 } else { state };
                 let value = (state as f64).to_bits();
                 batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
             }
             b"tracing_mark_write" | b"print" | b"0" => {
-                // `trace_printk` prints the address or the function of its caller before the text.
+                // `trace_printk` prints the address or the name of the caller before the text.
                 let text = if name == b"print" {
                     fields.strip_prefix(b"tracing_mark_write: ").unwrap_or(fields)
                 } else {
                     fields
                 };
-                // Programs write markers by a call, whose end must not close a span that the marker opens.
+                // Programs write markers with a system call, whose end must not close the span that the marker opens.
                 if let Some(call) = self.calls.get_mut(&tid).filter(|call| **call == CurrentCall::Open) {
                     *call = CurrentCall::Ended;
                     self.end_call(batch, event);
@@ -117,7 +117,7 @@ impl KernelText {
             b"sched_blocked_reason" => {
                 let Some(tid) = number(value(fields, b"pid")) else { return batch.lose(Loss::BadRecord, place) };
                 let is_io_wait = value(fields, b"iowait") == Some(b"1");
-                // The function, without the distance from its begin.
+                // The function without its offset.
                 let caller = value(fields, b"caller").unwrap_or_default();
                 let function = &caller[..memchr::memchr(b'+', caller).unwrap_or(caller.len())];
                 self.scheduler.blocked(batch, &BlockedReason { tid, is_io_wait, function }, place);
@@ -131,14 +131,14 @@ impl KernelText {
                     None => batch.lose(Loss::BadRecord, place),
                 }
             }
-            // A transaction or its return says the same.
+            // The transaction or its return has the same information.
             b"binder_command" => {}
             b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
             _ => self.other(batch, event),
         }
     }
 
-    /// A function of the kernel, as its graph is drawn: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` at once.
+    /// Adds a function graph entry: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` for a leaf.
     fn function(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let place = event.place;
         let Some(bar) = memchr::memchr(b'|', event.fields) else { return batch.lose(Loss::BadRecord, place) };
@@ -156,7 +156,7 @@ impl KernelText {
             shown.name = batch.name(name, None, place);
         }
         if kind == EventKind::Complete {
-            // `+ 12.5 us`: a mark before a duration says that it is long.
+            // `+ 12.5 us`: the mark before a long duration is dropped.
             let micros = drawn.strip_suffix(b"us").map(<[u8]>::trim_ascii_end);
             let micros = micros.and_then(|text| text.rsplit(|&byte| byte == b' ').next());
             match micros.and_then(|micros| nanos_from_micros(micros).ok()).map(u64::try_from) {
@@ -167,12 +167,12 @@ impl KernelText {
         batch.push(shown);
     }
 
-    /// The end of the capture.
+    /// Ends the trace.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, SourcePos::Offset(0));
     }
 
-    /// The track of a thread, in its process as far as that is known.
+    /// Returns the track of a thread, in its process if that is known.
     pub(crate) fn thread(&self, tid: i64) -> TrackKey {
         let pid = self.scheduler.process(tid).unwrap_or(tid);
         let (pid, tid) = (Id::Number(pid), Id::Number(tid));
@@ -191,7 +191,7 @@ impl KernelText {
         batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
     }
 
-    /// Ends the system call that a thread is in: its innermost open span.
+    /// Ends the current system call of a thread, which is its innermost open span.
     fn end_call(&self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let track = batch.track_with(&self.thread(event.tid));
         let flags = EventFlags::UNNAMED;
@@ -200,7 +200,7 @@ impl KernelText {
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let call = SystemCall::from_text(event.name, event.fields, &self.machine);
-        // A thread is in one call at a time: where the ends of calls were not recorded, each lasts until the next.
+        // A thread is in one call at a time. If call exits were not recorded, each call lasts until the next.
         match call.as_ref().map(|(call, _)| call.kind) {
             Some(EventKind::Begin) if self.calls.insert(event.tid, CurrentCall::Open) == Some(CurrentCall::Open) => {
                 self.end_call(batch, event);
@@ -213,7 +213,8 @@ impl KernelText {
             return;
         }
         let (kind, name, detail) = match call {
-            // Each thread was in a call when recording began or when it was made, and returns from it.
+            // A return without an entry: the thread was in the call when the recording started, or when the thread was
+            // created.
             Some((call, detail)) if is_end && current.is_none() => (EventKind::Instant, call.name, detail),
             Some((call, detail)) => (call.kind, call.name, detail),
             None => (EventKind::Instant, event.name.into(), event.fields),
@@ -236,13 +237,13 @@ pub(crate) fn number(text: Option<&[u8]>) -> Option<i64> {
     std::str::from_utf8(text?).ok()?.parse().ok()
 }
 
-/// The text after ` key=`, up to the next space.
+/// Returns the text after ` key=`, up to the next space.
 fn value<'a>(fields: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let (_, rest) = find_key(fields, key)?;
     Some(&rest[..memchr::memchr(b' ', rest).unwrap_or(rest.len())])
 }
 
-/// The position of a key, and the text after its `=`.
+/// Returns the position of a key and the text after its `=`.
 fn find_key<'a>(fields: &'a [u8], key: &[u8]) -> Option<(usize, &'a [u8])> {
     memchr::memmem::find_iter(fields, key).find_map(|at| {
         let begins = at == 0 || fields[at - 1] == b' ';
@@ -251,7 +252,7 @@ fn find_key<'a>(fields: &'a [u8], key: &[u8]) -> Option<(usize, &'a [u8])> {
     })
 }
 
-/// A name, which may have spaces and `=` in it: the text between its key and the next one.
+/// Returns a name, which may contain spaces and `=`: the text between its key and the next key.
 fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]> {
     let (_, rest) = find_key(fields, key)?;
     let end = memchr::memmem::find(rest, &[b" ", next, b"="].concat())?;
@@ -287,7 +288,7 @@ fn task_from_fields(fields: &[u8]) -> Option<SchedulerTask<'_>> {
         let name = name_before(fields, b"comm", b"pid").unwrap_or_default();
         return Some(SchedulerTask { tid, name, priority: number(value(fields, b"prio")) });
     }
-    // `name:tid [priority] ..`, as `perf` writes it where it knows the event.
+    // `name:tid [priority] ..`, as `perf` formats the events that it knows.
     short_task(fields).map(|(task, _)| task)
 }
 
@@ -306,7 +307,7 @@ fn switch_from_fields(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], Schedu
     Some((previous, state.trim_ascii(), short_task(after)?.0))
 }
 
-/// Parses `name:tid [priority]`, and returns the text after it.
+/// Parses `name:tid [priority]`, and returns the task and the text after it.
 fn short_task(text: &[u8]) -> Option<(SchedulerTask<'_>, &[u8])> {
     let open = memchr::memmem::find(text, b" [")?;
     let colon = memchr::memrchr(b':', &text[..open])?;

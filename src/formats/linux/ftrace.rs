@@ -1,7 +1,7 @@
-//! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last
-//! writes: `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out, or in the
-//! latency format `TASK-PID CPU+FLAGS TIME: event`. Stacks below events are samples. Lines of a function graph as the
-//! kernel draws it are in `function_graph`.
+//! Text of Linux `ftrace`, `trace-cmd report` and Android `systrace`, including systrace HTML pages. Lines are
+//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where TGID and flags are optional, or `TASK-PID CPU+FLAGS TIME: event` in
+//! the latency format. Stacks below events become samples. Function graphs as drawn by the kernel are in
+//! `function_graph`.
 
 use super::event_text::{KernelText, TextEvent, number};
 use super::function_graph::{FunctionGraph, GraphLine};
@@ -14,7 +14,6 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
 use crate::model::{Loss, SourcePos, StackIdx};
 
-/// Text of ftrace and of trace-cmd.
 pub(crate) const FORMAT: Format = Format {
     name: "ftrace",
     sniff: looks_like_ftrace,
@@ -22,7 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether this is the text of a trace, or a page that may hold one.
+/// Returns whether this is trace text, or a page that may contain some.
 fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = [&b"# tracer:"[..], b"TRACE:", b"capturing trace"].iter().any(|begin| head.starts_with(begin));
     let mut lines = head_lines(head).filter(|line| !is_note(line));
@@ -30,11 +29,11 @@ fn looks_like_ftrace(head: &[u8]) -> bool {
         FtraceRecord::from_line(line).or_else(|| FtraceRecord::from_latency_line(line)).is_some()
             || GraphLine::from_line(line).is_some()
     };
-    // Traces in JSON may hold such lines as texts.
+    // JSON traces may contain such lines as strings.
     begins || is_page(head) || !looks_like_json(head) && lines.next().is_some_and(is_record)
 }
 
-/// Makes a reader of the text of a trace.
+/// Creates a reader for trace text.
 fn open(source: Source) -> Reader {
     let page = if is_page(source.head()) { Page::Outside } else { Page::None };
     crate::formats::input::lines::open(source, Ftrace { page, ..Ftrace::default() })
@@ -46,7 +45,7 @@ fn is_page(head: &[u8]) -> bool {
     begins(b"<!doctype html") || begins(b"<html")
 }
 
-/// Whether a line is about the trace rather than of it.
+/// Returns whether a line is a header or comment, not an event.
 fn is_note(line: &[u8]) -> bool {
     let is_about = [&b"#"[..], b"TRACE:", b"capturing trace", b"cpus=", b"version =", b"CPU "];
     let is_about = is_about.iter().any(|begin| line.starts_with(begin));
@@ -60,13 +59,13 @@ struct Ftrace {
     kernel: KernelText,
     graph: FunctionGraph,
     page: Page,
-    /// Whether the page held a trace.
+    /// Whether the page contains a trace.
     has_trace: bool,
-    /// Whether a line of the current part of the page was an event. Parts may hold lists of processes, or JSON.
+    /// Whether the current part of the page has had an event. Other parts contain process lists or JSON.
     has_record: bool,
-    /// The event whose stack follows.
+    /// The event whose stack lines follow.
     stack: Option<StackOwner>,
-    /// The frames of its stack, innermost first.
+    /// Frames of its stack, innermost first.
     frames: Vec<Box<[u8]>>,
 }
 
@@ -78,18 +77,18 @@ struct StackOwner {
     place: SourcePos,
 }
 
-/// A position in a page.
+/// Position in an HTML page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Page {
-    /// The capture is no page.
+    /// The input is not a page.
     #[default]
     None,
-    /// Outside of its traces: the program that shows them.
+    /// Outside of trace data, in the viewer's own code.
     Outside,
     Inside,
 }
 
-/// The fields of a line.
+/// The fields of an event line.
 #[derive(Debug, Clone, Copy)]
 struct FtraceRecord<'a> {
     task: &'a [u8],
@@ -102,7 +101,7 @@ struct FtraceRecord<'a> {
 
 impl<'a> FtraceRecord<'a> {
     fn from_line(line: &'a [u8]) -> Option<Self> {
-        // A task may have any name: the CPU is the first number in brackets with a task before and a time after it.
+        // Task names are arbitrary. The CPU is the first number in brackets between a task and a time.
         memchr::memmem::find_iter(line, b"[").find_map(|open| {
             let close = open + memchr::memchr(b']', &line[open..])?;
             let cpu = u64::try_from(number(Some(&line[open + 1..close]))?).ok()?;
@@ -120,12 +119,12 @@ impl<'a> FtraceRecord<'a> {
         })
     }
 
-    /// A line of the latency format, as in `comm-12  0d..2. 34us+: event`: the CPU stands before the flags. `trace-cmd`
-    /// writes seconds there.
+    /// Parses a line of the latency format, such as `comm-12  0d..2. 34us+: event`, where the CPU precedes the flags.
+    /// `trace-cmd` writes seconds instead of microseconds.
     fn from_latency_line(line: &'a [u8]) -> Option<Self> {
         let is_flag = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'#' | b'*');
         memchr::memchr_iter(b':', line).take(8).find_map(|colon| {
-            // A mark says that it took long until the next event.
+            // A mark after the time means a long delay until the next event.
             let marked = line[..colon].trim_ascii_end();
             let marked = marked.strip_suffix(&[*marked.last()?]).filter(|rest| rest.ends_with(b"us")).unwrap_or(marked);
             let (before, time) = marked.split_at(memchr::memrchr(b' ', marked)? + 1);
@@ -146,13 +145,13 @@ impl<'a> FtraceRecord<'a> {
         })
     }
 
-    /// Whether the event is the heading of a stack, in the words of the kernel or of `trace-cmd`.
+    /// Returns whether the event is the heading of a stack, in the format of the kernel or of `trace-cmd`.
     fn is_stack(&self) -> bool {
         let heading = |text: &[u8]| text.starts_with(b"<stack trace") || text.starts_with(b"<user stack trace");
         heading(self.event) || heading(self.parts().1)
     }
 
-    /// The name of the event, and its fields.
+    /// Returns the name of the event and its fields.
     fn parts(&self) -> (&'a [u8], &'a [u8]) {
         let event = self.event;
         let end = event.iter().position(|byte| matches!(byte, b':' | b'(' | b' ')).unwrap_or(event.len());
@@ -162,12 +161,12 @@ impl<'a> FtraceRecord<'a> {
     }
 }
 
-/// Parses `TASK-PID`, perhaps with `(TGID)` after it.
+/// Parses `TASK-PID` with an optional `(TGID)`.
 fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     let (text, tgid) = match text.strip_suffix(b")") {
         Some(inside) => {
             let open = memchr::memrchr(b'(', inside)?;
-            // Dashes mean an unknown group.
+            // Dashes stand for an unknown group.
             (text[..open].trim_ascii_end(), number(Some(inside[open + 1..].trim_ascii())))
         }
         None => (text, None),
@@ -177,7 +176,7 @@ fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
     Some((text[..dash].trim_ascii_start(), tid, tgid))
 }
 
-/// The name of a task without that of its buffer, which `trace-cmd` prints before it: `host:      comm`.
+/// Strips the name of the trace buffer that `trace-cmd` prints before the task: `host:      comm`.
 fn without_buffer(task: &[u8]) -> &[u8] {
     match memchr::memmem::find(task, b":  ") {
         Some(colon) if !task[..colon].contains(&b' ') => task[colon + 1..].trim_ascii_start(),
@@ -185,7 +184,7 @@ fn without_buffer(task: &[u8]) -> &[u8] {
     }
 }
 
-/// The function of a line of a stack: ` => function`, `=> function+0x1/0x2 <addr>` or `=> function (addr)`.
+/// Returns the function of a stack line: ` => function`, `=> function+0x1/0x2 <addr>` or `=> function (addr)`.
 fn stack_frame(line: &[u8]) -> Option<&[u8]> {
     let text = line.trim_ascii().strip_prefix(b"=>")?.trim_ascii();
     let end = memchr::memmem::find(text, b" (").or_else(|| memchr::memmem::find(text, b" <")).unwrap_or(text.len());
@@ -194,8 +193,8 @@ fn stack_frame(line: &[u8]) -> Option<&[u8]> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The time behind flags that no space ends, as in `d..1316.196720:`. There are four flags, which may be digits, or
-/// five of which the last is none.
+/// Returns the time after flags without a separating space, as in `d..1316.196720:`. There are four flags, which may be
+/// digits, or five of which the last is not a digit.
 fn without_flags(word: &[u8]) -> &[u8] {
     const FLAGS: usize = 4;
     let Some(point) = memchr::memrchr(b'.', word) else { return word };
@@ -224,7 +223,7 @@ impl LineParser for Ftrace {
             if self.page == Page::Outside {
                 return;
             }
-            // Older pages hold the trace as a string in their script.
+            // Older pages contain the trace as a string in a script.
             bytes = bytes.strip_suffix(b"\\n\\").unwrap_or(bytes);
         }
         if let Some(lost) = lost_events(bytes) {
@@ -285,7 +284,7 @@ impl LineParser for Ftrace {
 }
 
 impl Ftrace {
-    /// Hands on the stack whose lines are all read.
+    /// Adds a sample for the collected stack.
     fn end_stack(&mut self, batch: &mut BatchBuilder) {
         let Some(owner) = self.stack.take() else { return };
         let mut stack = StackIdx::EMPTY;

@@ -1,8 +1,8 @@
-//! The function graph of `ftrace` as the kernel draws it itself: `TIME | CPU) TASK-PID | DURATION | f() {`, whose
-//! time and task are optional.
+//! The `ftrace` function graph as drawn by the kernel: `TIME | CPU) TASK-PID | DURATION | f() {`, where time and task
+//! are optional.
 //!
-//! Without times there are the durations: on each CPU, a call begins where the one before it has ended. So every
-//! duration and the nesting are exact; idle time between calls is unknown, and one loss says so.
+//! Without times, each call on a CPU starts where the previous one ended. Durations and nesting are exact, but idle
+//! time between calls is unknown, which is reported as one loss.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// The kernel's own stack of a graph has 50; what is deeper is an attack.
+/// Limit for nested functions; the kernel's own graph stack has 50 entries.
 const DEPTH_MAX: usize = 1024;
 
-/// CPUs and tasks; what is beyond is counted.
+/// Limit for CPUs and tasks; lines beyond it are counted as lost.
 const STACKS_MAX: usize = 1 << 16;
 
 /// A parsed line of a graph.
@@ -39,22 +39,22 @@ struct GraphTask<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GraphEvent<'a> {
-    /// The begin of a function: `f() {`.
+    /// A function entry: `f() {`.
     Entry(&'a [u8]),
-    /// `}`, with how long it took.
+    /// A function exit `}`, with its duration in nanoseconds.
     Exit(Option<u64>),
-    /// `f();`, with how long it took.
+    /// A leaf function `f();`, with its duration in nanoseconds.
     Leaf(&'a [u8], Option<u64>),
-    /// A comment of the tracer: `/* text */`.
+    /// A tracer comment: `/* text */`.
     Comment(&'a [u8]),
-    /// `a-1 => b-2`: the CPU goes on with another task.
+    /// `a-1 => b-2`: the CPU switches to another task.
     Switch(GraphTask<'a>, GraphTask<'a>),
-    /// An interrupt begins or ends: its functions say the same.
+    /// Start or end of an interrupt, redundant with its functions.
     Arrow,
 }
 
 impl<'a> GraphLine<'a> {
-    /// Parses a line; `None` if it is none of a graph.
+    /// Parses a line; returns `None` if it is not part of a graph.
     pub(crate) fn from_line(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.trim_ascii();
         let mut ts_ns = None;
@@ -83,7 +83,7 @@ impl<'a> GraphLine<'a> {
         if owner.is_some() {
             (column, code) = cell(code)?;
         }
-        // Flags of the latency format are one short word.
+        // The flags of the latency format are one short word.
         let is_flags = |text: &[u8]| !text.is_empty() && text.len() <= 8 && !text.contains(&b' ');
         if is_flags(column)
             && let Some((next, behind)) = cell(code).filter(|(next, _)| is_duration(next))
@@ -113,7 +113,7 @@ impl<'a> GraphLine<'a> {
     }
 }
 
-/// The text before the next bar, and the text after it.
+/// Returns the text before the next bar, and the text after it.
 fn cell(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let bar = memchr::memchr(b'|', text)?;
     Some((text[..bar].trim_ascii(), text[bar + 1..].trim_ascii()))
@@ -126,12 +126,12 @@ fn task(text: &[u8]) -> Option<GraphTask<'_>> {
     Some(GraphTask { name: text[..dash].trim_ascii(), tid })
 }
 
-/// Whether a column is one of durations: empty, or so many microseconds.
+/// Returns whether a column is a duration column: empty, or a number of microseconds.
 fn is_duration(column: &[u8]) -> bool {
     column.is_empty() || column.ends_with(b"us")
 }
 
-/// `+ 12.5 us`: a mark before it says that this is long.
+/// Parses a duration such as `+ 12.5 us`, where `+` marks a long one.
 fn duration(column: &[u8]) -> Option<u64> {
     let micros = column.strip_suffix(b"us")?.trim_ascii_end();
     let micros = micros.rsplit(|&byte| byte == b' ').next()?;
@@ -145,20 +145,20 @@ enum GraphOwner {
     Task(i64),
 }
 
-/// A function that has not ended.
+/// A function that has not ended yet.
 #[derive(Debug)]
 struct OpenFunction {
     name: Box<[u8]>,
     start_ns: i64,
 }
 
-/// The state of the graph up to the current line.
+/// State of the graph up to the current line.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionGraph {
-    /// The time that each CPU has reached, if lines have none.
+    /// Current time of each CPU, for lines without times.
     now_ns: FxHashMap<u32, i64>,
     open: FxHashMap<GraphOwner, Vec<OpenFunction>>,
-    /// The task of each CPU, once it is known; `None` while the CPU is idle.
+    /// Current task of each CPU, if known; `None` while the CPU is idle.
     running: FxHashMap<u32, Option<i64>>,
     named: FxHashMap<GraphOwner, Box<[u8]>>,
     args: ArgsWriter,
@@ -166,7 +166,7 @@ pub(crate) struct FunctionGraph {
 }
 
 impl FunctionGraph {
-    /// Adds the events of a line.
+    /// Converts a line to events of the batch.
     pub(crate) fn add_line(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: SourcePos) {
         let cpu = drawn.cpu;
         if let GraphEvent::Switch(before, after) = drawn.what {
@@ -198,7 +198,7 @@ impl FunctionGraph {
                 let Some(OpenFunction { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
                     return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
                 };
-                // With times, that of the end is more exact than the duration, which leaves out the tracer's own time.
+                // The difference of times is more exact than the duration, which excludes the overhead of the tracer.
                 let timed_ns = drawn.ts_ns.map(|end_ns| end_ns.saturating_sub(start_ns).max(0).cast_unsigned());
                 Self::span(owner, &name, start_ns, timed_ns.or(dur_ns), batch, place)
             }
@@ -214,12 +214,12 @@ impl FunctionGraph {
         }
     }
 
-    /// Shows what has not ended.
+    /// Adds the functions that never ended.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
         let open = std::mem::take(&mut self.open).into_iter();
         let mut left: Vec<(GraphOwner, OpenFunction)> =
             open.flat_map(|(owner, open)| open.into_iter().map(move |open| (owner, open))).collect();
-        // By time, and the outer ones first: the table has no order.
+        // The map is unordered: sort by time, outer functions first.
         left.sort_by_key(|(owner, open)| (open.start_ns, owner.tid()));
         for (owner, OpenFunction { name, start_ns }) in left {
             let (track, name) = (batch.track_with(&owner.key()), batch.name(&name, None, SourcePos::Time(start_ns)));
@@ -227,7 +227,7 @@ impl FunctionGraph {
         }
     }
 
-    /// A function that began at a time; returns when it ended.
+    /// Adds a span, and returns its end.
     fn span(
         owner: GraphOwner,
         name: &[u8],
@@ -247,7 +247,7 @@ impl FunctionGraph {
         start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
     }
 
-    /// Adds a comment that the kernel or an event prints between the functions.
+    /// Adds a comment, printed by the kernel or an event between functions, as an instant.
     fn comment(
         &mut self,
         owner: GraphOwner,
@@ -281,7 +281,7 @@ impl FunctionGraph {
         place: SourcePos,
     ) {
         let before = self.name(cpu, before, batch, place);
-        // Only this line names the task that these functions belong to.
+        // The first switch names the task of the functions recorded so far on this CPU.
         if !self.running.contains_key(&cpu)
             && let Some(open) = self.open.remove(&GraphOwner::Cpu(cpu))
         {
@@ -293,7 +293,8 @@ impl FunctionGraph {
         };
     }
 
-    /// Adds the name of a task to the batch if it changed. While idle, each CPU has a task 0 of its own.
+    /// Returns the owner of a call, and adds the task name to the batch if it changed. Each CPU has its own idle task
+    /// 0.
     fn name(&mut self, cpu: u32, task: GraphTask<'_>, batch: &mut BatchBuilder, place: SourcePos) -> GraphOwner {
         if task.tid == 0 {
             return GraphOwner::Cpu(cpu);

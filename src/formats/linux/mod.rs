@@ -1,4 +1,4 @@
-//! Captures of Linux's tracers, as text and in binary, over one reading of the kernel's own events.
+//! Traces of Linux tracers, in text and binary, with shared decoding of kernel events.
 
 pub(crate) mod binder;
 pub(crate) mod event_text;

@@ -1,7 +1,7 @@
-//! The fields of a sample in `perf script` beside its stack, by `-F`: addresses and sources of data, flags of branches,
-//! and the machine's own state. The first are kept as text; branches, registers and instructions are left out.
+//! Fields of `perf script -F` next to the stack of a sample. Data addresses and data sources are kept as text;
+//! branches, registers and instructions are ignored.
 
-/// The name of a tracepoint by its fields, for `-F` without the event.
+/// Guesses the tracepoint from its fields, for `-F` without the event name.
 pub(super) fn event_of_fields(fields: &[u8]) -> &[u8] {
     let has = |key: &[u8]| memchr::memmem::find(fields, key).is_some();
     if fields.starts_with(b"prev_comm=") && has(b" ==> next_comm=") {
@@ -13,8 +13,8 @@ pub(super) fn event_of_fields(fields: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether the name is one of hardware or of a clock rather than that of a tracepoint, `group:name`. Those have a
-/// description between slashes, or letters that restrict them after a colon.
+/// Returns whether a name is a hardware or clock event, not a tracepoint `group:name`. Hardware events may have
+/// parameters between slashes, or modifiers such as `:uk`.
 pub(super) fn is_hardware_event(event: &[u8]) -> bool {
     let restricts =
         |letters: &[u8]| !letters.is_empty() && letters.iter().all(|letter| b"ukhHGSDIWePpb".contains(letter));
@@ -27,13 +27,13 @@ pub(super) fn is_hardware_event(event: &[u8]) -> bool {
     }
 }
 
-/// The text before the letters of `-F +misc`, as in `comm 12 K`.
+/// Strips the flags of `-F +misc`, as in `comm 12 K`.
 pub(super) fn without_misc(before: &[u8]) -> Option<&[u8]> {
     let (text, misc) = before.split_at(memchr::memrchr(b' ', before)?);
     misc[1..].iter().all(|letter| b"KUHGgEMSp*".contains(letter)).then(|| text.trim_ascii_end())
 }
 
-/// Whether a line below a sample tells of the machine: branches, registers, and instructions with their source.
+/// Returns whether a line below a sample has machine state: branches, registers, or instructions with source.
 pub(super) fn is_machine_line(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     let is_label = || line.starts_with(b"\t") && text.ends_with(b":") && !text.contains(&b' ');
@@ -44,13 +44,13 @@ pub(super) fn is_machine_line(line: &[u8]) -> bool {
         || line.starts_with(b" ") && is_branch(text.split(|&byte| byte == b' ').next().unwrap_or_default())
 }
 
-/// Whether a word is a branch: `from/to/P/-/-/0`, where P and M say whether it was predicted.
+/// Returns whether a word is a branch `from/to/P/-/-/0`, where P or M means predicted or mispredicted.
 fn is_branch(word: &[u8]) -> bool {
     [&b"/P/"[..], b"/M/", b"/-/"].iter().any(|mark| memchr::memmem::find(word, mark).is_some())
 }
 
-/// Splits the fields of a sample into what they say of it and the frame of its stack, which is `address symbol (file)`.
-/// Cuts off where a branch leads to, and what only the machine means.
+/// Splits the fields of a sample into its own fields and its frame `address symbol (file)`. Cuts off branch targets and
+/// machine state.
 pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     let cut = |text: &[u8], mark: &[u8]| memchr::memmem::find(text, mark).unwrap_or(text.len());
     let mut text = &fields[..cut(fields, b" => ")];
@@ -79,7 +79,7 @@ pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     last.map_or((text, &b""[..]), |at| (text[..at].trim_ascii_end(), &text[at..]))
 }
 
-/// The words of a text with their positions.
+/// Returns the words of a text with their positions.
 fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     text.split(|&byte| byte == b' ').filter_map(move |word| {

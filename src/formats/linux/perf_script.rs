@@ -1,8 +1,8 @@
-//! The text of `perf script`: for each event a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
-//! innermost frame first, and an empty line. An event without fields is a sample of its thread, and so is one with a
-//! stack; beside that, events of the kernel's scheduler are scheduling, system calls are spans, others are instants.
-//! Names stay as `perf` prints them: it shows an address without a name as its file. Lines without times are a
-//! millisecond apart, and a loss says so. Branches, registers and instructions are left out.
+//! Text of `perf script`. Each event is a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
+//! innermost frame first, and an empty line. An event without fields is a sample, and so is one with a stack. Scheduler
+//! events also become scheduling, system calls spans, others instants. Names stay as `perf` prints them, which shows
+//! unresolved addresses as their file. Lines without times are placed a millisecond apart, which is reported as a loss.
+//! Branches, registers and instructions are ignored.
 
 use rustc_hash::FxHashMap;
 
@@ -18,7 +18,6 @@ use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, NameIdx, SourcePos, StackIdx};
 
-/// The text that `perf script` prints.
 pub(crate) const FORMAT: Format = Format {
     name: "perf script",
     sniff: looks_like_perf_script,
@@ -26,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether the first line that is no comment is an event of `perf script`.
+/// Returns whether the first line that is not a comment is an event of `perf script`.
 fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
     let Some(first) = lines.next() else { return false };
@@ -36,13 +35,12 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
     let second = lines.next();
     let is_frame = |line: &[u8]| line.first().is_some_and(u8::is_ascii_whitespace) && script_frame(line).is_some();
     let Some(header) = ScriptHeader::from_line(first) else {
-        // Logs have lines like those without ids.
+        // Logs have similar lines without ids.
         return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some()
             || is_untimed_frame(first) && second.is_some_and(is_frame)
             || second.is_some_and(is_untimed_frame) && ScriptHeader::untimed(first).is_some();
     };
-    // Without the name of an event, only the stack or a line of the same form shows that a program with numbers after
-    // it is a sample.
+    // Without an event name, a sample is only recognised by its stack, or by a second line of the same form.
     let is_bare = |line: &[u8]| {
         ScriptHeader::from_line(line).is_some_and(|header| header.event.is_empty() && header.fields.is_empty())
     };
@@ -51,13 +49,13 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
         || second.is_some_and(|line| script_frame(line).is_some() || is_bare(first) && is_bare(line))
 }
 
-/// Whether a line is a frame of a stack for certain, where nothing else says that this is text of `perf script`.
+/// Returns whether a line is certainly a stack frame, for text without any headers.
 fn is_untimed_frame(line: &[u8]) -> bool {
     let digits = line.trim_ascii().iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     line.starts_with(b"\t") && digits >= 4 && script_frame(line).is_some()
 }
 
-/// Makes a reader of the text of `perf script`.
+/// Creates a reader for `perf script` text.
 fn open(source: Source) -> Reader {
     let is_delta = has_delta_times(source.head());
     let is_untimed =
@@ -65,26 +63,26 @@ fn open(source: Source) -> Reader {
     crate::formats::input::lines::open(source, PerfScript { is_delta, is_untimed, ..PerfScript::default() })
 }
 
-/// How far apart samples without times are.
+/// Distance between samples without times.
 const UNTIMED_NS: i64 = 1_000_000;
 
 #[derive(Debug, Default)]
 struct PerfScript {
     kernel: KernelText,
-    /// A sample whose stack is being read.
+    /// The sample whose stack is being read.
     pending: Option<Pending>,
     frames: Vec<ScriptFrame>,
     args: ArgsWriter,
-    /// Whether times are distances, and the time so far.
+    /// Whether times are relative to the previous line; `now_ns` is their sum.
     is_delta: bool,
     /// Whether no line has a time.
     is_untimed: bool,
     now_ns: i64,
-    /// Numbers for the threads of lines without ids, by name: below 0.
+    /// Generated negative thread ids by name, for lines without ids.
     unnumbered: FxHashMap<Box<[u8]>, i64>,
 }
 
-/// Names of threads without ids that are told apart; more are one.
+/// Limit for named threads without ids; further ones share an id.
 const UNNUMBERED_MAX: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -97,42 +95,41 @@ struct Pending {
     /// The other fields of the line.
     fields: Box<[u8]>,
     place: SourcePos,
-    /// Whether the event is handed on already, so that only a stack makes a sample of it.
+    /// Whether the event is already added, so that only a stack makes it a sample.
     is_emitted: bool,
 }
 
-/// A frame of a stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ScriptFrame {
     name: Box<[u8]>,
-    /// The file of its code; empty where the line has none.
+    /// File of its code; empty if unknown.
     module: Box<[u8]>,
 }
 
-/// The parsed first line of an event.
+/// The parsed header line of an event.
 #[derive(Debug, Clone, Copy)]
 struct ScriptHeader<'a> {
     comm: &'a [u8],
     pid: Option<i64>,
-    /// `None` if the line names none.
+    /// `None` if the line has no ids.
     tid: Option<i64>,
     cpu: Option<u64>,
     ts_ns: i64,
     period: Option<u64>,
-    /// Empty if the line names no event.
+    /// Empty if the line has no event name.
     event: &'a [u8],
     fields: &'a [u8],
 }
 
 impl<'a> ScriptHeader<'a> {
-    /// A line with the ids of its thread.
+    /// Parses a line with thread ids.
     fn from_line(line: &'a [u8]) -> Option<Self> {
         Self::parse(line, true)
     }
 
-    /// `with_ids`: the ids must be there. `-F` may leave them out.
+    /// Parses a line. `with_ids` makes the ids mandatory; `-F` may omit them.
     fn parse(line: &'a [u8], with_ids: bool) -> Option<Self> {
-        // A program may be called anything: the time is the first word of digits and a point with an id before it.
+        // Program names are arbitrary. The time is the first decimal number followed by a colon, with ids before it.
         memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
             let before = &line[..colon];
             let (before, time) = before.split_at(memchr::memrchr(b' ', before).map_or(0, |space| space + 1));
@@ -158,7 +155,7 @@ impl<'a> ScriptHeader<'a> {
                 None => (None, rest),
             };
             let (event, fields) = split_word(rest);
-            // `-F` may leave out the name, and everything after it.
+            // `-F` may omit the name and everything after it.
             let (event, fields) = match event.strip_suffix(b":").filter(|event| !event.is_empty()) {
                 Some(event) => (event, fields),
                 None if rest.is_empty() || tid.is_some() && cpu.is_some() => (&b""[..], rest),
@@ -168,7 +165,7 @@ impl<'a> ScriptHeader<'a> {
         })
     }
 
-    /// A line without a time, as in `comm pid/tid [cpu] period event:`: only its event is certain.
+    /// Parses a line without a time, such as `comm pid/tid [cpu] period event:`. Only the event is mandatory.
     fn untimed(line: &'a [u8]) -> Option<Self> {
         let line = line.trim_ascii();
         let (before, event) = line.strip_suffix(b":")?.split_at(memchr::memrchr(b' ', line)? + 1);
@@ -207,16 +204,16 @@ fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
     Some((comm, pid, tid))
 }
 
-/// Whether the times are distances from the event before, as `--deltatime` prints them: the first is 0, and others are
-/// below those before them. Any other times are in order.
+/// Returns whether times are relative to the previous event, as with `--deltatime`. Then the first is 0, and they are
+/// not sorted; all other times are sorted.
 fn has_delta_times(head: &[u8]) -> bool {
     let lines = head_lines(head).filter(|line| line.first().is_some_and(|first| *first != b'\t' && *first != b'#'));
     let times: Vec<i64> = lines.filter_map(|line| Some(ScriptHeader::parse(line, false)?.ts_ns)).collect();
     times.first() == Some(&0) && !times.is_sorted()
 }
 
-/// Whether `--show-task-events`, `--show-mmap-events` and the like print this line, as in
-/// `comm tid time: PERF_RECORD_COMM ..`. Threads have their names from the events as well.
+/// Returns whether this is a line of `--show-task-events`, `--show-mmap-events` and the like, such as `comm tid time:
+/// PERF_RECORD_COMM ..`. Thread names are taken from the events instead.
 fn is_task_line(line: &[u8]) -> bool {
     if line.starts_with(b"PERF_RECORD_") {
         return true;
@@ -231,21 +228,21 @@ fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
     (word, rest.trim_ascii())
 }
 
-/// The name and the file in `address symbol+offset (file)`; `None` for anything else.
+/// Parses `address symbol+offset (file)`; returns `None` for anything else.
 fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
     let text = text.trim_ascii();
     let (address, rest) = split_word(text);
     if address.is_empty() || !address.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
-    // Files may be deleted, `(/x/y (deleted))`, and symbols may have brackets.
+    // A file may be deleted, `(/x/y (deleted))`, and symbols may contain parentheses.
     let open = memchr::memmem::rfind(rest, b" (/").or_else(|| memchr::memmem::rfind(rest, b" ([")).map(|at| at + 1);
     let open =
         open.or_else(|| rest.starts_with(b"(").then_some(0)).or_else(|| Some(memchr::memmem::rfind(rest, b" (")? + 1));
     let (symbol, file) = open.map_or((rest, &b""[..]), |open| (rest[..open].trim_ascii_end(), &rest[open..]));
     let file = file.strip_prefix(b"(").map_or(file, |file| file.strip_suffix(b")").unwrap_or(file));
     let file = file.strip_suffix(b" (deleted)").unwrap_or(file);
-    // Inlined functions have this word instead of a file.
+    // Inlined functions have `inlined` instead of a file.
     let module = if matches!(file, b"inlined" | b"[unknown]" | b"unknown") { b"" } else { file };
     if symbol.is_empty() || symbol == b"[unknown]" {
         let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
@@ -257,8 +254,8 @@ fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
     Some(ScriptFrame { name: symbol[..plus.unwrap_or(symbol.len())].into(), module: module.into() })
 }
 
-/// The line that `-F +srcline` prints below a frame: its position in the source, `  file.c:12`. Unknown positions, `
-/// ??:0`, ` :0` and ` module[ff81c37]`, give an empty text.
+/// Returns the source position of a `-F +srcline` line below a frame, such as `  file.c:12`. Returns an empty text for
+/// unknown positions: `??:0`, `:0` and `module[ff81c37]`.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
     let place = line.trim_ascii();
     let place = place.strip_suffix(b" (inlined)").unwrap_or(place);
@@ -287,13 +284,13 @@ impl LineParser for PerfScript {
             }
             return;
         }
-        // Frames follow a tab. Spaces may also stand before the name of a program, which may look like an address.
+        // Frames are indented by a tab. Spaces may also precede a program name, which may look like an address.
         let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
         if is_machine_line(bytes) && (self.pending.is_some() || self.is_untimed) {
             return;
         }
         if self.is_untimed && self.pending.is_none() && is_indented {
-            // Without any header, stacks are told apart by the empty lines.
+            // Without headers, stacks are separated by empty lines.
             let header = ScriptHeader {
                 comm: b"",
                 pid: None,
@@ -310,7 +307,7 @@ impl LineParser for PerfScript {
             && is_indented
             && let Some(frame) = script_frame(bytes)
         {
-            // The end of the capture cuts a name at any byte.
+            // A truncated file may cut a name at any byte.
             if line.has_end || bytes.ends_with(b")") {
                 self.frames.push(frame);
             } else {
@@ -327,7 +324,7 @@ impl LineParser for PerfScript {
             return;
         }
         let header = ScriptHeader::from_line(bytes).or_else(|| {
-            // Times without programs have spaces before them.
+            // Lines with a time but no program start with spaces.
             let is_first = |header: &ScriptHeader<'_>| header.comm.is_empty() && bytes[0] == b' ';
             ScriptHeader::parse(bytes, false).filter(|header| !is_indented || is_first(header))
         });
@@ -357,7 +354,7 @@ impl LineParser for PerfScript {
 }
 
 impl PerfScript {
-    /// Adds the event of a header; the stack of a sample follows.
+    /// Starts an event from its header; the stack of a sample follows.
     fn begin(&mut self, header: ScriptHeader<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let ScriptHeader { comm, pid, tid, cpu, mut ts_ns, period, event, fields } = header;
         let tid = tid.unwrap_or_else(|| self.unnumbered_thread(comm));
@@ -399,13 +396,13 @@ impl PerfScript {
             self.kernel.name_task(batch, &event_text);
             self.frames.extend(frame);
         } else {
-            // A tracepoint may have been recorded with its stack.
+            // A tracepoint may have a stack.
             self.kernel.add_event(batch, &event_text);
         }
         self.pending = Some(pending);
     }
 
-    /// The number of a thread that has only a name.
+    /// Returns the generated id of a thread without one.
     fn unnumbered_thread(&mut self, comm: &[u8]) -> i64 {
         if let Some(&known) = self.unnumbered.get(comm) {
             return known;
@@ -417,7 +414,7 @@ impl PerfScript {
         number
     }
 
-    /// Hands on the sample whose stack is whole.
+    /// Adds the pending sample, whose stack is complete.
     fn sample(&mut self, batch: &mut BatchBuilder) {
         let Some(pending) = self.pending.take() else { return };
         if pending.is_emitted && self.frames.is_empty() {

@@ -1,18 +1,18 @@
-//! The counters that samples read: with `:S`, the leader of a group samples, and each sample reads all counters of the
-//! group. A counter counts on, so a sample stands for what was added since the sample before: that is its period, as
-//! perf has it, and a follower that has counted something is a sample of its own event.
+//! Counter values read by samples. With `:S`, the group leader samples, and each sample reads all counters of the
+//! group. Counters are cumulative, so the period of a sample is the increase since the previous one, as in perf. Each
+//! other counter of the group that increased becomes a sample of its own event.
 
 use rustc_hash::FxHashMap;
 
 use super::wire::{CountFormat, PerfBytes};
 
-/// Counters that are remembered: an event has one for each CPU, or for each thread.
+/// Limit for counters; an event has one per CPU or per thread.
 const COUNTERS_MAX: usize = 1 << 20;
 
-/// A counter's id, and how much it counted since the sample before.
+/// A counter id, and its increase since the previous sample.
 pub(super) type Counted = (u64, u64);
 
-/// The last values of counters, by their ids.
+/// Last values of counters by id.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     last: FxHashMap<u64, u64>,
@@ -20,8 +20,8 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// The counters that have counted something since the sample before, in the order of the sample. `own_id` is the
-    /// counter of a sample whose counts have no ids. `None` if the bytes end before the counts.
+    /// Returns the counters that increased since the previous sample, in sample order. `own_id` is the counter of a
+    /// sample whose counts have no ids. Returns `None` if the bytes end early.
     pub(super) fn count(&mut self, format: CountFormat, bytes: &[u8], own_id: Option<u64>) -> Option<&[Counted]> {
         self.counted.clear();
         let mut front = PerfBytes(bytes);
@@ -43,7 +43,7 @@ impl Counters {
                 continue;
             }
             let before = self.last.insert(id, value).unwrap_or(0);
-            // A counter that was reset begins again.
+            // A counter that was reset restarts from zero.
             let delta = value.checked_sub(before).unwrap_or(value);
             if delta > 0 {
                 self.counted.push((id, delta));

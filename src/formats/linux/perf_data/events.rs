@@ -1,4 +1,4 @@
-//! Records in their order -> events.
+//! Converts records in time order to events.
 
 use std::sync::Arc;
 
@@ -22,26 +22,26 @@ use crate::model::{
     BuildId, Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
 };
 
-/// The flag of a record that the kernel has given a function up.
+/// Flag of a ksymbol record: the kernel has unregistered the function.
 const FUNCTION_GONE: u32 = 1;
 
-/// The flag of a mapping that has the build-id of its file.
+/// Flag of a mapping record that contains the build-id of its file.
 const HAS_BUILD_ID: u16 = 1 << 14;
 
-/// The flag of a record that a thread's name came with a new program.
+/// Flag of a comm record that was caused by `exec`.
 const EXEC: u16 = 1 << 13;
 
-/// Threads whose names are remembered for those that they start.
+/// Limit for remembered thread names, which new threads inherit.
 const NAMED_THREADS_MAX: usize = 1 << 20;
 
-/// Turns records into events of a batch.
+/// Converts records to events of a batch.
 #[derive(Debug, Default)]
 pub(super) struct PerfEventBuilder {
     counters: Counters,
-    /// Names of commands by thread id.
+    /// Command names by thread id.
     names: FxHashMap<i32, Arc<str>>,
     maps: Maps,
-    /// Names of frames by module and address, and the number of the table that they are rows of.
+    /// Frame names by module and address, and the number of the name table that they belong to.
     frame_names: (u32, FxHashMap<(usize, u64), NameIdx>),
     scheduler: Scheduler,
     args: ArgsWriter,
@@ -57,7 +57,7 @@ impl PerfEventBuilder {
         Self { raw_stacks: RawStacks::new(context), ..Self::default() }
     }
 
-    /// The end of the capture.
+    /// Ends the trace.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, SourcePos::Offset(0));
         let unwound = self.raw_stacks.modules().into_iter();
@@ -89,12 +89,12 @@ impl PerfEventBuilder {
         }
     }
 
-    /// Reads entries of the list of build-ids. `None` where they are damaged.
+    /// Reads entries of the build-id list. Returns `None` at damage.
     pub(super) fn list_build_ids(&mut self, bytes: &[u8]) -> Option<()> {
         self.maps.modules.list(bytes)
     }
 
-    /// Reads one entry of the list of build-ids without its header. `None` if it is damaged.
+    /// Reads one entry of the build-id list, without its header. Returns `None` if it is damaged.
     pub(super) fn list_build_id(&mut self, misc: u16, body: &[u8]) -> Option<()> {
         self.maps.modules.list_one(misc, body)
     }
@@ -105,7 +105,7 @@ impl PerfEventBuilder {
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
         let (mut build_id, mut inode) = (None, None);
         if record.kind == kind::MMAP2 {
-            // Device, inode and generation, or the build-id with its length before it; then protection and flags.
+            // Device, inode and generation, or a build-id with its length before it; then protection and flags.
             let identity = front.bytes(24)?;
             front.bytes(8)?;
             if record.misc & HAS_BUILD_ID != 0 {
@@ -138,7 +138,7 @@ impl PerfEventBuilder {
         let mut front = PerfBytes(body);
         let (pid, parent, tid, parent_tid) = (front.i32()?, front.i32()?, front.i32()?, front.i32()?);
         self.scheduler.set_process(tid.into(), pid.into());
-        // A thread keeps the name of the one that started it until it takes another.
+        // A new thread inherits the name of its creator until it is renamed.
         if let Some(name) = self.names.get(&parent_tid).cloned() {
             batch.batch.metadata.push(Metadata::KernelName {
                 pid: number(pid),
@@ -159,7 +159,7 @@ impl PerfEventBuilder {
         }
     }
 
-    /// A function that the kernel made or gave up.
+    /// Handles a function that the kernel registered or unregistered.
     fn function(&mut self, body: &[u8], place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(body);
         let (start, len, kind_and_flags) = (front.u64()?, front.u32()?, front.u32()?);
@@ -186,7 +186,7 @@ impl PerfEventBuilder {
         }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
-        // The one frame of a tracepoint without callers is the tracepoint itself.
+        // A tracepoint without callers has itself as its only frame.
         let has_program = sample.program.is_some_and(|program| program.abi != 0);
         let has_stack = has_program || sample.addresses().nth(usize::from(is_tracepoint)).is_some();
         if is_scheduling && !has_stack {
@@ -219,7 +219,7 @@ impl PerfEventBuilder {
         if is_tracepoint && !is_scheduling {
             let name = attr.name.as_bytes();
             let call = SystemCall::from_tracepoint(name).or_else(|| {
-                // The number is the first field, after the 8 bytes that all tracepoints begin with.
+                // The number is the first field, after the 8 bytes common to all tracepoints.
                 let number = PerfBytes(sample.raw.get(8..)?).u64()?;
                 SystemCall::from_number(name, number.cast_signed(), &header.machine)
             });
@@ -234,7 +234,7 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// The stack of a sample. That of the program is unwound, where it was recorded as bytes.
+    /// Returns the stack of a sample. Unwinds the user stack if it was recorded as bytes.
     fn stack(
         &mut self,
         header: &PerfHeader,
@@ -245,7 +245,7 @@ impl PerfEventBuilder {
     ) -> StackIdx {
         let unwound =
             sample.program.and_then(|it| self.raw_stacks.unwind(&it, &header.machine, &mut self.maps, sample.pid));
-        // Threads of the kernel have no program.
+        // Kernel threads have no user stack.
         let has_program = sample.program.is_none_or(|program| program.abi != 0);
         if attr.has_raw_stacks() && has_program && unwound.is_none_or(|end| end == StackEnd::NoFile) {
             batch.lose(Loss::RawStack, place);
@@ -271,7 +271,7 @@ impl PerfEventBuilder {
         stack
     }
 
-    /// The name of a frame. Most are known from a sample before, and then no text is made.
+    /// Returns the name of a frame. Cached, since formatting the text for each sample would be slow.
     fn frame_name(&mut self, pid: i64, address: u64, place: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
         let at = self.maps.place(pid, address);
         let key = match at {
@@ -286,14 +286,14 @@ impl PerfEventBuilder {
         }
         let frame = self.maps.text(&at);
         let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), place);
-        // A name that has no room is counted as lost each time.
+        // A name beyond the limit is counted as lost each time.
         if let Some(key) = key.filter(|_| name != NameIdx::EMPTY) {
             self.frame_names.1.insert(key, name);
         }
         name
     }
 
-    /// Adds a sample for each counter that a sample has read and that has counted something.
+    /// Adds a sample for each counter that increased since the previous sample.
     fn counted_samples(
         &mut self,
         header: &PerfHeader,
@@ -319,8 +319,8 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// Handles tracepoints of the scheduler, whose fields have had the same offsets on 64-bit kernels since the
-    /// first perf. `None` for others.
+    /// Handles scheduler tracepoints, whose fields have had the same offsets on 64-bit kernels since the first perf.
+    /// Returns `None` for others.
     fn scheduling(
         &mut self,
         name: &str,
@@ -329,7 +329,7 @@ impl PerfEventBuilder {
         place: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        // After the 8 bytes that all tracepoints begin with: a name of 16 bytes, then the thread and its priority.
+        // After the 8 bytes common to all tracepoints: a name of 16 bytes, then thread id and priority.
         let task = |at: usize| -> Option<SchedulerTask<'_>> {
             let mut front = PerfBytes(sample.raw.get(at..)?);
             let name = PerfBytes(front.bytes(16)?).text();

@@ -1,5 +1,5 @@
-//! The fields of tracepoints. A capture has the kernel's description of each as text. Fields of unknown
-//! types are shown as bytes.
+//! Fields of tracepoints. The file contains the kernel's format description of each as text. Fields of unknown types
+//! are shown as bytes.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use rustc_hash::FxHashMap;
 use super::wire::PerfBytes;
 use crate::formats::output::args::ArgsWriter;
 
-/// The magic bytes of the descriptions of a kernel.
+/// Magic bytes of the tracing data section.
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-/// Tracepoints by their numbers, which attributes refer to.
+/// Tracepoints by id, which attributes refer to.
 #[derive(Debug, Default)]
 pub(super) struct Tracepoints(FxHashMap<u64, Tracepoint>);
 
 #[derive(Debug)]
 pub(super) struct Tracepoint {
-    /// Its group and its own name, `sched:sched_switch`.
+    /// Group and name, such as `sched:sched_switch`.
     pub(super) name: String,
     fields: Vec<TracepointField>,
 }
@@ -35,13 +35,13 @@ enum FieldKind {
     Signed,
     Unsigned,
     Pointer,
-    /// Text that ends with a zero byte.
+    /// Zero-terminated text.
     Text,
-    /// A reference to a text: its offset in the low half, its length in the high one.
+    /// A reference to a text: its offset in the low half, its length in the high half.
     TextAt {
         is_relative: bool,
     },
-    /// An array of numbers of so many bytes each.
+    /// An array of numbers of `each` bytes.
     Numbers {
         each: usize,
     },
@@ -53,7 +53,7 @@ impl Tracepoints {
         self.0.get(&number)
     }
 
-    /// Adds the descriptions of a kernel. `None` where they are damaged; those before the damage are added.
+    /// Adds the descriptions of a kernel. Returns `None` at damage; descriptions before it are added.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<()> {
         let mut front = PerfBytes(bytes.strip_prefix(MAGIC)?);
         text(&mut front)?;
@@ -86,29 +86,29 @@ impl Tracepoints {
     }
 }
 
-/// A text up to its zero.
+/// Reads a zero-terminated text.
 fn text<'a>(front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
     let text = front.text();
     front.bytes(text.len() + 1)?;
     Some(text)
 }
 
-/// A text with its length before it.
+/// Reads a text after its length.
 fn described<'a>(front: &mut PerfBytes<'a>) -> Option<&'a str> {
     let len = usize::try_from(front.u64()?).ok()?;
-    // Descriptions are of letters.
+    // Descriptions are ASCII.
     Some(std::str::from_utf8(front.bytes(len)?).unwrap_or_default())
 }
 
 impl TracepointField {
-    /// `field:char comm[16]; offset:8; size:16; signed:0;`, without those that all tracepoints have.
+    /// Parses `field:char comm[16]; offset:8; size:16; signed:0;`. Skips the fields common to all tracepoints.
     fn from_line(line: &str) -> Option<Self> {
         let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
         let declared = parts.next()?;
         let mut number = |key: &str| parts.next()?.strip_prefix(key)?.parse::<usize>().ok();
         let (offset, bytes) = (number("offset:")?, number("size:")?);
         let is_signed = number("signed:") == Some(1);
-        // `type name[6]`; in `__data_loc type[] name` the brackets are elsewhere.
+        // `type name[6]`; in `__data_loc type[] name` the brackets follow the type.
         let (before, count) = declared
             .strip_suffix(']')
             .and_then(|array| array.rsplit_once('['))
@@ -132,7 +132,7 @@ impl TracepointField {
         (!name.starts_with("common_")).then(|| Self { name: name.to_owned(), offset, bytes, kind })
     }
 
-    /// Adds the field as an argument. `None` if the record is too short for it.
+    /// Adds the field as an argument. Returns `None` if the record is too short.
     fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
         let bytes = raw.get(self.offset..self.offset.checked_add(self.bytes)?)?;
         let unsigned = || number(bytes);
@@ -167,7 +167,7 @@ impl TracepointField {
     }
 }
 
-/// Whether a number can have so many bytes.
+/// Returns whether a number may have this many bytes.
 fn is_number_width(bytes: usize) -> bool {
     [1, 2, 4, 8].contains(&bytes)
 }
@@ -178,9 +178,9 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 impl Tracepoint {
-    /// Adds the fields of a record as arguments. `None` if it is too short for one of them.
+    /// Adds the fields of a record as arguments. Returns `None` if the record is too short for one of them.
     pub(super) fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
-        // Adds every field that fits, also after one that does not.
+        // Adds every field that fits, even after one that does not.
         let missing = self.fields.iter().filter(|field| field.write(raw, args).is_none()).count();
         (missing == 0).then_some(())
     }

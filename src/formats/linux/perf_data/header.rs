@@ -1,4 +1,4 @@
-//! The header before the records, and the sections after them that name events and describe tracepoints.
+//! Parses the file header, and the feature sections after the records that name events and describe tracepoints.
 
 use rustc_hash::FxHashMap;
 
@@ -8,46 +8,46 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::{ReadContext, ReadError};
 
-/// Ids and attributes have some KiB; a header that claims more is damaged.
+/// Limit for each section; ids and attributes take some KiB, so a larger size means damage.
 pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
 
-/// The number of the feature that describes tracepoints.
+/// Feature bit of the tracepoint descriptions.
 const TRACING_DATA: u64 = 1;
 
-/// The number of the feature that lists build-ids.
+/// Feature bit of the build-id list.
 const BUILD_ID: u64 = 2;
 
-/// The number of the feature that names the kind of machine.
+/// Feature bit of the machine type.
 pub(super) const ARCH: u64 = 6;
 
-/// The number of the feature that names events.
+/// Feature bit of the event names.
 pub(super) const EVENT_DESC: u64 = 12;
 
-/// The length of the header of a file.
+/// Length of the file header.
 const FILE_HEADER_BYTES: usize = 104;
 
-/// The length of the header that a pipe carries: a magic and this length.
+/// Length of the header in pipe mode: the magic and this length.
 const PIPE_HEADER_BYTES: u64 = 16;
 
-/// Bits that say which features follow the records.
+/// Number of feature bits.
 const FEATURE_BITS: u64 = 256;
 
-/// How the events were recorded, and where the records are.
+/// Recording settings, and the extent of the records.
 #[derive(Debug, Default)]
 pub(super) struct PerfHeader {
     pub(super) attrs: Vec<Attr>,
     pub(super) by_id: FxHashMap<u64, usize>,
     pub(super) tracepoints: Tracepoints,
-    /// The kind of machine, as `uname` names it; empty if unknown.
+    /// Machine type as in `uname -m`; empty if unknown.
     pub(super) machine: String,
-    /// The list of build-ids; empty through a pipe, where each is a record.
+    /// The build-id list; empty in pipe mode, which has a record for each.
     pub(super) build_ids: Vec<u8>,
-    /// `None` through a pipe: up to the end.
+    /// `None` in pipe mode: up to the end of input.
     pub(super) data_bytes: Option<u64>,
 }
 
 impl PerfHeader {
-    /// Reads the header before the records, and leaves `input` at the first of them.
+    /// Parses the header, and leaves `input` at the first record.
     pub(super) fn read(input: &mut ByteReader, context: &ReadContext) -> Result<Self, ReadError> {
         let path = input.source().path().to_owned();
         let malformed = |offset, expected: &str, found: String| {
@@ -103,7 +103,7 @@ impl PerfHeader {
             header.take_machine(&bytes);
         }
         if let Some(bytes) = section(&path, sections_at, &head, EVENT_DESC, context)? {
-            // A damaged one names events up to the damage.
+            // Event names before the damage are used.
             let _ = header.describe(&bytes);
         }
         input.skip(data_at)?;
@@ -118,14 +118,14 @@ impl PerfHeader {
         self.attrs.push(attr);
     }
 
-    /// Reads the kind of machine from the bytes of its feature.
+    /// Parses the machine type from its feature section.
     pub(super) fn take_machine(&mut self, bytes: &[u8]) {
-        // Its length, which includes the zeros after it, precedes it.
+        // It follows its length, which includes zero padding.
         let name = bytes.get(4..).map_or(&[][..], |bytes| PerfBytes(bytes).text());
         self.machine = String::from_utf8_lossy(name).into_owned();
     }
 
-    /// Reads the names of events: each with its attribute and ids.
+    /// Parses the event names, each with its attribute and ids.
     pub(super) fn describe(&mut self, bytes: &[u8]) -> Option<()> {
         let mut front = PerfBytes(bytes);
         let (count, attr_bytes) = (front.u32()?, front.u32()? as usize);
@@ -144,14 +144,14 @@ impl PerfHeader {
         Some(())
     }
 
-    /// The event that a sample is of.
+    /// Returns the attribute of the event that a sample belongs to.
     pub(super) fn attr(&self, body: &[u8]) -> Option<&Attr> {
         let first = self.attrs.first()?;
         let known = first.id(body).and_then(|id| self.by_id.get(&id));
         Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
     }
 
-    /// Reads the descriptions of tracepoints, which name those without another name. `None` where they are damaged.
+    /// Parses the tracepoint descriptions, which also name events without a name. Returns `None` at damage.
     pub(super) fn describe_tracepoints(&mut self, bytes: &[u8]) -> Option<()> {
         let whole = self.tracepoints.read(bytes);
         for attr in self.attrs.iter_mut().filter(|attr| attr.kind == attr_type::TRACEPOINT) {
@@ -163,8 +163,8 @@ impl PerfHeader {
     }
 }
 
-/// Reads a section after the records. Their table begins at `at`, in order of their bits: offset and length of each. A
-/// capture that was cut short has none; its events then have their usual names, and no fields.
+/// Reads a feature section after the records. The section table is at offset `at`, with offset and length of each
+/// section in bit order. A truncated file has no sections; its events then have default names and no fields.
 fn section(
     path: &std::path::Path,
     at: u64,
@@ -192,12 +192,12 @@ fn section(
     Ok(Some(input.peek(len as usize)?.to_vec()))
 }
 
-/// Whether a capture begins as those of perf do, of any machine.
+/// Returns whether a file starts like perf data, of any endianness.
 pub(super) fn begins(head: &[u8]) -> bool {
     head.starts_with(MAGIC) || is_big_endian(head)
 }
 
-/// Whether the words of a capture read backwards.
+/// Returns whether the magic is byte-swapped.
 pub(super) fn is_big_endian(head: &[u8]) -> bool {
     head.get(..8).is_some_and(|magic| magic.iter().rev().eq(MAGIC.iter()))
 }

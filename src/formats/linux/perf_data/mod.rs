@@ -1,15 +1,15 @@
-//! The output of `perf record`: `perf.data` on disk, and the same through a pipe. Samples have their stacks,
-//! tracepoints of the scheduler are scheduling, system calls are spans, other tracepoints are instants, with the
-//! fields that the capture describes. Refuses captures of big-endian machines.
+//! Output of `perf record`: `perf.data` files and pipe mode. Samples have stacks, scheduler tracepoints become
+//! scheduling, system calls become spans. Other tracepoints are instants, with the fields that the file describes.
+//! Refuses big-endian files.
 //!
-//! Functions are shown as `file+0xoffset`, the kernel's as addresses, and those that the kernel made while recording by
-//! their names. `crate::symbols` looks the others up later, in files outside the capture. Events are in the order of
-//! their CPUs' buffers. perf says how far all buffers are written, and the reader sorts events up to there, since a
-//! stack only makes sense with the files that were mapped at its time.
+//! Frames are shown as `file+0xoffset`, kernel frames as addresses, and functions that the kernel generated while
+//! recording by name. `crate::symbols` resolves the others later, from files outside the trace. Records are ordered per
+//! CPU buffer. perf marks how far all buffers are flushed, and the reader sorts up to each mark, since a stack needs
+//! the mappings of its time.
 //!
-//! `wire` reads records, `header` the sections before and after them, `fields` the fields of tracepoints,
-//! `maps` the files of addresses, `modules` what identifies them, `raw_stacks` the callers in bytes of stacks. `rounds`
-//! sorts records, `events` makes events, `read` goes through the capture.
+//! `wire` parses records, `header` the sections before and after them, `fields` tracepoint fields. `maps` tracks
+//! mappings, `modules` identifies their files, `raw_stacks` unwinds stack dumps. `rounds` sorts records, `events`
+//! converts them, `read` drives the reading.
 
 mod counts;
 mod events;

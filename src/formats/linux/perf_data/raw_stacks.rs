@@ -1,5 +1,5 @@
-//! Stacks of programs that were recorded as bytes with the registers (`--call-graph dwarf`): hands them to the unwinder
-//! of the load, which knows the files. Refuses machines other than x86-64: their stacks have the innermost frame alone.
+//! User stacks recorded as bytes with registers (`--call-graph dwarf`). Passes them to the unwinder, which has access
+//! to the files. Supports x86-64 only; stacks of other machines have the innermost frame alone.
 
 use super::maps::{FramePlace, Maps};
 use super::wire::{PerfBytes, ProgramState};
@@ -8,10 +8,10 @@ use crate::formats::ReadContext;
 use crate::model::Module;
 use crate::model::unwind::{MappedCode, REGISTERS, StackBytes, StackEnd, Unwinder, UnwoundModule};
 
-/// The value of a sample that its registers are those of a program of 64 bits.
+/// ABI value for registers of a 64-bit program.
 const ABI_64: u64 = 2;
 
-/// For each of perf's registers of x86-64, from the first: its number in debug information.
+/// DWARF number of each x86-64 register, in perf's order.
 const NUMBERS: [Option<usize>; 24] = [
     Some(0),  // rax
     Some(3),  // rbx
@@ -39,7 +39,7 @@ const NUMBERS: [Option<usize>; 24] = [
     Some(15),
 ];
 
-/// The unwinder of a load, from the first stack of bytes on.
+/// The unwinder, created at the first stack dump.
 #[derive(Default)]
 pub(super) struct RawStacks {
     context: ReadContext,
@@ -59,7 +59,7 @@ impl RawStacks {
         Self { context: context.clone(), ..Self::default() }
     }
 
-    /// Unwinds the stack of a process into [`Self::addresses`]; `None` where nothing can.
+    /// Unwinds the stack of a process into [`Self::addresses`]. Returns `None` if it cannot be unwound.
     pub(super) fn unwind(
         &mut self,
         state: &ProgramState<'_>,
@@ -82,13 +82,13 @@ impl RawStacks {
         Some(self.unwinder.as_mut()?.unwind(&stack, &mut code, &mut self.addresses))
     }
 
-    /// The modules whose tables stacks were unwound by, or that had none.
+    /// Returns the modules whose unwind tables were needed, including those without any.
     pub(super) fn modules(&self) -> Vec<UnwoundModule> {
         self.unwinder.as_ref().map_or_else(Vec::new, |unwinder| unwinder.modules())
     }
 }
 
-/// The registers by their numbers in debug information; `None` for registers of another machine.
+/// Returns registers by DWARF number; `None` for registers of another machine.
 fn registers(state: &ProgramState<'_>) -> Option<[Option<u64>; REGISTERS]> {
     let mut registers = [None; REGISTERS];
     let mut front = PerfBytes(state.registers);

@@ -1,4 +1,4 @@
-//! Goes through a capture.
+//! Reads a perf.data file, record by record.
 
 use std::io::Write as _;
 
@@ -13,13 +13,13 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, LossValue, SourcePos};
 
-/// Records between two looks at whether to stop.
+/// Records between checks for cancellation.
 const RECORDS_PER_CHECK: u64 = 4096;
 
-/// A compressed record has less than 64 KiB, and perf packs what its buffers hold: more than this is an attack.
+/// Limit for the output of a compressed record, which has less than 64 KiB of input. Larger output means a
+/// decompression bomb.
 const UNPACKED_BYTES_MAX: usize = 64 << 20;
 
-/// The file that `perf record` writes.
 pub(crate) const FORMAT: Format = Format {
     name: "perf.data",
     sniff: looks_like_perf_data,
@@ -27,12 +27,12 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| open(source)),
 };
 
-/// Whether a capture begins as those of perf do.
+/// Returns whether a file starts like perf data.
 fn looks_like_perf_data(head: &[u8]) -> bool {
     begins(head)
 }
 
-/// Makes a reader. Fails with [`ReadError::Malformed`] for captures of big-endian machines.
+/// Creates a reader. Fails with [`ReadError::Malformed`] for big-endian files.
 fn open(source: Source) -> Result<Reader, ReadError> {
     if is_big_endian(source.head()) {
         let (path, expected) = (source.path().to_owned(), "a trace of a little-endian machine".to_owned());
@@ -55,7 +55,7 @@ struct PerfParser<'a> {
     rounds: Rounds,
     builder: PerfEventBuilder,
     batch: BatchBuilder,
-    /// The decoder of compressed records, once there was one, with its output of an incomplete record.
+    /// Decoder of compressed records, created at the first one. Its output holds an incomplete record.
     unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
@@ -66,7 +66,7 @@ impl StreamReader for PerfData {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut input = ByteReader::new(source);
         let header = PerfHeader::read(&mut input, context)?;
-        // A recording that was killed has no length in its header.
+        // A killed recording has data length 0 in its header.
         let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| input.offset().saturating_add(bytes));
         let was_killed = header.data_bytes == Some(0);
         let (rounds, builder, batch) =
@@ -75,7 +75,7 @@ impl StreamReader for PerfData {
         if was_killed {
             parser.batch.lose(Loss::Truncated, SourcePos::Offset(input.offset()));
         }
-        // A damaged list has build-ids up to the damage; frames keep their addresses without.
+        // Build-ids before the damage are used; other frames keep their addresses.
         let _ = parser.builder.list_build_ids(&std::mem::take(&mut parser.header.build_ids));
         parser.records(&mut input, end)?;
         parser.release(true)?;
@@ -109,7 +109,7 @@ impl PerfParser<'_> {
                     }
                     return Ok(());
                 }
-                // An impossible length: search for the next possible record, in steps of their alignment.
+                // An impossible length: skip in steps of the record alignment to the next plausible record.
                 self.batch.lose(Loss::BadRecord, place);
                 if !self.step_over_damage(input)? {
                     return Ok(());
@@ -135,7 +135,7 @@ impl PerfParser<'_> {
         Ok(())
     }
 
-    /// Steps to the next possible record; false at the end of the file.
+    /// Skips to the next plausible record; returns `false` at the end of the file.
     fn step_over_damage(&mut self, input: &mut ByteReader) -> Result<bool, ReadError> {
         let mut steps = 0u32;
         loop {
@@ -152,7 +152,7 @@ impl PerfParser<'_> {
         }
     }
 
-    /// Reads a record. Returns how many bytes after it belong to it.
+    /// Handles a record. Returns the number of payload bytes that follow it.
     fn record(&mut self, kind: u32, misc: u16, body: &[u8], offset: u64) -> Result<u64, ReadError> {
         let place = SourcePos::Offset(offset);
         match kind {
@@ -167,7 +167,7 @@ impl PerfParser<'_> {
                 }
             }
             kind::ATTR => {
-                // Its length is in its second field; its ids follow.
+                // The attribute has its length in its second field; the ids follow it.
                 let len = body.get(4..).and_then(|bytes| PerfBytes(bytes).u32()).unwrap_or(0) as usize;
                 match body.split_at_checked(len) {
                     Some((attr, ids)) => self.header.add(attr, ids),
@@ -189,7 +189,7 @@ impl PerfParser<'_> {
                     self.batch.lose(Loss::BadRecord, place);
                 }
             }
-            // Both say how many bytes follow that are no records.
+            // These two record kinds are followed by payload that is not a record.
             kind::TRACING_DATA => return Ok(u64::from(PerfBytes(body).u32().unwrap_or(0)).next_multiple_of(8)),
             kind::AUXTRACE => {
                 self.batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"AUX area trace"), place);
@@ -204,7 +204,7 @@ impl PerfParser<'_> {
                     self.batch.lose(Loss::BadTime, place);
                     return Ok(0);
                 }
-                // Before the first event, perf lists what already existed: without a time, in this order.
+                // perf first lists the state before recording, without times, in order.
                 let time_ns = time_ns.unwrap_or_else(|| self.rounds.newest_ns());
                 self.rounds.push(PerfRecord { time_ns, kind, misc, body, offset });
                 if self.rounds.is_full() {
@@ -219,7 +219,7 @@ impl PerfParser<'_> {
         let Self { rounds, builder, batch, header, sink, context, .. } = self;
         let mut count = 0u64;
         let mut take = |record: PerfRecord<'_>| {
-            // Unwinding takes up to milliseconds for a stack.
+            // Unwinding one stack takes up to milliseconds.
             count += 1;
             if count.is_multiple_of(RECORDS_PER_CHECK / 16) {
                 context.cancel.check()?;
@@ -230,8 +230,8 @@ impl PerfParser<'_> {
         if all { rounds.finish(&mut take) } else { rounds.finish_round(&mut take) }
     }
 
-    /// Reads the records in a compressed one. All compressed records are one stream, and a record may begin in one
-    /// and end in the next.
+    /// Handles the records in a compressed one. All compressed records form one stream, and a record may span two of
+    /// them.
     fn unpack(&mut self, packed: &[u8], offset: u64) -> Result<(), ReadError> {
         let place = SourcePos::Offset(offset);
         if self.unpack.is_none() {
@@ -267,7 +267,7 @@ impl PerfParser<'_> {
     }
 }
 
-/// Kind, flags and length of the record that `bytes` begin with; `None` for what is no record.
+/// Returns kind, flags and length of the record at the start of `bytes`; `None` if it is not a record.
 fn record_header(bytes: &[u8]) -> Option<(u32, u16, usize)> {
     let mut front = PerfBytes(bytes);
     let (kind, rest) = (front.u32()?, front.u32()?);

@@ -1,12 +1,12 @@
-//! Sorts records by time. Each CPU has a buffer, and perf writes one after the other. When it ends a round, no later
-//! record is older than the newest record of the round before.
+//! Sorts records by time. perf writes the buffer of one CPU after the other. After a round, no record is older than the
+//! newest record of the previous round.
 
 use crate::model::Loss;
 
-/// Records that wait; rings are smaller, and without rounds everything is put in order in pieces of this size.
+/// Limit for waiting records. Ring buffers are smaller; without rounds, records are sorted in pieces of this size.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
-/// A record that waits for its round.
+/// A record that waits for its round to end.
 #[derive(Debug, Clone, Copy)]
 struct WaitingRecord {
     time_ns: i64,
@@ -17,7 +17,7 @@ struct WaitingRecord {
     offset: u64,
 }
 
-/// A record in its order.
+/// A record in time order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PerfRecord<'a> {
     pub(super) time_ns: i64,
@@ -33,12 +33,12 @@ pub(super) struct Rounds {
     waiting: Vec<WaitingRecord>,
     bytes: Vec<u8>,
     newest_ns: i64,
-    /// The newest record of the round before.
+    /// Time of the newest record of the previous round.
     safe_ns: i64,
 }
 
 impl Rounds {
-    /// Keeps a record. One that does not say when it was is of the time of the newest.
+    /// Adds a record.
     pub(super) fn push(&mut self, record: PerfRecord<'_>) {
         let PerfRecord { time_ns, kind, misc, body, offset } = record;
         self.newest_ns = self.newest_ns.max(time_ns);
@@ -47,23 +47,23 @@ impl Rounds {
         self.waiting.push(WaitingRecord { time_ns, kind, misc, start, len: body.len(), offset });
     }
 
-    /// The time of the newest record.
+    /// Returns the time of the newest record.
     pub(super) fn newest_ns(&self) -> i64 {
         self.newest_ns
     }
 
-    /// Whether so much waits that it should go on.
+    /// Returns whether waiting records exceed the limit, so that they must be released early.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() > WAITING_BYTES_MAX
     }
 
-    /// Ends a round: hands on the records that no later one can precede.
+    /// Ends a round: emits the records that no later one can precede.
     pub(super) fn finish_round<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         let safe_ns = std::mem::replace(&mut self.safe_ns, self.newest_ns);
         self.release(safe_ns, take)
     }
 
-    /// Hands on all records that wait.
+    /// Emits all waiting records.
     pub(super) fn finish<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         self.release(i64::MAX, take)
     }
@@ -86,7 +86,7 @@ impl Rounds {
     }
 }
 
-/// The loss that a record reports, and its count.
+/// Returns the loss that a record reports, and its count.
 pub(super) fn lost(kind: u32, body: &[u8]) -> Option<(Loss, u64)> {
     use super::wire::{PerfBytes, kind};
     let mut front = PerfBytes(body);

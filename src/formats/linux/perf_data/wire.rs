@@ -1,12 +1,12 @@
-//! The bytes of attributes, records and samples, little endian.
+//! Binary layout of attributes, records and samples, little endian.
 
-/// The first bytes on disk and through a pipe; on a big-endian machine they are reversed.
+/// Magic of files and pipes, byte-swapped on big-endian machines.
 pub(super) const MAGIC: &[u8; 8] = b"PERFILE2";
 
-/// The size of kind, flags and length of a record, which count as part of the length.
+/// Bytes of kind, flags and length of a record, which the length includes.
 pub(super) const RECORD_HEADER_BYTES: usize = 8;
 
-/// Kinds of records: those of the kernel, and from 64 on those of perf itself.
+/// Record kinds: those of the kernel, and those of perf itself from 64.
 pub(super) mod kind {
     use std::ops::RangeInclusive;
 
@@ -32,17 +32,17 @@ pub(super) mod kind {
     pub(in super::super) const COMPRESSED2: u32 = 83;
 }
 
-/// Kinds of events that attributes select.
+/// Event types of attributes.
 pub(super) mod attr_type {
     pub(in super::super) const HARDWARE: u32 = 0;
     pub(in super::super) const SOFTWARE: u32 = 1;
     pub(in super::super) const TRACEPOINT: u32 = 2;
 }
 
-/// The flag of an attribute that all records of its event say when and where they were made.
+/// Attribute flag: all records of the event, not only samples, have time and ids.
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 
-/// Which fields a sample has.
+/// Bits for the fields of a sample.
 pub(super) mod sample_type {
     pub(in super::super) const IP: u64 = 1;
     pub(in super::super) const TID: u64 = 1 << 1;
@@ -61,19 +61,19 @@ pub(super) mod sample_type {
     pub(in super::super) const IDENTIFIER: u64 = 1 << 16;
 }
 
-/// The flag of branches that say which of the hardware's table came last.
+/// Branch flag: a hardware index precedes the branches.
 const BRANCH_INDEX: u64 = 1 << 17;
 
-/// The bytes of a recorded branch: from, to, flags.
+/// Bytes of a recorded branch: from, to, flags.
 const BRANCH_BYTES: usize = 24;
 
-/// The marker in a stack before addresses of the program.
+/// Marker before user addresses in a call chain.
 const CONTEXT_USER: u64 = 0_u64.wrapping_sub(512);
 
-/// The least address of a stack that is a marker for the mode of those after it.
+/// Lowest marker value in a call chain; a marker gives the mode of the addresses after it.
 const CONTEXT_MIN: u64 = 0_u64.wrapping_sub(4095);
 
-/// Reads bytes from front to back.
+/// A byte cursor that reads from the front.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PerfBytes<'a>(pub(super) &'a [u8]);
 
@@ -106,25 +106,25 @@ impl<'a> PerfBytes<'a> {
         Some(bytes)
     }
 
-    /// Text up to its zero, or to the end.
+    /// Returns the text up to the next zero byte, or to the end.
     pub(super) fn text(&self) -> &'a [u8] {
         &self.0[..memchr::memchr(0, self.0).unwrap_or(self.0.len())]
     }
 }
 
-/// The settings that one event was recorded with.
+/// Settings of one event.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Attr {
     pub(super) kind: u32,
-    /// Which event of its kind; of a tracepoint, its number.
+    /// The event within its type; the id for tracepoints.
     pub(super) config: u64,
     pub(super) sample_type: u64,
     pub(super) read_format: u64,
-    /// Which fields recorded branches have.
+    /// Fields of recorded branches.
     pub(super) branches: u64,
-    /// Which registers of programs samples have, by perf's numbers.
+    /// User registers of samples, as a mask in perf's order.
     pub(super) registers: u64,
-    /// Whether records that are no samples also say when and where.
+    /// Whether other records than samples also have time and ids.
     pub(super) has_sample_id: bool,
     pub(super) name: String,
 }
@@ -135,24 +135,24 @@ impl Attr {
         let (kind, _size, config, _period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
-        // Attributes of earlier kernels end before.
+        // Attributes of older kernels end earlier.
         let late = |at: usize| bytes.get(at..).and_then(|bytes| PerfBytes(bytes).u64()).unwrap_or(0);
         let (branches, registers) = (late(72), late(80));
         let has_sample_id = flags & SAMPLE_ID_ALL != 0;
         Some(Self { kind, config, sample_type, read_format, branches, registers, has_sample_id, name })
     }
 
-    /// The format of the counts that its samples read.
+    /// Returns the format of the counts that its samples read.
     pub(super) fn counts(&self) -> CountFormat {
         CountFormat(self.read_format)
     }
 
-    /// Whether the stacks of programs were recorded as bytes.
+    /// Returns whether user stacks are recorded as bytes.
     pub(super) fn has_raw_stacks(&self) -> bool {
         self.sample_type & sample_type::STACK_BYTES != 0
     }
 
-    /// When a record happened, in nanoseconds; `None` if it does not say.
+    /// Returns the time of a record in nanoseconds; `None` if it has none.
     pub(super) fn time(&self, kind: u32, body: &[u8]) -> Option<i64> {
         use sample_type::{CPU, ID, IDENTIFIER, IP, STREAM_ID, TID, TIME};
         if self.sample_type & TIME == 0 {
@@ -169,7 +169,7 @@ impl Attr {
         i64::try_from(PerfBytes(body.get(at..)?).u64()?).ok()
     }
 
-    /// The id of the event that a sample is of, where it has an offset that needs no other field.
+    /// Returns the event id of a sample, if its offset does not depend on other fields.
     pub(super) fn id(&self, body: &[u8]) -> Option<u64> {
         use sample_type::{ADDRESS, ID, IDENTIFIER, IP, TID, TIME};
         let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
@@ -182,7 +182,7 @@ impl Attr {
     }
 }
 
-/// Perf's names of the usual events.
+/// Returns perf's default name of an event.
 fn usual_name(kind: u32, config: u64) -> String {
     const HARDWARE: [&str; 10] = [
         "cycles",
@@ -213,7 +213,7 @@ fn usual_name(kind: u32, config: u64) -> String {
     known.map_or_else(|| format!("event {kind}:{config:#x}"), |name| (*name).to_owned())
 }
 
-/// A sample, as far as it is shown.
+/// The fields of a sample that are shown.
 #[derive(Debug, Default)]
 pub(super) struct PerfSample<'a> {
     pub(super) ip: Option<u64>,
@@ -221,29 +221,29 @@ pub(super) struct PerfSample<'a> {
     pub(super) tid: i64,
     pub(super) cpu: Option<u64>,
     pub(super) period: Option<u64>,
-    /// The counts that it read, in the attribute's [`CountFormat`]; empty without.
+    /// Counter values in the attribute's [`CountFormat`]; empty if it reads none.
     pub(super) counts: &'a [u8],
-    /// Addresses in 8 bytes each, innermost first.
+    /// Call chain addresses of 8 bytes each, innermost first.
     chain: &'a [u8],
     pub(super) raw: &'a [u8],
-    /// The state of the program, where the attribute records its stack as bytes and the record has them.
+    /// User registers and stack, if they are recorded as bytes.
     pub(super) program: Option<ProgramState<'a>>,
 }
 
-/// The registers and the stack of a program.
+/// Registers and stack of a user program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProgramState<'a> {
-    /// 0 for threads that run no program.
+    /// 0 for kernel threads, which have no user program.
     pub(super) abi: u64,
-    /// Which registers there are, by perf's numbers.
+    /// Mask of the present registers, in perf's order.
     pub(super) mask: u64,
-    /// Values of registers, 8 bytes each.
+    /// Register values, 8 bytes each.
     pub(super) registers: &'a [u8],
     pub(super) stack: &'a [u8],
 }
 
 impl<'a> PerfSample<'a> {
-    /// Reads the fields that the attribute lists; `None` if the record ends before them.
+    /// Parses the fields that the attribute lists; returns `None` if the record ends early.
     pub(super) fn read(attr: &Attr, body: &'a [u8]) -> Option<Self> {
         use sample_type::{ADDRESS, CALLCHAIN, CPU, ID, IDENTIFIER, IP, PERIOD, RAW, READ, STREAM_ID, TID, TIME};
         let has = |field: u64| attr.sample_type & field != 0;
@@ -287,8 +287,8 @@ impl<'a> PerfSample<'a> {
         Some(sample)
     }
 
-    /// The addresses of the kernel's part of its stack, innermost first, where that of the program was recorded apart:
-    /// `ip` is where the program was.
+    /// Returns the kernel part of the call chain, innermost first, for samples with a separate user stack. `ip` is the
+    /// address in the user program.
     pub(super) fn kernel_addresses(&self, ip: Option<u64>) -> impl DoubleEndedIterator<Item = u64> + '_ {
         let alone = if self.chain.is_empty() { self.ip.filter(|own| Some(*own) != ip) } else { None };
         let (chain, _) = self.chain.as_chunks::<8>();
@@ -297,7 +297,7 @@ impl<'a> PerfSample<'a> {
         alone.into_iter().chain(chain.filter(|&address| address < CONTEXT_MIN))
     }
 
-    /// The addresses of its stack, innermost first.
+    /// Returns the addresses of the call chain, innermost first.
     pub(super) fn addresses(&self) -> impl DoubleEndedIterator<Item = u64> + '_ {
         let alone = if self.chain.is_empty() { self.ip } else { None };
         let (chain, _) = self.chain.as_chunks::<8>();
@@ -307,7 +307,7 @@ impl<'a> PerfSample<'a> {
 }
 
 impl<'a> ProgramState<'a> {
-    /// Reads the fields after the stack of the kernel; `None` if the record ends before them.
+    /// Parses the fields after the call chain; returns `None` if the record ends early.
     fn read(attr: &Attr, mut front: PerfBytes<'a>) -> Option<Self> {
         use sample_type::{BRANCH_STACK, REGISTERS};
         if attr.sample_type & BRANCH_STACK != 0 {
@@ -324,14 +324,14 @@ impl<'a> ProgramState<'a> {
         }
         let len = usize::try_from(front.u64()?).ok()?;
         let recorded = front.bytes(len)?;
-        // Less may have been there to copy than there was room.
+        // The kernel may copy fewer bytes than it reserves.
         let filled = if len == 0 { 0 } else { usize::try_from(front.u64()?).ok()? };
         let stack = &recorded[..filled.min(len)];
         Some(Self { abi, mask: attr.registers, registers, stack })
     }
 }
 
-/// The fields of the counts that a sample reads: of its own event, or of a group of events.
+/// Layout of the counts that a sample reads, for its own event or for a group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CountFormat(u64);
 
@@ -353,12 +353,12 @@ impl CountFormat {
         self.0 & Self::LOST != 0
     }
 
-    /// The bytes of the times for which the counters counted.
+    /// Returns the bytes of the enabled and running times.
     pub(super) fn time_bytes(self) -> usize {
         (self.0 & Self::TIMES).count_ones() as usize * 8
     }
 
-    /// Takes the bytes of the counts from the front.
+    /// Splits off the bytes of the counts.
     fn take<'a>(self, front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
         let each = 1 + (self.0 & (Self::ID | Self::LOST)).count_ones() as usize;
         let mut ahead = *front;
