@@ -1,18 +1,17 @@
-//! The scheduler of a kernel, from the events of any tracer: which thread runs on which CPU, and
-//! what the others wait for.
+//! The kernel scheduler, from the events of any tracer: the thread that runs on each CPU, and the states of all
+//! threads.
 //!
-//! Use one [`Scheduler`] for a capture. Set the process of a thread by [`Scheduler::set_process`] as soon as that is
-//! known (an unknown thread counts as a process of its own). For each `sched_switch` call [`Scheduler::switch`]; for
-//! each `sched_waking`, `sched_wakeup` and `sched_wakeup_new` [`Scheduler::wake`]; for each `sched_blocked_reason`
-//! [`Scheduler::blocked`]; at the end [`Scheduler::finish`].
-//! The switches of one CPU must come in their order; those of several CPUs, and wakings, need not, since the states of
-//! threads follow each other only after the sort.
+//! Use one [`Scheduler`] per trace. Call [`Scheduler::set_process`] as soon as the process of a thread is known; until
+//! then a thread counts as its own process. Call [`Scheduler::switch`] for each `sched_switch`, [`Scheduler::wake`] for
+//! each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, [`Scheduler::blocked`] for each `sched_blocked_reason`,
+//! and [`Scheduler::finish`] at the end. Switches of one CPU must be in order. Switches of different CPUs and wakeups
+//! need not be, since thread states are sorted later.
 //!
-//! The state that a waking begins has its waker as `waker_pid` and `waker_tid`, where the tracer says who that is;
-//! thread 0 is a CPU at rest, which an interrupt woke.
+//! A state entered by a wakeup has its waker as `waker_pid` and `waker_tid`, if the tracer records it. Waker thread 0
+//! is an interrupt on an idle CPU.
 //!
-//! A CPU has a track with a span for each time that a thread ran, named after the thread, with `pid`, `tid`, `prio` and
-//! `end_state` as arguments. An idle CPU (thread 0) has none. A thread has a track of its states.
+//! Each CPU has a track with a span for each run of a thread, named after the thread. Its arguments are `pid`, `tid`,
+//! `prio` and `end_state`. The idle thread 0 has no spans. Each thread has a state track.
 
 use std::sync::Arc;
 
@@ -23,35 +22,35 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
 
-/// A machine has fewer CPUs than this.
+/// Limit for CPUs; machines have fewer.
 const CPUS_MAX: usize = 1 << 16;
 
-/// A machine runs fewer threads than this in the time of a capture; each has some hundred bytes here and in the tables.
+/// Limit for threads, each some hundred bytes here and in the tables; traces have fewer.
 const THREADS_MAX: usize = 1 << 20;
 
-/// A thread as an event names it.
+/// A thread as in an event.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SchedulerTask<'a> {
-    /// 0 is a CPU at rest.
+    /// 0 for the idle thread.
     pub(crate) tid: i64,
-    /// Empty if the event does not name the task.
+    /// Empty if the event has no name.
     pub(crate) name: &'a [u8],
     pub(crate) priority: Option<i64>,
 }
 
-/// A CPU goes from one thread to another.
+/// A context switch on a CPU.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Switch<'a> {
     pub(crate) ts_ns: i64,
     pub(crate) cpu: u64,
-    /// `None` if the event does not name it: then it is the task of the switch before.
+    /// `None` if the event does not record it; then it is the next thread of the switch before.
     pub(crate) previous: Option<SchedulerTask<'a>>,
-    /// The state of the previous thread from now on.
+    /// State of the previous thread after the switch.
     pub(crate) previous_state: Option<TaskState>,
     pub(crate) next: SchedulerTask<'a>,
 }
 
-/// The state of the scheduler up to the current event.
+/// State of the scheduler up to the current event.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     running: FxHashMap<u64, RunningTask>,
@@ -72,13 +71,13 @@ struct RunningTask {
 #[derive(Debug)]
 struct ScheduledThread {
     pid: i64,
-    /// The latest name of the thread.
+    /// Last known name.
     name: Box<[u8]>,
-    /// Its track of states in the batch of this number.
+    /// Its state track in the batch of this number.
     states: (u32, TrackIdx),
-    /// When it left its CPU, and for which state; none while it runs or is awake.
+    /// Time of its last switch-out and the state entered; `None` while it is running or runnable.
     left: Option<(i64, TaskState)>,
-    /// The CPU that it runs on, as far as the events so far say.
+    /// The CPU that it runs on, by the events so far.
     cpu: Option<u64>,
 }
 
@@ -88,7 +87,7 @@ struct NewState<'a> {
     name: &'a str,
     letters: &'a str,
     flags: EventFlags,
-    /// The payload, as [`Event::detail`] has it.
+    /// Index of its payload, as in [`Event::detail`].
     detail: u32,
 }
 
@@ -97,33 +96,33 @@ impl NewState<'static> {
     const UNKNOWN: Self = Self { name: "Unknown", letters: "", flags: EventFlags::NONE, detail: 0 };
 }
 
-/// Why a thread was blocked, as `sched_blocked_reason` says after the switch away from it.
+/// The reason of a blocked thread; `sched_blocked_reason` follows the switch-out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockedReason<'a> {
     pub(crate) tid: i64,
     pub(crate) is_io_wait: bool,
-    /// The function of the kernel that it waits in; empty if unknown.
+    /// Kernel function that it waits in; empty if unknown.
     pub(crate) function: &'a [u8],
 }
 
 impl Scheduler {
-    /// Says which process a thread is of.
+    /// Sets the process of a thread.
     pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
         if self.process_of.len() < THREADS_MAX || self.process_of.contains_key(&tid) {
             self.process_of.insert(tid, pid);
         }
     }
 
-    /// A task made another: a thread of its own process, or a new process.
+    /// Handles a new task: a thread of the process of `maker`, or a new process.
     pub(crate) fn new_task(&mut self, maker: i64, tid: i64, clone_flags: u64) {
-        /// The flag of `clone` that makes a thread of the same process.
+        /// Flag of `clone` that creates a thread in the same process.
         const CLONE_THREAD: u64 = 0x10000;
         let is_thread = clone_flags & CLONE_THREAD != 0;
         let pid = if is_thread { self.process(maker).unwrap_or(maker) } else { tid };
         self.set_process(tid, pid);
     }
 
-    /// A task has another name from now on.
+    /// Sets the name of a task from now on.
     pub(crate) fn rename(&mut self, batch: &mut BatchBuilder, tid: i64, name: &[u8], place: SourcePos) {
         let pid = self.process(tid).unwrap_or(tid);
         if tid == 0 || name.is_empty() {
@@ -136,7 +135,7 @@ impl Scheduler {
         batch.batch.metadata.push(Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name });
     }
 
-    /// The process of a thread, if it is known.
+    /// Returns the process of a thread, if it is known.
     pub(crate) fn process(&self, tid: i64) -> Option<i64> {
         self.process_of.get(&tid).copied()
     }
@@ -151,7 +150,7 @@ impl Scheduler {
         if let Some(ran) = ran {
             let is_same = previous.is_none_or(|previous| previous.tid == ran.tid);
             if !is_same {
-                // A switch between the two was lost: how long it ran up to here is not known better.
+                // A switch in between was lost, so the true end of the run is unknown.
                 batch.lose(Loss::MismatchedEnd, place);
             }
             let end_state = previous_state.filter(|_| is_same);
@@ -183,8 +182,8 @@ impl Scheduler {
         }
     }
 
-    /// A CPU that a thread ran on has left another one: its own switch away was lost. Its state is unknown from here
-    /// on, unless an event since then says more of it.
+    /// Handles a thread whose CPU has switched away from a different thread: its own switch-out was lost. Its state
+    /// becomes unknown unless a later event has set it.
     fn lose_track_of(
         &mut self,
         batch: &mut BatchBuilder,
@@ -201,8 +200,8 @@ impl Scheduler {
         }
     }
 
-    /// Adds the reason to the state that the thread entered when it left its CPU, which is written once more: of two
-    /// states of one time the last counts.
+    /// Adds the reason to the state that the thread entered at its switch-out, by writing the state again. Of two
+    /// states with the same time, the last counts.
     pub(crate) fn blocked(&mut self, batch: &mut BatchBuilder, reason: &BlockedReason<'_>, place: SourcePos) {
         let left = self.threads.get(&reason.tid).and_then(|thread| thread.left);
         let Some((ts_ns, state)) = left else { return };
@@ -219,8 +218,8 @@ impl Scheduler {
         batch.push(Event { detail, flags: state.flags(), ..bare(ts_ns, EventKind::State, track, name) });
     }
 
-    /// Adds a `sched_waking` or a `sched_wakeup`: the first of both counts. `waker` is the thread that the event is
-    /// of, if that is known.
+    /// Adds a `sched_waking` or a `sched_wakeup`, of which the first counts. `waker` is the thread that emitted the
+    /// event, if known.
     pub(crate) fn wake(
         &mut self,
         batch: &mut BatchBuilder,
@@ -243,13 +242,13 @@ impl Scheduler {
         self.enter(batch, ts_ns, task, entered, place);
     }
 
-    /// The thread that runs on a CPU; `None` if it rests or nothing is known of it.
+    /// Returns the thread that runs on a CPU; `None` if it is idle or unknown.
     pub(crate) fn running_on(&self, cpu: u64) -> Option<i64> {
         self.running.get(&cpu).map(|ran| ran.tid)
     }
 
-    /// Adds a change of the state of one thread, by a tracer that says nothing of the other thread of a switch. Without a
-    /// CPU no run ends: the change is of the thread alone.
+    /// Adds a state change of one thread, for tracers that do not record the other thread of a switch. Without a CPU,
+    /// the change ends no run.
     pub(crate) fn change(
         &mut self,
         batch: &mut BatchBuilder,
@@ -291,25 +290,25 @@ impl Scheduler {
         }
     }
 
-    /// Whether the events so far say that a thread runs on a CPU, and none that it has gone on elsewhere.
+    /// Returns whether a thread is last known to run on this CPU.
     fn is_on(&self, tid: i64, cpu: u64) -> bool {
         self.threads.get(&tid).is_some_and(|thread| thread.cpu == Some(cpu))
     }
 
-    /// Threads that run to the end of the capture.
+    /// Ends the trace: adds the runs that last to its end.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, place: SourcePos) {
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
         running.sort_by_key(|&(cpu, _)| cpu);
         for (cpu, running) in running {
             self.ran(batch, cpu, &running, self.newest_ns, None, place);
             if let Some(last) = batch.batch.chunk.events.last_mut() {
-                // One lane is all that a CPU has, so that its place is known, and with it how far it reaches.
+                // A CPU has a single lane, so the depth and the end are final.
                 last.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
             }
         }
     }
 
-    /// A thread ran on a CPU.
+    /// Adds a run of a thread on a CPU.
     fn ran(
         &mut self,
         batch: &mut BatchBuilder,
@@ -320,7 +319,7 @@ impl Scheduler {
         place: SourcePos,
     ) {
         let name = format!("CPU {cpu}").into();
-        // The slot orders CPUs by their number; from 2^32 on they share one, and still have ids of their own.
+        // The slot sorts CPUs by number. CPUs from 2^32 share one slot, but have separate ids.
         let (slot, tid) = (u32::try_from(cpu).unwrap_or(u32::MAX), Id::Number(cpu.cast_signed()));
         let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
         let name = batch.name(&ran.name, None, place);
@@ -344,7 +343,7 @@ impl Scheduler {
         batch.push(Event { value, detail, ..bare(ran.since_ns, EventKind::Complete, track, name) });
     }
 
-    /// A thread enters a state.
+    /// Adds a state of a thread.
     fn enter(
         &mut self,
         batch: &mut BatchBuilder,
@@ -362,7 +361,7 @@ impl Scheduler {
         batch.push(Event { detail, flags, ..bare(ts_ns, EventKind::State, track, name) });
     }
 
-    /// The track of a thread's states; adds the thread's name to the batch if it changed.
+    /// Returns the state track of a thread. Adds the thread name to the batch if it changed.
     fn state_track(
         &mut self,
         batch: &mut BatchBuilder,
@@ -395,7 +394,7 @@ impl Scheduler {
             return Some(known);
         }
         let key = |kind| TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 };
-        // There is a thread, whether or not it has spans of its own.
+        // Creates the thread track even if the thread has no spans.
         batch.track_with(&key(TrackKind::Thread));
         let track = batch.track_with(&key(TrackKind::State));
         thread.states = (batch.number, track);
@@ -407,7 +406,7 @@ impl Scheduler {
     }
 }
 
-/// The state that a thread changes to, as tracers of any kernel name it.
+/// The state that a thread changes to, for any kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskChange {
     Unknown,
@@ -436,7 +435,7 @@ impl TaskChange {
         }
     }
 
-    /// The letters of Linux, or a word where it has none.
+    /// Returns the letters of Linux, or a word if there is none.
     fn letters(self) -> &'static str {
         match self {
             Self::Unknown => "",
@@ -452,11 +451,11 @@ impl TaskChange {
     }
 }
 
-/// The state of a thread after a switch away from it.
+/// State of a thread after its switch-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskState(u16);
 
-/// Bits as kernels from 4.14 on have them, then those of older ones only.
+/// State bits since Linux 4.14, then those of older kernels only.
 const STATES: [(u16, char, &str); 12] = [
     (0x01, 'S', "Sleeping"),
     (0x02, 'D', "Uninterruptible sleep"),
@@ -473,7 +472,7 @@ const STATES: [(u16, char, &str); 12] = [
 ];
 const PREEMPTED: u16 = 0x1000;
 
-/// The bits of kernels before 4.14, and what they are here.
+/// State bits before Linux 4.14, mapped to the bits above.
 const OLD_BITS: [(u64, u16); 13] = [
     (0x01, 0x01),
     (0x02, 0x02),
@@ -491,10 +490,10 @@ const OLD_BITS: [(u64, u16); 13] = [
 ];
 
 impl TaskState {
-    /// It would run if a CPU were free.
+    /// Runnable, but not running.
     pub(crate) const RUNNABLE: Self = Self(0);
 
-    /// Reads the letters of a text trace, such as `S`, `R+` or `D|K`.
+    /// Parses the letters of a text trace, such as `S`, `R+` or `D|K`.
     pub(crate) fn from_letters(letters: &[u8]) -> Option<Self> {
         let mut bits = 0;
         for &letter in letters {
@@ -507,7 +506,7 @@ impl TaskState {
         (!letters.is_empty()).then_some(Self(bits))
     }
 
-    /// Reads the number that a kernel writes: a bit for each state, and one for a thread that could go on.
+    /// Converts the raw value of the kernel: a bit for each state, and one for preemption.
     pub(crate) fn from_bits(raw: u64, is_before_4_14: bool) -> Self {
         if !is_before_4_14 {
             let preempted = if raw & 0x100 != 0 { PREEMPTED } else { 0 };
@@ -516,7 +515,7 @@ impl TaskState {
         Self(OLD_BITS.iter().filter(|(old, _)| raw & old != 0).fold(0, |bits, (_, bit)| bits | bit))
     }
 
-    /// The letters that kernels write, such as `S`, `R+` or `DK`.
+    /// Returns the kernel's letters, such as `S`, `R+` or `DK`.
     pub(crate) fn letters(self) -> String {
         let mut letters: String = STATES.iter().filter(|state| self.0 & state.0 != 0).map(|state| state.1).collect();
         if letters.is_empty() {
@@ -528,7 +527,7 @@ impl TaskState {
         letters
     }
 
-    /// The state in words; empty if there is no thread any more.
+    /// Returns the name of the state; empty for an exited thread.
     pub(crate) fn name(self) -> &'static str {
         let first = STATES.iter().find(|state| self.0 & state.0 != 0);
         match first {

@@ -22,15 +22,14 @@ use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, StackIdx, TrackKey, TrackKind};
 
-/// The most threads with calls that wait for their second half; a machine has fewer threads.
+/// Limit for threads with unfinished calls.
 const WAITING_MAX: usize = 1 << 20;
 
-/// The most calls of one thread that wait, each within the one before. Calls that never end would wait for ever.
+/// Limit for nested unfinished calls of a thread; some calls never end.
 const CALLS_DEEP_MAX: usize = 64;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Text of strace with times.
 pub(crate) const FORMAT: Format = Format {
     name: "strace",
     sniff: looks_like_strace,
@@ -43,33 +42,33 @@ fn parse_record(line: &[u8]) -> Option<StraceRecord<'_>> {
     perf_trace::record(line).or_else(|| StraceRecord::from_line(line))
 }
 
-/// Whether the first lines are those of `strace` with times.
+/// Returns whether the first line is from `strace` with times.
 fn looks_like_strace(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
     lines.next().is_some_and(|line| parse_record(line).is_some_and(|record| record.what != StraceEvent::Unknown))
 }
 
-/// Whether the first line is a call as `strace` prints it without times.
+/// Returns whether the first line is a call from `strace` without times.
 #[must_use]
 pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
     let Some(line) = head_lines(head).find(|line| !line.is_empty() && !line.starts_with(b"strace: ")) else {
         return false;
     };
-    // At most a process precedes the call.
+    // Only a process id may precede the call.
     let (first, after) = word(line.trim_ascii_start());
     let rest = if number(first).is_some() { after } else { line.trim_ascii_start() };
     matches!(StraceEvent::from_text(rest), StraceEvent::Call { .. } | StraceEvent::Begun { .. })
         && !looks_like_strace(head)
 }
 
-/// Makes a reader of what `strace` printed.
+/// Creates a reader for `strace` output.
 fn open(source: Source) -> Reader {
     let first_tid = first_process(source.head());
     crate::formats::input::lines::open(source, Strace { first_tid, ..Strace::default() })
 }
 
-/// The process that `strace` started, in output to the terminal. Lines begin with the process only while there are
-/// several, so the first lines have none: it is the first one that is named and not said to be attached.
+/// Returns the process that `strace` started, for terminal output. Lines have a process id only while several processes
+/// run, so the first lines have none. It is the first id that is printed without an attach message.
 fn first_process(head: &[u8]) -> i64 {
     const ATTACHED: &[u8] = b"strace: Process ";
     let attached = |line: &[u8]| number(word(&line[memchr::memmem::find(line, ATTACHED)? + ATTACHED.len()..]).0);
@@ -83,32 +82,31 @@ fn first_process(head: &[u8]) -> i64 {
 
 #[derive(Debug, Default)]
 struct Strace {
-    /// By thread: the calls whose ends have not been printed, outermost first. `ltrace -S` prints system calls within
-    /// the calls of libraries that make them.
+    /// Unfinished calls by thread, outermost first. `ltrace -S` nests system calls in the library calls that make them.
     waiting: FxHashMap<i64, SmallVec<[UnfinishedCall; 1]>>,
-    /// The offset of times of day, and the last of these times.
+    /// Offset of the current day, and the last time of day.
     day_ns: i64,
     last_of_day_ns: i64,
-    /// The time so far, where lines have distances alone.
+    /// Current time, for lines with relative times.
     distance_ns: i64,
-    /// The process of lines that name none: the only one that runs.
+    /// Process of lines without an id, while it is the only one.
     first_tid: i64,
-    /// Processes that lines name, which have not exited.
+    /// Processes seen in lines that have not exited.
     running: FxHashSet<i64>,
-    /// The call of the line before, whose stack may follow.
+    /// The call of the previous line, whose stack may follow.
     last_call: Option<LastCall>,
     /// Frames of its stack, innermost first.
     frames: Vec<StackLine>,
-    /// Names of threads as lines have them.
+    /// Last known thread names.
     named: FxHashMap<i64, Box<[u8]>>,
-    /// Whether the batch says already that times are UTC.
+    /// Whether the batch already marks times as UTC.
     has_utc: bool,
-    /// Whether the line before was of a table of sums.
+    /// Whether the previous line was part of a summary table.
     is_in_table: bool,
     args: ArgsWriter,
 }
 
-/// The thread and the begin of a call.
+/// Thread and start of a call.
 #[derive(Debug, Clone, Copy)]
 struct LastCall {
     tid: i64,
@@ -192,7 +190,7 @@ impl LineParser for Strace {
                 let mut calls = self.waiting.remove(&tid).unwrap_or_default();
                 match calls.iter().rposition(|begun| is_name_of(&begun.name, name)) {
                     Some(position) => {
-                        // Calls within it end with it at the latest, and nothing says when.
+                        // Nested calls end with it at the latest, at an unknown time.
                         for within in calls.drain(position + 1..) {
                             self.endless(batch, tid, &within);
                         }
@@ -238,25 +236,25 @@ impl LineParser for Strace {
     }
 }
 
-/// Whether a call is resumed by this name: `ltrace` leaves out the library of `library->function`.
+/// Returns whether a call is resumed under this name: `ltrace` omits the library of `library->function`.
 fn is_name_of(begun: &[u8], resumed: &[u8]) -> bool {
     begun.strip_suffix(resumed).is_some_and(|before| before.is_empty() || before.ends_with(b"->"))
 }
 
-/// A call with what is known of it.
+/// A complete call.
 struct Done<'a> {
     tid: i64,
     start_ns: i64,
     dur_ns: Option<i64>,
     name: &'a [u8],
-    /// The printed arguments, in two parts if another thread's line came between.
+    /// The arguments, in two parts if the call was interrupted.
     args: [&'a [u8]; 2],
     result: Option<&'a [u8]>,
     place: SourcePos,
 }
 
 impl Strace {
-    /// The thread of a line. One that names none is of the only process that runs.
+    /// Returns the thread of a line. A line without an id belongs to the only running process.
     fn thread_of(&mut self, record: &StraceRecord<'_>) -> i64 {
         let Some(tid) = record.tid else {
             let mut running = self.running.iter();
@@ -271,7 +269,7 @@ impl Strace {
         tid
     }
 
-    /// Hands on the stack of the call of the line before, as a sample at its begin.
+    /// Adds the stack of the previous call as a sample at its start.
     fn stack(&mut self, batch: &mut BatchBuilder) {
         let Some(call) = self.last_call.take() else { return };
         if self.frames.is_empty() || !call.is_shown {
@@ -287,7 +285,7 @@ impl Strace {
         batch.push_sample(call.start_ns, track, stack, 0);
     }
 
-    /// The time of a line. Times of day that jump back by half a day have passed midnight.
+    /// Returns the time of a line. A time of day that goes back by half a day has passed midnight.
     fn time(&mut self, record: StraceRecord<'_>) -> Option<i64> {
         match record.clock {
             StraceClock::Utc | StraceClock::Machine => return Some(record.ns),
@@ -314,7 +312,7 @@ impl Strace {
         batch.push(event);
     }
 
-    /// A call whose end was never printed.
+    /// Adds a call whose end is missing.
     fn endless(&mut self, batch: &mut BatchBuilder, tid: i64, begun: &UnfinishedCall) {
         batch.lose(Loss::UnmatchedBegin, SourcePos::Time(begun.start_ns));
         let UnfinishedCall { start_ns, name, args, place } = begun;
@@ -338,12 +336,12 @@ impl Strace {
     }
 }
 
-/// The key of a thread; `strace` never names its process.
+/// Returns the key of a thread; `strace` does not record its process.
 fn thread(tid: i64) -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
 }
 
-/// Names a thread after the program that it began to run: the last part of the first path in quotes.
+/// Names a thread after the program that it executes: the last component of the first quoted path.
 fn name_thread(batch: &mut BatchBuilder, tid: i64, args: &[u8], place: SourcePos) {
     let path = args.split(|&byte| byte == b'"').nth(1).unwrap_or_default();
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! System calls, as the tracers of a kernel record them: an event for each call with its name, or one for all calls
-//! with its number. The call of a number depends on the kind of machine; where that is unknown, the number is the name.
+//! System calls as kernel tracers record them: a tracepoint for each call with its name, or one for all calls with a
+//! number. Call numbers depend on the machine; on an unknown machine, the number is the name.
 
 use std::borrow::Cow;
 
 use crate::model::EventKind;
 
-/// A system call begins or ends.
+/// The entry or exit of a system call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SystemCall<'a> {
     pub(crate) kind: EventKind,
@@ -13,10 +13,10 @@ pub(crate) struct SystemCall<'a> {
 }
 
 impl<'a> SystemCall<'a> {
-    /// The call of a tracepoint for one call alone, with or without its group.
+    /// Parses a tracepoint of a single call, with or without its group.
     pub(crate) fn from_tracepoint(name: &'a [u8]) -> Option<Self> {
         let name = name.strip_prefix(b"syscalls:").unwrap_or(name);
-        // A call, as the kernel names it, and not the end of a call named `group`.
+        // The entry of `exit_group`, not the exit of a call named `group`.
         if name == b"sys_exit_group" {
             return None;
         }
@@ -24,12 +24,12 @@ impl<'a> SystemCall<'a> {
         of(EventKind::Begin, b"sys_enter_").or_else(|| of(EventKind::End, b"sys_exit_"))
     }
 
-    /// The call with a number, from a tracepoint for all calls.
+    /// Looks up the call of a tracepoint for all calls by its number.
     pub(crate) fn from_number(name: &[u8], number: i64, machine: &str) -> Option<Self> {
         Some(Self { kind: kind_from_name(name)?, name: name_from_number(number, machine).into() })
     }
 
-    /// The call of a line of text, and its arguments or its result.
+    /// Parses the call of a text line, and its arguments or its result.
     pub(crate) fn from_text(name: &'a [u8], fields: &'a [u8], machine: &str) -> Option<(Self, &'a [u8])> {
         if let Some(call) = Self::from_tracepoint(name) {
             return Some((call, fields));
@@ -56,7 +56,7 @@ impl<'a> SystemCall<'a> {
     }
 }
 
-/// The kind of event of a tracepoint that covers all calls.
+/// Returns the event kind of a tracepoint for all calls.
 fn kind_from_name(name: &[u8]) -> Option<EventKind> {
     match name.strip_prefix(b"raw_syscalls:").unwrap_or(name) {
         b"sys_enter" => Some(EventKind::Begin),
@@ -65,7 +65,7 @@ fn kind_from_name(name: &[u8]) -> Option<EventKind> {
     }
 }
 
-/// The name of the call with this number on a machine, which is named as by `uname`.
+/// Returns the name of a call number on a machine type as in `uname -m`.
 fn name_from_number(number: i64, machine: &str) -> Vec<u8> {
     use syscalls::{aarch64, arm, riscv64, x86, x86_64};
     let known = usize::try_from(number).ok().and_then(|number| match machine {
@@ -109,13 +109,13 @@ mod tests {
             ("sys_read", "-> 0x10", Some((end, "sys_read", "0x10"))),
             ("syscalls:sys_enter_read", "fd: 0x3", Some((begin, "read", "fd: 0x3"))),
             ("syscalls:sys_exit_read", "0x3", Some((end, "read", "0x3"))),
-            // As ftrace writes them.
+            // As ftrace prints them.
             ("sys_enter_write", "fd: 0x3", Some((begin, "write", "fd: 0x3"))),
             ("sys_exit_write", "0x10", Some((end, "write", "0x10"))),
             ("sys_exit_group", "error_code: 0", Some((begin, "sys_exit_group", "error_code: 0"))),
             ("sys_enter", "NR 0 (3, 7ffd, 0)", Some((begin, "read", "3, 7ffd, 0"))),
             ("raw_syscalls:sys_exit", "NR 0 = -11", Some((end, "read", "-11"))),
-            // An unknown call: no span, since nothing would end it.
+            // The call number is missing: no span, since nothing would end it.
             ("sys_enter", "id: 0", None),
             ("sys_exit", "", None),
             ("sched_stat_runtime", "comm=x", None),

@@ -1,6 +1,6 @@
-//! The markers that programs write into the trace of a kernel, as Android's `atrace` has them: `B|pid|name` and `E`
-//! for spans, `I` and `N` for instants, `C|pid|name|value` for counters, `S` and `F`, `G` and `H` for asynchronous
-//! spans. Any other text is a message.
+//! Markers that programs write to the kernel trace, in the format of Android's `atrace`. `B|pid|name` and `E` are
+//! spans, `I` and `N` instants, `C|pid|name|value` counters. `S` and `F`, `G` and `H` are asynchronous spans. Any other
+//! text is a message.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,7 +16,7 @@ pub(crate) struct MarkerSource {
     pub(crate) place: SourcePos,
 }
 
-/// Adds the event of a marker's text. The process that it names is that of the thread from here on.
+/// Adds the event of a marker. Assigns its process to the thread from here on.
 pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: MarkerSource, text: &[u8]) {
     let MarkerSource { ts_ns, tid, place } = written;
     let text = text.trim_ascii_end();
@@ -56,7 +56,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
             let begun = if kind == b"S" { EventKind::AsyncBegin } else { EventKind::AsyncEnd };
             (asynchronous(pid), begun, name, async_id(pid, name, cookie))
         }
-        // With a track of their own: `G|pid|track|name|cookie`, `H|pid|track|cookie`.
+        // These have a named track: `G|pid|track|name|cookie`, `H|pid|track|cookie`.
         (b"G", Some(pid)) => {
             let (named, cookie) = split_last(rest);
             let (track, name) = split_first(named);

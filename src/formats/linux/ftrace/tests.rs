@@ -1,9 +1,9 @@
-//! Tests of the text of traces, on one that a kernel wrote and on lines of every form.
+//! Tests of trace text, on a recorded trace and on lines of every form.
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
-/// Time, kind and name of the events on threads.
+/// Returns time, kind and name of the events on thread tracks.
 fn threads(reading: &Reading) -> Vec<(i64, EventKind, &str)> {
     let of_threads = reading.events.iter().filter(|event| event.track.kind == TrackKind::Thread);
     of_threads.map(|event| (event.ts_ns, event.kind, event.name.as_str())).collect()
@@ -148,7 +148,7 @@ fn every_line_of_a_real_trace_is_an_event_or_a_part_of_one() {
     let calls = reading.events.iter().filter(|event| event.name.starts_with("sys_")).count();
     assert_eq!(calls, count(": sys_"));
     let other = count(": sched_switch:") + count(": sched_waking:") + count(": sched_wakeup");
-    // `rt_sigreturn` never returns: the next call of its thread ends it.
+    // `rt_sigreturn` never returns; the next call of its thread ends it.
     let (mut in_call, mut ends_added) = (std::collections::BTreeSet::new(), 0);
     for line in lines.iter().filter(|line| line.contains(": sys_")) {
         let thread = line.split(" [").next().expect("a thread");
@@ -159,9 +159,9 @@ fn every_line_of_a_real_trace_is_an_event_or_a_part_of_one() {
         }
     }
     assert_eq!((ends_added, kernel(TrackKind::Thread)), (4, lines.len() - other + ends_added));
-    // A span of a CPU for each switch to a thread: the last one on each CPU has no end.
+    // Each switch to a thread is a span on its CPU; the last one of each CPU has no end.
     assert_eq!(kernel(TrackKind::Cpu), count("sched_switch:") - count("next_pid=0 "));
-    // Plainly: on each CPU, a switch from another thread than the one that was switched to before.
+    // Naive count: switches on a CPU whose previous thread is not the next thread of the switch before.
     let mut running = std::collections::BTreeMap::new();
     let mut odd = 0;
     for line in lines.iter().filter(|line| line.contains("sched_switch")) {
@@ -208,7 +208,7 @@ fn times_follow_flags_without_a_gap_and_what_atrace_says_before_is_no_line() {
     let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.name.as_str())).collect();
     assert_eq!(found, expected);
     assert_eq!(reading.lost(), []);
-    // As `atrace -z` prints it, with and without the line before.
+    // As `atrace -z` prints it, with and without the leading line.
     for begin in ["TRACE:\n", "capturing trace... done\nTRACE:\n", "capturing trace... done\r\nTRACE:\r\n"] {
         let mut packed = flate2::write::ZlibEncoder::new(begin.as_bytes().to_vec(), flate2::Compression::default());
         std::io::Write::write_all(&mut packed, text.split_once("TRACE:\n").expect("a trace").1.as_bytes())
@@ -255,10 +255,10 @@ fn calls_of_binder_are_spans_of_both_ends_with_a_flow_and_end_where_there_is_no_
         at(20, 2, &received(5)),
         at(20, 3, &call(6, "0x0", 1)),
         at(10, 4, &received(6)),
-        // Nobody waits for it.
+        // A one-way call.
         at(10, 5, &call(7, "0x11", 0)),
         at(20, 6, &received(7)),
-        // It fails; then an answer to a call before the recording.
+        // It fails; then a reply to a call before the recording.
         at(10, 7, &call(8, "0x10", 0)),
         at(10, 8, "binder_return: cmd=0x7211 BR_FAILED_REPLY"),
         at(10, 9, &received(99)),
@@ -367,7 +367,7 @@ fn parts_of_a_page_that_are_no_trace_of_the_kernel_are_notes() {
     let reading = read(&page);
     assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw"), (1_000_003_000, EventKind::End, "")]);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredMetadata, 3)]);
-    // As the first systrace wrote it.
+    // As the first version of systrace wrote it.
     let quoted = trace.replace("damage\n", "").replace('\n', "\\n\\\n");
     let old = read(&format!("<!DOCTYPE HTML>\n<script>\nvar linuxPerfData = \"\\\n{quoted}\";\n</script>\n"));
     assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));

@@ -1,10 +1,10 @@
-//! Function graphs as the kernel draws them, written here.
+//! Tests of function graphs, on generated text.
 
 use super::*;
 use crate::formats::testing::{Reading, read};
 use proptest::prelude::*;
 
-/// Begin, end or value, kind, name, thread.
+/// Returns start, value, kind, name and thread of the events.
 fn seen(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String)> {
     let of = |event: &crate::formats::testing::Seen| event.track.tid.to_string();
     reading.events.iter().map(|event| (event.ts_ns, event.value, event.kind, &*event.name, of(event))).collect()
@@ -53,7 +53,7 @@ fn without_times_functions_stand_one_behind_the_other_by_their_durations_on_each
     assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::NoTimes, 1)]);
 }
 
-/// A function with its own duration, without its callees, and its callees.
+/// A function with its self time and its callees.
 #[derive(Debug, Clone)]
 struct MeantCall(u64, Vec<MeantCall>);
 
@@ -62,7 +62,7 @@ impl MeantCall {
         self.0 + self.1.iter().map(MeantCall::dur_ns).sum::<u64>()
     }
 
-    /// Draws the function, and records its position: its callees run first.
+    /// Prints the function and records its start and duration; its callees run first.
     fn draw(&self, start_ns: u64, text: &mut String, told: &mut Vec<(i64, u64)>) {
         let us = format!("{}.{:03} us", self.dur_ns() / 1000, self.dur_ns() % 1000);
         told.push((start_ns as i64, self.dur_ns()));

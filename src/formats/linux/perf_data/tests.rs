@@ -1,4 +1,4 @@
-//! Tests of the whole reader, against what `perf script` prints of two captures, and on captures that are written here.
+//! Tests of the whole reader, on two recordings against the output of `perf script`, and on generated files.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn unpacked(file: &str) -> Vec<u8> {
     bytes
 }
 
-/// Time, thread, depth and arguments of samples. perf prints threads only, and times cut to microseconds.
+/// Returns time, thread, stack depth and arguments of samples. perf prints thread ids only, and times in microseconds.
 fn samples_of(reading: &Reading) -> Vec<(i64, Id, usize, &str)> {
     let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
     let mut samples: Vec<_> = samples
@@ -22,7 +22,7 @@ fn samples_of(reading: &Reading) -> Vec<(i64, Id, usize, &str)> {
     samples
 }
 
-/// Time, whether it is a begin, thread and name of each event of system calls, as perf prints them.
+/// Returns time, whether it is an entry, thread and name of system call events, as perf prints them.
 fn calls_of(reading: &Reading) -> Vec<(i64, bool, Id, &str)> {
     let events = reading.events.iter();
     let mut calls: Vec<_> = events
@@ -42,7 +42,7 @@ fn samples_are_those_that_perf_script_prints() {
     let frames: Vec<&String> = reading.events.iter().flat_map(|event| &event.stack).collect();
     assert!(frames.iter().any(|frame| frame.starts_with("chromium+0x")));
     assert!(frames.iter().any(|frame| frame.starts_with("[kernel.kallsyms]+0x")));
-    // perf script knows a file for all frames but a few.
+    // perf script resolves the file of nearly all frames.
     let unknown = frames.iter().filter(|frame| frame.starts_with("0x")).count();
     assert!(unknown * 10 < frames.len(), "{unknown} of {}", frames.len());
     assert_eq!(reading.lost(), []);
@@ -91,7 +91,7 @@ fn fields_of_tracepoints_have_the_values_that_perf_script_prints() {
     let mut compared = 0;
     for ((ts_ns, .., args), (printed_ns, .., printed)) in found.iter().zip(&expected) {
         assert_eq!(ts_ns, printed_ns);
-        // `comm=a pid=1 runtime=2 [ns]`: values without spaces, as far as they are called as their fields are.
+        // Compares values without spaces in `comm=a pid=1 runtime=2 [ns]`, whose names match the fields.
         for pair in printed["fields"].as_str().expect("text").split(' ').filter_map(|pair| pair.split_once('=')) {
             let value = args.get(pair.0).or_else(|| args.get(format!("parent_{}", pair.0)));
             let Some(value) = value else { continue };
@@ -100,7 +100,7 @@ fn fields_of_tracepoints_have_the_values_that_perf_script_prints() {
             compared += 1;
         }
     }
-    // Three fields each of the 610 events with run times.
+    // Three fields for each of the 610 `sched_stat_runtime` events.
     assert!(compared > 1800, "{compared}");
 }
 
@@ -184,13 +184,13 @@ fn system_calls_are_the_spans_that_perf_script_prints() {
     for (event, line) in reading.events.iter().zip(&printed.events) {
         let [args, line] =
             [&event.args, &line.args].map(|args| serde_json::from_str::<serde_json::Value>(args).expect("JSON"));
-        // `fd: 0x00000003, buf: 0x7fff..`, and what a call returns.
+        // Compares `fd: 0x00000003, buf: 0x7fff..`, and results of calls.
         let fields = line["fields"].as_str().unwrap_or_default().split(", ").filter_map(|field| field.split_once(": "));
         for (name, value) in fields {
             let value = i64::from_str_radix(value.trim_start_matches("0x"), 16).expect("a number");
             let found = match &args[name] {
                 serde_json::Value::String(text) => i64::from_str_radix(text.trim_start_matches("0x"), 16).ok(),
-                // perf prints 32 bits of a negative number.
+                // perf prints 32 bits of negative numbers.
                 number => number
                     .as_i64()
                     .or(number.as_u64().map(u64::cast_signed))
@@ -207,7 +207,7 @@ fn system_calls_that_are_told_by_number_are_the_spans_that_perf_script_prints() 
     let printed = read_path(&data("perf_raw_calls_script.txt.gz")).expect("a capture");
     assert_eq!((reading.lost(), printed.lost()), (vec![], vec![]));
     assert_eq!(calls_of(&reading), calls_of(&printed));
-    // `echo` started, asked for memory, wrote, and exited.
+    // `echo` started, allocated memory, wrote, and exited.
     let names: Vec<&str> = reading.events.iter().map(|event| &*event.name).collect();
     assert_eq!(names[..3], ["execve", "brk", "brk"]);
     assert!(names.windows(2).any(|pair| pair == ["write", "write"]));
@@ -223,7 +223,7 @@ fn system_calls_that_are_told_by_number_are_the_spans_that_perf_script_prints() 
 fn switches_that_were_recorded_with_stacks_are_samples_too() {
     let reading = read_path(&data("perf_switches.data.gz")).expect("a capture");
     let printed = read_path(&data("perf_switches_script.txt.gz")).expect("a capture");
-    // The text has no fields of the event; beside the stack it says where the CPU went, as scheduling.
+    // The text has no event fields, but the CPU is part of scheduling.
     let [found, told] = [&reading, &printed].map(|reading| {
         samples_of(reading).into_iter().map(|(ts_us, tid, depth, _)| (ts_us, tid, depth)).collect::<Vec<_>>()
     });
@@ -253,12 +253,12 @@ fn record(kind: u32, body: &[u8]) -> Vec<u8> {
     [&kind.to_le_bytes()[..], &0u16.to_le_bytes(), &len.to_le_bytes(), body].concat()
 }
 
-/// Samples with address, thread, time and processor: pid 7, tid 8.
+/// Builds a sample with address, thread and time: pid 7, tid 8.
 fn sample(time: u64, ip: u64) -> Vec<u8> {
     record(9, &[&ip.to_le_bytes()[..], &7u32.to_le_bytes(), &8u32.to_le_bytes(), &time.to_le_bytes()].concat())
 }
 
-/// Through a pipe: an attribute, then records.
+/// Builds a file in pipe mode: an attribute, then records.
 fn pipe(records: &[Vec<u8>]) -> Vec<u8> {
     let mut attr = vec![0u8; 64];
     attr[0] = 1; // software
@@ -268,7 +268,7 @@ fn pipe(records: &[Vec<u8>]) -> Vec<u8> {
     [&b"PERFILE2"[..], &16u64.to_le_bytes(), &records].concat()
 }
 
-/// Samples with a thread, a time and a chain of addresses, innermost first.
+/// Builds samples with thread, time and call chain, innermost first.
 fn chains(samples: &[(u64, u32, Vec<u64>)]) -> Vec<u8> {
     let mut attr = vec![0u8; 64];
     (attr[0], attr[4]) = (1, 64);
@@ -418,7 +418,7 @@ fn a_group_of_events_has_a_sample_for_each_counter_that_counted_with_the_periods
     };
     let found = measured(&reading);
     assert_eq!(found, measured(&printed));
-    // As `perf report` adds them up.
+    // Totals as in `perf report`.
     let sum = |event: &str| {
         let of_event = found.iter().filter(|(_, _, name, ..)| name == event);
         of_event.fold((0, 0), |(count, sum), sample| (count + 1, sum + sample.4))
@@ -440,7 +440,7 @@ fn threads_have_the_name_of_the_one_that_started_them() {
     for tid in tids {
         assert_eq!(names.get(&tid).map(String::as_str), Some("w"), "{tid}");
     }
-    // The first one was perf's, until it started the program.
+    // The first name is that of perf itself, before it executed the program.
     let first = reading.metadata.iter().find_map(|metadata| match metadata {
         crate::model::Metadata::KernelName { name, .. } => Some(&**name),
         _ => None,
@@ -455,7 +455,7 @@ fn counters_count_on_and_begin_again_after_a_reset() {
     let attr = |read_format: u64| Attr { read_format, ..Attr::default() };
     let bytes = |numbers: &[u64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
     let mut counters = Counters::default();
-    // A group with both times, ids and lost samples.
+    // A group with both times, ids and lost counts.
     let group = attr(0b1_1111).counts();
     let mut count = |numbers: &[u64]| counters.count(group, &bytes(numbers), None).map(<[_]>::to_vec);
     assert_eq!(count(&[2, 9, 9, 100, 1, 0, 5, 2, 0]), Some(vec![(1, 100), (2, 5)]));
@@ -463,7 +463,7 @@ fn counters_count_on_and_begin_again_after_a_reset() {
     assert_eq!(count(&[2, 9, 9, 150, 1, 0, 3, 2, 0]), Some(vec![(2, 3)]));
     assert_eq!(count(&[2, 9, 9, 150, 1, 0, 3]), None);
     assert_eq!(count(&[u64::MAX, 9, 9]), None);
-    // One counter, without an id of its own.
+    // A single counter without an id.
     let alone = attr(0b01).counts();
     assert_eq!(counters.count(alone, &bytes(&[160, 9]), Some(1)).map(<[_]>::to_vec), Some(vec![(1, 10)]));
     assert_eq!(counters.count(alone, &bytes(&[160, 9]), None).map(<[_]>::to_vec), Some(vec![]));

@@ -1,4 +1,4 @@
-//! Tests of the text of `perf script`, on what it printed of two captures and on lines of every form.
+//! Tests of `perf script` text, on two recordings and on lines of every form.
 
 use super::{looks_like_perf_script, script_frame};
 use crate::formats::testing::{data, read, read_path};
@@ -88,7 +88,7 @@ fn every_event_of_a_real_scheduler_is_scheduling_or_an_instant() {
     let scheduling = count("sched:sched_switch:") + count("sched:sched_waking:") + count("sched:sched_wakeup");
     assert_eq!(of(TrackKind::Thread), text.lines().count() - scheduling);
     assert_eq!(of(TrackKind::Cpu), count("sched:sched_switch:") - count("next_pid=0 "));
-    // Plainly: on each CPU, a switch from another thread than the one that was switched to before.
+    // Naive count: switches on a CPU whose previous thread is not the next thread of the switch before.
     let mut running = std::collections::BTreeMap::new();
     let mut odd = 0;
     for line in text.lines().filter(|line| line.contains("sched_switch")) {
@@ -255,7 +255,7 @@ fn threads_that_clone_made_are_in_their_process() {
     assert_eq!(ids, [(Id::Number(7), Id::Number(8)), (Id::Number(9), Id::Number(9))]);
 }
 
-/// Each sample: time in microseconds, process and thread, event, stack.
+/// Returns time in microseconds, process, thread, event and stack of each sample.
 fn samples(text: &str) -> Vec<(i64, Id, Id, String, String)> {
     let reading = read(text);
     assert_eq!(reading.lost(), [], "{text}");
@@ -284,10 +284,10 @@ fn fields_may_be_added_and_left_out_and_the_samples_are_the_same() {
     ] {
         assert_eq!(samples(&whole(header)), expected("cpu-clock:uhH"), "{header}");
     }
-    // Branches, registers, instructions and source lines are the machine's.
+    // Branches, registers, instructions and source lines are ignored.
     let more = " 0x55/0x66/P/-/-/0  0x1/0x2/M/-/-/1 \n ABI:2    AX:0x0    BX:0x1\n\tmain+5:\n\t000000000040052d\tinsn: 55 48  # PRED 6 cycles\n|5        f();\n";
     assert_eq!(samples(&format!("my prog 7/8 1.000001: cycles: \n{stack}{more}\n")), expected("cycles"));
-    // Data addresses with their sources stand before the address of the code.
+    // Data addresses with their sources precede the code address.
     let data = "my prog 7/8 1.000001: 5 cpu/mem-loads,ldlat=30/P:     7ff012 |OP LOAD|LVL L1 hit|SNP None   30   56aa main+0x9 (/bin/a)\n";
     let found = read(data);
     assert_eq!((found.events[0].kind, &*found.events[0].stack), (EventKind::Sample, &["main".to_owned()][..]));
@@ -306,7 +306,7 @@ fn events_without_names_are_samples_or_what_their_fields_say() {
     assert_eq!(reading.lost(), []);
     let bare = read("a 7/8 1.000001: \na 7/8 1.000002: \n");
     assert_eq!((bare.events.len(), bare.events[0].kind, bare.lost()), (2, EventKind::Sample, vec![]));
-    // A switch whose CPU is not said is shown as it stands.
+    // A switch without a CPU is an instant.
     let switch = read(
         "a 7 1.000001: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=9 next_prio=120\n",
     );

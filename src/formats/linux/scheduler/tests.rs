@@ -1,4 +1,4 @@
-//! Switches and wakings -> the events of CPUs and threads.
+//! Tests of the events that switches and wakeups produce.
 
 use super::*;
 use crate::formats::{BatchSink, ChunkLimits, ReadError};
@@ -25,12 +25,12 @@ fn switch<'a>(ts_ns: i64, previous: SchedulerTask<'a>, letters: &str, next: Sche
     Switch { ts_ns, cpu: 2, previous: Some(previous), previous_state, next }
 }
 
-/// Time, kind of track, tid of track, name, duration, flags.
+/// Time, track kind, track tid, name, duration, flags.
 type Seen = (i64, TrackKind, String, String, u64, EventFlags);
 
 type SchedulerCall<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
 
-/// The events of all calls, with a batch after each call, so that nothing depends on where a batch ends.
+/// Returns the events of all calls, with a batch after each, so that nothing depends on batch boundaries.
 fn fed(feed: &[SchedulerCall<'_>]) -> (Vec<Seen>, Vec<Batch>) {
     let (mut scheduler, mut batch, mut taken) =
         (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());

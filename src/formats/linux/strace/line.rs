@@ -1,66 +1,66 @@
-//! A line of `strace` or `ltrace` -> its thread, its time, and the part of a call that it tells. Refuses nothing: what is
-//! no call is unknown.
+//! Parses lines of `strace` and `ltrace`: the thread, the time, and a call or a part of one. Lines that are not calls
+//! become [`StraceEvent::Unknown`].
 
 use crate::formats::input::decimal::nanos_from_seconds;
 
-/// Fewer digits before the point of a time are those of a distance.
+/// Times with fewer digits before the point are relative.
 const EPOCH_DIGITS: usize = 9;
 
-/// A line of a stack: `file(function+0x1) [0x2]`.
+/// A stack line: `file(function+0x1) [0x2]`.
 #[derive(Debug)]
 pub(super) struct StackLine {
     pub(super) name: Box<[u8]>,
     pub(super) module: Box<[u8]>,
 }
 
-/// The fields of a line.
+/// A parsed line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StraceRecord<'a> {
-    /// Without `-f`, the one thread has no number.
+    /// `None` without `-f`, which traces one thread.
     pub(super) tid: Option<i64>,
-    /// The name of the thread (`-Y`); empty where the line has none.
+    /// Name of the thread (`-Y`); empty if the line has none.
     pub(super) comm: &'a [u8],
     pub(super) ns: i64,
     pub(super) clock: StraceClock,
     pub(super) what: StraceEvent<'a>,
 }
 
-/// The meaning of a time.
+/// The clock of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StraceClock {
     /// Since 1970.
     Utc,
     TimeOfDay,
-    /// Since the line before.
+    /// Since the previous line.
     Distance,
-    /// Of the machine, or of the recording.
+    /// Of the machine, or since the start of the recording.
     Machine,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum StraceEvent<'a> {
-    /// A whole call: `name(args) = result <seconds>`.
+    /// A complete call: `name(args) = result <seconds>`.
     Call {
         name: &'a [u8],
         args: &'a [u8],
         result: &'a [u8],
         dur_ns: Option<i64>,
     },
-    /// The begin of a call: `name(args <unfinished ...>`.
+    /// The start of a call: `name(args <unfinished ...>`.
     Begun {
         name: &'a [u8],
         args: &'a [u8],
     },
-    /// `<... name resumed>args) = result <seconds>`
+    /// The end of a call: `<... name resumed>args) = result <seconds>`.
     Resumed {
         name: &'a [u8],
         args: &'a [u8],
         result: &'a [u8],
         dur_ns: Option<i64>,
     },
-    /// `--- signal ---` or `+++ exited with 0 +++`
+    /// `--- signal ---` or `+++ exited with 0 +++`.
     Note(&'a [u8]),
-    /// A line that tells nothing of the time of the recording.
+    /// The end of a call that started before the recording; it has no times.
     Skipped,
     Unknown,
 }
@@ -87,22 +87,22 @@ impl<'a> StraceRecord<'a> {
             (nanos_from_seconds(time).ok().filter(|&ns| ns >= 0)?, clock)
         };
         let what = StraceEvent::from_text(without_notes(rest));
-        // The table of sums has numbers with decimals, too.
+        // Rows of the summary table also start with decimal numbers.
         let is_record = clock != StraceClock::Distance || what != StraceEvent::Unknown;
         is_record.then_some(Self { tid, comm, ns, clock, what })
     }
 }
 
-/// The number of a process and its name, which may be empty.
+/// Process id and name, which may be empty.
 type NamedProcess<'a> = (i64, &'a [u8]);
 
-/// The process and its name, as in `12` and `12<sh>`.
+/// Parses a process such as `12` or `12<sh>`.
 fn process(text: &[u8]) -> Option<NamedProcess<'_>> {
     let Some(open) = memchr::memchr(b'<', text) else { return Some((number(text)?, b"")) };
     Some((number(&text[..open])?, text[open + 1..].strip_suffix(b">")?))
 }
 
-/// The process at the begin of a line, and the time after it. Names may have spaces in them.
+/// Parses the process at the start of a line, and returns it and the rest. Names may contain spaces.
 fn process_before_time(text: &[u8]) -> Option<(NamedProcess<'_>, &[u8])> {
     let (first, after) = word(text);
     if let Some(process) = process(first) {
@@ -112,7 +112,7 @@ fn process_before_time(text: &[u8]) -> Option<(NamedProcess<'_>, &[u8])> {
     Some((process(&text[..=close])?, text[close + 1..].trim_ascii_start()))
 }
 
-/// The call after what `-r`, `-n` and `-i` print between the time and the call: `(+ 0.000027)`, `[ 257]`, `[00007f]`.
+/// Skips the output of `-r`, `-n` and `-i` between the time and the call: `(+ 0.000027)`, `[ 257]`, `[00007f]`.
 fn without_notes(mut rest: &[u8]) -> &[u8] {
     if let Some(distance) = rest.strip_prefix(b"(+")
         && let Some(close) = memchr::memchr(b')', distance)
@@ -129,11 +129,11 @@ fn without_notes(mut rest: &[u8]) -> &[u8] {
 }
 
 impl<'a> StraceEvent<'a> {
-    /// The name of a call, and all after its bracket.
+    /// Parses the name of a call, and everything after its opening bracket.
     pub(super) fn begun(text: &'a [u8]) -> Self {
         let Some(open) = memchr::memchr(b'(', text) else { return Self::Unknown };
         let (name, args) = (&text[..open], &text[open + 1..]);
-        // `ltrace` writes `library->function`, `function@library` and names of C++.
+        // `ltrace` prints `library->function`, `function@library` and C++ names.
         let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:~<>@$-".contains(byte);
         if !name.first().is_some_and(|first| first.is_ascii_alphanumeric() || b"_.".contains(first))
             || !name.iter().all(is_of_name)
@@ -153,7 +153,7 @@ impl<'a> StraceEvent<'a> {
             return Self::Note(note(rest));
         }
         let Self::Begun { name, args: rest } = Self::begun(rest) else { return Self::Unknown };
-        // On a terminal, the first words of a new process cut the line of the call that made it.
+        // On a terminal, the attach message of a new process cuts the line of the call that created it.
         if let Some(cut) = memchr::memmem::rfind(rest, b"strace: Process ").filter(|_| rest.ends_with(b" attached")) {
             return Self::Begun { name, args: &rest[..cut] };
         }
@@ -165,7 +165,8 @@ impl<'a> StraceEvent<'a> {
     }
 }
 
-/// The last arguments, the result and the duration in `args) = result <seconds>`. The result is empty if there is none.
+/// Splits `args) = result <seconds>` into the arguments, the result and the duration. The result is empty if there is
+/// none.
 fn ended(mut rest: &[u8]) -> (&[u8], &[u8], Option<i64>) {
     let mut dur_ns = None;
     if let Some(timed) = rest.strip_suffix(b">")
@@ -179,11 +180,11 @@ fn ended(mut rest: &[u8]) -> (&[u8], &[u8], Option<i64>) {
     (args.strip_suffix(b")").unwrap_or(args).trim_ascii(), rest[equals + 3..].trim_ascii(), dur_ns)
 }
 
-/// A line of a stack that `-k` prints below its call: ` > file(function+0x1) [0x2]`, or ` > function+0x1 [0x2]`.
+/// Parses a stack line of `-k` below its call: ` > file(function+0x1) [0x2]`, or ` > function+0x1 [0x2]`.
 pub(super) fn stack_line(line: &[u8]) -> Option<StackLine> {
     const INDENT: &[u8] = &[b' '; 24];
     if line.starts_with(INDENT) {
-        // `perf trace --call-graph` prints `function (file)` below the call.
+        // `perf trace --call-graph` prints `function (file)`.
         let text = line.trim_ascii();
         let (function, file) = text.split_at(memchr::memmem::rfind(text, b" (")?);
         let module = file[2..].strip_suffix(b")")?;
@@ -205,14 +206,14 @@ pub(super) fn stack_line(line: &[u8]) -> Option<StackLine> {
     Some(StackLine { name: name.into(), module: module.into() })
 }
 
-/// Whether a line may be below the head of a table of sums: a ruler, or a share in percent and more.
+/// Returns whether a line may belong to a summary table: a ruler, or a percentage followed by more.
 pub(super) fn is_of_table(line: &[u8]) -> bool {
     let (first, rest) = word(line.trim_ascii());
     let is_share = || first.contains(&b'.') && first.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
     first.starts_with(b"---") || is_share() && !rest.is_empty()
 }
 
-/// The text between the marks of `--- signal ---`.
+/// Returns the text between the marks of `--- signal ---`.
 fn note(line: &[u8]) -> &[u8] {
     let (mark, note) = line.split_at(3);
     let note = note.trim_ascii();
@@ -229,7 +230,7 @@ pub(super) fn number(text: &[u8]) -> Option<i64> {
     is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()
 }
 
-/// `HH:MM:SS`, with decimal places or not.
+/// Parses `HH:MM:SS` with optional decimals.
 fn time_of_day(text: &[u8]) -> Option<i64> {
     let [hours @ .., b':', m1, m2, b':', s1, s2] = text.get(..8)? else { return None };
     let (hours, minutes) = (number(hours)?, number(&[*m1, *m2])?);

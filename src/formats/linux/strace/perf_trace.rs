@@ -1,11 +1,11 @@
-//! A line of `perf trace`, which prints calls as `strace` does and times before them in milliseconds: `0.055 ( 0.017 ms):
-//! comm/12 read(fd: 3) = 5`. The times are those of the begins, since the first call or, with `-T`, since the machine
-//! started. A call that was running when the recording began has no begin, and is left out.
+//! Parses lines of `perf trace`, which prints calls like `strace` and times in milliseconds: `0.055 ( 0.017 ms):
+//! comm/12 read(fd: 3) = 5`. Times are call starts, relative to the first call or, with `-T`, to boot. A call already
+//! running when the recording starts has no start time and is skipped.
 
 use super::line::{StraceClock, StraceEvent, StraceRecord, number, word};
 use crate::formats::input::decimal::nanos_from_millis;
 
-/// Parses a line; `None` if it is none of `perf trace`.
+/// Parses a line; returns `None` if it is not from `perf trace`.
 pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     let (time, rest) = word(line.trim_ascii_start());
     let inside = rest.strip_prefix(b"(")?;
@@ -24,13 +24,13 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     };
     let what = match ns {
         Some(_) => event(call, dur_ns),
-        // It began before the recording, and nothing says when it ended.
+        // It started before the recording, and its end is unknown.
         None => StraceEvent::Skipped,
     };
     Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, what })
 }
 
-/// The thread, its name, and the rest: `comm/12 call`, `12 call`, or a call alone. Names may have spaces in them.
+/// Returns thread id, name and rest of `comm/12 call`, `12 call`, or a call alone. Names may contain spaces.
 fn owner(text: &[u8]) -> (Option<i64>, &[u8], &[u8]) {
     let before_call = &text[..memchr::memchr(b'(', text).unwrap_or(text.len())];
     for slash in memchr::memchr_iter(b'/', before_call) {
@@ -47,7 +47,7 @@ fn owner(text: &[u8]) -> (Option<i64>, &[u8], &[u8]) {
 }
 
 fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
-    // `... [continued]: read()) = 5` ends a call whose begin was printed.
+    // `... [continued]: read()) = 5` ends an unfinished call.
     if let Some(rest) = call.strip_prefix(b"... [continued]: ") {
         let open = memchr::memchr(b'(', rest).unwrap_or(rest.len());
         let result = memchr::memmem::rfind(rest, b" = ").map_or(&b""[..], |equals| rest[equals + 3..].trim_ascii());
@@ -62,7 +62,7 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
     }
     match StraceEvent::from_text(call) {
         StraceEvent::Call { name, args, result, .. } => StraceEvent::Call { name, args, result, dur_ns },
-        // Faults of pages and tracepoints.
+        // Page faults and tracepoints.
         _ if !call.is_empty() => StraceEvent::Note(call),
         _ => StraceEvent::Unknown,
     }

@@ -1,4 +1,4 @@
-//! Tests of what `strace` and `ltrace` print, on a real capture and on lines of every form.
+//! Tests of `strace` and `ltrace` output, on a real trace and on lines of every form.
 
 use super::*;
 use crate::formats::testing::{data, read, read_bytes, read_path};
@@ -9,7 +9,7 @@ fn every_call_of_a_real_capture_is_there_with_its_time() {
     let mut text = String::new();
     let file = std::fs::File::open(data("strace_ttt.txt.gz")).expect("a file");
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).expect("text");
-    // Plainly: a line that does not go on with a call begins an event at its time, in microseconds.
+    // Naive oracle: each line except resumed calls starts an event at its time, in microseconds.
     let mut expected: Vec<(i64, String)> = Vec::new();
     for line in text.lines().filter(|line| !line.contains("resumed>")) {
         let mut words = line.split_ascii_whitespace();
@@ -52,7 +52,7 @@ fn a_call_that_another_thread_interrupts_is_one_span_with_all_its_arguments() {
 
 #[test]
 fn calls_within_a_call_that_waits_are_resumed_by_their_names() {
-    // As `ltrace -S` prints a call of a library and the system call that it makes.
+    // As `ltrace -S` prints a library call and the system call in it.
     let reading = read(
         "7 1795166531.000001 pthread_create(0x2 <unfinished ...>\n\
          7 1795166531.000002 SYS_mask(0, 8 <unfinished ...>\n\
@@ -103,7 +103,7 @@ fn the_table_of_sums_behind_the_calls_is_no_damage() {
     let reading = read(&format!("{call}{table}{call}"));
     assert_eq!(reading.events.len(), 2);
     assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
-    // Output of the program is no part of the table, and a table without its head is none.
+    // Program output is not part of the table, and rows without a heading are not a table.
     let reading = read(&format!("{call}{table}output of the program\n 37.50 of it\n{call}{}", &table[60..]));
     assert_eq!(reading.events.len(), 2);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 7), (Loss::IgnoredMetadata, 1)]);
@@ -165,7 +165,7 @@ fn names_of_threads_beside_their_ids_are_theirs() {
 
 #[test]
 fn lines_without_a_process_are_those_of_the_only_one_that_runs() {
-    // As strace prints to a terminal: processes are named while there are several.
+    // As strace prints to a terminal: process ids appear while several processes run.
     let reading = read(
         "12:00:01 clone(child_stack=NULL <unfinished ...>\nstrace: Process 9 attached\n[pid 9] 12:00:01 getpid() = 9\n\
          [pid 8] 12:00:02 <... clone resumed>, tidptr=0x7) = 9\n[pid 8] 12:00:02 wait4(-1,  <unfinished ...>\n\
