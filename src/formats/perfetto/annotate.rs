@@ -1,5 +1,5 @@
-//! Arguments -> debug annotations: the text of one JSON object into the messages that Perfetto shows. A number that
-//! no annotation can hold goes as JSON text, which readers parse.
+//! Writes the arguments of an event, a JSON object, as debug annotations. Numbers that no annotation type can hold are
+//! written as JSON text.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -7,23 +7,23 @@ use serde_json::Value;
 use super::fields::{debug_annotation, interned_data, interned_string, nested_type, nested_value, track_event};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 
-/// Names of arguments that are interned; further ones are written out each time, so that memory stays bounded.
+/// Limit for interned argument names; further names are written inline, so that memory stays bounded.
 const KEYS_MAX: usize = 1 << 16;
 
-/// Readers put this before every key, so the writer removes it from keys that have it.
+/// Perfetto shows annotation keys with this prefix, so the writer strips it from keys that have it.
 const PREFIX: &str = "debug.";
 
-/// Of an annotation that is no message: its key is shown as it is. Only this program writes and reads that, and others
-/// have no use for the type of a value that is not there.
+/// Value of `PROTO_TYPE_NAME_IID` that marks a key to be shown without the prefix. Only this program writes and reads
+/// it; other readers ignore the type name of an annotation without a message.
 pub(super) const PLAIN_KEY: u64 = 0;
 
-/// Interned names of arguments, with their iids.
+/// Iids of interned argument names.
 #[derive(Debug, Default)]
 pub(super) struct AnnotationKeys(FxHashMap<Box<str>, u64>);
 
 impl AnnotationKeys {
-    /// Appends a track event's annotations for an object, and to `interned` the names that are new. Text that is
-    /// no object is one annotation.
+    /// Appends the annotations of a JSON object to a track event, and new names to `interned`. Text that is not an
+    /// object becomes a single annotation.
     pub(super) fn annotate(&mut self, args_json: &str, event: &mut Vec<u8>, interned: &mut Vec<u8>) {
         if args_json.is_empty() {
             return;
@@ -87,7 +87,7 @@ impl AnnotationKeys {
                 } else if let Some(number) = number.as_u64() {
                     push_number(bytes, debug_annotation::UINT_VALUE, number);
                 } else {
-                    // A number may have more digits than a double can hold.
+                    // A number may have more digits than a double.
                     let text = number.to_string();
                     match number.as_f64().filter(|double| is_same_number(*double, &text)) {
                         Some(double) => push_fixed64(bytes, debug_annotation::DOUBLE_VALUE, double.to_bits()),
@@ -95,9 +95,9 @@ impl AnnotationKeys {
                     }
                 }
             }
-            // An annotation without a value: Perfetto stops at JSON text that says null.
+            // An annotation without a value: Perfetto rejects JSON text `null`.
             Value::Null => {}
-            // Only the older form can be empty.
+            // Only the legacy nested form can be empty.
             Value::Object(_) => push_empty(bytes, nested_type::DICT),
             Value::Array(_) => push_empty(bytes, nested_type::ARRAY),
         }
@@ -108,7 +108,7 @@ fn push_empty(bytes: &mut Vec<u8>, kind: u64) {
     push_message(bytes, debug_annotation::NESTED_VALUE, |bytes| push_number(bytes, nested_value::NESTED_TYPE, kind));
 }
 
-/// Whether a double is the number in a text: it prints the same digits.
+/// Returns whether a double prints the same digits as the text.
 fn is_same_number(double: f64, text: &str) -> bool {
     let digits = |text: &str| {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();

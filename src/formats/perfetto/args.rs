@@ -1,5 +1,5 @@
-//! Arguments of events -> the text of one JSON object, under the keys that Perfetto shows: `debug.name` and the like.
-//! Their values are in [`super::values`].
+//! Writes the arguments of events as a JSON object, with the keys that Perfetto shows, such as `debug.name`. The values
+//! are written by [`super::values`].
 
 use std::borrow::Cow;
 
@@ -11,17 +11,18 @@ use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Frames of the stack of one event that are shown: recorders unwind no further, and each event may name the longest.
+/// Limit for shown frames of the call stack of an event. Recorders unwind no deeper, but every event may refer to the
+/// longest stack.
 const FRAMES_SHOWN_MAX: usize = 1024;
 
 impl ArgsWriter {
-    /// Adds a place in a source.
+    /// Adds a source location.
     pub(super) fn location(&mut self, key: &str, location: &Location) {
         self.key("", key.as_bytes());
         write_location(&mut self.json, location);
     }
 
-    /// Adds a message of a log, with the position of the call that wrote it.
+    /// Adds a log message with the source location of its call.
     pub(super) fn log_message(&mut self, bytes: &[u8], shared: &mut ValueTables<'_>) {
         let (mut message, mut at) = (None, None);
         for field in Fields::new(bytes) {
@@ -56,7 +57,7 @@ impl ArgsWriter {
         self.json.push('}');
     }
 
-    /// Adds the names of frames, outermost first; those that are not there are counted.
+    /// Adds the names of frames, outermost first; missing names are counted as losses.
     pub(super) fn stack<'n>(
         &mut self,
         key: &str,
@@ -82,7 +83,7 @@ impl ArgsWriter {
         self.json.push(']');
     }
 
-    /// Adds a debug annotation: its name, then its value, as a member of the object.
+    /// Adds a debug annotation as a member of the object.
     pub(super) fn annotation(&mut self, bytes: &[u8], shared: &mut ValueTables<'_>) {
         let key = annotation_name(bytes, shared.texts, shared.place, shared.losses);
         let type_name = Fields::new(bytes).find(|field| field.number == debug_annotation::PROTO_TYPE_NAME_IID);
@@ -92,7 +93,7 @@ impl ArgsWriter {
     }
 }
 
-/// The value of an annotation that is a number, for counters of the oldest kind.
+/// Returns the value of a numeric annotation, for legacy counters.
 pub(super) fn annotation_number(bytes: &[u8]) -> Option<f64> {
     Fields::new(bytes).find_map(|field| match field.number {
         debug_annotation::BOOL_VALUE | debug_annotation::UINT_VALUE | debug_annotation::POINTER_VALUE => {
@@ -104,7 +105,7 @@ pub(super) fn annotation_number(bytes: &[u8]) -> Option<f64> {
     })
 }
 
-/// The value of an annotation that is text.
+/// Returns the value of a text annotation.
 pub(super) fn annotation_text(bytes: &[u8]) -> Option<&[u8]> {
     let text = Fields::new(bytes).find(|field| field.number == debug_annotation::STRING_VALUE);
     text.map(|field| field.value.bytes())

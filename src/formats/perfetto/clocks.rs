@@ -1,5 +1,5 @@
-//! Converts times of every clock to the one clock of the capture, by the snapshots that the capture holds of several
-//! clocks at once. A time without a way to that clock stays as it is and counts as a loss.
+//! Converts times of all clocks to the trace clock, using clock snapshots. A time without a path to the trace clock
+//! stays as it is and counts as a loss.
 
 use rustc_hash::FxHashMap;
 
@@ -7,43 +7,42 @@ use super::fields::{builtin_clock, clock, clock_snapshot};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// The clock of a capture that says nothing else.
+/// The default trace clock.
 const BOOTTIME: u64 = builtin_clock::BOOTTIME;
 
 const REALTIME: u64 = builtin_clock::REALTIME;
 
-/// The clock of the oldest track events.
+/// Clock of the oldest track events.
 pub(super) const MONOTONIC: u64 = builtin_clock::MONOTONIC;
 
-/// The clock of the kernel's events.
+/// Clock of ftrace events.
 pub(super) const KERNEL: u64 = BOOTTIME;
 
-/// Snapshots come every few seconds; this many readings take 32 MiB.
+/// Limit for stored readings, 32 MiB; snapshots are seconds apart.
 const READINGS_MAX: usize = 2 << 20;
 
-/// A snapshot has some ten clocks.
+/// Limit for clocks in a snapshot; real ones have some ten.
 const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 
-/// The most clocks that one is linked to: an event of a clock without a link to the capture's
-/// clock searches all of them.
+/// Limit for links of a clock: an event whose clock has no link to the trace clock searches all of them.
 const LINKS_MAX: usize = 64;
 
-/// Each sequence has two or three. All clocks beyond this limit count as one.
+/// Limit for clocks; each sequence has two or three. Clocks beyond it are treated as one.
 const CLOCKS_MAX: usize = 1 << 20;
 
-/// The clocks of a capture and the offsets between them.
+/// The clocks of a trace and the offsets between them.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// Fixed by the first snapshot.
+    /// The trace clock, set by the first snapshot.
     primary: Option<usize>,
     rows: FxHashMap<ClockKey, usize>,
-    /// The most recently used clock: nearly always the next one too.
+    /// The most recently used clock, which nearly always is the next one too.
     recent: Option<(ClockKey, usize)>,
     all: Vec<Clock>,
     readings: usize,
 }
 
-/// A clock's id, and the sequence that it belongs to: 0 for those of the whole capture.
+/// Id of a clock and its sequence, which is 0 for global clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct ClockKey {
     sequence: u32,
@@ -53,24 +52,24 @@ struct ClockKey {
 #[derive(Debug)]
 struct Clock {
     unit_ns: u64,
-    /// Each time is a delta to the one before.
+    /// Whether each time is relative to the previous one.
     is_incremental: bool,
     newest_ns: i64,
     is_own: bool,
-    /// Readings together with other clocks.
+    /// Snapshot readings together with other clocks.
     links: Vec<ClockLink>,
-    /// The last shift to the capture's clock, which is valid for a range of times.
+    /// Last shift to the trace clock, valid for a range of times.
     recent: Option<Shift>,
 }
 
 #[derive(Debug)]
 struct ClockLink {
     to: usize,
-    /// By time here: how much later the other clock is.
+    /// Time on this clock, and the offset of the other clock.
     readings: Vec<(i64, i64)>,
 }
 
-/// How much later another clock is, from a time up to another.
+/// Offset of another clock within a range of times.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "units belong in names")]
 struct Shift {
@@ -79,18 +78,18 @@ struct Shift {
     later_ns: i64,
 }
 
-/// A time on the capture's clock.
+/// A time on the trace clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
     Known(i64),
-    /// No snapshot leads to the capture's clock; the time is that of its own clock.
+    /// A time of a clock without a path to the trace clock, unconverted.
     Foreign(i64),
-    /// The time does not fit into 64 bits.
+    /// A time that overflows 64 bits.
     Bad,
 }
 
 impl Clocks {
-    /// Reads a snapshot that `sequence` wrote.
+    /// Adds a snapshot written by `sequence`.
     #[inline(never)]
     pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], place: SourcePos, losses: &mut Losses) {
         let mut readings: Vec<(usize, i64)> = Vec::new();
@@ -118,7 +117,7 @@ impl Clocks {
         self.link(&readings, place, losses);
     }
 
-    /// The nanoseconds to add to the capture's times for UTC, by the first snapshot of both clocks.
+    /// Returns the offset from trace times to UTC in nanoseconds, from the first snapshot with both clocks.
     pub(super) fn utc_offset_ns(&self) -> Option<i64> {
         let realtime = *self.rows.get(&key(0, REALTIME))?;
         let primary = self.primary?;
@@ -129,7 +128,7 @@ impl Clocks {
         link.readings.first()?.1.checked_neg()
     }
 
-    /// The time on the capture's clock of a time that `sequence` writes by its clock `id`.
+    /// Converts a time that `sequence` wrote with clock `id` to the trace clock.
     #[inline]
     pub(super) fn time(&mut self, sequence: u32, id: Option<u64>, raw: u64) -> Time {
         match id {
@@ -155,7 +154,7 @@ impl Clocks {
         self.shifted(row, ns)
     }
 
-    /// Goes to the capture's clock directly, or by one clock between.
+    /// Converts to the trace clock, directly or through one other clock.
     fn shifted(&mut self, row: usize, ns: i64) -> Time {
         let primary = match self.primary {
             Some(primary) => primary,
@@ -178,7 +177,7 @@ impl Clocks {
         between.map_or(Time::Foreign(ns), Time::Known)
     }
 
-    /// The last reading before a time counts for it; before the first, the first.
+    /// Returns the offset of the last reading before a time, or of the first reading if there is none.
     fn shift(&self, from: usize, to: usize, ns: i64) -> Option<Shift> {
         let readings = &self.all[from].links.iter().find(|link| link.to == to)?.readings;
         let next = readings.partition_point(|&(reading_ns, _)| reading_ns <= ns);
@@ -206,8 +205,8 @@ impl Clocks {
         Some((row, ns))
     }
 
-    /// Records the offsets of one snapshot's clocks to the capture's clock, or else to those of the whole capture.
-    /// Links between any two clocks would take memory by the square of their number.
+    /// Stores the offsets of a snapshot to the trace clock, or to all global clocks if it is missing. Links between all
+    /// pairs would take quadratic memory.
     fn link(&mut self, readings: &[(usize, i64)], place: SourcePos, losses: &mut Losses) {
         let has_primary = readings.iter().any(|&(row, _)| Some(row) == self.primary);
         for &(to, to_ns) in readings {
@@ -239,7 +238,7 @@ impl Clocks {
                 });
                 let known = &mut links[position].readings;
                 if known.last().is_some_and(|&(newest_ns, _)| newest_ns > from_ns) {
-                    // The clock was set back, as a wall clock may be: its earlier times stay as they are.
+                    // The clock was set back, like a wall clock: its earlier readings stay valid.
                     continue;
                 }
                 known.push((from_ns, later_ns));
@@ -278,7 +277,7 @@ impl Clocks {
     }
 }
 
-/// The ids from 64 to 127 mean another clock for each sequence.
+/// Returns the key of a clock; ids 64 to 127 are local to a sequence.
 fn key(sequence: u32, id: u64) -> ClockKey {
     ClockKey { sequence: if (64..128).contains(&id) { sequence } else { 0 }, id }
 }

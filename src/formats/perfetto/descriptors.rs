@@ -1,5 +1,5 @@
-//! Which tracks, processes, threads and types of arguments a capture describes: as its packets come, or all of them at
-//! once where an event needs what is described only later. Reads no events.
+//! Descriptors of tracks, processes, threads and argument types. They are collected as packets arrive, or all at once
+//! if an event needs a later one. Skips events.
 
 use std::sync::Arc;
 
@@ -21,43 +21,43 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Loss, Losses, Metadata, SourcePos};
 
-/// A chain of parents longer than this is a circle or an attack.
+/// Limit for a chain of parents; a longer one is a cycle or an attack.
 pub(super) const PARENTS_MAX: usize = 128;
 
-/// Every asynchronous span of Chromium may have a track; what is beyond this is not described. Some 500 MiB at most.
+/// Limit for track descriptors, some 500 MiB; Chromium may have one for each asynchronous span.
 const DESCRIPTORS_MAX: usize = 4 << 20;
 
-/// All descriptions of a capture so far.
+/// All descriptors so far.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     by_uuid: FxHashMap<u64, Descriptor>,
-    /// The process of each thread of the kernel's events.
+    /// Process of each thread, for ftrace events.
     pub(super) process_of: FxHashMap<i64, i64>,
     pub(super) pids: Pids,
-    /// The track of the whole capture says that processes, and that threads, are ordered by their ranks.
+    /// Whether the root track orders processes and threads by rank.
     ranks: Ranked,
-    /// The kernel says that it is older than version 4.14.
+    /// Whether the kernel is older than 4.14.
     pub(super) is_before_4_14: bool,
-    /// The kind of machine, as `uname` names it; empty if unknown.
+    /// Machine type as in `uname -m`; empty if unknown.
     pub(super) machine: String,
-    /// A track says how those below it are ordered.
+    /// Whether any track has a child ordering.
     pub(super) is_ordered: bool,
     pub(super) schema: Arc<Schema>,
     pub(super) translations: Translations,
-    /// Names and orders that are not handed on yet.
+    /// Names and sort indices to be added to the next batch.
     pub(super) metadata: Vec<Metadata>,
-    /// Losses in descriptions that are not handed on yet.
+    /// Losses in descriptors, to be added to the next batch.
     pub(super) losses: Losses,
 }
 
-/// Whether processes, and whether threads, are ordered by the ranks of their tracks.
+/// Whether processes and threads are ordered by the ranks of their tracks.
 #[derive(Debug, Default)]
 struct Ranked {
     processes: bool,
     threads: bool,
 }
 
-/// The description of a track, merged from all packets that describe it.
+/// The descriptor of a track, merged from all packets with its uuid.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Descriptor {
     pub(super) parent: Option<u64>,
@@ -65,47 +65,47 @@ pub(super) struct Descriptor {
     pub(super) process: Option<Id>,
     pub(super) thread: Option<(Id, i64)>,
     pub(super) counter: Option<Counter>,
-    /// The unit of a counter's values; empty if they have none.
+    /// Unit of counter values; empty for none.
     pub(super) unit: Box<str>,
-    /// The order of the tracks below it.
+    /// Order of its child tracks.
     pub(super) children: ChildOrder,
-    /// Among the tracks of its parent, where that orders them by rank.
+    /// Rank among its siblings, if the parent orders by rank.
     pub(super) rank: i64,
-    /// It is not drawn together with its siblings of the same name.
+    /// Whether it is not merged with siblings of the same name.
     pub(super) stands_alone: bool,
-    /// The key of the siblings that it is drawn together with, instead of the name; empty for the name.
+    /// Key for merging with siblings; if it is empty, they are merged by name.
     pub(super) merge_key: Box<str>,
 }
 
-/// How a track orders those below it.
+/// The order of child tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ChildOrder {
-    /// Orders tracks by their first events.
+    /// By first event.
     #[default]
     Appearance,
     Name,
-    /// Orders tracks by the ranks that they give.
+    /// By rank.
     Rank,
 }
 
-/// How to read the values of a counter.
+/// Interpretation of counter values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counter {
-    /// The thread's own time, which spans show beside their times.
+    /// Whether it counts CPU time of the thread, which is shown as an attribute of spans.
     pub(super) is_thread_time: bool,
     pub(super) is_incremental: bool,
     pub(super) multiplier: i64,
 }
 
 impl Descriptors {
-    /// Reads all packets of a capture.
+    /// Collects the descriptors of a whole trace.
     pub(super) fn collect(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         let mut described = Self::default();
         let mut packets = Packets::new(source);
         let mut block = PacketBlock::default();
         while let Some(next) = packets.next(block)? {
             context.cancel.check()?;
-            // The pass that this is for counts the damage.
+            // Damage is counted by the main pass.
             each_unpacked(&next, 0, &mut |packet, place| described.take_packet(packet, place));
             block = next;
         }
@@ -124,7 +124,7 @@ impl Descriptors {
         }
     }
 
-    /// Reads a field of a packet if it is a description.
+    /// Handles a field of a packet if it is a descriptor.
     pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos) {
         match number {
             trace_packet::PROCESS_TREE => self.process_tree(bytes, place),
@@ -146,13 +146,13 @@ impl Descriptors {
         }
     }
 
-    /// Forgets the descriptions, but keeps the metadata and losses that are not handed on yet.
+    /// Drops the descriptors, but keeps pending metadata and losses.
     pub(super) fn forget(&mut self) {
         self.by_uuid.clear();
         self.process_of.clear();
     }
 
-    /// Whether a track and all that it is below are described.
+    /// Returns whether a track and all its parents are described.
     pub(super) fn has_all_parents(&self, uuid: u64) -> bool {
         let mut next = Some(uuid);
         for _ in 0..PARENTS_MAX {
@@ -213,7 +213,7 @@ impl Descriptors {
         let known = self.by_uuid.entry(uuid).or_default();
         known.parent = said.parent.or(known.parent);
         known.process = said.process.or_else(|| known.process.take());
-        // A thread stays in the process that it began in.
+        // A thread stays in its first process.
         known.thread = known.thread.take().or(said.thread);
         known.counter = said.counter.or(known.counter);
         known.stands_alone |= said.stands_alone;
@@ -235,7 +235,7 @@ impl Descriptors {
         }
     }
 
-    /// Names the thread or the process of a track as the track is named, and orders it by the rank of the track.
+    /// Adds the name and the rank of a track as those of its thread or process.
     fn name_and_order(&mut self, said: &Descriptor) {
         let (name, sort_index) = (said.name.clone(), said.rank);
         let (has_name, has_rank) = (!name.is_empty(), sort_index != 0);
@@ -257,7 +257,7 @@ impl Descriptors {
         }
     }
 
-    /// Reads a process, which a track of `uuid` may describe.
+    /// Parses a process descriptor; `uuid` is the track that contains it, if any.
     fn process(&mut self, bytes: &[u8], uuid: Option<u64>, place: SourcePos) -> Option<Id> {
         let (mut pid, mut name, mut command) = (None, Box::default(), Box::default());
         let mut labels: Vec<Box<str>> = Vec::new();
@@ -307,7 +307,7 @@ impl Descriptors {
         Some((pid, said.tid))
     }
 
-    /// Reads the processes and threads of the kernel.
+    /// Parses the process tree of the kernel.
     fn process_tree(&mut self, bytes: &[u8], place: SourcePos) {
         for field in Fields::new(bytes) {
             let (mut id, mut group, mut name) = (None, None, Box::default());
@@ -355,7 +355,7 @@ impl Descriptors {
             .unwrap_or_default();
     }
 
-    /// Reads what a counter counts, in which unit, and what it is called where it has no name of its own.
+    /// Parses a counter descriptor. Returns the counter, its unit, and a default name.
     fn counter(&mut self, bytes: &[u8], place: SourcePos) -> (Counter, Box<str>, &'static str) {
         let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
         let (mut unit, mut own_unit, mut name) = ("", Box::default(), "");
@@ -365,7 +365,7 @@ impl Descriptors {
                 (counter_descriptor::TYPE, counter_type::COUNTER_THREAD_INSTRUCTION_COUNT) => {
                     name = "thread_instruction_count";
                 }
-                // A count has no unit to show.
+                // A plain count is shown without a unit.
                 (counter_descriptor::UNIT, counter_unit::UNIT_TIME_NS) => unit = "ns",
                 (counter_descriptor::UNIT, counter_unit::UNIT_SIZE_BYTES) => unit = "bytes",
                 (counter_descriptor::UNIT_MULTIPLIER, multiplier) => counter.multiplier = multiplier as i64,
@@ -384,14 +384,14 @@ impl Descriptors {
     }
 }
 
-/// Whether a release of Linux such as `4.9.270-g862f51bac900` is before 4.14.
+/// Returns whether a Linux release such as `4.9.270-g862f51bac900` is older than 4.14.
 fn is_before_4_14(release: &[u8]) -> bool {
     let mut numbers = str::from_utf8(release).unwrap_or_default().split(|letter: char| !letter.is_ascii_digit());
     let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
     next().zip(next()).is_some_and(|version| version < (4, 14))
 }
 
-/// A thread descriptor, also as the oldest captures use it: to say whose events follow, and from when.
+/// A thread descriptor. The oldest traces also use it to set the thread and reference time of a sequence.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PerfettoThread<'a> {
     pub(super) pid: i64,
@@ -403,7 +403,7 @@ pub(super) struct PerfettoThread<'a> {
     pub(super) reference_instructions: Option<i64>,
 }
 
-/// Reads a thread descriptor that names its thread.
+/// Parses a thread descriptor; returns `None` if it has no tid.
 pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
     let mut said = PerfettoThread::default();
     let (mut has_pid, mut has_tid) = (false, false);
@@ -427,8 +427,8 @@ pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
     has_tid.then_some(said)
 }
 
-/// The thread whose events follow a packet on its sequence, unless they say otherwise: that of a thread descriptor, or
-/// of the descriptor of a thread's track.
+/// Returns the default thread for the following events of a sequence, from a thread descriptor or a thread track
+/// descriptor.
 pub(super) fn thread_of_writer(kind: FieldNumber, bytes: &[u8]) -> Option<PerfettoThread<'_>> {
     if kind == trace_packet::THREAD_DESCRIPTOR {
         return thread(bytes);
@@ -437,7 +437,7 @@ pub(super) fn thread_of_writer(kind: FieldNumber, bytes: &[u8]) -> Option<Perfet
     described.last().and_then(|field| thread(field.value.bytes()))
 }
 
-/// Whether a packet of a kind describes something.
+/// Returns whether a packet kind is a descriptor.
 pub(super) fn is_description(kind: FieldNumber) -> bool {
     matches!(
         kind,
@@ -451,7 +451,7 @@ pub(super) fn is_description(kind: FieldNumber) -> bool {
     )
 }
 
-/// How a track says that those below it are ordered.
+/// Converts a child ordering.
 fn order(number: u64) -> ChildOrder {
     match number {
         child_ordering::LEXICOGRAPHIC => ChildOrder::Name,

@@ -1,4 +1,4 @@
-//! Arguments of track events -> details: annotations, typed arguments, source locations, stacks.
+//! Writes arguments of track events to details: annotations, typed arguments, source locations, stacks.
 
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::{inline_callstack, inline_frame, task_execution, track_event};
@@ -8,12 +8,12 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::Loss;
 use crate::model::args::Detail;
 
-/// The most typed arguments of an event by their numbers: each field of the event is compared with them.
+/// Limit for typed arguments of an event, since each of its fields is compared with all of them.
 const TYPED_MAX: usize = 256;
 
 impl PerfettoEventBuilder<'_> {
-    /// Stores the arguments and the thread's own times, and returns the [`Event::detail`](crate::model::Event::detail)
-    /// of them.
+    /// Stores the arguments and thread times of an event, and returns the index for
+    /// [`Event::detail`](crate::model::Event::detail).
     #[inline]
     pub(super) fn detail(
         &mut self,
@@ -104,7 +104,7 @@ impl PerfettoEventBuilder<'_> {
                     Some(names) => self.args.stack("callstack", names, place, losses),
                     None => losses.add(Loss::MissingText, place),
                 },
-                // Those that are no arguments.
+                // Fields that are not arguments.
                 (
                     track_event::TIMESTAMP_DELTA_US
                     | track_event::THREAD_TIME_DELTA_US

@@ -1,4 +1,4 @@
-//! The builder of events of every kind: names, tracks, counters, the thread's own time, flows.
+//! Shared parts of all event kinds: names, tracks, counters, thread time, flows.
 
 use std::ops::Deref;
 
@@ -13,7 +13,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos};
 
-/// The state that a packet's events are made with.
+/// The state that events of a packet are built with.
 pub(super) struct PerfettoEventBuilder<'m> {
     pub(super) sequence: &'m mut Sequence,
     pub(super) tracks: &'m mut PerfettoTracks,
@@ -22,7 +22,7 @@ pub(super) struct PerfettoEventBuilder<'m> {
     pub(super) place: SourcePos,
 }
 
-/// A track event; what is repeated in it is read again from `bytes` where it is used.
+/// A track event. Repeated fields are parsed again from `bytes` when they are needed.
 #[derive(Debug)]
 pub(super) struct TrackEvent<'a> {
     pub(super) bytes: &'a [u8],
@@ -41,7 +41,7 @@ impl Deref for TrackEvent<'_> {
 }
 
 impl<'a> TrackEvent<'a> {
-    /// The event in `bytes`; its parts point into `block`.
+    /// Creates the event in `bytes`, whose parts point into `block`.
     #[inline]
     pub(super) fn new(
         bytes: &'a [u8],
@@ -53,7 +53,7 @@ impl<'a> TrackEvent<'a> {
         Self { bytes, name: more.name.map(|part: Part| part.in_block(block)), legacy, fields, more }
     }
 
-    /// Whether it has neither name nor category, as most ends of spans.
+    /// Returns whether it has neither name nor category, like most span ends.
     #[inline]
     fn is_unnamed(&self) -> bool {
         self.name.is_none()
@@ -63,7 +63,7 @@ impl<'a> TrackEvent<'a> {
             && self.legacy.is_none()
     }
 
-    /// The time in the oldest captures, which is a field of the event.
+    /// Returns the time in the event itself, as the oldest traces have it.
     pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
         match self.more.own_time? {
             OwnTime::Absolute(us) => Some(us),
@@ -76,7 +76,7 @@ impl<'a> TrackEvent<'a> {
 }
 
 impl PerfettoEventBuilder<'_> {
-    /// The row of the event's name and categories. Several categories are one, with commas.
+    /// Returns the row of the event's name and categories. Several categories are joined with commas.
     #[inline]
     pub(super) fn name(&mut self, event: &TrackEvent<'_>) -> NameIdx {
         if event.is_unnamed() {
@@ -86,7 +86,7 @@ impl PerfettoEventBuilder<'_> {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
         };
-        // The number 0 means no category among the known names, and a missing one in an event.
+        // Iid 0 is no category if there are none, but a missing one in `CATEGORY_IIDS`.
         let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
         let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
         if is_simple
@@ -142,7 +142,7 @@ impl PerfettoEventBuilder<'_> {
         row
     }
 
-    /// The track of the event, or else of the writer, of the writer's thread, or of the whole capture.
+    /// Returns the track of the event: its own, else that of the sequence, of its thread, or the root track.
     #[inline]
     pub(super) fn event_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
         if let Some(legacy) = event.legacy.filter(|_| event.track == Some(0))
@@ -153,12 +153,12 @@ impl PerfettoEventBuilder<'_> {
         self.uuid_track(event)
     }
 
-    /// The track of the event as its uuid says, or that of its writer.
+    /// Returns the track of the event by its uuid, or the default of its sequence.
     #[inline]
     pub(super) fn uuid_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
-        // The number 0 names no track.
+        // Uuid 0 is no track.
         let named = event.track.or(self.sequence.defaults.track).filter(|&uuid| uuid != 0);
-        // A type and the number 0 mean the whole capture; events of the older kind say 0 where they have no track.
+        // An event with a type and uuid 0 is on the root track; legacy events have uuid 0 if they have no track.
         let is_global = event.track == Some(0) && event.kind != 0;
         let thread = if is_global { self.sequence.thread.as_ref() } else { self.sequence.any_thread() };
         let uuid = match (named, thread) {
@@ -193,7 +193,7 @@ impl PerfettoEventBuilder<'_> {
         event.name.or_else(|| self.sequence.texts.names.get(event.name_iid).map(|name| &**name))
     }
 
-    /// Adds a value of a counter; `name` if nothing names it.
+    /// Adds a counter value; `name` is used if the counter has no name.
     fn push_value(&mut self, uuid: u64, value: CounterValue, name: &str, ts_ns: i64) {
         let (track, counter) = self.tracks.counter(uuid, name);
         let value = match value {
@@ -225,7 +225,7 @@ impl PerfettoEventBuilder<'_> {
         *sum
     }
 
-    /// Adds the counters that the event carries, and returns the thread's own time if it is among them.
+    /// Adds the extra counters of the event. Returns the thread time if it is among them.
     #[inline(never)]
     pub(super) fn further_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         let mut thread_ts_ns = None;
@@ -263,7 +263,7 @@ impl PerfettoEventBuilder<'_> {
                 }
                 let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
                 match counter {
-                    // Shown beside the span's own time rather than drawn: it is one value for each end of a span.
+                    // Shown as the thread time of the span, not as a counter: it has one value for each end of a span.
                     Some(counter) if counter.is_thread_time => {
                         let value = if counter.is_incremental { self.sum(uuid, value as i64) } else { value as i64 };
                         thread_ts_ns = value.checked_mul(counter.multiplier);
@@ -278,7 +278,7 @@ impl PerfettoEventBuilder<'_> {
         thread_ts_ns
     }
 
-    /// The thread's own time at the event, by either way of telling it.
+    /// Returns the thread time of the event, from a counter or from its own field.
     pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         let by_counter = self.further_counters(event, ts_ns);
         let us = event.more.own_thread_time.map(|time| match time {
@@ -291,8 +291,7 @@ impl PerfettoEventBuilder<'_> {
         by_counter.or_else(|| us?.checked_mul(1000))
     }
 
-    /// Adds the flows that pass through the event. Only the order of times decides which end of a flow it is: the
-    /// first event begins the flow.
+    /// Adds the flows of the event. The ends of a flow are ordered by time: the first event starts it.
     pub(super) fn flows(&mut self, event: &TrackEvent<'_>, made: &Event) {
         if !event.has_flows {
             return;

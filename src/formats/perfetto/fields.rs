@@ -1,5 +1,5 @@
-//! Field numbers and values of enumerations of the messages that the reader and the writer of Perfetto's format use.
-//! The names are those of the public .proto files; a test compares all numbers with a table made from these.
+//! Field numbers and enum values of the Perfetto messages that the reader and the writer use. Names are those of the
+//! public .proto files; a test checks all numbers against a table generated from them.
 
 use crate::formats::protobuf::numbers::proto_numbers;
 

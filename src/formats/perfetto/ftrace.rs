@@ -1,5 +1,5 @@
-//! The kernel's events: what its scheduler does, the clocks of CPUs, system calls, and the markers that programs write
-//! (`B|pid|name` and the like). Others are counted.
+//! Ftrace events of the kernel: scheduling, CPU frequencies, system calls, and program markers such as `B|pid|name`.
+//! Others are counted as losses.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,27 +26,27 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, LossValue, NameIdx, SourcePos};
 
-/// The state of the kernel's events from one bundle to the next.
+/// State of kernel events across bundles.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
     pub(super) scheduler: Scheduler,
-    /// The kernel is older than version 4.14, whose scheduler's bits mean something else.
+    /// Whether the kernel is older than 4.14, which changed the thread state bits.
     is_before_4_14: bool,
-    /// The kind of machine, which names the system call of a number.
+    /// Machine type, which defines the system call numbers.
     machine: String,
     is_begun: bool,
     pub(super) args: ArgsWriter,
     binder: Binder,
-    /// The process of each address space whose memory the kernel counts.
+    /// Process of each address space in `rss_stat` events.
     pub(super) spaces: FxHashMap<u64, i64>,
-    /// The threads whose allocation of contiguous memory has no end yet.
+    /// Threads within a CMA allocation.
     pub(super) allocating: FxHashSet<i64>,
-    /// The names of the counters of power rails, by session and number.
+    /// Counter names of power rails, by session and index.
     pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
 }
 
 impl Kernel {
-    /// Reads the descriptions of threads from anywhere in the capture, before the first event.
+    /// Initialises the state with the descriptors of the whole trace, before the first event.
     pub(super) fn begin(&mut self, described: &Descriptors) {
         if !self.is_begun {
             described.process_of.iter().for_each(|(&tid, &pid)| self.scheduler.set_process(tid, pid));
@@ -56,19 +56,19 @@ impl Kernel {
     }
 }
 
-/// Decodes a bundle of the kernel's events.
+/// Decodes bundles of ftrace events.
 pub(super) struct FtraceDecoder<'t> {
     pub(super) kernel: &'t mut Kernel,
     pub(super) clocks: &'t mut Clocks,
     pub(super) tracks: &'t mut PerfettoTracks,
     pub(super) batch: &'t mut BatchBuilder,
-    /// The functions of the kernel that the writer interned.
+    /// Interned kernel symbols of the sequence.
     pub(super) symbols: Option<&'t Interned<Box<[u8]>>>,
     pub(super) sequence: u32,
     pub(super) place: SourcePos,
 }
 
-/// How the times of a bundle are to be read.
+/// The clock of a bundle, and the offset of its times.
 #[derive(Debug, Clone, Copy)]
 struct BundleClock {
     id: u64,
@@ -76,7 +76,7 @@ struct BundleClock {
 }
 
 impl FtraceDecoder<'_> {
-    /// Decodes the events of one CPU.
+    /// Decodes the bundle of one CPU.
     pub(super) fn bundle(&mut self, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());
         let (mut cpu, mut clock, mut ftrace_ns, mut boot_ns) = (0, 0, None, None);
@@ -97,7 +97,7 @@ impl FtraceDecoder<'_> {
             self.batch.lose(Loss::BadRecord, self.place);
         }
         let later_ns = ftrace_ns.and_then(|ftrace_ns| boot_ns?.checked_sub(ftrace_ns)).unwrap_or(0);
-        // The kernel's raw clock is the only other one in snapshots.
+        // Snapshots have only one other kernel clock, the raw one.
         let clock = match clock {
             ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, later_ns: 0 },
             _ => BundleClock { id: KERNEL, later_ns },
@@ -111,7 +111,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Ends the spans of threads that run to the end of the capture.
+    /// Adds the runs that last to the end of the trace.
     pub(super) fn finish(&mut self) {
         self.kernel.scheduler.finish(self.batch, self.place);
     }
@@ -158,7 +158,7 @@ impl FtraceDecoder<'_> {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.switch(cpu, ts_ns, switch);
             }
-            // The three messages have these fields in common.
+            // These three messages share the fields below.
             Some((
                 ftrace_event::SCHED_WAKEUP | ftrace_event::SCHED_WAKING | ftrace_event::SCHED_WAKEUP_NEW,
                 waking,
@@ -192,13 +192,13 @@ impl FtraceDecoder<'_> {
                 let at = BinderThread { ts_ns, tid, track, place: self.place };
                 self.kernel.binder.add_event(self.batch, at, binder_event(number, event));
             }
-            // A transaction or its return says the same.
+            // The transaction or its return has the same information.
             Some((ftrace_event::BINDER_COMMAND, _)) => {}
             Some((number @ (ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT), call)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.system_call(ts_ns, (tid, cpu), number, call);
             }
-            // Both only say whose a thread is, and its name.
+            // These two only set process and name of a thread.
             Some((ftrace_event::TASK_NEWTASK, task)) => {
                 let (mut new, mut name, mut flags) = (0, &b""[..], 0);
                 for field in Fields::new(task) {
@@ -231,7 +231,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// An event of counters, of spans or of a driver's marker, as tables say; others are counted.
+    /// Handles the events listed in tables: counters, spans and driver markers. Counts others as losses.
     fn table_event(&mut self, (clock, raw): (BundleClock, u64), event: &KernelEvent<'_>) {
         let is_rss = matches!(event.number, ftrace_event::RSS_STAT | ftrace_event::RSS_STAT_THROTTLED);
         let (has_counters, is_span) = (has_counters(event.number), event.is_span());
@@ -265,7 +265,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Why a thread that left its CPU is blocked.
+    /// Handles the reason of a blocked thread.
     fn blocked(&mut self, bytes: &[u8]) {
         let (mut tid, mut caller, mut is_io_wait) = (0, 0, false);
         for field in Fields::new(bytes) {
@@ -281,7 +281,7 @@ impl FtraceDecoder<'_> {
         self.kernel.scheduler.blocked(self.batch, &reason, self.place);
     }
 
-    /// A system call begins or ends, on its thread.
+    /// Adds the entry or exit of a system call.
     fn system_call(&mut self, ts_ns: i64, (tid, cpu): (i64, u64), number: FieldNumber, bytes: &[u8]) {
         let is_enter = number == ftrace_event::SYS_ENTER;
         let (mut id, mut result, mut values) = (None, None, Vec::new());
@@ -335,7 +335,7 @@ impl FtraceDecoder<'_> {
         self.kernel.scheduler.switch(self.batch, &switch, self.place);
     }
 
-    /// Switches and wakings as columns: distances of times, threads, and rows of a table of names.
+    /// Decodes compact scheduling: columns of time deltas, threads, and indices into a name table.
     fn compact(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
         let column = |number: FieldNumber| {
             Fields::new(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
@@ -346,7 +346,7 @@ impl FtraceDecoder<'_> {
         let mut states = column(compact_sched::SWITCH_PREV_STATE);
         let mut priorities = column(compact_sched::SWITCH_NEXT_PRIO);
         let mut rows = column(compact_sched::SWITCH_NEXT_COMM_INDEX);
-        // The thread that runs at each time, since it is the one that wakes others then.
+        // The running thread at each time, which is the waker.
         let ran = self.kernel.scheduler.running_on(cpu);
         let mut running: Vec<(u64, i64)> = Vec::new();
         let mut raw = 0u64;
@@ -376,7 +376,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// The clock of a CPU, in kHz.
+    /// Adds the frequency of a CPU, in kHz.
     fn frequency(&mut self, ts_ns: i64, bytes: &[u8]) {
         let (mut khz, mut cpu) = (0, 0);
         for field in Fields::new(bytes) {
@@ -393,12 +393,12 @@ impl FtraceDecoder<'_> {
         self.push_global(ts_ns, &format!("CPU {cpu} frequency (kHz)"), khz);
     }
 
-    /// Adds the counters of a battery.
+    /// Adds battery counters.
     pub(super) fn battery(&mut self, ts_ns: i64, bytes: &[u8]) {
         battery_values(bytes).for_each(|(name, value)| self.push_global(ts_ns, &name, value));
     }
 
-    /// Adds a value of a counter of the whole capture.
+    /// Adds a value of a global counter.
     pub(super) fn push_global(&mut self, ts_ns: i64, name: &str, value: f64) {
         let track = self.tracks.named_counter(Id::None, name);
         self.push_counter(ts_ns, track, value);
@@ -410,7 +410,7 @@ impl FtraceDecoder<'_> {
     }
 }
 
-/// An event of the `binder` driver, by the number of its message.
+/// Decodes a binder event by its field number.
 fn binder_event(number: FieldNumber, bytes: &[u8]) -> BinderEvent {
     let of = |number: FieldNumber| {
         Fields::new(bytes).filter(|field| field.number == number).last().map_or(0, |field| field.value.signed())

@@ -1,5 +1,4 @@
-//! The scheduling of any kernel, as packets without Linux's names: one change of state of one thread each, names
-//! of threads, clocks of CPUs.
+//! Scheduling of non-Linux kernels: packets with one thread state change each, thread names, and CPU frequencies.
 
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
@@ -10,7 +9,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 
 const HERTZ_PER_KILOHERTZ: f64 = 1000.0;
 
-/// Whether packets of a kind are read here.
+/// Returns whether this file decodes packets of this kind.
 pub(super) fn is_generic_kernel(kind: FieldNumber) -> bool {
     matches!(
         kind,
@@ -63,7 +62,7 @@ impl FtraceDecoder<'_> {
                 _ => {}
             }
         }
-        // A thread runs somewhere, also where a writer leaves out the number 0.
+        // Writers omit CPU 0, but a running thread always has a CPU.
         let cpu = cpu.or((state == TaskChange::Running).then_some(0));
         self.kernel.scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.place);
     }

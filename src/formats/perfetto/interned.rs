@@ -1,11 +1,11 @@
-//! A table of the values that a writer interns, by the ids that it counts up.
+//! A table of interned values by iid.
 
 use rustc_hash::FxHashMap;
 
-/// Numbers up to this are rows of an array; others are looked up.
+/// Iids up to this index an array; others use a hash table.
 const DENSE_IIDS_MAX: u64 = 4096;
 
-/// A table by iid, which writers count up from small numbers.
+/// A table by iid; writers count iids up from small numbers.
 #[derive(Debug)]
 pub(super) struct Interned<T> {
     dense: Vec<Option<T>>,

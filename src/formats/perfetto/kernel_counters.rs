@@ -1,5 +1,5 @@
-//! Kernel events that are values of counters, and the markers of drivers, by tables: which fields of an event are what.
-//! Also the counters of batteries, which are packets of their own.
+//! Tables of the kernel events that are counters or driver markers, and their fields. Also decodes battery counters,
+//! which are packets of their own.
 
 use super::kernel_fields::{
     battery_counters, clock_event, cooling_event, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event,
@@ -12,50 +12,49 @@ use super::kernel_names::{KernelEvent, NamePart, last};
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// An event whose fields are values of counters.
+/// An event whose fields are counter values.
 struct KernelCounters {
     event: FieldNumber,
     owner: CounterOwner,
     counters: &'static [KernelCounter],
 }
 
-/// The field of a value and the name of its counter.
+/// The field of a value, and the name of its counter.
 struct KernelCounter {
     value: FieldNumber,
     name: [NamePart; 4],
 }
 
-/// The owner of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CounterOwner {
     Capture,
-    /// The process of a number in a field; 0 is the whole capture.
+    /// The process whose pid is in this field; pid 0 is global.
     Process(FieldNumber),
     /// The thread of the event.
     Thread,
 }
 
-/// The counter of a CPU or device whose number is in the field `of`.
+/// A counter of the CPU or device whose number is in the field `of`.
 const fn numbered(value: FieldNumber, before: &'static str, of: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text(before), NumberOf(of), Text(after), Text("")] }
 }
 
-/// The counter of something that a field names.
+/// A counter whose name is in the field `of`.
 const fn named(value: FieldNumber, of: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Field(of), Text(after), Text(""), Text("")] }
 }
 
-/// The only counter of its name.
+/// A counter with a fixed name.
 const fn alone(value: FieldNumber, name: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text(name), Text(""), Text(""), Text("")] }
 }
 
-/// A counter of a device with a file system of F2FS.
+/// A counter of an F2FS device.
 const fn f2fs(value: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text("f2fs_iostat.["), Device(f2fs_event::DEV), Text(after), Text("")] }
 }
 
-/// The counters of an event that belong to the whole capture.
+/// Global counters of an event.
 const fn of_capture(event: FieldNumber, counters: &'static [KernelCounter]) -> KernelCounters {
     KernelCounters { event, owner: CounterOwner::Capture, counters }
 }
@@ -94,7 +93,7 @@ const COUNTERS: &[KernelCounters] = &[
         ftrace_event::GPU_FREQUENCY,
         &[numbered(gpu_frequency_event::STATE, "GPU ", gpu_frequency_event::GPU_ID, " frequency (kHz)")],
     ),
-    // The three events of clocks have these fields in common.
+    // The three clock events share these fields.
     of_capture(ftrace_event::CLOCK_SET_RATE, &[named(clock_event::STATE, clock_event::NAME, " Frequency")]),
     of_capture(ftrace_event::CLOCK_ENABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
     of_capture(ftrace_event::CLOCK_DISABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
@@ -150,14 +149,14 @@ const COUNTERS: &[KernelCounters] = &[
     ),
 ];
 
-/// A marker of a driver: the fields that are the parts of the markers that programs write.
+/// A driver marker: the fields that hold the parts of a program marker.
 struct DriverMarker {
     event: FieldNumber,
     pid: FieldNumber,
     name: FieldNumber,
-    /// The letter of the kind of marker.
+    /// Field of the letter of the marker kind.
     letter: Option<FieldNumber>,
-    /// The field that says whether a span begins, for events without a letter.
+    /// Field that tells starts from ends, for events without a letter.
     begins: Option<FieldNumber>,
     value: Option<FieldNumber>,
 }
@@ -221,7 +220,7 @@ const MARKERS: &[DriverMarker] = &[
     },
 ];
 
-/// The fields of a battery and the names of their counters.
+/// Battery fields and the names of their counters.
 const BATTERY: &[(FieldNumber, &str)] = &[
     (battery_counters::CHARGE_COUNTER_UAH, "charge_uah"),
     (battery_counters::CAPACITY_PERCENT, "capacity_pct"),
@@ -230,23 +229,23 @@ const BATTERY: &[(FieldNumber, &str)] = &[
     (battery_counters::VOLTAGE_UV, "voltage_uv"),
 ];
 
-/// The owners, names and values of the counters of an event.
+/// Returns owner, name and value of each counter of an event.
 pub(super) fn counter_values<'e>(event: &'e KernelEvent<'e>) -> impl Iterator<Item = (CounterOwner, String, f64)> + 'e {
     let rows = COUNTERS.iter().filter(|row| row.event == event.number);
     rows.flat_map(|row| row.counters.iter().map(move |counter| (row.owner, counter))).map(|(owner, counter)| {
         let value = last(event.bytes, counter.value).map_or(0, ProtoValue::signed);
-        // The largest number means that the CPU left its rest.
+        // u32::MAX means that the CPU left its idle state.
         let value = if value == i64::from(u32::MAX) { -1.0 } else { value as f64 };
         (owner, event.name(&counter.name), value)
     })
 }
 
-/// Whether an event has counters.
+/// Returns whether an event has counters.
 pub(super) fn has_counters(event: FieldNumber) -> bool {
     COUNTERS.iter().any(|row| row.event == event)
 }
 
-/// The text that a program would write for the marker of a driver; `None` if the event is none.
+/// Returns a driver marker as the text of a program marker; `None` for other events.
 pub(super) fn marker_text(event: FieldNumber, tid: i64, bytes: &[u8]) -> Option<Vec<u8>> {
     let parts = MARKERS.iter().find(|marker| marker.event == event)?;
     let number = |field: Option<FieldNumber>| field.and_then(|field| last(bytes, field)).map(ProtoValue::signed);
@@ -262,7 +261,7 @@ pub(super) fn marker_text(event: FieldNumber, tid: i64, bytes: &[u8]) -> Option<
     Some(text)
 }
 
-/// The names and values of the counters of a battery, which may have a name.
+/// Returns the names and values of battery counters; the battery may have a name.
 pub(super) fn battery_values(bytes: &[u8]) -> impl Iterator<Item = (String, f64)> {
     let name = String::from_utf8_lossy(last(bytes, battery_counters::NAME).map_or(&b""[..], ProtoValue::bytes));
     let dot = if name.is_empty() { "" } else { "." };

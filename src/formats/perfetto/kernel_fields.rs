@@ -1,4 +1,4 @@
-//! Field numbers and values of enumerations of the kernel's events in Perfetto's format, as in [`super::fields`].
+//! Field numbers and enum values of kernel event messages, as in [`super::fields`].
 
 use crate::formats::protobuf::numbers::proto_numbers;
 

@@ -1,5 +1,5 @@
-//! The memory that processes have in use, from the kernel's events of it. An event of another process than the one
-//! that runs names an address space only: its process is that of the last event from within.
+//! Memory use of processes, from `rss_stat` events. An event that is not about the running process names only an
+//! address space, whose process is taken from the last event of that process itself.
 
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{ftrace_event, rss_event, rss_throttled_event};
@@ -7,14 +7,14 @@ use super::kernel_names::{KernelEvent, last};
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::model::{Id, Loss};
 
-/// Address spaces that are remembered; a system has fewer processes.
+/// Limit for remembered address spaces; systems have fewer processes.
 const SPACES_MAX: usize = 1 << 18;
 
-/// The kinds of memory that the kernel counts, by number.
+/// Kinds of memory, by kernel number.
 const MEMBERS: [&str; 4] = ["mem.rss.file", "mem.rss.anon", "mem.swap", "mem.rss.shmem"];
 
 impl FtraceDecoder<'_> {
-    /// Adds the value of an event of the memory in use.
+    /// Adds the counter value of an `rss_stat` event.
     pub(super) fn rss(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let (member, size, is_current, space) = match event.number {
             ftrace_event::RSS_STAT => (rss_event::MEMBER, rss_event::SIZE, rss_event::CURR, rss_event::MM_ID),
@@ -34,7 +34,7 @@ impl FtraceDecoder<'_> {
         let pid = match (of(is_current).map(ProtoValue::number), of(space).map(ProtoValue::number)) {
             (Some(0), Some(space)) => match self.kernel.spaces.get(&space) {
                 Some(&pid) => pid,
-                // Nothing says whose it is.
+                // The process of the address space is unknown.
                 None => return self.batch.lose(Loss::IgnoredPacket, self.place),
             },
             (_, Some(space)) => {
@@ -44,10 +44,10 @@ impl FtraceDecoder<'_> {
                 self.kernel.spaces.insert(space, own);
                 own
             }
-            // Kernels before 5.4 name no address space.
+            // Kernels before 5.4 record no address space.
             (_, None) => own,
         };
-        // The kernel sums up counts of several CPUs, which may be negative for a moment.
+        // The kernel adds per-CPU counts, so the sum may briefly be negative.
         let bytes = of(size).map_or(0, ProtoValue::signed).max(0);
         let track = self.tracks.named_counter(Id::Number(pid), name);
         self.push_counter(ts_ns, track, bytes as f64);

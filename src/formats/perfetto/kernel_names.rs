@@ -1,4 +1,4 @@
-//! Names that are made of the fields of a kernel event, by parts: those of spans, of tracks and of counters.
+//! Builds names of spans, tracks and counters from the fields of a kernel event.
 
 use std::fmt::Write as _;
 
@@ -10,43 +10,43 @@ use crate::formats::protobuf::numbers::FieldNumber;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NamePart {
     Text(&'static str),
-    /// A field that is a number, 0 without the field.
+    /// A numeric field; 0 if it is missing.
     Number(FieldNumber),
-    /// The same with at least three digits.
+    /// A numeric field with at least three digits.
     ThreeDigits(FieldNumber),
-    /// A number in hexadecimal digits between two texts; nothing where the number is 0.
+    /// A hexadecimal number between two texts; nothing if the number is 0.
     HexUnlessZero(&'static str, FieldNumber, &'static str),
     /// A device number, written as `major:minor`.
     Device(FieldNumber),
-    /// A field that is text.
+    /// A text field.
     Field(FieldNumber),
-    /// The name that a table gives a number, or the number.
+    /// The table entry of a number, or the number itself.
     Known(FieldNumber, &'static [(u64, &'static str)]),
-    /// A function of the kernel, interned or by its address.
+    /// A kernel function by interned name, or by address.
     Function(FieldNumber),
     /// The CPU of the event.
     Cpu,
 }
 
-/// An event and where it happens.
+/// A kernel event with its CPU and thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KernelEvent<'a> {
     pub(super) number: FieldNumber,
     pub(super) bytes: &'a [u8],
     pub(super) cpu: u64,
     pub(super) tid: i64,
-    /// The functions of the kernel that the writer interned.
+    /// Interned kernel symbols of the sequence.
     pub(super) symbols: Option<&'a Interned<Box<[u8]>>>,
 }
 
 impl KernelEvent<'_> {
-    /// A name of these parts.
+    /// Builds a name from its parts.
     pub(super) fn name(&self, parts: &[NamePart]) -> String {
         let mut name = String::new();
         let number = |field| last(self.bytes, field).map_or(0, ProtoValue::number);
         let text = |field| String::from_utf8_lossy(last(self.bytes, field).map_or(&b""[..], ProtoValue::bytes));
         for &part in parts {
-            // A string takes all that is written.
+            // Writing to a string cannot fail.
             let _ = match part {
                 NamePart::Text(text) => name.write_str(text),
                 NamePart::Number(field) => write!(name, "{}", number(field).cast_signed()),
@@ -55,7 +55,7 @@ impl KernelEvent<'_> {
                     0 => Ok(()),
                     number => write!(name, "{before}{number:x}{after}"),
                 },
-                // The events of file systems have the old encoding, with 8 bits of minor.
+                // File system events use the old encoding with 8 minor bits.
                 NamePart::Device(field) => write!(name, "{}:{}", number(field) >> 8, number(field) & 0xff),
                 NamePart::Field(field) => name.write_str(&text(field)),
                 NamePart::Known(field, names) => {
@@ -79,7 +79,7 @@ impl KernelEvent<'_> {
     }
 }
 
-/// The last value of a field.
+/// Returns the last value of a field.
 pub(super) fn last(bytes: &[u8], field: FieldNumber) -> Option<ProtoValue<'_>> {
     Fields::new(bytes).filter(|found| found.number == field).last().map(|found| found.value)
 }

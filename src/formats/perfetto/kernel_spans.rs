@@ -1,5 +1,5 @@
-//! Kernel events that begin or end a span or are an instant, by a table: their names, tracks and arguments. Spans of
-//! interrupts and of drivers have tracks of their own, others are of the thread that the event names.
+//! Tables of the kernel events that start or end a span, or are instants: their names, tracks and arguments. Interrupts
+//! and drivers have their own tracks; other events are on the track of their thread.
 
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{
@@ -18,24 +18,23 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, TrackKey, TrackKind};
 
-/// Threads that are remembered while they allocate contiguous memory.
+/// Limit for threads within a CMA allocation.
 const ALLOCATING_MAX: usize = 1 << 18;
 
-/// An event that is a part of a span, or an instant.
+/// An event that starts or ends a span, or is an instant.
 struct KernelSpan {
     event: FieldNumber,
     part: SpanPart,
-    /// The track that the event has; without parts, the thread's.
+    /// Name of its track; empty for the thread track.
     track: &'static [NamePart],
     name: &'static [NamePart],
     category: &'static str,
     args: &'static [(&'static str, FieldNumber)],
 }
 
-/// Which part of a span an event is.
 enum SpanPart {
     Is(EventKind),
-    /// As the number of a field says; another number is none.
+    /// Depends on the value of a field; events with other values are ignored.
     Of(FieldNumber, &'static [(u64, EventKind)]),
 }
 
@@ -48,7 +47,7 @@ const SOFTIRQ_TRACK: &[NamePart] = &[Text("SoftIrq Cpu "), Cpu];
 const NAPI_TRACK: &[NamePart] = &[Text("Napi Gro Cpu "), Cpu];
 const UFS_TRACK: &[NamePart] = &[Text("io.ufs.command.tag["), ThreeDigits(ufs_command_event::TAG), Text("]")];
 
-/// The soft interrupts of Linux, by number.
+/// Softirqs of Linux, by number.
 const SOFTIRQS: &[(u64, &str)] = &[
     (0, "HI"),
     (1, "TIMER"),
@@ -62,7 +61,7 @@ const SOFTIRQS: &[(u64, &str)] = &[
     (9, "RCU"),
 ];
 
-/// The commands of SCSI that a flash store gets.
+/// SCSI commands of UFS storage.
 const SCSI: &[(u64, &str)] = &[
     (0x00, "TEST UNIT READY"),
     (0x03, "REQUEST SENSE"),
@@ -289,7 +288,7 @@ const SPANS: &[KernelSpan] = &[
     },
 ];
 
-/// The name of an event of a video device, which has the same fields for both directions.
+/// Returns the name parts of a V4L2 event; both directions have the same fields.
 const fn v4l2(begin: &'static str) -> [NamePart; 8] {
     [
         Text(begin),
@@ -303,7 +302,7 @@ const fn v4l2(begin: &'static str) -> [NamePart; 8] {
     ]
 }
 
-/// The row of an event and the part of a span that it is; `None` if it is none.
+/// Returns the table row of an event and its part of the span; `None` if it has none.
 fn span_of(event: &KernelEvent<'_>) -> Option<(&'static KernelSpan, EventKind)> {
     let span = SPANS.iter().find(|span| span.event == event.number)?;
     let kind = match span.part {
@@ -317,14 +316,14 @@ fn span_of(event: &KernelEvent<'_>) -> Option<(&'static KernelSpan, EventKind)> 
 }
 
 impl KernelEvent<'_> {
-    /// Whether the event is a span or an instant by the table.
+    /// Returns whether the event is in the table.
     pub(super) fn is_span(&self) -> bool {
         span_of(self).is_some()
     }
 }
 
 impl FtraceDecoder<'_> {
-    /// Adds the span or instant that an event of the table is.
+    /// Adds the span start, span end or instant of an event in the table.
     pub(super) fn push_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let Some((span, kind)) = span_of(event) else { return };
         if !self.is_open_allocation(event) {
@@ -353,7 +352,7 @@ impl FtraceDecoder<'_> {
         };
         let track = self.batch.track(track, self.tracks);
         let name = event.name(span.name);
-        // An end without a name closes the innermost span of its track.
+        // An unnamed end closes the innermost span of its track.
         let is_unnamed = name.is_empty() && kind == EventKind::End;
         let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::default() };
         let category = (!name.is_empty()).then_some(span.category.as_bytes());
@@ -361,8 +360,7 @@ impl FtraceDecoder<'_> {
         self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 
-    /// Whether an end of contiguous memory is the first one of its allocation: a kernel may have two events for it.
-    /// True for every other event.
+    /// Returns false for the second end of a CMA allocation, since some kernels emit two; true for all other events.
     fn is_open_allocation(&mut self, event: &KernelEvent<'_>) -> bool {
         let allocating = &mut self.kernel.allocating;
         match event.number {

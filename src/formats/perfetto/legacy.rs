@@ -1,4 +1,4 @@
-//! The events of Chrome's older format that track events carry: a phase, and what belongs to it.
+//! Legacy Chrome JSON events inside track events: a phase and its fields.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, TrackKey, TrackKind};
 
 impl PerfettoEventBuilder<'_> {
-    /// Adds an event of the kind that its phase says.
+    /// Adds an event by its phase.
     #[inline(never)]
     pub(super) fn legacy(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
         match legacy.phase {
@@ -79,7 +79,7 @@ impl PerfettoEventBuilder<'_> {
         }
     }
 
-    /// The second version of flows: the span itself says that a flow leaves it, reaches it, or both.
+    /// Adds the version 2 flow of an event, which leaves it, reaches it, or both.
     pub(super) fn bound_flow(&mut self, legacy: &Legacy<'_>, made: &Event) {
         let Some(bind_id) = legacy.bind_id else { return };
         let kind = match legacy.flow_direction {
@@ -89,7 +89,7 @@ impl PerfettoEventBuilder<'_> {
             _ => return,
         };
         let value = hash(b'v', &[], bind_id, None);
-        // A span is found by its begin, so that a flow which reaches one goes on to others.
+        // A flow binds at the start of its span, so that a flow which reaches the span can continue from it.
         let depth = match made.kind {
             EventKind::Instant | EventKind::End => Event::FLOW_OF_SPAN,
             _ => 0,
@@ -146,7 +146,7 @@ impl PerfettoEventBuilder<'_> {
         self.batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 
-    /// A series for each annotation that is a number.
+    /// Adds a counter series for each numeric annotation.
     fn legacy_counter(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
         let pid = self.process(event, legacy);
         let row = self.name(event);
@@ -187,12 +187,12 @@ impl PerfettoEventBuilder<'_> {
         self.batch.batch.metadata.push(metadata);
     }
 
-    /// The thread that the event names, or else its track.
+    /// Returns the thread that the event names, else its track.
     fn legacy_track(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> TrackNumber {
         self.named_thread(event, legacy).unwrap_or_else(|| self.event_track(event))
     }
 
-    /// The thread, or the process, whose numbers the event has.
+    /// Returns the thread or process given by the event's pid and tid.
     pub(super) fn named_thread(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> Option<TrackNumber> {
         let track = match (legacy.pid, legacy.tid) {
             (None, None) => return None,
@@ -219,7 +219,7 @@ impl PerfettoEventBuilder<'_> {
     }
 }
 
-/// One number for a list of texts and an id; `domain` keeps the kinds of ids apart.
+/// Hashes texts and an id; `domain` separates the kinds of ids.
 fn hash(domain: u8, parts: &[&[u8]], id: u64, local: Option<&str>) -> u64 {
     let mut bytes = vec![domain];
     for part in parts {

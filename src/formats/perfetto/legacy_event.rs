@@ -1,9 +1,9 @@
-//! The part of a track event that carries an event of Chrome's older format.
+//! Parses the legacy Chrome event inside a track event.
 
 use super::fields::legacy_event;
 use crate::formats::protobuf::decode::Fields;
 
-/// The older part of a track event.
+/// Fields of a legacy event.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Legacy<'a> {
     pub(super) name_iid: u64,

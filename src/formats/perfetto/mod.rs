@@ -1,14 +1,14 @@
-//! Perfetto's protobuf captures: track events, the older events of Chrome within them, and the scheduling and markers
-//! of Linux. The reader knows by number the few fields that a timeline shows, and decodes typed arguments by the
-//! descriptor files in the capture.
+//! Perfetto protobuf traces: track events, legacy Chrome events within them, and Linux scheduling and markers. The
+//! reader knows the field numbers that a timeline needs, and decodes typed arguments with the descriptors in the trace.
 //!
-//! In reading order: `packets` finds the packets, `parse` reads their fields on several threads, `descriptors` names
-//! tracks, processes and threads, `clocks` converts times to one clock, and `sequence` is the state of one writer.
-//! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` and, for typed ones, `schema` write arguments,
-//! `order` sorts tracks, and `read` goes through all packets. `write` writes captures, with `annotate` for arguments.
+//! In reading order: `packets` splits the trace into packets, `parse` parses their fields on several threads.
+//! `descriptors` collects tracks, processes and threads, `clocks` converts times, and `sequence` is the state of one
+//! packet sequence. `track_event`, `legacy`, `ftrace` and `profile` build events, `args` and `schema` write plain and
+//! typed arguments. `order` sorts tracks, and `read` drives it all. `write` writes traces, with `annotate` for
+//! arguments.
 //!
-//! One pass, and a second over the descriptions only where it is needed: an event may be on a track that is described
-//! after it, as are 69 events in a capture of Chromium.
+//! A second pass collects all descriptors, but only if an event needs one that follows it, as 69 events in a Chromium
+//! trace do.
 
 mod annotate;
 mod args;

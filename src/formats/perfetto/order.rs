@@ -1,5 +1,5 @@
-//! The order that a capture wants for the tracks of a process: the ranks and names of siblings, on every level -> one
-//! number for each track. Leaves out processes whose tracks are in order of appearance.
+//! Sorts the tracks of a process by rank and name of siblings on every level, and gives each track a sort index.
+//! Processes with tracks in order of appearance are left out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,16 +7,16 @@ use super::descriptors::{ChildOrder, Descriptors, PARENTS_MAX};
 use super::tracks::PerfettoTracks;
 use crate::model::{Id, Metadata, TrackKey};
 
-/// The sort key of a track among those below the same parent.
+/// Sort key of a track among its siblings.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct OrderStep {
     rank: i64,
     name: Box<str>,
-    /// When it or a track below it first had an event.
+    /// Position at which it, or a track below it, first had an event.
     appeared: usize,
 }
 
-/// The sort indices of tracks, each greater than 0, where the capture orders them.
+/// Returns the sort indices of tracks, each greater than 0, if the trace orders them.
 pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
     let described = tracks.descriptors();
     if !described.is_ordered {
@@ -39,9 +39,9 @@ pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
         .filter(|(key, _)| ordered.contains(&key.pid))
         .map(|(key, uuid)| (key, path(uuid, described, &appeared)))
         .collect();
-    // Within each process alone: this does not order processes.
+    // Within each process: this does not order processes.
     paths.sort_by(|(a, a_path), (b, b_path)| a.pid.cmp(&b.pid).then_with(|| a_path.cmp(b_path)));
-    // Tracks that are drawn together, such as siblings of one name, share a number.
+    // Merged tracks, such as siblings of the same name, share an index.
     let mut together: FxHashMap<(&Id, &Id, &str), i64> = FxHashMap::default();
     let numbered = paths.iter().zip(1..).map(|((key, _), position)| {
         let is_shared = !key.name.is_empty() && key.slot >= TrackKey::SLOT_SIBLING && key.slot < TrackKey::SLOT_ALONE;
@@ -52,7 +52,7 @@ pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
     numbered.collect()
 }
 
-/// A track and its parents, each with how its parent orders it, from the inside out.
+/// Returns a track and its parents, innermost first, each with the child ordering of its parent.
 fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildOrder)> {
     let mut next = Some(uuid);
     let step = move || {
@@ -62,14 +62,14 @@ fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildO
             return None;
         }
         next = descriptor.parent;
-        // Tracks without a parent are below that of the whole capture.
+        // Tracks without a parent are children of the root track.
         let parent = described.get(descriptor.parent.unwrap_or(0));
         Some((uuid, parent.map_or(ChildOrder::Appearance, |parent| parent.children)))
     };
     std::iter::from_fn(step).take(PARENTS_MAX)
 }
 
-/// The sort keys of a track and its parents, from the outside in.
+/// Returns the sort keys of a track and its parents, outermost first.
 fn path(uuid: u64, described: &Descriptors, appeared: &FxHashMap<u64, usize>) -> Vec<OrderStep> {
     let steps = line(uuid, described).map(|(uuid, order)| {
         let known = described.get(uuid);

@@ -1,5 +1,5 @@
-//! Packets out of a capture: a tag and a length before each. Unpacks compressed bundles. Resynchronises after damage;
-//! holds one packet and the bytes read ahead of it, whatever the lengths claim.
+//! Splits a trace into packets, each preceded by a tag and a length. Unpacks compressed bundles and resynchronises
+//! after damage. Buffers one packet and a read-ahead block, even if a length claims more.
 
 use std::io::Read as _;
 use std::num::NonZeroU32;
@@ -11,61 +11,61 @@ use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// The tag of a packet, the only field at the top level.
+/// Tag of a packet, which is the only top-level field.
 pub(super) const PACKET_TAG: u8 = bytes_tag(trace::PACKET) as u8;
 
-/// The most bytes of a packet, packed or unpacked: a longer one counts as damage. Writers keep them below 512 KiB; a
-/// screenshot may have some MiB.
+/// Limit for the bytes of a packet, packed or unpacked; a longer one is damage. Writers stay below 512 KiB, but a
+/// screenshot may take some MiB.
 pub(super) const PACKET_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes read at once: their parsed packets stay in the cache of a core until the next thread reads them.
+/// Read size; small enough that parsed packets stay in the cache of a core until the interpreting thread reads them.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Packets of a block: as many as are usual in what is read at once. Bounds what is parsed of packets without content.
+/// Limit for packets in a block. Bounds the parse results of packets without content.
 const BLOCK_PACKETS_MAX: usize = 4096;
 
-/// A bundle in a bundle is an accident or an attack.
+/// Limit for nested bundles; deeper nesting is an accident or an attack.
 pub(super) const BUNDLES_MAX: u32 = 2;
 
-/// After damage, only a packet up to this length counts as one: else one wrong length hides what follows.
+/// Limit for the length of the first packet after damage; otherwise one wrong length would hide everything after it.
 const FOUND_PACKET_BYTES_MAX: usize = 1 << 20;
 
-/// After damage, this many fields of a packet are checked before it counts as one: bounds the time for each byte.
+/// Number of fields that are checked in the first packet after damage; bounds the time per byte.
 const FOUND_PACKET_FIELDS: usize = 32;
 
-/// Fields that a packet may have: more is not a packet.
+/// Limit for field numbers of a packet; larger ones mean that the bytes are not a packet.
 const FIELD_NUMBER_MAX: u32 = 2000;
 
-/// The largest field number of a packet's kind, somewhat above the defined ones, for distinguishing profiles of pprof.
+/// Largest field number of a packet kind, with a margin, to distinguish packets from pprof profiles.
 const KIND_MAX: u32 = 140;
 
-/// Splits a capture into blocks of packets.
+/// Splits a trace into blocks of packets.
 pub(super) struct Packets {
     source: Source,
     buffer: Vec<u8>,
-    /// The offset of the next packet in the buffer.
+    /// Offset of the next packet in the buffer.
     start: usize,
-    /// The offset of the buffer in the capture.
+    /// Offset of the buffer in the trace.
     offset: u64,
     at_end: bool,
-    /// Losses by damage between the packets.
+    /// Losses from damage between packets.
     pub(super) losses: Losses,
 }
 
-/// Some bytes of a block.
+/// A byte range in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     start: u32,
-    /// Never 0, since a tag precedes it: so an optional part takes no more memory than a part.
+    /// Never 0, since a tag precedes it, so that `Option<Part>` is as small as `Part`.
     end: NonZeroU32,
 }
 
 impl Part {
-    /// The position of `bytes`, which are a part of `block`.
+    /// Returns the position of `bytes` in `block`.
     #[inline]
     pub(super) fn new(bytes: &[u8], block: &[u8]) -> Self {
         let start = bytes.as_ptr().addr().wrapping_sub(block.as_ptr().addr());
-        // A block is far smaller than 4 GiB; nothing is as good as nothing elsewhere.
+        // A block is far smaller than 4 GiB; all empty parts are equal.
         let end = u32::try_from(start.wrapping_add(bytes.len())).ok().and_then(NonZeroU32::new);
         let end = end.filter(|_| !bytes.is_empty()).unwrap_or(NonZeroU32::MIN);
         Self { start: end.get().saturating_sub(bytes.len() as u32), end }
@@ -77,30 +77,30 @@ impl Part {
     }
 }
 
-/// Whole packets in a row, without the damage between them.
+/// Consecutive packets, without the damage between them.
 #[derive(Debug, Default)]
 pub(super) struct PacketBlock {
     pub(super) bytes: Vec<u8>,
-    /// The offset of the first byte in the capture. Packets of a bundle have the bundle's offset.
+    /// Offset of the first byte in the trace. Packets of a bundle have the offset of the bundle.
     pub(super) offset: u64,
-    /// The offset of each packet and its content.
+    /// Offset of each packet, and its content.
     pub(super) packets: Vec<(u32, Part)>,
 }
 
 impl PacketBlock {
-    /// The position in the capture of the packet that begins at byte `at` of the block.
+    /// Returns the position in the trace of the packet at byte `at` of the block.
     pub(super) fn place(&self, at: u32) -> SourcePos {
         SourcePos::Offset(self.offset + u64::from(at))
     }
 }
 
-/// The kind of the next bytes.
+/// Classification of the next bytes.
 enum NextPacket {
-    /// A packet with so many bytes before its body.
+    /// A complete packet, with the length of its tag and length prefix.
     Packet { head: usize, len: usize },
-    /// The beginning of a packet.
+    /// A packet that is not fully buffered.
     Unfinished { need: usize },
-    /// Bytes that no packet begins with.
+    /// Bytes that do not start a packet.
     Damaged,
 }
 
@@ -109,7 +109,7 @@ impl Packets {
         Self { source, buffer: Vec::new(), start: 0, offset: 0, at_end: false, losses: Losses::default() }
     }
 
-    /// Reads the next packets into `block`; `None` at the end.
+    /// Reads the next packets into `block`; returns `None` at the end.
     pub(super) fn next(&mut self, mut block: PacketBlock) -> Result<Option<PacketBlock>, ReadError> {
         block.packets.clear();
         loop {
@@ -138,7 +138,7 @@ impl Packets {
                     true
                 }
                 NextPacket::Unfinished { need } => self.read_more(need)? || self.find_last_packet()?,
-                // Where there is a packet, neither what is in it nor what follows it makes sense: the length is wrong.
+                // Neither the content nor the following byte is valid, so the length is wrong.
                 NextPacket::Packet { .. } | NextPacket::Damaged => self.find_packet()?,
             };
             if !may_go_on {
@@ -147,7 +147,7 @@ impl Packets {
         }
     }
 
-    /// Moves the bytes of the packets into the block.
+    /// Moves the buffered packets into the block.
     fn hand_out(&mut self, mut block: PacketBlock) -> PacketBlock {
         block.bytes.clear();
         block.bytes.extend_from_slice(&self.buffer[self.start..]);
@@ -159,7 +159,7 @@ impl Packets {
         block
     }
 
-    /// Searches for a packet in a rest that is shorter than its first packet's length.
+    /// Searches for a packet in the rest of the input, which is shorter than the current packet claims.
     fn find_last_packet(&mut self) -> Result<bool, ReadError> {
         if self.start < self.buffer.len() {
             return self.find_packet();
@@ -174,7 +174,7 @@ impl Packets {
         SourcePos::Offset(self.offset + self.start as u64)
     }
 
-    /// Reads until the buffer has `need` bytes from the start on or the source ends; returns whether it has.
+    /// Reads until the buffer has `need` bytes or the source ends; returns whether it has them.
     fn read_more(&mut self, need: usize) -> Result<bool, ReadError> {
         let block_bytes = self.source.block_bytes(READ_BYTES);
         if self.start > 0 {
@@ -192,7 +192,7 @@ impl Packets {
         Ok(self.buffer.len() >= need)
     }
 
-    /// Steps forward to what looks like a packet, and counts one damage. False when there is none: the capture ends.
+    /// Skips to the next likely packet, and counts one loss. Returns false at the end of the trace.
     fn find_packet(&mut self) -> Result<bool, ReadError> {
         let damaged_at = self.place();
         self.start = (self.start + 1).min(self.buffer.len());
@@ -203,7 +203,7 @@ impl Packets {
                 if self.read_more(1)? {
                     continue;
                 }
-                // Without another packet up to the very end, this one was cut.
+                // Without another packet up to the end, the current one is truncated.
                 self.losses.add(Loss::Truncated, damaged_at);
                 return Ok(false);
             };
@@ -220,7 +220,7 @@ impl Packets {
     }
 }
 
-/// Looks at a tag and a length.
+/// Parses a tag and a length.
 fn peek_next(bytes: &[u8]) -> NextPacket {
     let Some((&tag, mut rest)) = bytes.split_first() else { return NextPacket::Unfinished { need: 1 } };
     if tag != PACKET_TAG {
@@ -233,19 +233,19 @@ fn peek_next(bytes: &[u8]) -> NextPacket {
     match usize::try_from(len) {
         Ok(len) if len <= rest.len() => NextPacket::Packet { head, len },
         Ok(len) if len <= PACKET_BYTES_MAX => NextPacket::Unfinished { need: head + len },
-        // A length that no writer gives is a wrong one.
+        // No writer produces such a length.
         _ => NextPacket::Damaged,
     }
 }
 
-/// Whether a message is well-formed.
+/// Returns whether a message is well-formed.
 fn is_whole(bytes: &[u8]) -> bool {
     let mut fields = Fields::new(bytes);
     fields.by_ref().for_each(drop);
     !fields.is_broken()
 }
 
-/// Whether these bytes look like a packet: its first fields are ones that packets have, and a packet follows it.
+/// Returns whether the bytes look like a packet: its first fields have valid numbers, and another packet follows.
 pub(super) fn is_probable(bytes: &[u8]) -> bool {
     let NextPacket::Packet { head, len } = peek_next(bytes) else { return false };
     let body = &bytes[head..head + len];
@@ -255,7 +255,7 @@ pub(super) fn is_probable(bytes: &[u8]) -> bool {
     len > 0 && len <= FOUND_PACKET_BYTES_MAX && known && !fields.is_broken() && follows
 }
 
-/// Whether a capture begins with a packet rather than with a profile of pprof, which has the same first byte.
+/// Returns whether a file starts with a packet, and not with a pprof profile, which has the same first byte.
 #[must_use]
 pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     use trace_packet as packet;
@@ -289,7 +289,7 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     let is_cut = len > rest.len();
     let body = &rest[..len.min(rest.len())];
     let mut fields = Fields::new(body);
-    // A packet has its writer, its time, or a kind that needs neither; a value type of pprof has two small numbers.
+    // A packet has a sequence, a time, or a kind that needs neither; a pprof value type has two small numbers.
     let is_packet = fields.by_ref().any(|field| match (field.number, field.value) {
         (number, ProtoValue::Bytes(_)) => KINDS.contains(&number) || is_later_kind(number),
         (number, _) => NUMBERS.contains(&number),
@@ -298,25 +298,25 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     begins_well && (is_cut || rest.get(len).is_none_or(|&tag| tag == PACKET_TAG))
 }
 
-/// Packets that are compressed together.
+/// A compressed bundle of packets.
 #[derive(Debug)]
 pub(super) struct Bundle {
-    /// As many packets as fit in a block.
+    /// The current packets, as many as fit in a block.
     pub(super) block: PacketBlock,
-    /// How many of the bytes were split into packets.
+    /// Bytes that are already split into packets.
     taken: usize,
-    /// Damage inside of the bundle.
+    /// Damage inside the bundle.
     pub(super) losses: Losses,
 }
 
 impl Bundle {
-    /// Whether a field of a packet is a bundle.
+    /// Returns whether a field of a packet is a bundle.
     #[inline]
     pub(super) fn is(number: FieldNumber) -> bool {
         matches!(number, trace_packet::COMPRESSED_PACKETS | trace_packet::ZSTD_COMPRESSED_PACKETS)
     }
 
-    /// Unpacks the bundle that a field of a packet is; not what is beyond `bytes_max`, which is counted.
+    /// Unpacks a bundle, up to `bytes_max` bytes; counts a loss if there are more.
     pub(super) fn unpack(number: FieldNumber, packed: &[u8], offset: u64, bytes_max: usize) -> Self {
         let (mut losses, place) = (Losses::default(), SourcePos::Offset(offset));
         let mut bytes = Vec::new();
@@ -336,7 +336,7 @@ impl Bundle {
         Self { block: PacketBlock { bytes, offset, packets: Vec::new() }, taken: 0, losses }
     }
 
-    /// Finds the next packets; false if there are no more.
+    /// Advances to the next packets; returns false if there are none.
     pub(super) fn next(&mut self) -> bool {
         let Self { block: PacketBlock { bytes, offset, packets }, taken, losses } = self;
         let place = SourcePos::Offset(*offset);
@@ -358,7 +358,7 @@ impl Bundle {
     }
 }
 
-/// Calls `take` with the content and position of each packet of a block, and of each bundle in it.
+/// Calls `take` with content and position of each packet, including those in bundles.
 pub(super) fn each_unpacked(block: &PacketBlock, depth: u32, take: &mut dyn FnMut(&[u8], SourcePos)) {
     for &(at, part) in &block.packets {
         let (packet, place) = (part.in_block(&block.bytes), block.place(at));

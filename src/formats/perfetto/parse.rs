@@ -1,13 +1,13 @@
-//! The fields of packets that need no earlier packet: the positions of their parts, and the numbers of their track
-//! event. So blocks are parsed in parallel; `read` interprets the numbers, in the order of the capture.
+//! Parses the fields of packets that do not depend on earlier packets: positions of their parts, and scalar fields of
+//! their track event. So blocks are parsed in parallel; `read` interprets them in order.
 
 use super::fields::{sequence_flags, trace_packet, track_event};
 use super::packets::{Bundle, PacketBlock, Part};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag, small_field, varint_tag};
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// Bytes of bundles that are unpacked ahead for a block: a bundle of a recording has some hundred KiB. What is beyond
-/// is unpacked when its turn comes.
+/// Limit for bundles of a block that are unpacked ahead; a recorded bundle has some hundred KiB. Others are unpacked
+/// when they are interpreted.
 const UNPACKED_AHEAD_BYTES: usize = 4 << 20;
 
 /// A block and its parsed packets.
@@ -15,7 +15,7 @@ const UNPACKED_AHEAD_BYTES: usize = 4 << 20;
 pub(super) struct ParsedBlock {
     pub(super) block: PacketBlock,
     pub(super) table: PacketTable,
-    /// Bundles that are unpacked already, and which packet each is.
+    /// Bundles unpacked ahead, each with the row of its packet.
     pub(super) bundles: Vec<(usize, ParsedBundle)>,
 }
 
@@ -34,44 +34,44 @@ pub(super) struct PacketTable {
     more: Vec<RareFields>,
 }
 
-/// The fields of a packet that say how to read it, and what it is. Small, since each moves from the core that parses to
-/// the one that interprets: fields that few packets have are a row of [`RareFields`].
+/// Header fields of a packet. Kept small, since it moves from the core that parses to the one that interprets; rare
+/// fields are in a row of [`RareFields`].
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
-    /// Its offset in its block.
+    /// Offset in its block.
     pub(super) at: u32,
     pub(super) sequence: u32,
     pub(super) clock: Option<u32>,
-    /// The field that says what it is, if there is one.
+    /// Number of its payload field, if it has one.
     pub(super) kind: FieldNumber,
     more: u32,
-    /// The bytes of the field that says what it is.
+    /// Bytes of its payload field.
     pub(super) data: Option<Part>,
     pub(super) timestamp: Option<u64>,
     pub(super) is_cleared: bool,
     pub(super) needs_state: bool,
     pub(super) was_dropped: bool,
     pub(super) is_broken: bool,
-    /// If it is a track event.
+    /// Fields of its track event, if it is one.
     pub(super) event: EventFields,
 }
 
-/// The fields of a track event; what is repeated is read again where it is used.
+/// Fields of a track event. Repeated fields are parsed again when they are needed.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each repeated field that is read again where it is used")]
 pub(super) struct EventFields {
     pub(super) track: Option<u64>,
     pub(super) name_iid: u64,
-    /// The last of the categories.
+    /// Iid of the last category.
     pub(super) category_iid: u64,
     pub(super) categories: u32,
-    /// The type of the event. A number that does not fit becomes the largest, which is as unknown.
+    /// Type of the event; a value that does not fit becomes `u32::MAX`, which is also unknown.
     pub(super) kind: u32,
     pub(super) has_inline_category: bool,
     pub(super) has_counters: bool,
     pub(super) has_double_counters: bool,
-    /// Whether the event names tracks for its counters. Most events leave them to the defaults of their sequence.
+    /// Whether the event names tracks for its counters, and does not use the defaults of the sequence.
     pub(super) names_counter_tracks: bool,
     pub(super) has_flows: bool,
     pub(super) has_args: bool,
@@ -90,7 +90,7 @@ pub(super) struct RareFields {
     pub(super) own_thread_time: Option<OwnTime>,
 }
 
-/// A counter's value as the capture has it.
+/// A raw counter value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CounterValue {
     Whole(i64),
@@ -101,7 +101,7 @@ pub(super) enum CounterValue {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OwnTime {
     Absolute(i64),
-    /// Microseconds after the event before.
+    /// Microseconds after the previous event.
     Later(i64),
 }
 
@@ -122,7 +122,7 @@ impl ParsedBlock {
         Self { block, table, bundles }
     }
 
-    /// The memory of the block and its tables, in bytes.
+    /// Returns the memory of the block and its tables, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let of = |block: &PacketBlock, table: &PacketTable| {
             let of_said =
@@ -136,7 +136,7 @@ impl ParsedBlock {
 }
 
 impl ParsedBundle {
-    /// Unpacks a packet that is a bundle, up to `bytes_max`, and parses its first packets.
+    /// Unpacks a bundle up to `bytes_max` bytes, and parses its first packets.
     pub(super) fn unpack(fields: &PacketFields, block: &PacketBlock, bytes_max: usize) -> Self {
         let packed = fields.data.map_or(&[][..], |part| part.in_block(&block.bytes));
         let bundle = Bundle::unpack(fields.kind, packed, block.offset + u64::from(fields.at), bytes_max);
@@ -145,7 +145,7 @@ impl ParsedBundle {
         unpacked
     }
 
-    /// Parses the next packets; false if there are no more.
+    /// Parses the next packets; returns false if there are none.
     pub(super) fn next(&mut self) -> bool {
         let has_more = self.bundle.next();
         self.table.read(&self.bundle.block);
@@ -159,20 +159,19 @@ impl PacketTable {
         self.more.clear();
         self.more.push(RareFields::default());
         for &(at, part) in &block.packets {
-            // Filled in place: moving it there costs as much as parsing it.
+            // Filled in place: a move costs as much as parsing it.
             let packet = self.packets.push_mut(PacketFields { at, ..PacketFields::default() });
             PacketParser { packet, more: &mut self.more, block: &block.bytes }.packet(part);
         }
     }
 
-    /// The rare fields of a packet.
+    /// Returns the rare fields of a packet.
     #[inline]
     pub(super) fn more(&self, packet: &PacketFields) -> &RareFields {
         &self.more[packet.more as usize]
     }
 }
 
-/// A packet that is being read.
 struct PacketParser<'r> {
     packet: &'r mut PacketFields,
     more: &'r mut Vec<RareFields>,
@@ -188,7 +187,7 @@ impl PacketParser<'_> {
         const EVENT: u64 = bytes_tag(trace_packet::TRACK_EVENT);
         let mut fields = Fields::new(part.in_block(self.block));
         loop {
-            // The fields of nearly all packets, in one match.
+            // One match for the fields of nearly all packets.
             if let Some((tag, value)) = fields.small() {
                 match u64::from(tag) {
                     SEQUENCE => self.packet.sequence = value.into(),
@@ -256,7 +255,7 @@ impl PacketParser<'_> {
         const NAME: u64 = varint_tag(track_event::NAME_IID);
         const TRACK: u64 = varint_tag(track_event::TRACK_UUID);
         if self.packet.kind == trace_packet::TRACK_EVENT {
-            // A packet has one event; of several, the last counts.
+            // A packet has one event; if there are several, the last counts.
             self.packet.event = EventFields::default();
             let more = self.more();
             *more = RareFields { interned: more.interned, defaults: more.defaults, ..RareFields::default() };
@@ -266,7 +265,7 @@ impl PacketParser<'_> {
             let (tag, value) = match fields.small() {
                 Some((tag, value)) => (tag.into(), value.into()),
                 None => match fields.tag() {
-                    // The fields of nearly all events, in one match.
+                    // One match for the fields of nearly all events.
                     Some(tag @ (KIND | TRACK | NAME | CATEGORY)) => (tag, fields.varint()),
                     Some(tag) => {
                         if let Some(field) = fields.value(tag) {
@@ -318,12 +317,12 @@ impl PacketParser<'_> {
             track_event::EXTRA_COUNTER_TRACK_UUIDS | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {
                 event.names_counter_tracks = true;
             }
-            // Annotations, and all that is an argument.
+            // Annotations and all other arguments.
             _ => event.has_args = true,
         }
     }
 
-    /// The packet's row of rare fields, new if it has none.
+    /// Returns the packet's row of rare fields, adding it if needed.
     fn more(&mut self) -> &mut RareFields {
         if self.packet.more == 0 {
             // A block has some thousand packets.
@@ -341,7 +340,7 @@ impl EventFields {
     }
 }
 
-/// An absolute time counts for more.
+/// Sets a relative time; an absolute one takes precedence.
 fn later(time: &mut Option<OwnTime>, us: i64) {
     if !matches!(time, Some(OwnTime::Absolute(_))) {
         *time = Some(OwnTime::Later(us));

@@ -1,38 +1,38 @@
-//! Which process a number means: a system gives the number of a process that ended to another. A descriptor of another
-//! track which says another name or another start is of another process, whose id has a count after the number.
+//! Resolves reused pids. If another track descriptor gives a pid another name or start time, it is a new process, whose
+//! id has a count appended.
 
 use rustc_hash::FxHashMap;
 
 use crate::model::Id;
 
-/// Numbers and tracks that are remembered.
+/// Limit for remembered pids and tracks.
 const PIDS_MAX: usize = 1 << 20;
 
-/// The processes of each number that is known to have had several, or a described one.
+/// Processes of pids that have a descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Pids {
     by_number: FxHashMap<i64, PidOwner>,
     by_uuid: FxHashMap<u64, Id>,
 }
 
-/// The process that has a number now.
+/// The current process of a pid.
 #[derive(Debug, Default)]
 struct PidOwner {
-    /// The `uuid` of the track that describes the process.
+    /// The track uuid that describes the process.
     uuid: u64,
     name: Box<str>,
     start_ns: Option<i64>,
-    /// How many processes have had the number.
+    /// Number of processes that have had this pid.
     count: u32,
 }
 
 impl Pids {
-    /// The process that a number means now.
+    /// Returns the current process of a pid.
     pub(super) fn id(&self, pid: i64) -> Id {
         id_of(pid, self.by_number.get(&pid).map_or(1, |owner| owner.count))
     }
 
-    /// The process that the descriptor of a track is of.
+    /// Returns the process that a track descriptor describes.
     pub(super) fn described(&mut self, pid: i64, uuid: u64, name: &str, start_ns: Option<i64>) -> Id {
         if let Some(known) = self.by_uuid.get(&uuid) {
             return known.clone();

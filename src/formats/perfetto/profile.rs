@@ -1,6 +1,5 @@
-//! Samples of call stacks: those that the kernel's counters trigger, and those that Chromium takes of its
-//! own threads. Their stacks, frames and functions are interned tables of their writer. Leaves out heap
-//! profiles, which have no times.
+//! Call stack samples: of kernel counters, and of Chromium's own threads. Stacks, frames and functions are interned
+//! tables of the sequence. Ignores heap profiles, which have no times.
 
 use std::borrow::Cow;
 
@@ -16,16 +15,16 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{BuildId, Loss, ModuleKind, NameIdx, SourcePos, StackIdx};
 
-/// A stack of more frames is an attack: rows of the table of stacks are made for each.
+/// Limit for frames of a stack, since each adds a row to the stack table.
 const FRAMES_MAX: usize = 1 << 16;
 
-/// The letters of a build-id of Chromium: that of Breakpad. Others are bytes.
+/// Length of a Chromium build-id in hexadecimal Breakpad form; other build-ids are bytes.
 const BREAKPAD_LETTERS: usize = 33;
 
-/// The longest path of a mapping.
+/// Limit for the path of a mapping.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// The interned stacks of one writer.
+/// Interned stacks of a sequence.
 #[derive(Debug, Default)]
 pub(super) struct PerfettoStackTables {
     functions: Interned<Box<[u8]>>,
@@ -35,7 +34,7 @@ pub(super) struct PerfettoStackTables {
     frames: Interned<PerfettoFrame>,
     /// Frames of each stack, outermost first.
     callstacks: Interned<Box<[u64]>>,
-    /// Rows of a batch for stacks: valid for the batch of that number.
+    /// Batch number and row of each stack; valid only for that batch.
     known: FxHashMap<u64, (u32, StackIdx)>,
 }
 
@@ -43,19 +42,19 @@ pub(super) struct PerfettoStackTables {
 struct PerfettoFrame {
     function: u64,
     mapping: u64,
-    /// The address as the mapped file was linked; that of a call lies within the call instruction.
+    /// Address in the linked file; for a caller, inside the call instruction.
     address: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct PerfettoMapping {
     build_id: u64,
-    /// The parts of its path.
+    /// Components of its path.
     path: Box<[u64]>,
 }
 
 impl PerfettoStackTables {
-    /// Adds an entry of interned data; false if it belongs to none of these tables.
+    /// Adds an entry of interned data; returns false if it belongs to another table.
     pub(super) fn intern(&mut self, table: FieldNumber, bytes: &[u8]) -> bool {
         let mut iid = 0;
         let mut text: &[u8] = &[];
@@ -65,13 +64,13 @@ impl PerfettoStackTables {
         for field in Fields::new(bytes) {
             let value = field.value;
             match (table, field.number) {
-                // The entries of all tables have it at the same number.
+                // All tables have the iid in the same field.
                 (_, interned_string::IID) => iid = value.number(),
                 (
                     interned_data::FUNCTION_NAMES | interned_data::MAPPING_PATHS | interned_data::BUILD_IDS,
                     interned_string::STR,
                 ) => {
-                    // A number is none.
+                    // Ignores a number in this field.
                     if let ProtoValue::Bytes(bytes) = value {
                         text = bytes;
                     }
@@ -103,7 +102,7 @@ impl PerfettoStackTables {
         true
     }
 
-    /// The row of an interned stack in the batch; `None` if the writer interned no such stack.
+    /// Returns the row of an interned stack in the batch; `None` if it is not interned.
     pub(super) fn stack(
         &mut self,
         iid: u64,
@@ -125,8 +124,8 @@ impl PerfettoStackTables {
         Some(stack)
     }
 
-    /// The names of an interned stack's frames, outermost first, `None` for a frame that the writer did not intern.
-    /// `None` altogether without such a stack.
+    /// Returns the frame names of an interned stack, outermost first, with `None` for missing frames. Returns `None` if
+    /// the stack is not interned.
     pub(super) fn names(&self, iid: u64) -> Option<impl Iterator<Item = Option<Cow<'_, [u8]>>>> {
         Some(self.callstacks.get(iid)?.iter().map(|&frame| self.frame_text(frame)))
     }
@@ -149,7 +148,7 @@ impl PerfettoStackTables {
         self.functions.get(frame.function).map(|name| &**name).filter(|name| !name.is_empty())
     }
 
-    /// The path of a mapping: its parts, unless the first one is all of it.
+    /// Joins the components of a mapping path; the first one may already be the whole path.
     fn path(&self, mapping: &PerfettoMapping) -> Vec<u8> {
         let mut path = Vec::new();
         for part in mapping.path.iter().filter_map(|&part| self.paths.get(part)) {
@@ -168,7 +167,7 @@ impl PerfettoStackTables {
         if bytes.len() == BREAKPAD_LETTERS { BuildId::from_breakpad(bytes) } else { BuildId::new(bytes) }
     }
 
-    /// The function of a frame, or else its file and address.
+    /// Returns the function of a frame, else its file and address.
     fn frame_text(&self, iid: u64) -> Option<Cow<'_, [u8]>> {
         let frame = self.frames.get(iid)?;
         if let Some(function) = self.function(frame) {
@@ -182,18 +181,18 @@ impl PerfettoStackTables {
     }
 }
 
-/// A sample that a counter of the kernel triggered.
+/// A sample triggered by a kernel counter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PerfettoSample {
     pub(super) cpu: Option<u64>,
     pub(super) pid: i64,
     pub(super) tid: i64,
     pub(super) callstack: Option<u64>,
-    /// A value of Perfetto's enumeration of modes.
+    /// Value of the enum `CpuMode`.
     mode: u64,
-    /// The number of lost samples, in a packet that is no sample.
+    /// Number of lost samples, in a packet without a sample.
     pub(super) lost: u64,
-    /// Whether the packet says that a sample could not be taken.
+    /// Whether the packet reports a skipped sample.
     pub(super) is_skipped: bool,
 }
 
@@ -215,7 +214,7 @@ impl PerfettoSample {
         sample
     }
 
-    /// The mode that the processor was in; `None` if the sample does not say, or a guest.
+    /// Returns the CPU mode; `None` if it is missing or a guest mode.
     pub(super) fn mode(&self) -> Option<&'static str> {
         match self.mode {
             cpu_mode::MODE_KERNEL => Some("kernel"),
@@ -225,8 +224,8 @@ impl PerfettoSample {
     }
 }
 
-/// Stacks and the microseconds from each sample to the next, as Chromium writes them. Also where a stack is missing,
-/// its time counts for those after it.
+/// Returns the stacks of a streaming profile, each with the microseconds since the sample before. Missing stacks are
+/// `None`, since their time counts for those after them.
 pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (Option<u64>, i64)> + '_ {
     let column = |number: FieldNumber| {
         Fields::new(bytes).filter(move |field| field.number == number).flat_map(|field| field.value.numbers(false))

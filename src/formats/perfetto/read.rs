@@ -1,5 +1,5 @@
-//! Packets in the order of the capture -> batches of events. Several threads parse blocks of packets. One thread
-//! interprets them, since each packet builds on those before it, while the thread that accepts the batches sorts them.
+//! Converts packets to batches of events. Several threads parse blocks of packets. One thread interprets them in order,
+//! since packets depend on earlier ones, while the thread that accepts the batches sorts them.
 
 use std::thread;
 
@@ -34,16 +34,16 @@ use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, Str
 use crate::model::args::Detail;
 use crate::model::{Batch, Loss, LossValue, Losses, Metadata, SourcePos, StackIdx};
 
-/// A recording has some thousand writers; more is an attack.
+/// Limit for packet sequences; recordings have some thousand.
 const SEQUENCES_MAX: usize = 1 << 18;
 
-/// Batches that wait to be sorted, some MiB: enough that neither thread waits for the other's worst batch.
+/// Queue length of unsorted batches, some MiB: enough to absorb differences between batches.
 const BATCHES_AHEAD: usize = 4;
 
-/// The usual memory of a block with its parsed packets: eight times its own bytes.
+/// Typical memory of a parsed block: eight times its bytes.
 const BLOCK_MEMORY_BYTES: u64 = 512 << 10;
 
-/// Events of a batch. A writer interns its names once, and each batch has to look each of them up again.
+/// Events in a batch. Large, since each batch looks up all interned names again.
 const BATCH_EVENTS: usize = 64 * 1024;
 
 pub(crate) const FORMAT: Format = Format {
@@ -53,7 +53,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Makes a reader of a Perfetto capture.
+/// Creates a reader for a Perfetto trace.
 fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Perfetto { source: Some(source) }))
 }
@@ -74,7 +74,7 @@ impl StreamReader for Perfetto {
         thread::scope(|scope| {
             let (batches, decoded) = bounded(BATCHES_AHEAD);
             let decoding = scope.spawn(move || {
-                // Nobody receives once the sink has failed.
+                // The receiver is gone once the sink has failed.
                 decode(source, context, &mut |batch| batches.send(batch).map_err(|_| ReadError::Cancelled(Cancelled)))
             });
             for mut batch in &decoded {
@@ -92,10 +92,10 @@ impl StreamReader for Perfetto {
     }
 }
 
-/// Hands on a full batch.
+/// Emits a full batch.
 type EmitBatch<'h> = &'h mut dyn FnMut(Batch) -> Result<(), ReadError>;
 
-/// Goes through a capture, handing on batches in its order, each unsorted.
+/// Decodes a trace and emits unsorted batches in order.
 fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<(), ReadError> {
     let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
     let mut decoder = Decoder::new(SecondPass { path: source.path().into(), context: quietly });
@@ -103,7 +103,7 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
     let affordable = BudgetShare::PerfettoBlocks.bytes(&context.budget) / BLOCK_MEMORY_BYTES;
     let threads = context.threads;
     let ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, jobs_ahead(threads));
-    // The buffers of finished blocks, to be filled again.
+    // Buffers of finished blocks, for reuse.
     let (spare, spares) = bounded(ahead);
     let next = || {
         let (block, table) = spares.try_recv().unwrap_or_default();
@@ -123,24 +123,24 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
     in_order((threads, ahead), next, parse, |parsed| -> Result<(), ReadError> {
         let (mut parsed, _charge) = parsed?;
         decoder.take_block(&mut parsed, emit)?;
-        // There may be enough already.
+        // The queue may be full.
         spare.try_send((parsed.block, parsed.table)).ok();
         Ok(())
     })?;
     decoder.finish(emit, &packets.losses)
 }
 
-/// The writers of a capture, in order of first appearance.
+/// The packet sequences of a trace, in order of first appearance.
 #[derive(Debug, Default)]
 struct Sequences {
     all: Vec<Sequence>,
     rows: FxHashMap<u32, usize>,
-    /// The writer of the packet before, which often has the next one too.
+    /// The sequence of the previous packet, which is often the next one too.
     recent: Option<(u32, usize)>,
 }
 
 impl Sequences {
-    /// The row of a writer, new or known; `None` if there are too many.
+    /// Returns the row of a sequence, adding it if needed; `None` if there are too many.
     #[inline]
     fn sequence_row(&mut self, id: u32) -> Option<usize> {
         if let Some((recent, row)) = self.recent
@@ -162,7 +162,7 @@ impl Sequences {
     }
 }
 
-/// The state from one packet to the next.
+/// State across packets.
 struct Decoder {
     sequences: Sequences,
     clocks: Clocks,
@@ -204,7 +204,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes the packets of a bundle, which is inside of `depth` - 1 other bundles.
+    /// Decodes the packets of a bundle that is nested in `depth` - 1 other bundles.
     fn bundle(&mut self, mut unpacked: ParsedBundle, depth: u32, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         loop {
             let block = &unpacked.bundle.block;
@@ -225,7 +225,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes a packet that is no bundle. Hands the batch on if it is full.
+    /// Decodes a packet that is not a bundle. Emits the batch if it is full.
     fn take_packet(
         &mut self,
         fields: &PacketFields,
@@ -247,7 +247,7 @@ impl Decoder {
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, place);
         }
-        // Descriptions depend on no earlier packet.
+        // Descriptors do not depend on earlier packets.
         if descriptors::is_description(fields.kind) {
             self.tracks.describe(fields.kind, data, place, &mut self.batch);
         }
@@ -260,7 +260,7 @@ impl Decoder {
         } else if fields.was_dropped {
             sequence.is_valid = false;
         }
-        // The first packet of a sequence has this flag too, and no packet is known to be lost before it.
+        // The first packet of a sequence has this flag too, although no packet is lost.
         if fields.was_dropped && sequence.is_known {
             self.batch.lose(Loss::RecorderLost, place);
         }
@@ -280,7 +280,7 @@ impl Decoder {
             return self.clocks.snapshot(fields.sequence, data, place, &mut self.batch.batch.losses);
         }
         let clock = fields.clock.map(u64::from).or(sequence.defaults.clock);
-        // Converts the time of every packet that has one: the next one of its clock may be a delta to it.
+        // Converts every time, even if it is unused: the next time of an incremental clock is relative to it.
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
         if fields.kind == trace_packet::TRACK_EVENT {
             let legacy = more.legacy.map(|part| Legacy::read(in_block(part)));
@@ -291,7 +291,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes a packet that is no track event.
+    /// Decodes a packet that is not a track event.
     #[inline(never)]
     fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
         match fields.kind {
@@ -309,7 +309,7 @@ impl Decoder {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
                 self.ftrace_decoder(fields.sequence, Some(row), place).generic_kernel(kind, ts_ns, data);
             }
-            // The thread of a track is that of its writer too, from here on.
+            // The thread of the descriptor becomes the default thread of the sequence.
             trace_packet::TRACK_DESCRIPTOR | trace_packet::THREAD_DESCRIPTOR => {
                 if let Some(thread) = descriptors::thread_of_writer(fields.kind, data) {
                     let sequence = &mut self.sequences.all[row];
@@ -341,7 +341,7 @@ impl Decoder {
         PerfettoEventBuilder { sequence, tracks, batch, args, place }.track_event(event, ts_ns);
     }
 
-    /// A time that can be used; counts one that cannot.
+    /// Returns a usable time, and counts a loss for others.
     fn usable_time(&mut self, time: Option<Time>, place: SourcePos) -> Option<i64> {
         match time {
             Some(Time::Known(ts_ns)) => Some(ts_ns),
@@ -385,14 +385,14 @@ impl Decoder {
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 
-    /// Adds samples of the writer's thread. Each has the time since the one before, and the packet's own time
-    /// is that of writing it.
+    /// Adds samples of the sequence's thread. Each has the time since the one before; the time of the packet is that of
+    /// writing it.
     fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let track = sequence.any_thread().cloned().map(|(pid, tid)| self.tracks.thread_of(pid, tid));
         let track = track.map(|track| self.batch.track(track, &self.tracks));
         for (iid, later_us) in streamed(bytes) {
-            // Also of a sample that cannot be shown: those after it count from there.
+            // Added even if the sample is not shown: later samples are relative to it.
             sequence.newest_us = sequence.newest_us.wrapping_add(later_us);
             let Some(track) = track else {
                 self.batch.lose(Loss::MissingState, place);
@@ -430,7 +430,8 @@ impl Decoder {
     }
 }
 
-/// Whether packets of a kind describe the recording, or were read by the first pass: a timeline shows nothing of them.
+/// Returns whether packets of this kind describe the recording or are descriptors, so that a timeline does not show
+/// them.
 fn is_about_the_recording(kind: FieldNumber) -> bool {
     use trace_packet as packet;
     const SERVICE: [FieldNumber; 6] = [

@@ -1,6 +1,5 @@
-//! The counters of the kernel behind the samples of a writer: the event that triggers samples, its period and its
-//! followers. Gives no period to an event that is sampled by frequency, unless it counts time: the kernel then varies
-//! the period, and a sample does not say which it had.
+//! Counter settings of the samples in a sequence: the sampled event, its period and its followers. Events sampled by
+//! frequency have no period, since the kernel varies it and samples do not record it. Clock events are an exception.
 
 use std::fmt::Write as _;
 
@@ -9,18 +8,18 @@ use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// The counters of one event that are shown beside it; perf refuses groups of more.
+/// Limit for followers of an event; perf refuses larger groups.
 const FOLLOWERS_MAX: usize = 64;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The settings that the samples of a writer share.
+/// Settings shared by the samples of a sequence.
 #[derive(Debug, Default)]
 pub(super) struct SampleDefaults {
-    /// Empty if the writer does not say.
+    /// Empty if it is not recorded.
     event: Box<[u8]>,
     period: Option<u64>,
-    /// The names of the counters that are read with each sample.
+    /// Names of the counters read with each sample.
     followers: Vec<Box<[u8]>>,
 }
 
@@ -44,7 +43,7 @@ impl SampleDefaults {
         defaults
     }
 
-    /// Adds the event and its period as arguments, as all readers of samples name them.
+    /// Adds the event and its period as arguments, with the same names as in other sample readers.
     pub(super) fn write_measure(&self, args: &mut ArgsWriter) {
         if !self.event.is_empty() {
             args.text("event", &self.event);
@@ -54,7 +53,7 @@ impl SampleDefaults {
         }
     }
 
-    /// Adds the counters that a sample has read, by their names. They count from the start of the recording.
+    /// Adds the counters of a sample by name. They are cumulative from the start of the recording.
     pub(super) fn write_counts(&self, sample: &[u8], args: &mut ArgsWriter) {
         let of = |number: FieldNumber| Fields::new(sample).filter(move |field| field.number == number);
         if let Some(count) = of(perf_sample::TIMEBASE_COUNT).last() {
@@ -78,7 +77,7 @@ impl SampleDefaults {
     }
 }
 
-/// The name and the period of the event that triggers samples.
+/// Returns name and period of the sampled event.
 fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
     let name = event_name(bytes, [timebase::NAME, timebase::COUNTER, timebase::TRACEPOINT]);
     let number = |number: FieldNumber| {
@@ -91,7 +90,7 @@ fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
     (name, number(timebase::PERIOD).or_else(by_frequency))
 }
 
-/// The name of an event: its own, or else that of its counter or tracepoint. The numbers are those of the three fields.
+/// Returns the name of an event: its own, else that of its counter or tracepoint, given the three field numbers.
 fn event_name(bytes: &[u8], [own, counter, tracepoint]: [FieldNumber; 3]) -> Box<[u8]> {
     let mut name: Box<[u8]> = Box::default();
     for field in Fields::new(bytes) {
@@ -108,7 +107,7 @@ fn event_name(bytes: &[u8], [own, counter, tracepoint]: [FieldNumber; 3]) -> Box
     name
 }
 
-/// Perf's name of a counter, which other tools show, too.
+/// Returns perf's name of a counter.
 fn counter_name(counter: u64) -> &'static str {
     match counter {
         perf_counter::SW_CPU_CLOCK => "cpu-clock",

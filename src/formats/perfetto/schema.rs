@@ -1,5 +1,5 @@
-//! Message types by name. They come from the descriptor files that a capture holds; those of the messages that Perfetto
-//! itself defines are in `types.txt`, which `tests/proto/perfetto_types.py` writes.
+//! Message types by name, from the descriptors in the trace. Types that Perfetto itself defines are in `types.txt`,
+//! which `tests/proto/perfetto_types.py` generates.
 
 use rustc_hash::FxHashMap;
 
@@ -14,27 +14,27 @@ use crate::model::{Loss, Losses, SourcePos};
 /// The message whose extensions are typed arguments.
 pub(super) const TRACK_EVENT: &str = ".perfetto.protos.TrackEvent";
 
-/// The types that Perfetto defines.
+/// Table of the types that Perfetto defines.
 const BUILT_IN: &str = include_str!("types.txt");
 
-/// Chromium has some 3,000 fields and names of values; this is far more, and some 100 MiB.
+/// Limit for fields and enum values, some 100 MiB; Chromium has some 3,000.
 const ROWS_MAX: usize = 1 << 20;
 
-/// The fields of a file that hold messages, enumerations and extensions.
+/// Field numbers of messages, enums and extensions in a file.
 const OF_FILE: [FieldNumber; 3] =
     [file_descriptor::MESSAGE_TYPE, file_descriptor::ENUM_TYPE, file_descriptor::EXTENSION];
 
-/// The fields of a message that hold nested ones.
+/// Field numbers of nested messages, enums and extensions in a message.
 const OF_MESSAGE: [FieldNumber; 3] =
     [message_descriptor::NESTED_TYPE, message_descriptor::ENUM_TYPE, message_descriptor::EXTENSION];
 
-/// Types within types, and messages within messages: the JSON parser's own limit of 128 leaves this much.
+/// Limit for nested types and messages, below the limit of 128 of the JSON parser.
 pub(super) const DEPTH_MAX: u32 = 100;
 
-/// The type of a field that nothing describes.
+/// The type of an undescribed field.
 pub(super) const UNKNOWN: u64 = 0;
 
-/// Types of messages, and the names of the values of enumerations.
+/// Message types, and names of enum values.
 #[derive(Debug, Clone)]
 pub(super) struct Schema {
     pub(super) messages: FxHashMap<Box<str>, FxHashMap<FieldNumber, SchemaField>>,
@@ -46,7 +46,7 @@ pub(super) struct Schema {
 pub(super) struct SchemaField {
     pub(super) name: Box<str>,
     pub(super) kind: u64,
-    /// The message or enumeration to which it belongs.
+    /// Its message or enum type.
     pub(super) of: Box<str>,
     pub(super) is_repeated: bool,
 }
@@ -60,17 +60,17 @@ impl Default for Schema {
 }
 
 impl Schema {
-    /// Whether a type of messages is known, by its full name with a dot before it.
+    /// Returns whether a message type is known, by its full name with a leading dot.
     pub(super) fn knows_type(&self, name: &str) -> bool {
         self.messages.contains_key(name)
     }
 
-    /// Whether a field of track events has a known type.
+    /// Returns whether a field of track events has a known type.
     pub(super) fn knows(&self, number: FieldNumber) -> bool {
         self.messages.get(TRACK_EVENT).is_some_and(|fields| fields.contains_key(&number))
     }
 
-    /// Adds the types of a table as `types.txt` is one; a line of any other form adds nothing.
+    /// Adds the types of a table in the format of `types.txt`; ignores other lines.
     fn take_built_in(&mut self, table: &str) {
         let (mut fields, mut values) = (None, None);
         for line in table.lines() {
@@ -103,7 +103,7 @@ impl Schema {
         }
     }
 
-    /// Adds the descriptor files of a packet. The types of a capture override the built-in table.
+    /// Adds the descriptors of a packet. They override the built-in table.
     pub(super) fn take_extension(&mut self, extension: &[u8], place: SourcePos, losses: &mut Losses) {
         let sets = Fields::new(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
         let files = sets.flat_map(|set| Fields::new(set.value.bytes()));
@@ -118,7 +118,7 @@ impl Schema {
         }
     }
 
-    /// Adds the messages, enumerations and extensions of a file or a message, which have these field numbers in it.
+    /// Adds the messages, enums and extensions of a file or message, given their field numbers.
     fn take_types(&mut self, bytes: &[u8], [messages, enums, extensions]: [FieldNumber; 3], scope: &str, depth: u32) {
         for field in Fields::new(bytes) {
             if depth > DEPTH_MAX || self.rows >= ROWS_MAX {
@@ -164,7 +164,7 @@ impl Schema {
     }
 }
 
-/// The name of a type of the table with its package.
+/// Returns the full name of a type in the table.
 fn full_name(name: &str) -> Box<str> {
     format!(".perfetto.protos.{name}").into()
 }

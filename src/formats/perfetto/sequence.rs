@@ -1,5 +1,4 @@
-//! The state that the packets of one writer share: interned texts, defaults, sums, and
-//! whether earlier packets were lost.
+//! State of a packet sequence: interned texts, defaults, sums, and whether packets were lost.
 
 use rustc_hash::FxHashMap;
 
@@ -11,53 +10,53 @@ use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::{Id, NameIdx};
 
-/// Names with an array entry instead of a hash look-up; 24 bytes each, for each writer.
+/// Iids below this index an array, not a hash table; 24 bytes each, for each sequence.
 const RECENT_NAMES_MAX: u64 = 4096;
 
-/// Pairs of name and category that are remembered: a writer has some hundred.
+/// Limit for remembered pairs of name and category; a sequence has some hundred.
 const KNOWN_NAMES_MAX: usize = 1 << 16;
 
-/// The state of one sequence of packets.
+/// State of one packet sequence.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
-    /// Whether all packets since the state was cleared are here.
+    /// Whether no packet was lost since the state was cleared.
     pub(super) is_valid: bool,
-    /// Whether a packet was seen.
+    /// Whether it has had a packet.
     pub(super) is_known: bool,
     pub(super) texts: InternedTexts,
     pub(super) defaults: Defaults,
     pub(super) stacks: PerfettoStackTables,
-    /// The sums of counters that are written as deltas, by their uuids.
+    /// Sums of incremental counters, by uuid.
     pub(super) sums: FxHashMap<u64, i64>,
-    /// The same of those whose values are doubles.
+    /// Sums of incremental double counters, by uuid.
     pub(super) double_sums: FxHashMap<u64, f64>,
-    /// The process and the thread whose events these are, where they are on no track.
+    /// Default process and thread for events without a track.
     pub(super) thread: Option<(Id, i64)>,
-    /// The same as the descriptor of a track said last: not of events which say that they are on no track.
+    /// Default thread from the last track descriptor; not used for events that are explicitly on no track.
     pub(super) described_thread: Option<(Id, i64)>,
     pub(super) newest_us: i64,
     pub(super) newest_thread_us: i64,
     pub(super) newest_instructions: i64,
-    /// Rows for pairs of name and category, in the table of names of that number.
+    /// Name rows by name and category, with the number of their name table.
     known_names: FxHashMap<(u64, u64), (u32, NameIdx)>,
-    /// The same for names of small numbers: table, category, row. A name has one category nearly always.
+    /// Rows by small name iid: table, category, row. A name nearly always has one category.
     recent_names: Vec<(u32, u64, NameIdx)>,
     /// The most recently used uuid and its track.
     pub(super) recent_track: Option<(u64, TrackNumber)>,
 }
 
-/// Values for what packets leave out.
+/// Defaults for fields that packets omit.
 #[derive(Debug, Default)]
 pub(super) struct Defaults {
     pub(super) clock: Option<u64>,
     pub(super) track: Option<u64>,
     pub(super) counters: Vec<u64>,
     pub(super) double_counters: Vec<u64>,
-    /// The defaults of samples that kernel counters trigger.
+    /// Defaults of samples triggered by kernel counters.
     pub(super) samples: SampleDefaults,
 }
 
-/// Interned texts, by what they are.
+/// Interned texts by kind.
 #[derive(Debug, Default)]
 pub(super) struct InternedTexts {
     pub(super) categories: Interned<Box<[u8]>>,
@@ -72,7 +71,7 @@ pub(super) struct InternedTexts {
     pub(super) locations: Interned<Location>,
 }
 
-/// A position in the source of a program.
+/// A source location.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Location {
     pub(super) file: Box<[u8]>,
@@ -81,12 +80,12 @@ pub(super) struct Location {
 }
 
 impl Sequence {
-    /// The thread of this writer, however it is known.
+    /// Returns the thread of this sequence, from either kind of descriptor.
     pub(super) fn any_thread(&self) -> Option<&(Id, i64)> {
         self.thread.as_ref().or(self.described_thread.as_ref())
     }
 
-    /// Clears the state: the writer refers to nothing before this packet.
+    /// Clears the incremental state: later packets do not refer to earlier ones.
     #[inline(never)]
     pub(super) fn clear(&mut self) {
         self.texts = InternedTexts::default();
@@ -100,7 +99,7 @@ impl Sequence {
         self.is_valid = true;
     }
 
-    /// Adds interned data; false if it is malformed.
+    /// Adds interned data; returns false if it is malformed.
     #[inline(never)]
     pub(super) fn intern(&mut self, bytes: &[u8]) -> bool {
         let mut fields = Fields::new(bytes);
@@ -138,7 +137,7 @@ impl Sequence {
             }
             is_whole &= !entry.is_broken();
             if table.get(iid).is_some_and(|known| **known != *text) {
-                // Against the rules; the last word counts.
+                // Redefined iids violate the format; the last definition counts.
                 self.known_names.clear();
                 self.recent_names.clear();
             }
@@ -176,7 +175,7 @@ impl Sequence {
         self.defaults = defaults;
     }
 
-    /// The row of a pair in the table of names of a number, if it has one.
+    /// Returns the row of a name and category in the name table of this number, if it is cached.
     #[inline]
     pub(super) fn known_name(&self, table: u32, name: u64, category: u64) -> Option<NameIdx> {
         match self.recent_names.get(name as usize) {
@@ -204,7 +203,7 @@ impl Sequence {
     }
 }
 
-/// Reads a place in a source, and its number if it is interned.
+/// Parses a source location, and its iid if it is interned.
 pub(super) fn location(bytes: &[u8]) -> (u64, Location) {
     let mut location = Location::default();
     let mut iid = 0;

@@ -1,4 +1,4 @@
-//! Packets of counters of the whole system: its memory, its clocks, its power rails and its display.
+//! System-wide counters in packets of their own: memory, clocks, power rails and display.
 
 use super::clocks::{KERNEL, Time};
 use super::fields::trace_packet;
@@ -9,14 +9,14 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
-/// Power rails that are remembered; a board has some tens.
+/// Limit for power rails; boards have some tens.
 const RAILS_MAX: usize = 1 << 16;
 
 const NS_PER_MS: u64 = 1_000_000;
 
 const BYTES_PER_KIB: f64 = 1024.0;
 
-/// The lines of `/proc/meminfo`, by number; the number 0 is none.
+/// Lines of `/proc/meminfo`, by enum value; 0 is undefined.
 const MEMORY: [&str; 39] = [
     "",
     "MemTotal",
@@ -59,7 +59,7 @@ const MEMORY: [&str; 39] = [
     "IonHeapPool",
 ];
 
-/// Rails of well-known chips, and the parts of the chip that they feed.
+/// Rails of well-known chips, and the components that they feed.
 const KNOWN_RAILS: &[(&str, &str)] = &[
     ("S4M_VDD_CPUCL0", "cpu.little"),
     ("S3M_VDD_CPUCL1", "cpu.mid"),
@@ -67,13 +67,13 @@ const KNOWN_RAILS: &[(&str, &str)] = &[
     ("S2S_VDD_G3D", "gpu"),
 ];
 
-/// Whether packets of a kind are read here.
+/// Returns whether this file decodes packets of this kind.
 pub(super) fn is_system_counters(kind: FieldNumber) -> bool {
     matches!(kind, trace_packet::SYS_STATS | trace_packet::POWER_RAILS | trace_packet::INITIAL_DISPLAY_STATE)
 }
 
 impl FtraceDecoder<'_> {
-    /// Decodes a packet of one of these kinds. Only rails have times of their own.
+    /// Decodes a packet of one of these kinds. Only rails may have times of their own.
     pub(super) fn system_counters(&mut self, kind: FieldNumber, time: Option<Time>, bytes: &[u8]) {
         let ts_ns = match time {
             Some(Time::Known(ts_ns)) => Some(ts_ns),
@@ -134,7 +134,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Reads the names of rails and the energy that they gave since the start of the system, in µWs.
+    /// Handles the names of rails, and their cumulative energy since boot in µWs.
     fn power_rails(&mut self, ts_ns: Option<i64>, bytes: &[u8]) {
         let session = last(bytes, power_rails::SESSION_UUID).map_or(0, ProtoValue::number);
         for field in Fields::new(bytes).filter(|field| field.number == power_rails::RAIL_DESCRIPTOR) {

@@ -1,4 +1,4 @@
-//! Track events -> events: one for the span, instant or counter, and one for each flow and each further counter of it.
+//! Converts a track event: one event for the span, instant or counter, and one for each flow and extra counter.
 
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::track_event_type;
@@ -6,10 +6,10 @@ use crate::formats::output::batch::bare;
 use crate::model::{Event, EventFlags, EventKind, Loss, LossValue, NameIdx};
 
 impl PerfettoEventBuilder<'_> {
-    /// Adds the event of a track event, with its counters, flows and arguments.
+    /// Adds the event with its counters, flows and arguments.
     pub(super) fn track_event(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         if event.is_broken {
-            // The part before the damage is shown all the same.
+            // The part before the damage is still shown.
             self.batch.lose(Loss::BadRecord, self.place);
         }
         let kind = match u64::from(event.kind) {
@@ -41,15 +41,14 @@ impl PerfettoEventBuilder<'_> {
         if event.has_flows || event.legacy.is_some() {
             self.push_with_flows(event, made());
         } else {
-            // The closure builds the event in its final place: building it here and moving it costs as
-            // much as all the rest.
+            // The closure builds the event in its final place: moving it there costs as much as all the rest.
             self.batch.push(made());
         }
     }
 
     #[inline(never)]
     fn push_with_flows(&mut self, event: &TrackEvent<'_>, made: Event) {
-        // A flow binds to the span that is open: one that ends here still is.
+        // A flow binds to the open span, which includes one that ends here.
         if made.kind == EventKind::End {
             self.flows(event, &made);
         }

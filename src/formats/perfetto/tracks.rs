@@ -1,4 +1,4 @@
-//! The tracks of events: the uuids of a capture -> keys, each with one number.
+//! Maps track uuids to track keys, and numbers the keys.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,47 +15,47 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, SourcePos, TrackIdx, TrackKey, TrackKind};
 
-/// Groups of tracks are some deep; a name of more parts says nothing any more.
+/// Limit for the components of a track name.
 const NAMED_PARENTS_MAX: usize = 8;
 
-/// A track as the reader numbers it, over all batches.
+/// Number of a track across all batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TrackNumber(pub(super) usize);
 
-/// The tracks that had events.
+/// The tracks with events.
 #[derive(Debug, Default)]
 pub(super) struct PerfettoTracks {
     described: Descriptors,
-    /// The pass that reads the descriptions after the packets so far; `None` once it is done.
+    /// The second pass over all descriptors; `None` once it has run.
     second_pass: Option<SecondPass>,
-    /// The error of that pass.
+    /// Error of the second pass.
     failed: Option<ReadError>,
-    /// A scratch table for descriptions that the second pass has read already: only their names and losses are used.
+    /// Scratch for descriptors after the second pass, which has read them already: only names and losses are used.
     redescribed: Descriptors,
     keys: Vec<TrackKey>,
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
     counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
-    /// How many tracks are alike but for their slot.
+    /// Number of tracks that differ only by slot.
     alike: FxHashMap<TrackKey, u32>,
-    /// By parent, and key of what is drawn together below it: the name that all of these have.
+    /// Name of each merge group, by parent and merge key.
     merged: FxHashMap<(Option<u64>, Box<str>), Box<str>>,
-    /// Names that belong to a key, each below a parent.
+    /// Names of merge groups, by parent.
     merged_names: FxHashSet<(Option<u64>, Box<str>)>,
 }
 
-/// The process and the thread that a track belongs to, by its parents.
+/// Process and thread of a track, from its parents.
 #[derive(Debug, Clone, Default)]
 struct Owner {
     pid: Id,
     tid: Id,
 }
 
-/// A capture that may be read once more.
+/// A trace that may be read again.
 #[derive(Debug)]
 pub(super) struct SecondPass {
     pub(super) path: PathBuf,
-    /// Without progress: the first pass reports it.
+    /// Has no progress, since the first pass reports it.
     pub(super) context: ReadContext,
 }
 
@@ -70,7 +70,7 @@ impl PerfettoTracks {
         Self { second_pass: Some(second_pass), ..Self::default() }
     }
 
-    /// Reads a field of a packet that may be a description, and hands names and losses to the batch.
+    /// Handles a field of a packet that may be a descriptor, and adds names and losses to the batch.
     #[inline(never)]
     pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let said = if self.second_pass.is_some() {
@@ -86,7 +86,7 @@ impl PerfettoTracks {
         batch.batch.losses.merge(&std::mem::take(&mut said.losses));
     }
 
-    /// All descriptions of the capture: reads it from its beginning to its end, once.
+    /// Returns the descriptors of the whole trace; runs the second pass on the first call.
     pub(super) fn all_described(&mut self) -> &Descriptors {
         if let Some(second_pass) = self.second_pass.take() {
             match second_pass.collect() {
@@ -100,13 +100,13 @@ impl PerfettoTracks {
         &self.described
     }
 
-    /// Why the capture could not be read to its end.
+    /// Returns the error of the second pass, once.
     #[inline]
     pub(super) fn failure(&mut self) -> Option<ReadError> {
         if self.failed.is_some() { self.failed.take() } else { None }
     }
 
-    /// The description of a uuid, from anywhere in the capture.
+    /// Returns the descriptor of a uuid, from anywhere in the trace.
     pub(super) fn descriptor(&mut self, uuid: u64) -> Option<&Descriptor> {
         if self.second_pass.is_some() && !self.described.has_all_parents(uuid) {
             self.all_described();
@@ -114,7 +114,7 @@ impl PerfettoTracks {
         self.described.get(uuid)
     }
 
-    /// The types of arguments. Those of fields with these numbers are complete if the capture describes them anywhere.
+    /// Returns the argument types; those of the given fields include later descriptors of the trace.
     pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> Arc<Schema> {
         if self.second_pass.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
             self.all_described();
@@ -122,7 +122,7 @@ impl PerfettoTracks {
         Arc::clone(&self.described.schema)
     }
 
-    /// The types of messages. The one of this name is complete if the capture describes it anywhere.
+    /// Returns the message types; the one of this name includes later descriptors of the trace.
     pub(super) fn schema_with_type(&mut self, name: &str) -> Arc<Schema> {
         if self.second_pass.is_some() && !self.described.schema.knows_type(name) {
             self.all_described();
@@ -130,20 +130,19 @@ impl PerfettoTracks {
         Arc::clone(&self.described.schema)
     }
 
-    /// The uuids of tracks with events below a process or a thread, and these tracks, in the
-    /// order of their first events.
+    /// Returns the child tracks of processes and threads that have events, in the order of their first events.
     pub(super) fn children(&self) -> Vec<(u64, TrackNumber)> {
         let spans = self.spans_of.iter().map(|(&uuid, &track)| (uuid, track));
         let counters = self.counters_of.iter().map(|(&uuid, &(track, _))| (uuid, track));
         let is_child =
             |&(_, track): &(u64, TrackNumber)| matches!(self.key(track).kind, TrackKind::Async | TrackKind::Counter);
         let mut children: Vec<(u64, TrackNumber)> = spans.chain(counters).filter(is_child).collect();
-        // Tracks are numbered as their first events come.
+        // Tracks are numbered in the order of their first events.
         children.sort_unstable_by_key(|&(uuid, TrackNumber(number))| (number, uuid));
         children
     }
 
-    /// The descriptions that the events needed so far.
+    /// Returns the descriptors collected so far.
     pub(super) fn descriptors(&self) -> &Descriptors {
         &self.described
     }
@@ -152,7 +151,7 @@ impl PerfettoTracks {
         &self.keys[track.0]
     }
 
-    /// The number of a key, new or known.
+    /// Returns the number of a key, adding it if needed.
     pub(super) fn number(&mut self, key: TrackKey) -> TrackNumber {
         *self.numbers.entry(key).or_insert_with_key(|key| {
             self.keys.push(key.clone());
@@ -169,7 +168,7 @@ impl PerfettoTracks {
         self.number(plain(TrackKind::Thread, pid, Id::Number(tid)))
     }
 
-    /// The process that a number means at the packet that is read.
+    /// Returns the process of a pid at the current packet.
     pub(super) fn process_now(&self, pid: i64) -> Id {
         if self.second_pass.is_some() { self.described.pids.id(pid) } else { self.redescribed.pids.id(pid) }
     }
@@ -178,18 +177,18 @@ impl PerfettoTracks {
         self.number(plain(TrackKind::Process, pid, Id::None))
     }
 
-    /// The track of the whole capture.
+    /// Returns the root track.
     pub(super) fn global(&mut self) -> TrackNumber {
         self.number(plain(TrackKind::Global, Id::None, Id::None))
     }
 
-    /// The names that are shown instead of others.
+    /// Returns the table of replaced names.
     #[inline]
     pub(super) fn translations(&self) -> &Translations {
         &self.described.translations
     }
 
-    /// The track of the spans of a uuid, of which `name` gives the name of the event that asks.
+    /// Returns the span track of a uuid; `name` returns the name of the current event.
     #[inline]
     pub(super) fn spans<'n>(&mut self, uuid: u64, name: impl FnOnce() -> Option<&'n [u8]>) -> TrackNumber {
         match self.spans_of.get(&uuid) {
@@ -198,7 +197,7 @@ impl PerfettoTracks {
         }
     }
 
-    /// The new track of a uuid, whose first event has a name.
+    /// Adds the span track of a uuid, given the name of its first event.
     #[inline(never)]
     fn new_spans(&mut self, uuid: u64, first: &[u8]) -> TrackNumber {
         let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
@@ -212,7 +211,7 @@ impl PerfettoTracks {
                 let slot = if descriptor.stands_alone { TrackKey::SLOT_ALONE } else { TrackKey::SLOT_SIBLING };
                 let mut name = self.merged_name(&descriptor);
                 if name.is_empty() {
-                    // A track without a name has that of its first event, so that this is what may be translated.
+                    // A track without a name is named after its first event if that name is translated.
                     let first = String::from_utf8_lossy(first);
                     name = self.described.translations.track(&first).unwrap_or_default();
                 }
@@ -224,7 +223,7 @@ impl PerfettoTracks {
         track
     }
 
-    /// The track of the values of a uuid; `name` where nothing describes it.
+    /// Returns the counter track of a uuid; `name` is used if it has no descriptor.
     #[inline]
     pub(super) fn counter(&mut self, uuid: u64, name: &str) -> (TrackNumber, Counter) {
         if let Some(&known) = self.counters_of.get(&uuid) {
@@ -245,18 +244,18 @@ impl PerfettoTracks {
         found
     }
 
-    /// The track of a counter that has a name only.
+    /// Returns a counter track by its name.
     pub(super) fn named_counter(&mut self, pid: Id, name: &str) -> TrackNumber {
         self.number(TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: name.into(), slot: 0 })
     }
 
-    /// The track of a counter of a thread that has a name only.
+    /// Returns a counter track of a thread by its name.
     pub(super) fn thread_counter(&mut self, pid: i64, tid: i64, name: &str) -> TrackNumber {
         let (pid, tid) = (self.process_now(pid), Id::Number(tid));
         self.number(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 })
     }
 
-    /// Gives a slot of its own to each of several tracks that are otherwise alike: two uuids stay two tracks.
+    /// Makes the key unique by its slot, so that two uuids stay two tracks.
     fn unlike(&mut self, key: TrackKey) -> TrackKey {
         let alike = self.alike.entry(key.clone()).or_default();
         let slot = key.slot.saturating_add(*alike);
@@ -264,8 +263,8 @@ impl PerfettoTracks {
         TrackKey { slot, ..key }
     }
 
-    /// The name of a track of spans. Tracks of one name are drawn together: so all tracks of a merge key get the name
-    /// of the first of them, and those of another key a different one.
+    /// Returns the name of a span track. Tracks of the same name are merged. So all tracks of a merge key get the name
+    /// of the first, and those of another key a different one.
     fn merged_name(&mut self, descriptor: &Descriptor) -> Box<str> {
         let name = self.name_below(descriptor);
         if descriptor.merge_key.is_empty() {
@@ -281,8 +280,8 @@ impl PerfettoTracks {
         name
     }
 
-    /// The names of a track of spans and of the tracks above it, up to its thread or process. Spans of one name share
-    /// rows, and the queues of two devices are not one.
+    /// Returns the name of a span track, prefixed by those of its parents up to thread or process. Otherwise queues of
+    /// the same name on two devices would be merged.
     fn name_below(&self, descriptor: &Descriptor) -> Box<str> {
         let translated = self.described.translations.track(&descriptor.name);
         let mut path = translated.unwrap_or_else(|| descriptor.name.clone());
@@ -293,7 +292,7 @@ impl PerfettoTracks {
             if parent.thread.is_some() || parent.process.is_some() {
                 break;
             }
-            // A track below one of the same name adds nothing to the path.
+            // A parent with the same name adds nothing.
             if !path.is_empty() && !parent.name.is_empty() && parent.name != *last {
                 path = format!("{} / {path}", parent.name).into();
                 last = &parent.name;
@@ -320,7 +319,7 @@ impl PerfettoTracks {
 }
 
 impl BatchBuilder {
-    /// The row of a track.
+    /// Returns the row of a track.
     #[inline]
     pub(super) fn track(&mut self, track: TrackNumber, tracks: &PerfettoTracks) -> TrackIdx {
         self.numbered_track(track.0, || tracks.key(track).clone())

@@ -1,5 +1,5 @@
-//! Tables that a trace holds for names which its writer shortened or obscured: those of spans, and of tracks in a
-//! process. They hold for what follows them.
+//! Translation tables for shortened or obfuscated names of spans and process tracks. They apply to the events after
+//! them.
 
 use rustc_hash::FxHashMap;
 
@@ -7,10 +7,10 @@ use super::fields::{slice_names, track_names, translation, translation_table};
 use crate::formats::protobuf::decode::Fields;
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// Names of a program's functions are some 100,000.
+/// Limit for names; a program has some 100,000 functions.
 const NAMES_MAX: usize = 1 << 20;
 
-/// The names that are shown instead of others.
+/// Replacements of names.
 #[derive(Debug, Default)]
 pub(super) struct Translations {
     spans: NameMap,
@@ -20,7 +20,7 @@ pub(super) struct Translations {
 type NameMap = FxHashMap<Box<[u8]>, Box<[u8]>>;
 
 impl Translations {
-    /// Adds a table; false if there is no room for all of it.
+    /// Adds a table; returns false if the limit was reached.
     pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
         let mut has_room = true;
         for table in Fields::new(bytes) {
@@ -44,18 +44,18 @@ impl Translations {
         has_room
     }
 
-    /// Whether no name of a span is to be replaced, as in nearly all traces.
+    /// Returns whether no span name is replaced, as in nearly all traces.
     #[inline]
     pub(super) fn keeps_spans(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// The name of a span that is shown instead of a name.
+    /// Returns the name shown for a span.
     pub(super) fn span<'n>(&'n self, name: &'n [u8]) -> &'n [u8] {
         self.spans.get(name).map_or(name, |name| name)
     }
 
-    /// The name of a track that is shown instead of a name.
+    /// Returns the replacement of a track name.
     pub(super) fn track(&self, name: &str) -> Option<Box<str>> {
         let name = self.tracks.get(name.as_bytes())?;
         Some(String::from_utf8_lossy(name).into())

@@ -1,5 +1,5 @@
-//! Values of arguments -> JSON: annotations, and messages of a type, each of which may hold the other. Fields of track
-//! events that have no known type are counted and not shown; those of annotations are shown by their numbers.
+//! Writes argument values as JSON: debug annotations and typed messages, which may contain each other. Undescribed
+//! fields of track events are counted as losses; those in annotations are shown by number.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// The object around and the parser's own limit of 128 leave this much.
+/// Limit for nested values, below the limit of 128 of the JSON parser minus the enclosing object.
 const VALUES_DEEP_MAX: u32 = 120;
 
-/// The message whose members are those of the message that it is in, by their own names.
+/// The message whose entries become members of the enclosing message, under their own names.
 const ANNOTATION: &str = ".perfetto.protos.DebugAnnotation";
 
 /// The message whose name may be interned.
 const HISTOGRAM: &str = ".perfetto.protos.ChromeHistogramSample";
 
-/// Writes a place in a source as an object.
+/// Writes a source location as an object.
 pub(super) fn write_location(json: &mut String, location: &Location) {
     json.push('{');
     push_location_members(json, location);
@@ -42,10 +42,10 @@ pub(super) fn write_annotation(json: &mut String, shared: &mut ValueTables<'_>, 
     ValueWriter { json, shared }.annotation(bytes, depth);
 }
 
-/// The tables that annotations refer to, and the position and losses of their packet.
+/// The tables that annotations refer to, with position and losses of the current packet.
 pub(super) struct ValueTables<'a> {
     pub(super) texts: &'a InternedTexts,
-    /// Know the types of messages.
+    /// Provides the message types.
     pub(super) tracks: &'a mut PerfettoTracks,
     pub(super) place: SourcePos,
     pub(super) losses: &'a mut Losses,
@@ -57,7 +57,7 @@ impl ValueTables<'_> {
     }
 }
 
-/// The name of an annotation, in full or interned.
+/// Returns the name of an annotation, inline or interned.
 pub(super) fn annotation_name<'a>(
     bytes: &'a [u8],
     texts: &'a InternedTexts,
@@ -90,7 +90,7 @@ impl ValueWriter<'_, '_> {
         self.shared.lose(loss);
     }
 
-    /// Writes a message by the type that the annotation names; fields that nothing describes by their numbers.
+    /// Writes a message with the type that the annotation names; undescribed fields are keyed by number.
     fn message(&mut self, message: &[u8], annotation: &[u8], depth: u32) {
         let ValueTables { texts, tracks, place, losses } = &mut *self.shared;
         let mut of: &[u8] = b"";
@@ -105,7 +105,7 @@ impl ValueWriter<'_, '_> {
             }
         }
         let of = String::from_utf8_lossy(of);
-        // Names in descriptors have a dot before them, which annotations may omit.
+        // Descriptor names have a leading dot, which annotations may omit.
         let of = if of.starts_with('.') { of } else { format!(".{of}").into() };
         let schema = tracks.schema_with_type(&of);
         TypedWriter { json: self.json, schema, shared: self.shared, shows_unknown: true }.message(message, &of, depth);
@@ -182,7 +182,7 @@ impl ValueWriter<'_, '_> {
         }
     }
 
-    /// Writes a value of the older kind, where the keys and the values of a dictionary are separate lists.
+    /// Writes a legacy nested value, in which keys and values of a dictionary are separate lists.
     fn nested(&mut self, bytes: &[u8], depth: u32) {
         if depth > VALUES_DEEP_MAX {
             self.lose(Loss::DeepNesting);
@@ -246,11 +246,11 @@ impl ValueWriter<'_, '_> {
     }
 
     fn double(&mut self, value: f64) {
-        // JSON has no word for the others.
+        // JSON has no NaN and infinities.
         let _ = if value.is_finite() { write!(self.json, "{value:?}") } else { write!(self.json, "\"{value}\"") };
     }
 
-    /// JSON in a text, if it is JSON.
+    /// Writes text as JSON if it is valid, else as a string.
     fn raw_json(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() {
@@ -261,23 +261,23 @@ impl ValueWriter<'_, '_> {
     }
 }
 
-/// Writes typed arguments as JSON, by the types of a schema.
+/// Writes typed arguments as JSON, using a schema.
 pub(super) struct TypedWriter<'a, 's> {
     pub(super) json: &'a mut String,
     pub(super) schema: Arc<Schema>,
     pub(super) shared: &'a mut ValueTables<'s>,
-    /// Whether fields of unknown types are shown by their numbers; else they count as losses.
+    /// Whether undescribed fields are keyed by number; otherwise they count as losses.
     pub(super) shows_unknown: bool,
 }
 
 impl TypedWriter<'_, '_> {
-    /// Writes those fields of a track event that have these numbers as members of the object that is begun.
+    /// Writes the given fields of a track event as members of the open object.
     pub(super) fn track_event(&mut self, bytes: &[u8], numbers: &[FieldNumber]) {
         let fields = Fields::new(bytes).filter(|field| numbers.contains(&field.number));
         self.members(fields.map(|field| (field.number, field.value)).collect(), TRACK_EVENT, 0);
     }
 
-    /// Writes a message of a type as one object.
+    /// Writes a message as an object.
     pub(super) fn message(&mut self, bytes: &[u8], of: &str, depth: u32) {
         self.json.push('{');
         if depth > DEPTH_MAX {
@@ -293,8 +293,7 @@ impl TypedWriter<'_, '_> {
         self.json.push('}');
     }
 
-    /// Writes fields by their numbers, so that repeated ones become one list. Of a field that is not
-    /// repeated, the last value counts.
+    /// Writes fields sorted by number, so that repeated ones become one list. For other fields the last value counts.
     fn members(&mut self, mut fields: Vec<(FieldNumber, ProtoValue<'_>)>, of: &str, depth: u32) {
         fields.sort_by_key(|&(number, _)| number);
         let schema = Arc::clone(&self.schema);
@@ -343,7 +342,7 @@ impl TypedWriter<'_, '_> {
         }
     }
 
-    /// Begins a member of the object.
+    /// Starts a member of the object.
     fn key(&mut self, name: &str) {
         if self.json.is_empty() {
             self.json.push('{');
@@ -354,7 +353,7 @@ impl TypedWriter<'_, '_> {
         self.json.push(':');
     }
 
-    /// Writes annotations within a message: each is a member by its own name.
+    /// Writes annotations within a message as members under their own names.
     fn annotations(&mut self, values: &[(FieldNumber, ProtoValue<'_>)], depth: u32) {
         for (_, annotation) in values {
             let ValueTables { texts, place, losses, .. } = &mut *self.shared;
@@ -389,8 +388,7 @@ impl TypedWriter<'_, '_> {
         self.json.push(']');
     }
 
-    /// Writes a value of which only the width is known. Bytes are text if they are valid text, else a message
-    /// if they parse as one.
+    /// Writes a value of unknown type. Bytes become text if they are valid text, else a message if they parse as one.
     fn unknown(&mut self, value: ProtoValue<'_>, depth: u32) {
         let ProtoValue::Bytes(bytes) = value else {
             let _ = write!(self.json, "{}", value.number()); // to memory
@@ -438,7 +436,7 @@ impl TypedWriter<'_, '_> {
                 }
             }
             field_type::TYPE_DOUBLE | field_type::TYPE_FLOAT => {
-                // The digits of the width that it has. JSON has no word for what is no number.
+                // Prints the digits of its own width. JSON has no NaN and infinities.
                 let text = match value {
                     ProtoValue::Fixed32(bits) => format!("{:?}", f32::from_bits(bits)),
                     other => format!("{:?}", other.double()),
@@ -461,28 +459,28 @@ impl TypedWriter<'_, '_> {
                 self.unknown(value, depth);
                 Ok(())
             }
-            // Groups, which nobody writes any more.
+            // Groups, which are obsolete.
             _ => write!(json, "null"),
         };
     }
 }
 
 impl SchemaField {
-    /// A field that nothing describes, of which these values are there.
+    /// Creates the schema of an undescribed field with these values.
     fn unknown(number: FieldNumber, values: &[(FieldNumber, ProtoValue<'_>)]) -> Self {
         let is_repeated = values.len() > 1;
         Self { name: number.get().to_string().into(), kind: UNKNOWN, of: Box::default(), is_repeated }
     }
 }
 
-/// Whether bytes are fields to their end.
+/// Returns whether bytes parse as a message.
 fn is_message(bytes: &[u8]) -> bool {
     let mut fields = Fields::new(bytes);
     let all_numbered = fields.by_ref().all(|field| field.number != FieldNumber::NONE);
     all_numbered && !fields.is_broken()
 }
 
-/// The values of a packed field.
+/// Unpacks the values of a packed field.
 fn unpacked(packed: &[u8], kind: u64) -> Vec<ProtoValue<'_>> {
     match kind {
         field_type::TYPE_FLOAT | field_type::TYPE_FIXED32 | field_type::TYPE_SFIXED32 => {
@@ -497,7 +495,7 @@ fn unpacked(packed: &[u8], kind: u64) -> Vec<ProtoValue<'_>> {
     }
 }
 
-/// Bytes as JSON has them usually.
+/// Writes bytes as base64.
 fn push_base64(json: &mut String, bytes: &[u8]) {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     json.push('"');

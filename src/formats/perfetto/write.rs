@@ -1,19 +1,18 @@
-//! Writes events as a Perfetto capture, one packet each, in the order in which they come: one writer for
-//! all, with names, categories, keys of arguments, stacks and frames interned when they are first used.
-//! Never sorts, pairs or nests.
+//! Writes events as a Perfetto trace, one packet each, in the order of the calls. All packets form one sequence; names,
+//! categories, argument keys, stacks and frames are interned at first use. Never sorts, pairs or nests.
 //!
 //! | event | written as |
 //! |---|---|
-//! | begin, end | a slice's begin and end, on a track of its own or one for what overlaps it |
+//! | span begin, end | a slice begin and end, on its own track or on an overlap track |
 //! | instant | an instant |
 //! | counter | a value of a counter track |
-//! | flow | an id of the event that it belongs to; where only its time decides that, a flow event of the older kind |
-//! | sample | a sample of the kernel's counters, whose stack is interned |
-//! | run on a CPU, state of a thread | changes of state of one thread, where the capture has both |
-//! | process, thread | descriptors, before all events; ids that are no numbers get numbers that no system gives |
+//! | flow | an id of the event that it binds to, or a legacy flow event if it binds by time |
+//! | sample | a `PerfSample` with an interned callstack |
+//! | CPU run, thread state | generic kernel thread state changes, if the trace has both |
+//! | process, thread | descriptors, before all events; text ids are replaced by numbers above those of real systems |
 //!
-//! Times cannot be negative in this format: a capture that begins before 0 is moved to begin there. The thread's
-//! own times are whole microseconds.
+//! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
+//! whole microseconds.
 
 use std::io::{self, Write};
 
@@ -32,18 +31,18 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackKind, TrackTables};
 
-/// The one writer of all packets.
+/// The packet sequence of all packets.
 const SEQUENCE: u64 = 1;
-/// The mapping of all frames, without addresses: Perfetto drops a frame without a mapping.
+/// The mapping of all frames: Perfetto drops frames without one.
 const MAPPING: u64 = 1;
-/// Numbers from here on replace ids that are text: above the ids of systems, within the range of the format.
+/// First number that replaces a text id: above the ids of real systems, within the range of the format.
 const MADE_UP_IDS: i64 = 0x7000_0000;
-/// Bits of the number of a track in its uuid; those above are the index of the row for overlapping spans.
+/// Number of track index bits in a uuid; the bits above are the overlap row.
 const OVERLAP_SHIFT: u32 = 32;
-/// Uuids of processes, apart from those of tracks.
+/// Bit that distinguishes uuids of processes from those of tracks.
 const PROCESS_BIT: u64 = 1 << 62;
 
-/// A flow that belongs to an event, and whether it ends there.
+/// A flow that binds to an event, and whether it ends there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlowOf {
     pub(crate) id: u64,
@@ -59,7 +58,7 @@ pub(crate) struct TaskRun {
     pub(crate) priority: Option<i64>,
 }
 
-/// The number of a state by its letters; 0 is one that the format does not know.
+/// Converts the letters of a state; 0 for states that the format does not have.
 fn state_number(letters: &str) -> u64 {
     match letters.as_bytes() {
         b"Running" => task_state::TASK_STATE_RUNNING,
@@ -74,10 +73,10 @@ fn state_number(letters: &str) -> u64 {
     }
 }
 
-/// The row below a track for spans that do not nest in others; 0 is the track itself.
+/// A row below a track for spans that do not nest; 0 is the track itself.
 pub(crate) type Overlap = u16;
 
-/// Writes a capture. Every method that writes returns the I/O errors of the output.
+/// Writes a trace. All writing methods return the I/O errors of the output.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what the packets so far have said, and what is told in which way")]
 pub(crate) struct PerfettoWriter<'a, W> {
@@ -85,27 +84,27 @@ pub(crate) struct PerfettoWriter<'a, W> {
     names: &'a Names,
     stacks: &'a Stacks,
     tracks: &'a TrackTables,
-    /// The nanoseconds that are added to every time.
+    /// Nanoseconds added to all times.
     later_ns: u64,
     made_up: FxHashMap<Id, i64>,
-    /// By row of names, and below of stacks: whether it is interned.
+    /// Whether a name is interned, by name row. `stacked` is the same by stack row.
     named: Vec<bool>,
     stacked: Vec<bool>,
-    /// By row of names: whether a frame of that function is interned.
+    /// Whether the frame of a function is interned, by name row.
     framed: Vec<bool>,
-    /// Whether the one mapping is interned.
+    /// Whether the mapping is interned.
     is_mapped: bool,
     keys: AnnotationKeys,
-    /// Whether some tracks that are no threads have places among their siblings.
+    /// Whether some tracks other than threads have a rank among their siblings.
     is_ordered: bool,
-    /// Whether runs on CPUs and states of threads are changes of state, and not spans.
+    /// Whether CPU runs and thread states are written as state changes, not as slices.
     has_tasks: bool,
-    /// Rows for what overlaps that are described.
+    /// Overlap rows that have a descriptor.
     overlaps: FxHashSet<(u32, Overlap)>,
     is_begun: bool,
-    /// The event and the period of the samples before.
+    /// Event and period of the last sample.
     sampled: (Box<str>, u64),
-    /// Scratch: defaults, interned data, and the message, of the packet that is being made.
+    /// Scratch for the current packet: defaults, interned data, message.
     defaults: Vec<u8>,
     interned: Vec<u8>,
     message: Vec<u8>,
@@ -113,7 +112,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
 }
 
 impl<'a, W: Write> PerfettoWriter<'a, W> {
-    /// Begins a capture with its processes and tracks; `start_ns` is its smallest time.
+    /// Writes the descriptors of processes and tracks; `start_ns` is the smallest time of the trace.
     pub(crate) fn new(
         out: W,
         names: &'a Names,
@@ -145,8 +144,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         };
         let is_nothing = tracks.processes.is_empty() && tracks.tracks.is_empty();
         if writer.is_ordered || is_nothing {
-            // Tracks of no process are below that of the whole capture; a capture of nothing is one, and not an empty
-            // file.
+            // Tracks without a process are children of the root track. An empty trace still needs a packet, since an
+            // empty file is not a trace.
             push_number(&mut writer.message, track_descriptor::UUID, 0);
             writer.order_children();
             writer.end_packet(None, trace_packet::TRACK_DESCRIPTOR)?;
@@ -160,7 +159,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         Ok(writer)
     }
 
-    /// Writes the begin of a span with the blob of its details.
+    /// Writes the start of a span with its encoded details.
     pub(crate) fn begin(&mut self, span: &Event, overlap: Overlap, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         if overlap > 0 && self.overlaps.insert((span.track.0, overlap)) {
             self.describe_overlap(span, overlap)?;
@@ -170,7 +169,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(span.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes the end of a span at its time, with the thread's own time if there is one.
+    /// Writes the end of a span, with the thread time if it is known.
     pub(crate) fn end(
         &mut self,
         end: &Event,
@@ -184,7 +183,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(end.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes an instant with the blob of its details.
+    /// Writes an instant with its encoded details.
     pub(crate) fn instant(&mut self, instant: &Event, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         let detail = Detail::decode(blob);
         let uuid = self.track_uuid(instant);
@@ -192,7 +191,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(instant.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes a value of a counter.
+    /// Writes a counter value.
     pub(crate) fn counter(&mut self, value: &Event) -> io::Result<()> {
         push_number(&mut self.message, track_event::TYPE, track_event_type::TYPE_COUNTER);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid(value.track.0, 0));
@@ -200,7 +199,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(value.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes a point of a flow that only its time binds.
+    /// Writes a flow point that binds by time.
     pub(crate) fn flow(&mut self, point: &Event) -> io::Result<()> {
         let phase = match point.kind {
             EventKind::FlowStart => b's',
@@ -209,7 +208,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         };
         let uuid = self.track_uuid(point);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid);
-        // All flows have one name: their points must agree in it, and the ids already distinguish them.
+        // All flows have the same name: points of a flow must agree in it, and the ids already distinguish flows.
         push_bytes(&mut self.message, track_event::NAME, b"flow");
         push_message(&mut self.message, track_event::LEGACY_EVENT, |bytes| {
             push_number(bytes, legacy_event::PHASE, u64::from(phase));
@@ -221,7 +220,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(point.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes a sample with the blob of its details, after its stack if that is new.
+    /// Writes a sample with its encoded details, and its stack if it is new.
     pub(crate) fn sample(&mut self, sample: &Event, blob: &[u8]) -> io::Result<()> {
         let stack = StackIdx::from_value(sample.value);
         self.intern_stack(stack);
@@ -248,7 +247,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(sample.ts_ns), trace_packet::PERF_SAMPLE)
     }
 
-    /// Says which event triggers samples from here on, and its period, if that is not what was said last.
+    /// Writes event and period as sample defaults, if they changed since the last sample.
     fn sample_defaults(&mut self, args: &Value) {
         let (event, period) = (args["event"].as_str().unwrap_or_default(), args["period"].as_u64().unwrap_or(0));
         if (&*self.sampled.0, self.sampled.1) == (event, period) {
@@ -267,7 +266,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         });
     }
 
-    /// Writes that a thread changes its state, which is named by letters; `cpu` and what is known of the thread where
+    /// Writes a state change of a thread, given by its letters. `cpu` and the known properties of the thread are set if
     /// it runs or has run.
     pub(crate) fn task_state(&mut self, ts_ns: i64, task: &TaskRun, letters: &str) -> io::Result<()> {
         if let Some(cpu) = task.cpu {
@@ -290,7 +289,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         Ok(self.out)
     }
 
-    /// Makes the message of an event.
+    /// Builds the message of an event.
     fn event(&mut self, event: &Event, uuid: u64, kind: u64, detail: &Detail<'_>, flows: &[FlowOf]) {
         push_number(&mut self.message, track_event::TYPE, kind);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid);
@@ -325,7 +324,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         }
     }
 
-    /// Interns a stack with its frames, one for each function.
+    /// Interns a stack and its frames, one frame for each function.
     fn intern_stack(&mut self, stack: StackIdx) {
         let Some(known) = self.stacked.get_mut(stack.index()) else { return };
         if std::mem::replace(known, true) {
@@ -384,7 +383,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// Says of the track in the message that those below it are ordered by rank, where some have one.
+    /// Adds an explicit child ordering to the track descriptor, if tracks are ordered.
     fn order_children(&mut self) {
         if self.is_ordered {
             push_number(&mut self.message, track_descriptor::CHILD_ORDERING, child_ordering::EXPLICIT);
@@ -437,7 +436,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// Describes a row below a track, for spans that overlap others of it.
+    /// Writes the descriptor of an overlap row.
     fn describe_overlap(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
         let parent = self.track_uuid(span);
         let name = self.tracks.tracks.get(span.track.index()).map_or("", |track| &*track.name);
@@ -447,7 +446,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// The uuid of an event's track, which may be that of the process, or 0 for the whole capture.
+    /// Returns the track uuid of an event, which may be that of its process, or 0 for the root track.
     fn track_uuid(&self, event: &Event) -> u64 {
         match self.tracks.tracks.get(event.track.index()) {
             Some(track) if track.key.kind == TrackKind::Global => 0,
@@ -462,7 +461,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         (self.id_number(&track.key.pid), self.id_number(&track.key.tid))
     }
 
-    /// The number of an id: itself, or one that no system gives.
+    /// Returns the number of an id, or a generated one for text.
     fn id_number(&mut self, id: &Id) -> u64 {
         let number = match id {
             Id::None => 0,
@@ -475,7 +474,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         number.cast_unsigned()
     }
 
-    /// Writes a packet with the finished message as its field `field`.
+    /// Writes a packet with the current message in the field `field`.
     fn end_packet(&mut self, ts_ns: Option<i64>, field: FieldNumber) -> io::Result<()> {
         let begun = std::mem::replace(&mut self.is_begun, true);
         let Self { packet, message, defaults, interned, later_ns, .. } = self;
@@ -485,7 +484,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
                 push_number(bytes, trace_packet::TIMESTAMP, ts_ns.cast_unsigned().wrapping_add(*later_ns));
             }
             push_number(bytes, trace_packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
-            // The first packet says that it depends on no state, all others that they do.
+            // The first packet clears the incremental state, all others need it.
             push_number(
                 bytes,
                 trace_packet::SEQUENCE_FLAGS,
@@ -511,20 +510,20 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 }
 
-/// Whether runs and states can be told by the numbers of CPUs and threads. States without runs cannot: those of a
-/// thread that runs need its CPU.
+/// Returns whether CPU runs and thread states can be written as state changes. They need numeric ids, and states need
+/// runs, since a running thread has a CPU.
 pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
     let of = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
     let is_number = |track: &Track| matches!(track.key.tid, Id::Number(_));
     of(TrackKind::Cpu).next().is_some() && of(TrackKind::Cpu).chain(of(TrackKind::State)).all(is_number)
 }
 
-/// Whether a track has a rank among its siblings; threads have a sort index instead.
+/// Returns whether a track has a rank among its siblings; threads have a sort index instead.
 fn has_rank(track: &Track) -> bool {
     track.sort_index != 0 && track.key.kind != TrackKind::Thread && !track.key.kind.is_derived()
 }
 
 fn uuid(track: u32, overlap: Overlap) -> u64 {
-    // Not 0, which is the track of the whole capture.
+    // Not 0, which is the root track.
     u64::from(overlap) << OVERLAP_SHIFT | (u64::from(track) + 1)
 }
