@@ -1,4 +1,4 @@
-//! Damage: everything around it is shown, and it is counted.
+//! Damage is counted, and everything around it is shown.
 
 use super::encode::{capture, event, message, packet, thread};
 use super::*;
@@ -18,12 +18,12 @@ fn small() -> Vec<u8> {
 fn a_capture_that_is_cut_anywhere_keeps_all_packets_before_the_cut() {
     let whole = small();
     let packets = read_bytes(&whole).expect("a capture").events;
-    // These packets are shorter than 128 bytes, so their lengths are one byte long.
+    // The packets are shorter than 128 bytes, so their lengths take one byte.
     let boundaries: Vec<usize> =
         std::iter::successors(Some(0), |&start| Some(start + 2 + usize::from(*whole.get(start + 1)?))).collect();
     for len in 1..whole.len() {
         let Ok(reading) = read_bytes(&whole[..len]) else {
-            // Too few bytes to recognise a format.
+            // Too few bytes to recognise the format.
             assert!(len < 4, "{len} bytes");
             continue;
         };
@@ -47,7 +47,7 @@ fn bytes_between_packets_are_stepped_over_and_counted_once() {
     }
 }
 
-/// The byte after a packet, which may be in the next block, shows whether the packet is whole.
+/// The byte after a packet, which may be in the next block, confirms its length.
 #[test]
 fn damage_at_the_border_of_two_blocks_reads_as_anywhere_else() {
     for at in 0..small().len() {

@@ -1,6 +1,6 @@
-//! A small writer of Perfetto captures for tests: messages as closures that fill them. Shares nothing with the reader.
+//! A small Perfetto writer for tests, independent of the reader.
 
-/// A protobuf message in the making.
+/// A protobuf message being built.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Message(pub(super) Vec<u8>);
 
@@ -41,39 +41,39 @@ pub(super) fn message() -> Message {
     Message::default()
 }
 
-/// A capture of these packets.
+/// Returns a trace of these packets.
 pub(super) fn capture(packets: impl IntoIterator<Item = Message>) -> Vec<u8> {
     packets.into_iter().fold(message(), |capture, packet| capture.message(1, packet)).0
 }
 
-/// A packet of sequence 1 at a time on the capture's clock.
+/// Returns a packet of sequence 1 with a time on the trace clock.
 pub(super) fn packet(ts_ns: u64) -> Message {
     message().number(8, ts_ns).number(10, 1)
 }
 
-/// A track event of a type on a track.
+/// Returns a track event.
 pub(super) fn event(ts_ns: u64, kind: u64, uuid: u64, name: &str) -> Message {
     let event = message().number(9, kind).number(11, uuid);
     packet(ts_ns).message(11, if name.is_empty() { event } else { event.bytes(23, name) })
 }
 
-/// The descriptor of a thread's track.
+/// Returns the descriptor of a thread track.
 pub(super) fn thread(uuid: u64, pid: u64, tid: u64, name: &str) -> Message {
     let thread = message().number(1, pid).number(2, tid).bytes(5, name);
     message().number(10, 1).message(60, message().number(1, uuid).message(4, thread))
 }
 
-/// The descriptor of a track with a name under another.
+/// Returns the descriptor of a child track.
 pub(super) fn child(uuid: u64, parent: u64, name: &str) -> Message {
     message().number(10, 1).message(60, message().number(1, uuid).number(5, parent).bytes(2, name))
 }
 
-/// The descriptor of a process's track.
+/// Returns the descriptor of a process track.
 pub(super) fn process(uuid: u64, pid: u64, name: &str) -> Message {
     message().number(10, 1).message(60, message().number(1, uuid).message(3, message().number(1, pid).bytes(6, name)))
 }
 
-/// One clock of a snapshot.
+/// Returns a clock of a snapshot.
 pub(super) fn clock(id: u64, ts: u64) -> Message {
     message().number(1, id).number(2, ts)
 }

@@ -1,4 +1,4 @@
-//! The event that each part of a capture becomes.
+//! Tests of the event that each kind of packet becomes.
 
 use std::io::Write as _;
 
@@ -70,7 +70,7 @@ fn tracks_of_one_merge_key_share_a_name_and_those_of_another_have_another() {
             merged(4, "lane 1", 3, key("other")),
             merged(5, "lane 1", 3, message().number(17, 7)),
             merged(6, "lane 3", 3, message().number(17, 7)),
-            // Without a key, and with a merge behaviour that ignores the key, by the name.
+            // Without a key, or with a merge behaviour that ignores the key, tracks merge by name.
             merged(7, "lane 4", 3, message()),
             merged(8, "lane 5", 1, key("k")),
             merged(9, "lane 6", 2, key("k")),
@@ -108,7 +108,7 @@ fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
     assert_eq!([keys[0].slot, keys[1].slot], [TrackKey::SLOT_SIBLING, TrackKey::SLOT_SIBLING + 1]);
     assert_eq!(keys[2].slot, TrackKey::SLOT_ALONE);
     assert_eq!(keys[4].kind, TrackKind::Process);
-    // A track below another names its parent: it is drawn with those of the same parent.
+    // A child track is prefixed by its parent, and merges with children of the same parent.
     let names = keys.iter().map(|key| &*key.name).collect::<Vec<_>>();
     assert_eq!(names, ["queue", "queue", "queue", "queue / inner", ""]);
 }
@@ -155,7 +155,7 @@ fn clocks_lead_to_the_captures_own_by_the_snapshot_before() {
         snapshot(vec![clock(6, 1_000_000), clock(3, 400_000)]),
         snapshot(vec![clock(3, 500_000), incremental, clock(65, 70)]),
         at(410_000, 3),
-        // 5 us + 2 us, then + 3 us, on a clock that is 495 us behind the monotonic one
+        // 5 us + 2 us, then + 3 us, on a clock that is 495 us behind the monotonic one.
         at(2, 64),
         at(3, 64),
         at(71, 65),
@@ -215,7 +215,7 @@ fn a_counter_has_its_unit_behind_its_name_wherever_that_stands() {
         packet(uuid).message(11, more(message().number(9, COUNTER).number(11, uuid).number(30, 2)))
     };
     let reading = read([
-        // Named by a descriptor after the counter, by its event, by its kind, and in a unit of its own.
+        // Named by a later descriptor, by the event, by its type, and with its own unit.
         described(20, |track| track.bytes(10, "memory"), message().number(3, 3)),
         described(21, |track| track, message().number(3, 1)),
         described(22, |track| track, message().number(1, 2)),

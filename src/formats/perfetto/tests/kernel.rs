@@ -1,4 +1,4 @@
-//! The kernel's events.
+//! Tests of kernel events.
 
 use super::encode::{Message, clock, message};
 use super::*;
@@ -10,7 +10,7 @@ fn bundle(events: impl IntoIterator<Item = Message>) -> Message {
     message().number(10, 1).message(1, bundle)
 }
 
-/// A switch from a thread that sleeps from here on.
+/// Returns a switch from a thread that goes to sleep.
 fn switch(ts_ns: u64, previous: u64, tid: u64, name: &str) -> Message {
     let previous = message().number(2, previous).number(4, 1);
     message().number(1, ts_ns).number(2, 0).message(4, previous.bytes(5, name).number(6, tid).number(7, 120))
@@ -84,7 +84,7 @@ fn system_calls_are_spans_of_their_threads_named_as_the_machine_numbers_them() {
     let track = &reading.events[0].track;
     assert_eq!((track.kind, &track.pid, &track.tid), (TrackKind::Thread, &Id::Number(5), &Id::Number(7)));
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "a call that is not told which");
-    // The description of the machine may come after them, or never.
+    // The machine type may follow the events, or be missing.
     assert_eq!(read([events()]).kinds()[1], (20, K::Begin, "syscall 64"));
 }
 
@@ -117,7 +117,7 @@ fn switches_and_wakings_as_columns_are_the_same() {
         waking(55, 8),
     ])]);
     assert_eq!(compact, plain);
-    // Who runs at the time of a waking is the waker.
+    // The running thread at the time of a wakeup is the waker.
     let woken =
         plain.events.iter().filter(|event| event.args.contains("waker")).map(|event| (event.ts_ns, &*event.args));
     let by = |waker: u32| format!(r#"{{"waker_pid":{waker},"waker_tid":{waker}}}"#);
@@ -177,7 +177,7 @@ fn markers_of_programs() {
 #[test]
 fn a_bundle_of_another_clock_is_brought_to_the_captures_clock() {
     let events = |bundle: Message| bundle.number(1, 3).message(2, print(10, 11, "B|10|draw\n"));
-    // The kernel's local clock, with a reading of it and of the capture's clock.
+    // The local clock of the kernel, with a reading of it and of the trace clock.
     let local = events(message().number(5, 3).number(6, 8).number(7, 108).message(8, message()));
     let reading = read([message().number(10, 1).message(1, local)]);
     assert_eq!(reading.kinds(), [(110, K::Begin, "draw")]);
@@ -208,7 +208,7 @@ fn tasks_that_clone_made_are_threads_or_processes_and_have_their_latest_name() {
     assert_eq!(reading.lost(), []);
 }
 
-/// A change of the state of a thread, by a kernel of any kind.
+/// Returns a generic kernel thread state change.
 fn change(ts_ns: u64, cpu: u64, tid: u64, state: u64) -> Message {
     let task = message().number(1, cpu).bytes(2, format!("task{tid}")).number(3, tid).number(4, state).number(5, 100);
     message().number(8, ts_ns).number(10, 1).message(117, task)
@@ -222,7 +222,7 @@ fn changes_of_state_of_any_kernel_are_runs_and_states() {
     const DESTROYED: u64 = 8;
     let reading = read([
         change(10, 0, 1, RUNNING),
-        // Nothing says yet why the first stopped.
+        // Thread 1 is switched out here; its state follows.
         change(20, 0, 2, RUNNING),
         change(30, 5, 1, SLEEPING),
         change(40, 0, 2, DEAD),
@@ -319,7 +319,7 @@ fn events_of_the_tables_are_counters_and_markers_and_batteries_have_counters() {
     assert_eq!((spans, reading.lost()), (vec![(7, K::Begin, "frame"), (8, K::End, "")], vec![]));
 }
 
-/// An event of the kernel with a message of this number.
+/// Returns an ftrace event with a message in this field.
 fn kernel_event(ts_ns: u64, tid: u64, number: u32, event: Message) -> Message {
     message().number(1, ts_ns).number(2, tid).message(number, event)
 }
@@ -335,7 +335,7 @@ fn interrupts_and_drivers_have_spans_by_their_tables() {
         kernel_event(4, 7, 37, message().number(1, 5).number(2, 1)),
         kernel_event(5, 7, 406, ufs(0)),
         kernel_event(6, 8, 406, ufs(1)),
-        // An older kernel, whose events do not say which part of a command they are.
+        // Older kernels do not record whether a command starts or ends.
         kernel_event(7, 8, 406, message().number(5, 0x2a)),
         kernel_event(8, 7, 437, message().number(2, 9)),
         kernel_event(9, 7, 438, message().number(3, 9)),
@@ -417,14 +417,14 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
     let energy = |index: u64, value: u64| message().number(1, index).number(3, value);
     let reading = read([
         at(1).message(7, memory(2).number(11, 800).number(11, 900).number(17, 300).number(4, 5)),
-        // A line that has no name.
+        // An unknown `/proc/meminfo` key.
         at(2).message(7, memory(99)),
         at(3).message(70, message().number(1, 2)),
         message().number(10, 1).message(40, rail(4, "main").number(3, 9)),
         message().number(10, 1).message(40, rail(4, "S2S_VDD_G3D").number(3, 8)),
         at(4).message(40, message().message(2, energy(4, 10)).number(3, 9)),
         at(5).message(40, message().message(2, energy(4, 11).number(2, 6)).number(3, 8)),
-        // No session has that rail, and then there is no time.
+        // The session has no such rail, and then the time is missing.
         at(6).message(40, message().message(2, energy(4, 12))),
         message().number(10, 1).message(40, message().message(2, energy(4, 13)).number(3, 9)),
     ]);

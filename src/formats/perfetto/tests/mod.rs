@@ -1,4 +1,4 @@
-//! Tests of the whole reader. Everything goes through a file and [`crate::formats::sniff`], as for a user.
+//! Tests of the whole reader. All input goes through a file and [`crate::formats::sniff`], as for a user.
 
 mod bad_input;
 mod encode;
@@ -14,7 +14,7 @@ mod typed;
 use crate::formats::testing::{Reading, data, read_bytes, read_cut, read_path};
 use crate::model::{EventFlags, EventKind, Loss};
 
-/// Reads packets that must be a capture.
+/// Reads packets that must be a valid trace.
 pub(super) fn read(packets: impl IntoIterator<Item = encode::Message>) -> Reading {
     read_bytes(&encode::capture(packets)).expect("a capture")
 }

@@ -1,4 +1,4 @@
-//! The order of tracks among their siblings.
+//! Tests of the order of tracks among their siblings.
 
 use super::encode::{Message, event, message, packet, process};
 use super::*;
@@ -6,18 +6,18 @@ use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::PerfettoWriter;
 use crate::model::{Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
 
-/// A track below another, with how it orders those below itself and its own rank.
+/// Returns a child track with its child ordering and its rank.
 fn below(uuid: u64, parent: u64, name: &str, order: u64, rank: u64) -> Message {
     let track = message().number(1, uuid).number(5, parent).bytes(2, name).number(11, order).number(12, rank);
     message().number(10, 1).message(60, track)
 }
 
-/// A packet that only says how a track orders those below it.
+/// Returns a packet that only sets the child ordering of a track.
 fn orders(uuid: u64, order: u64) -> Message {
     message().number(10, 1).message(60, message().number(1, uuid).number(11, order))
 }
 
-/// The names of tracks by their places.
+/// Returns the names of tracks by sort index.
 fn ordered_names(reading: &Reading) -> Vec<(i64, String)> {
     let mut names: Vec<(i64, String)> = reading
         .metadata
@@ -38,7 +38,7 @@ fn siblings_stand_by_rank_or_name_on_every_level_where_the_capture_says_so() {
     let reading = read([
         process(1, 50, "app"),
         orders(1, 3),
-        // The last group has its tracks by name, the first one by appearance; -1 goes before all.
+        // The last group orders its tracks by name, the first by appearance; rank -1 comes first.
         below(2, 1, "late", 1, 7),
         below(3, 1, "early", 0, u64::MAX),
         below(10, 2, "z", 0, 1),
@@ -72,7 +72,7 @@ fn nothing_is_said_of_a_process_whose_tracks_stand_as_they_appear() {
         event(4, 1, 13, "a"),
         event(5, 1, 14, "a"),
     ]);
-    // Siblings of one name are drawn together, so they have one place.
+    // Siblings of the same name are merged, so they share a sort index.
     let expected = [(1, "p"), (2, "q"), (2, "q")];
     assert_eq!(ordered_names(&reading), expected.map(|(place, name)| (place, name.to_string())));
 }

@@ -1,4 +1,4 @@
-//! Samples of call stacks.
+//! Tests of call stack samples.
 
 use super::encode::{Message, message};
 use super::*;
@@ -13,7 +13,7 @@ fn frame(iid: u64, function: u64, mapping: u64, address: u64) -> Message {
     message().number(1, iid).number(2, function).number(3, mapping).number(4, address)
 }
 
-/// Stack 1 is main, parse; stack 2 is main, a frame without a function; stack 3 has a frame that is not interned.
+/// Stack 1 is main, parse; stack 2 is main and a frame without a function; stack 3 has a missing frame.
 fn tables() -> Message {
     message()
         .message(5, text(1, "main"))
@@ -75,7 +75,7 @@ fn samples_of_chromium_are_told_by_the_time_from_one_to_the_next() {
     assert_eq!(reading.lost(), [(Loss::MissingState, 1)]);
 }
 
-/// Defaults of samples: the timebase, and the names of followers.
+/// Returns sample defaults with a timebase and names of followers.
 fn sample_defaults(timebase: Message, followers: &[&str]) -> Message {
     let defaults = followers.iter().fold(message().message(1, timebase), |defaults, follower| {
         defaults.message(4, message().number(1, 1).bytes(4, *follower))
@@ -100,7 +100,7 @@ fn samples_have_the_event_and_period_of_their_writers_defaults_with_the_counters
         args_of_a_sample(sample_defaults(by_period, &["misses", "faults"]), sample),
         r#"{"event":"cycles","period":5000,"cpu":3,"mode":"user","count":15000,"followers":{"misses":4,"faults":9}}"#
     );
-    // Of what counts time, the frequency tells the period; of what does not, nothing does.
+    // A frequency implies a period only for events that count time.
     let clock = message().number(2, 100).number(4, 1);
     let args = args_of_a_sample(sample_defaults(clock, &[]), message().number(5, 1));
     assert_eq!(args, r#"{"event":"cpu-clock","period":10000000,"mode":"kernel"}"#);

@@ -1,4 +1,4 @@
-//! Any events come back as they were written; any bytes are read to an end.
+//! Any events round-trip, and reading any bytes terminates.
 
 use proptest::prelude::*;
 

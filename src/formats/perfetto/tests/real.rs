@@ -1,5 +1,5 @@
-//! A capture of Chromium against what Perfetto v52 makes of it. Its spans and instants are compared whole, with their
-//! depths, by `tests/cli/golden.rs`; here are the values that no span has.
+//! A Chromium trace against the output of Perfetto v52. Spans and instants with depths are compared in
+//! `tests/cli/golden.rs`; these tests cover the other values.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ fn rows(file: &str) -> Vec<Vec<String>> {
     let mut text = String::new();
     let file = std::fs::File::open(data(file)).expect("a file");
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("text");
-    // These columns hold no commas.
+    // These columns contain no commas.
     text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.trim_matches('"').to_owned()).collect()).collect()
 }
 
@@ -27,7 +27,7 @@ fn chromium_counters_and_thread_times_are_those_of_perfetto() {
     for event in &reading.events {
         let found = match (event.kind, event.thread_ts_ns) {
             (EventKind::Counter, _) => (f64::from_bits(event.value) as i64, event.track.name.to_string()),
-            // Perfetto draws the thread's time as a counter; here it is a value of the span.
+            // Perfetto shows the thread time as a counter; here it is an attribute of the span.
             (_, Some(thread_ts_ns)) => (thread_ts_ns, "thread_time".to_owned()),
             _ => continue,
         };
@@ -38,7 +38,7 @@ fn chromium_counters_and_thread_times_are_those_of_perfetto() {
     assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
 }
 
-/// As Google's protobuf library reads them with the descriptors that the capture holds, near its end.
+/// The oracle is Google's protobuf library with the descriptors in the trace, which are near its end.
 #[test]
 fn chromium_typed_arguments_are_those_of_the_protobuf_library() {
     fn flatten(value: &serde_json::Value, path: String, into: &mut BTreeMap<(String, String), i64>) {
@@ -72,8 +72,8 @@ fn chromium_typed_arguments_are_those_of_the_protobuf_library() {
     assert_eq!(found.len(), expected.len());
 }
 
-/// Flows as Perfetto joins them: all events of one id in the order of time, up to one that ends the flow. A flow
-/// without a name is at the end of a span, which is the one that is open there.
+/// Flows as Perfetto joins them: all events of an id in time order, up to one that ends the flow. A flow event without
+/// a name is at the end of a span, which is still open there.
 #[test]
 fn chromium_flows_join_the_events_that_perfetto_joins() {
     let reading = read_path(&data("chromium.pftrace.gz")).expect("a capture");

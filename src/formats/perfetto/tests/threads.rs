@@ -1,5 +1,4 @@
-//! The batches are the same for any number of threads and however the capture is cut: a batch ends
-//! where the events say so.
+//! Batches do not depend on the number of threads or on how the trace is cut: batch boundaries depend only on events.
 
 use std::io::{Read as _, Write as _};
 
@@ -108,8 +107,7 @@ fn a_request_to_stop_ends_the_reading_on_any_threads() {
 
 #[test]
 fn a_span_within_a_batch_is_one_event_and_not_two() {
-    // On two threads by turns, each span with one inside of it; thread 3 has the times of thread 2 once more,
-    // backwards.
+    // Nested spans on two threads by turns; thread 3 repeats the times of thread 2 backwards.
     let thread = |uuid: u64| {
         let thread = message().number(1, 10).number(2, uuid);
         message().message(60, message().number(1, uuid).message(4, thread))
@@ -123,6 +121,6 @@ fn a_span_within_a_batch_is_one_event_and_not_two() {
     let bytes = capture((1..=3).map(thread).chain((0..500).flat_map(span)).chain(backwards));
     let kinds = batches(&bytes, 2, None).into_iter().flat_map(|batch| batch.chunk.events).map(|event| event.kind);
     let (begins, ends): (Vec<_>, Vec<_>) = kinds.partition(|&kind| kind == EventKind::Begin);
-    // Of events before later events of their thread, the ends stay: all but that of the first.
+    // Ends of spans that start out of order stay separate events: all but that of the first.
     assert_eq!((begins.len(), ends.len()), (1500, 499));
 }

@@ -1,4 +1,4 @@
-//! Typed arguments by the descriptor files of a capture.
+//! Tests of typed arguments that are described by descriptors in the trace.
 
 use super::encode::{Message, message, packet, thread};
 use super::*;
@@ -7,7 +7,7 @@ const STRING: u64 = 9;
 const MESSAGE: u64 = 11;
 const ENUM: u64 = 14;
 
-/// A field of a descriptor.
+/// Returns a field descriptor.
 fn field(name: &str, number: u64, kind: u64, of: &str) -> Message {
     message().bytes(1, name).number(3, number).number(4, 1).number(5, kind).bytes(6, of)
 }
@@ -20,8 +20,8 @@ fn extension(field: Message) -> Message {
     field.bytes(2, ".perfetto.protos.TrackEvent")
 }
 
-/// A message of all kinds of fields, which holds itself, an enumeration in it, and extensions
-/// inside and outside of messages.
+/// Returns a message with fields of all types, a recursive field, a nested enum, and extensions inside and outside of
+/// messages.
 fn described() -> Message {
     let names = [(1, "double"), (2, "float"), (3, "int64"), (4, "uint64"), (5, "int32"), (6, "fixed64")];
     let more = [(7, "fixed32"), (8, "bool"), (9, "string"), (12, "bytes"), (13, "uint32"), (15, "sfixed32")];
@@ -87,7 +87,7 @@ fn every_kind_of_field_is_shown_wherever_the_capture_describes_it() {
     for packets in [[described(), thread(7, 1, 2, "t"), event()], [thread(7, 1, 2, "t"), event(), described()]] {
         let reading = read(packets);
         assert_eq!(args(&reading), expected);
-        // A field and a message that nothing describes.
+        // A field and a message without a descriptor.
         assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 2)]);
     }
 }
@@ -163,7 +163,7 @@ fn messages_in_messages_end_at_a_depth_and_damage_costs_what_is_damaged() {
     let reading = read([described(), thread(7, 1, 2, "t"), packet(5).message(11, cut)]);
     assert_eq!(args(&reading), serde_json::json!({"test_all": {"int32": 7}}));
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
-    // Descriptions that are cut anywhere describe less, and nothing else.
+    // Truncated descriptors describe less, and cause no other damage.
     let whole = described();
     let set = whole.0[2..].to_vec();
     for len in 0..set.len() {
