@@ -1,10 +1,10 @@
-//! Captures that are one JSON document whose parts point into each other: profiles whose tables may come after the
-//! values that use them. Reads by position in the file, in any order, so memory holds only what a reader asks for,
-//! however large the document is.
+//! Traces that are a single JSON document with references between its parts, such as profiles whose tables may follow
+//! the values that use them. Reads by file position, in any order. Memory holds only the requested values, however
+//! large the document is.
 //!
-//! A value is a [`JsonExtent`] of the file. [`Document::pick`] finds members of an object, [`Items`] the extents of
-//! the values of an array, [`Elements`] their texts, each of which is parsed strictly by itself. Damage costs the
-//! element that it is in. Refuses tables that do not fit a share of the memory budget.
+//! A value is a [`JsonExtent`] of the file. [`Document::pick`] looks up members of an object, [`Items`] iterates over
+//! extents of array values, and [`Elements`] over their texts, each parsed strictly on its own. Damage costs only the
+//! element that contains it. Refuses tables that exceed a share of the memory budget.
 
 mod elements;
 mod scalar;
@@ -28,13 +28,13 @@ use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Tables are charged in steps of this.
+/// Step size of memory charges for tables.
 const CHARGE_BYTES: u64 = 1 << 20;
 
-/// The longest element of an array, or value that is read whole: nothing longer is an event.
+/// Limit for array elements and for values that are read whole; no event is longer.
 const VALUE_BYTES_MAX: usize = 16 << 20;
 
-/// Keys are at most so long: longer ones are none that is known.
+/// Limit for keys; all keys that readers look up are shorter.
 const KEY_BYTES_MAX: usize = 256;
 
 /// A document in a file.
@@ -44,22 +44,22 @@ pub(crate) struct Document {
     len: u64,
     block_bytes: usize,
     context: ReadContext,
-    /// Whether the file is not compressed, so that its bytes count as progress.
+    /// Whether the file is uncompressed, so that its bytes count as progress.
     is_plain: bool,
-    /// Whether the file ended inside of a value.
+    /// Whether the file ended inside a value.
     is_cut: Cell<bool>,
     /// Memory of all tables, in bytes.
     kept_bytes: Cell<u64>,
 }
 
-/// Memory of tables that were read from a document, given back when this is dropped.
+/// Memory of tables that were read from a document; released on drop.
 pub(crate) struct TableCharge<'d> {
     document: &'d Document,
     bytes: u64,
     charges: Vec<Charge>,
 }
 
-/// The position of a value in a document.
+/// Byte range of a value in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JsonExtent {
     pub(crate) start: u64,
@@ -73,7 +73,7 @@ impl JsonExtent {
 }
 
 impl Document {
-    /// Opens the file of a source; a compressed one is first unpacked by [`unpacked_to_file`].
+    /// Opens the file of a source; a compressed one is unpacked first, by [`unpacked_to_file`].
     pub(crate) fn open(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         const BLOCK_BYTES: usize = 64 << 10;
         let (path, is_plain, block_bytes) =
@@ -94,7 +94,7 @@ impl Document {
         JsonExtent { start: 0, end: self.len }
     }
 
-    /// Finds the members with these keys in an object, in one pass. Of several with the same key, the first counts.
+    /// Looks up members of an object by key, in one pass. The first of several members with the same key counts.
     pub(crate) fn pick<const N: usize>(
         &self,
         object: JsonExtent,
@@ -110,22 +110,22 @@ impl Document {
         Ok(found)
     }
 
-    /// The members of an object with their keys.
+    /// Iterates over the members of an object.
     pub(crate) fn members(&self, object: JsonExtent) -> JsonMembers<'_> {
         JsonMembers { window: Window::new(self, object) }
     }
 
-    /// The values of an array of large ones; none for what is no array.
+    /// Iterates over the extents of array values, for large values; empty if the value is not an array.
     pub(crate) fn items(&self, array: Option<JsonExtent>) -> Items<'_> {
         Items { window: Window::new(self, array.unwrap_or(JsonExtent { start: 0, end: 0 })), has_begun: false }
     }
 
-    /// The values of an array of small ones; none for what is no array.
+    /// Iterates over the texts of array values, for small values; empty if the value is not an array.
     pub(crate) fn elements(&self, array: Option<JsonExtent>) -> Elements<'_> {
         Elements::new(Window::new(self, array.unwrap_or(JsonExtent { start: 0, end: 0 })))
     }
 
-    /// The text of a value; the empty one if it is too long.
+    /// Returns the text of a value; empty if it is too long.
     pub(crate) fn text(&self, value: JsonExtent) -> Result<Vec<u8>, ReadError> {
         if value.end - value.start > VALUE_BYTES_MAX as u64 {
             return Ok(Vec::new());
@@ -135,14 +135,14 @@ impl Document {
         Ok(window.unread().trim_ascii().to_vec())
     }
 
-    /// Parses a whole value; `None` for one of another type, which counts as a loss.
+    /// Parses a whole value; returns `None` and counts a loss for another type.
     pub(crate) fn value<T: DeserializeOwned>(
         &self,
         value: Option<JsonExtent>,
         losses: &mut Losses,
     ) -> Result<Option<T>, ReadError> {
         let Some(value) = value else { return Ok(None) };
-        // One that is cut is counted as that.
+        // A truncated value is already counted.
         let is_whole = value.end < self.len;
         let parsed = serde_json::from_slice::<Option<T>>(&self.text(value)?);
         Ok(parsed.unwrap_or_else(|_| {
@@ -151,22 +151,22 @@ impl Document {
         }))
     }
 
-    /// Begins to charge the memory of a table.
+    /// Creates the memory charge of a table.
     pub(crate) fn table_charge(&self) -> TableCharge<'_> {
         TableCharge { document: self, bytes: 0, charges: Vec::new() }
     }
 
-    /// Whether the file ended inside of a value.
+    /// Returns whether the file ended inside a value.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut.get()
     }
 
-    /// Counts a loss if the file ended inside of a value.
+    /// Counts a loss if the file ended inside a value.
     pub(crate) fn count_cut(&self, losses: &mut Losses) {
         losses.add_many(Loss::Truncated, SourcePos::Offset(self.len), u64::from(self.is_cut.get()));
     }
 
-    /// The error of a document that has nothing of what its format needs.
+    /// Creates the error for a document without the required parts.
     pub(crate) fn without(&self, expected: &str) -> ReadError {
         let found = if self.is_cut.get() { "the end of the file" } else { "a document without" };
         let offset = if self.is_cut.get() { self.len } else { 0 };
@@ -175,7 +175,7 @@ impl Document {
 }
 
 impl TableCharge<'_> {
-    /// Charges more of the table. Fails with [`ReadError::Malformed`] once all tables take more than their share.
+    /// Charges memory of the table. Fails with [`ReadError::Malformed`] once all tables exceed their share.
     pub(crate) fn add(&mut self, bytes: usize, place: u64) -> Result<(), ReadError> {
         let Document { path, context, kept_bytes, .. } = self.document;
         self.bytes += bytes as u64;
@@ -198,7 +198,7 @@ impl Drop for TableCharge<'_> {
     }
 }
 
-/// The members of an object: keys as written between their quotes, and the extents of the values.
+/// Iterator over the members of an object: raw keys and the extents of their values.
 pub(crate) struct JsonMembers<'d> {
     window: Window<'d>,
 }
@@ -210,7 +210,7 @@ impl JsonMembers<'_> {
     }
 }
 
-/// The extents of the values of an array.
+/// Iterator over the extents of array values.
 pub(crate) struct Items<'d> {
     window: Window<'d>,
     has_begun: bool,
@@ -227,7 +227,7 @@ impl Items<'_> {
                     if item.start < item.end {
                         return Ok(Some(item));
                     }
-                    // A bracket that closes nothing.
+                    // An unmatched closing bracket.
                     self.window.advance(1);
                 }
             }

@@ -1,4 +1,4 @@
-//! JSON of any size without a tree of values: steps over values, decodes text, and finds the parts of a document.
+//! JSON of any size without building a tree: skips values, decodes strings, and looks up parts of a document.
 
 pub(crate) mod document;
 pub(crate) mod outline;

@@ -1,51 +1,51 @@
-//! The keys at the beginning of a JSON document and where they are, for telling formats apart: `[].traceId` is a key of
-//! the objects in an array, `log.entries` one of an object in an object. A text that reads like a key is none.
+//! Key paths at the start of a JSON document, for format detection: `[].traceId` is a key of objects in an array,
+//! `log.entries` one of a nested object. String values that look like keys are ignored.
 
 use std::collections::BTreeSet;
 
 use super::scan::Scanner;
 
-/// More brackets than this are open in no document that a format is recognised by.
+/// Limit for open brackets; all documents that are detected by keys are shallower.
 const DEPTH_MAX: usize = 32;
 
-/// The paths of the keys in the head of a document, or of the documents that follow each other in it.
+/// The key paths in the head of a document, or of several concatenated documents.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     paths: BTreeSet<String>,
-    /// The keys of the first objects, in their order.
+    /// Keys of the first objects, in order.
     keys: Vec<String>,
 }
 
-/// The most keys that an error names.
+/// Limit for keys in an error message.
 const KEYS_NAMED_MAX: usize = 6;
 
 impl Outline {
-    /// Reads as far as the head is JSON.
+    /// Collects the keys as far as the head is valid JSON.
     pub(crate) fn from_head(head: &[u8]) -> Self {
         let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
         let mut outline = Self::default();
-        // The end of the head, or damage: what was seen up to there counts.
+        // Ends at damage or at the end of the head; keys up to there count.
         let _ = outline.read(&mut Scanner::new(head, 0));
         outline
     }
 
-    /// Whether each of these keys is there.
+    /// Returns whether all of these paths exist.
     pub(crate) fn has_all(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| self.paths.contains(*path))
     }
 
-    /// How many of these keys are there.
+    /// Returns the number of these paths that exist.
     pub(crate) fn count_of(&self, paths: &[&str]) -> usize {
         paths.iter().filter(|path| self.paths.contains(**path)).count()
     }
 
-    /// The first keys, for an error.
+    /// Returns the first keys, for an error message.
     pub(crate) fn first_keys(&self) -> String {
         self.keys.join(", ")
     }
 
     fn read(&mut self, scanner: &mut Scanner<'_>) -> Option<()> {
-        // For each open bracket: whether it is of an object, and the length of the path outside of it.
+        // For each open bracket: whether it is an object, and the length of the enclosing path.
         let mut open: Vec<(bool, usize)> = Vec::new();
         let mut path = String::new();
         loop {
@@ -66,7 +66,7 @@ impl Outline {
                 }
                 _ => _ = scanner.value(0).ok()?,
             }
-            // After a value, or before the closing bracket of an empty object or array.
+            // After a value, or before the closing bracket of an empty container.
             while let Some(&(is_object, outside)) = open.last() {
                 match scanner.peek().ok()? {
                     b',' => {
@@ -88,7 +88,7 @@ impl Outline {
         }
     }
 
-    /// Reads a key, and makes `path` that of its value.
+    /// Reads a key, and sets `path` to that of its value.
     fn key(&mut self, scanner: &mut Scanner<'_>, path: &mut String, depth: usize) -> Option<()> {
         let key = scanner.key().ok()?;
         if !path.is_empty() {

@@ -1,8 +1,8 @@
-//! The keys that documents in JSON of each kind have: how a document that is none of them is compared with all.
+//! Typical keys of the supported JSON formats, to name the nearest formats of an unrecognised document.
 
 use super::outline::Outline;
 
-/// A kind of document, and keys that it has near its beginning, as [`Outline`] names them.
+/// A format, and keys near the start of its documents, as paths of [`Outline`].
 struct JsonShape {
     name: &'static str,
     keys: &'static [&'static str],
@@ -22,7 +22,7 @@ const SHAPES: [JsonShape; 11] = [
     JsonShape { name: "Next.js trace", keys: &["[].traceId", "[].id", "[].startTime", "[].tags", "[].parentId"] },
 ];
 
-/// The end of an error about a document of no known kind: its first keys, and the two kinds that have the most of them.
+/// Describes an unrecognised document in an error: its first keys, and the two formats with the most of them.
 pub(crate) fn nearest(head: &[u8]) -> String {
     let outline = Outline::from_head(head);
     let mut text = match outline.first_keys() {

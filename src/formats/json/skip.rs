@@ -1,6 +1,6 @@
-//! Steps over one JSON value of any size in pieces, in constant memory. Checks nothing but strings and brackets.
+//! Skips a JSON value of any size in pieces, in constant memory. Validates nothing but strings and brackets.
 
-/// How far inside a value one is.
+/// Position inside a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Skip {
     depth: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Skip {
 }
 
 impl Skip {
-    /// Goes on through `bytes`; returns where in them the value ends, or `None` if it goes on after them.
+    /// Continues through `bytes`; returns the position where the value ends, or `None` if it continues after them.
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut pos = 0;
         while let Some(&byte) = bytes.get(pos) {

@@ -1,14 +1,14 @@
-//! Distinguishes the formats in JSON by the first bytes of a document.
+//! Detects JSON formats by the first bytes of a document.
 
-/// Whether there is a key of this name: a text with a colon after it. The same text may be a name in any document.
+/// Returns whether a key exists: a quoted text with a colon after it. The text alone may be a string value.
 pub(crate) fn has_key(head: &[u8], key: &str) -> bool {
     let quoted = format!("\"{key}\"");
     let mut found = memchr::memmem::find_iter(head, quoted.as_bytes());
     found.any(|at| head[at + quoted.len()..].trim_ascii_start().starts_with(b":"))
 }
 
-/// An object or an array that begins as those of JSON do, after a byte order mark and white space perhaps. Logs often
-/// begin each line with a time or a level in brackets, and stacks of PHP begin with `{main}`.
+/// Returns whether text starts like a JSON object or array, after an optional byte order mark and white space. Log
+/// lines often start with a time or a level in brackets, and PHP stacks with `{main}`.
 pub(crate) fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     match head.trim_ascii_start() {

@@ -1,11 +1,11 @@
-//! Text of JSON strings, decoded or made valid again. What had to be repaired is reported, never hidden.
+//! Decodes JSON strings, or repairs them to valid JSON. Repairs are always reported.
 
 use std::borrow::Cow;
 
 use super::scan::{JsonValue, Quirks, Scanner, Shape, is_json_scalar};
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Repairs to a text, as bits, because names are looked up far more often than repaired.
+/// Repairs of a text, as bits: cheap, since texts are looked up far more often than repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Repairs(u8);
 
@@ -31,7 +31,7 @@ impl Repairs {
     }
 }
 
-/// The text of a string; of any other value, its JSON text. Control characters are kept: the view escapes them.
+/// Decodes a string; other values keep their JSON text. Control characters are kept, since the view escapes them.
 pub(crate) fn decode<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
     if value.quirks.has(Quirks::CONTROL) {
         repairs.add(Repairs::CONTROL);
@@ -51,14 +51,14 @@ pub(crate) fn decode<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Cow<'a
 
 fn lossy<'a>(bytes: &'a [u8], repairs: &mut Repairs) -> Cow<'a, str> {
     let text = String::from_utf8_lossy(bytes);
-    // Replacing always makes a new text.
+    // `from_utf8_lossy` only allocates if it replaces something.
     if matches!(text, Cow::Owned(_)) {
         repairs.add(Repairs::BAD_UTF8);
     }
     text
 }
 
-/// Decodes the escape that `bytes` begin with and returns what follows it. An unknown escape is kept as text.
+/// Decodes the escape at the start of `bytes` and returns the rest. An unknown escape is kept as text.
 fn take_escape<'a>(bytes: &'a [u8], text: &mut String, repairs: &mut Repairs) -> &'a [u8] {
     let plain = match bytes.get(1) {
         Some(b'"') => '"',
@@ -79,7 +79,7 @@ fn take_escape<'a>(bytes: &'a [u8], text: &mut String, repairs: &mut Repairs) ->
     &bytes[2..]
 }
 
-/// Decodes `\uXXXX`, or the two of a surrogate pair; half a pair becomes a replacement character.
+/// Decodes `\uXXXX` or a surrogate pair; an unpaired surrogate becomes a replacement character.
 fn take_unicode_escape<'a>(bytes: &'a [u8], text: &mut String, repairs: &mut Repairs) -> &'a [u8] {
     let Some(unit) = utf16_unit(bytes) else {
         text.push('\\');
@@ -105,7 +105,7 @@ fn utf16_unit(bytes: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
 }
 
-/// A value as valid JSON text: unchanged where it is valid, else with its strings and bare words rewritten.
+/// Returns a value as valid JSON: unchanged if it is valid, else with its strings and bare words rewritten.
 pub(crate) fn valid_json<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
     if value.quirks.has(Quirks::CONTROL) {
         repairs.add(Repairs::CONTROL);
@@ -125,13 +125,13 @@ pub(crate) fn valid_json<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Co
     }
 }
 
-/// Text as a JSON string with its quotes.
+/// Quotes a text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
-    // Writing a string to memory cannot fail.
+    // Serialising a string to memory cannot fail.
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Copies a well-formed object or array token by token, with strings and bare words made valid.
+/// Copies an object or array token by token, and repairs strings and bare words.
 fn rewritten(json: &[u8], repairs: &mut Repairs) -> String {
     let mut text = String::with_capacity(json.len());
     let mut scanner = Scanner::new(json, 0);

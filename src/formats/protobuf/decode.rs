@@ -1,23 +1,22 @@
-//! Protobuf fields out of bytes, by hand: no descriptors, no allocation, no recursion. Refuses groups, which are long
-//! obsolete. Malformed bytes end the iteration, and [`Fields::is_broken`] reports it.
+//! Decodes protobuf fields without descriptors, allocation or recursion. Rejects groups, which are obsolete. Malformed
+//! bytes end the iteration, and [`Fields::is_broken`] reports it.
 
 use super::numbers::{FieldNumber, wire_type};
 
-/// Iterates over the fields of one message.
+/// Iterator over the fields of a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
     broken: bool,
 }
 
-/// A field of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ProtoField<'a> {
     pub(crate) number: FieldNumber,
     pub(crate) value: ProtoValue<'a>,
 }
 
-/// A value as the wire has it.
+/// A value as encoded on the wire.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ProtoValue<'a> {
     Varint(u64),
@@ -31,32 +30,32 @@ impl<'a> Fields<'a> {
         Self { bytes, broken: false }
     }
 
-    /// The bytes after the fields so far.
+    /// Returns the bytes after the fields read so far.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether the iteration ended before the end of the message.
+    /// Returns whether the iteration ended before the end of the message.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// The next tag, for the fastest readers: field number and wire type in one number to match on. Then read its value
-    /// by [`Self::varint`], [`Self::bytes`] or [`Self::value`]. `None` at the end.
+    /// Returns the next tag, field number and wire type in one number, for the hottest loops; `None` at the end. The
+    /// caller then reads the value with [`Self::varint`], [`Self::bytes`] or [`Self::value`].
     #[expect(clippy::inline_always, reason = "the innermost loop of a reader: a call costs as much as a field")]
     #[inline(always)]
     pub(crate) fn tag(&mut self) -> Option<u64> {
         if self.bytes.is_empty() { None } else { self.whole(take_varint) }
     }
 
-    /// The next tag and its value where each is a small number of one byte, as most are; else reads nothing.
+    /// Returns the next tag and value if both are single bytes, like most varints; otherwise reads nothing.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn small(&mut self) -> Option<(u8, u8)> {
         let (&[tag, value], rest) = self.bytes.split_first_chunk()?;
         let pair = u16::from_le_bytes([tag, value]);
-        // Neither byte continues in a next one, and the tag is that of a varint. Subtracting 8 from it checks that the
-        // field's number is not 0, all in one step.
+        // Neither byte has a continuation bit, and the wire type is varint. Subtracting 8 also checks that the field
+        // number is not 0.
         if (pair | pair.wrapping_sub(8)) & 0x8087 != 0 {
             return None;
         }
@@ -64,14 +63,14 @@ impl<'a> Fields<'a> {
         Some((tag, value))
     }
 
-    /// The value after a [`varint_tag`]; 0 if it is not whole.
+    /// Returns the value after a [`varint_tag`]; 0 if it is truncated.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn varint(&mut self) -> u64 {
         self.whole(take_varint).unwrap_or(0)
     }
 
-    /// The value after a [`bytes_tag`]; `None` if it is not whole.
+    /// Returns the value after a [`bytes_tag`]; `None` if it is truncated.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
@@ -83,7 +82,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The field after any tag.
+    /// Returns the field after any tag.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn value(&mut self, tag: u64) -> Option<ProtoField<'a>> {
@@ -99,7 +98,7 @@ impl<'a> Fields<'a> {
         self.whole(|_| Some(ProtoField { number: FieldNumber::new(number?), value: value? }))
     }
 
-    /// Reads a value; one that is not whole ends the iteration.
+    /// Reads a value; a truncated one ends the iteration.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     fn whole<T>(&mut self, take: impl FnOnce(&mut &'a [u8]) -> Option<T>) -> Option<T> {
@@ -118,18 +117,18 @@ fn take_chunk<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; LEN
     Some(chunk)
 }
 
-/// The field of a tag and a value of one byte each, as [`Fields::small`] takes them.
+/// Returns the field of a single-byte tag and value, as returned by [`Fields::small`].
 #[inline]
 pub(crate) fn small_field<'a>(tag: u64, value: u64) -> ProtoField<'a> {
     ProtoField { number: FieldNumber::new((tag >> 3) as u32), value: ProtoValue::Varint(value) }
 }
 
-/// The tag of a field that is a varint.
+/// Returns the tag of a varint field.
 pub(crate) const fn varint_tag(number: FieldNumber) -> u64 {
     (number.get() as u64) << 3
 }
 
-/// The tag of a field that is a text or a message.
+/// Returns the tag of a text or message field.
 pub(crate) const fn bytes_tag(number: FieldNumber) -> u64 {
     (number.get() as u64) << 3 | 2
 }
@@ -146,7 +145,7 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl<'a> ProtoValue<'a> {
-    /// A number of any width; 0 for bytes.
+    /// Returns a number of any width; 0 for bytes.
     pub(crate) fn number(self) -> u64 {
         match self {
             Self::Varint(number) | Self::Fixed64(number) => number,
@@ -155,17 +154,17 @@ impl<'a> ProtoValue<'a> {
         }
     }
 
-    /// A number that a descriptor gives to a field.
+    /// Returns the value as a field number, for descriptors.
     pub(crate) fn field_number(self) -> FieldNumber {
         FieldNumber::new(self.number() as u32)
     }
 
-    /// The same as a signed one: negative numbers are written as 64 bits.
+    /// Returns the number as signed: negative numbers are encoded with 64 bits.
     pub(crate) fn signed(self) -> i64 {
         self.number() as i64
     }
 
-    /// A `double` or a `float`; other numbers by their value.
+    /// Returns a `double` or a `float`; other numbers are converted.
     pub(crate) fn double(self) -> f64 {
         match self {
             Self::Fixed64(bits) => f64::from_bits(bits),
@@ -175,7 +174,7 @@ impl<'a> ProtoValue<'a> {
         }
     }
 
-    /// A text or a message; nothing for a number.
+    /// Returns a text or a message; empty for a number.
     pub(crate) fn bytes(self) -> &'a [u8] {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -183,7 +182,8 @@ impl<'a> ProtoValue<'a> {
         }
     }
 
-    /// The numbers of a repeated field, which one packed value may hold; `wide`: as 8 bytes each.
+    /// Returns the numbers of a repeated field, packed or not. `wide` selects 8 bytes for each packed number, not
+    /// varints.
     pub(crate) fn numbers(self, wide: bool) -> Numbers<'a> {
         match self {
             Self::Bytes(packed) => Numbers { alone: None, packed, wide },
@@ -192,7 +192,7 @@ impl<'a> ProtoValue<'a> {
     }
 }
 
-/// Iterates over numbers for [`ProtoValue::numbers`].
+/// Iterator of [`ProtoValue::numbers`].
 #[derive(Debug, Clone)]
 pub(crate) struct Numbers<'a> {
     alone: Option<u64>,
@@ -216,8 +216,8 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Reads a varint of at most ten bytes from the front. Inlines only the usual lengths of one and two bytes, since every
-/// call site gets a copy.
+/// Reads a varint of at most ten bytes from the front. Inlines only the common lengths of one and two bytes, since
+/// every call site gets a copy.
 #[inline]
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     match **bytes {
@@ -237,8 +237,8 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// The varint that bytes begin with, and its length; 0 if it is not whole. By value, so that who steps over fields
-/// keeps its place in registers.
+/// Decodes the varint at the start of `bytes`, and returns it with its length; 0 if it is truncated. Takes and returns
+/// values, so that the caller's position stays in registers.
 #[inline(never)]
 fn long_varint(bytes: &[u8]) -> (u64, usize) {
     if let Some(word) = bytes.first_chunk()
@@ -248,7 +248,7 @@ fn long_varint(bytes: &[u8]) -> (u64, usize) {
     }
     let mut number = 0;
     for (position, &byte) in bytes.iter().take(10).enumerate() {
-        // Bits beyond the 64th fall off, as in every implementation.
+        // Bits beyond the 64th are dropped, as in every implementation.
         number |= u64::from(byte & 0x7f) << (7 * position);
         if byte < 0x80 {
             return (number, position + 1);
@@ -257,15 +257,15 @@ fn long_varint(bytes: &[u8]) -> (u64, usize) {
     (0, 0)
 }
 
-/// The varint that eight bytes begin with, and its length; `None` if it is longer. All bytes at once,
-/// since a time has seven.
+/// Decodes the varint at the start of eight bytes, and returns it with its length; `None` if it is longer. Handles all
+/// bytes at once, since timestamps have seven.
 #[inline]
 fn varint_of_word(word: u64) -> Option<(u64, usize)> {
     let last_bytes = !word & 0x8080_8080_8080_8080;
     if last_bytes == 0 {
         return None;
     }
-    // All bits up to the one that says that the first such byte is the last.
+    // All bits up to the cleared continuation bit of the last byte.
     let own = last_bytes ^ (last_bytes - 1);
     let sevens = word & own & 0x7f7f_7f7f_7f7f_7f7f;
     let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;

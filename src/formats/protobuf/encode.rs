@@ -1,8 +1,8 @@
-//! Protobuf fields into bytes, by hand: the counterpart of `decode`.
+//! Encodes protobuf fields; the counterpart of `decode`.
 
 use super::numbers::{FieldNumber, wire_type};
 
-/// Appends a number of any size.
+/// Appends a varint.
 pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
@@ -11,27 +11,27 @@ pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Appends a field that is a number.
+/// Appends a varint field.
 pub(crate) fn push_number(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
     push_varint(bytes, u64::from(field.get()) << 3 | wire_type::VARINT);
     push_varint(bytes, value);
 }
 
-/// Appends a field that is eight bytes.
+/// Appends an eight-byte field.
 pub(crate) fn push_fixed64(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
     push_varint(bytes, u64::from(field.get()) << 3 | wire_type::FIXED64);
     bytes.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Appends a field that is text or a message that is already made.
+/// Appends a text field, or a message that is already encoded.
 pub(crate) fn push_bytes(bytes: &mut Vec<u8>, field: FieldNumber, value: &[u8]) {
     push_varint(bytes, u64::from(field.get()) << 3 | wire_type::LENGTH_DELIMITED);
     push_varint(bytes, value.len() as u64);
     bytes.extend_from_slice(value);
 }
 
-/// Appends a field that is a message, which `fill` appends. Reserves one byte for the length: most messages are shorter
-/// than 128 bytes, so nothing moves.
+/// Appends a message field that `fill` encodes. Reserves one byte for the length: most messages are shorter than 128
+/// bytes, so nothing moves.
 pub(crate) fn push_message(bytes: &mut Vec<u8>, field: FieldNumber, fill: impl FnOnce(&mut Vec<u8>)) {
     push_varint(bytes, u64::from(field.get()) << 3 | wire_type::LENGTH_DELIMITED);
     let at = bytes.len();

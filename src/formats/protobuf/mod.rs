@@ -1,4 +1,4 @@
-//! Protobuf fields out of bytes and into them, without descriptors.
+//! Decodes and encodes protobuf fields without descriptors.
 
 pub(crate) mod decode;
 pub(crate) mod encode;

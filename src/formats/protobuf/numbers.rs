@@ -1,14 +1,13 @@
-//! Field numbers as a type of their own: a decoder can match them by name only, since a bare number does not compile.
+//! Field numbers as a newtype, so that decoders can only match them by name.
 
-/// The number of a field in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct FieldNumber(u32);
 
 impl FieldNumber {
-    /// No field has the number 0.
+    /// Not a valid field number.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Makes the constant of a field, in [`proto_numbers`], or takes the number out of a tag.
+    /// Creates the constant of a field in [`proto_numbers`], or converts the number in a tag.
     pub(crate) const fn new(number: u32) -> Self {
         Self(number)
     }
@@ -18,7 +17,7 @@ impl FieldNumber {
     }
 }
 
-/// How a value is encoded: the lower three bits of a tag.
+/// Wire types: the lower three bits of a tag.
 pub(super) mod wire_type {
     pub(in super::super) const MASK: u64 = 0b111;
     pub(in super::super) const VARINT: u64 = 0;
@@ -27,10 +26,9 @@ pub(super) mod wire_type {
     pub(in super::super) const FIXED32: u64 = 5;
 }
 
-/// Declares a module of constants for each message (`fields`, of [`FieldNumber`]) and
-/// each enumeration (`values`, of `u64`).
+/// Declares a module of constants for each message (`fields`, of [`FieldNumber`]) and each enum (`values`, of `u64`).
 ///
-/// Tests find all of them in `ALL`: the full name of the message or enumeration, the constant's name and its number.
+/// Tests iterate over `ALL`: the full name of the message or enum, the name of the constant, and its number.
 macro_rules! proto_numbers {
     ($($sort:ident $module:ident = $message:literal { $($name:ident = $number:literal,)* })*) => {
         $(pub(crate) mod $module {

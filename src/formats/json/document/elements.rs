@@ -1,5 +1,5 @@
-//! The values of an array one after another, as texts to be parsed. One that is damaged is as long as it could be
-//! read, and the next one begins where one of its kind may.
+//! Iterates over the values of an array as texts to be parsed. A damaged value extends to its first error, and the next
+//! one starts where a value of the same kind may.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -9,31 +9,31 @@ use super::window::Window;
 use crate::formats::ReadError;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Damage this near to an element's beginning restarts the search right after that beginning, since a missing
-/// quote turns what follows into text. Later damage restarts it after the damage, so that nested elements are not
-/// read once for each level.
+/// Damage within this distance of an element's start restarts the search right after that start, since a missing quote
+/// turns what follows into text. Later damage restarts it after the damage, so that nested elements are not parsed once
+/// per level.
 const SOUGHT_WITHIN_BYTES: usize = 1 << 10;
 
-/// The values of an array, first to last.
+/// Iterator over the values of an array.
 pub(crate) struct Elements<'d> {
     window: Window<'d>,
     has_begun: bool,
-    /// The element that was handed out, which is still at the beginning of the window.
+    /// Length of the current element, which is still at the front of the window.
     lent: usize,
-    /// The first byte of elements to look for after damage.
+    /// First byte of elements to search for after damage.
     sought: Option<u8>,
 }
 
 /// A value of an array.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Element<'a> {
-    /// Its text. JSON, unless it is damaged.
+    /// Its text: JSON unless it is damaged.
     pub(crate) text: &'a [u8],
     pub(crate) offset: u64,
 }
 
 impl<'a> Element<'a> {
-    /// The parsed value; `None`, and a counted loss, for a value of another type.
+    /// Parses the value; returns `None` and counts a loss for another type.
     pub(crate) fn parse<T: Deserialize<'a>>(&self, losses: &mut Losses) -> Option<T> {
         let parsed = serde_json::from_slice(self.text).ok();
         losses.add_many(Loss::BadRecord, SourcePos::Offset(self.offset), u64::from(parsed.is_none()));
@@ -41,12 +41,12 @@ impl<'a> Element<'a> {
     }
 }
 
-/// How far an element reaches in what is read.
+/// The extent of an element within the bytes read so far.
 enum Reach {
     Whole(usize),
-    /// It goes on after the bytes read so far.
+    /// It continues after these bytes.
     Further,
-    /// It is damaged after so many bytes.
+    /// It is damaged after this many bytes.
     Damaged(usize),
 }
 
@@ -55,7 +55,7 @@ impl<'d> Elements<'d> {
         Self { window, has_begun: false, lent: 0, sought: None }
     }
 
-    /// The next value of the array.
+    /// Returns the next value of the array.
     pub(crate) fn next(&mut self) -> Result<Option<Element<'_>>, ReadError> {
         self.window.advance(std::mem::take(&mut self.lent));
         if let Some(first) = self.sought.take() {
@@ -63,7 +63,7 @@ impl<'d> Elements<'d> {
         }
         let first = loop {
             match (self.peek()?, self.has_begun) {
-                // A brace that closes nothing follows damage that was counted already.
+                // An unmatched closing brace follows damage that is already counted.
                 (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
                 (None, _) => {
                     self.window.note_end(false);
@@ -88,7 +88,7 @@ impl<'d> Elements<'d> {
                     self.window.advance(usize::MAX);
                     return Ok(None);
                 }
-                // The end of an array whose brackets do not match.
+                // The end of an array with unbalanced brackets.
                 Reach::Further => len,
             };
             self.sought = Some(first);
@@ -97,7 +97,7 @@ impl<'d> Elements<'d> {
         Ok(Some(Element { text: &self.window.unread()[..self.lent], offset }))
     }
 
-    /// Peeks as the window does, and reports the bytes read as progress.
+    /// Peeks at the next byte, and reports the bytes read as progress.
     fn peek(&mut self) -> Result<Option<u8>, ReadError> {
         if self.window.unread().is_empty() {
             self.window.fill_with_progress()?;
@@ -105,7 +105,7 @@ impl<'d> Elements<'d> {
         self.window.peek()
     }
 
-    /// Steps to the next byte of this value with a comma before it.
+    /// Skips to the next byte `first` after a comma.
     fn seek(&mut self, first: u8) -> Result<(), ReadError> {
         let mut is_behind_comma = false;
         loop {
@@ -126,17 +126,17 @@ impl<'d> Elements<'d> {
     }
 }
 
-/// How far the value at the beginning of `bytes` reaches.
+/// Determines the extent of the value at the start of `bytes`.
 fn reach(bytes: &[u8]) -> Reach {
     if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
-        // A number, or a word: whoever wants it finds out.
+        // A number or a literal, which is validated when it is parsed.
         let end = bytes.iter().position(|byte| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace());
         return end.map_or(Reach::Further, Reach::Whole);
     }
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     match values.next() {
         Some(Ok(_)) => Reach::Whole(values.byte_offset()),
-        // A number that is cut is an error of its own.
+        // A truncated number is also reported as an error.
         Some(Err(error)) if !error.is_eof() && error_offset(bytes, &error) + 1 < bytes.len() => {
             Reach::Damaged(error_offset(bytes, &error).max(1))
         }
@@ -144,10 +144,10 @@ fn reach(bytes: &[u8]) -> Reach {
     }
 }
 
-/// The position of an error in the bytes.
+/// Returns the byte position of an error.
 fn error_offset(bytes: &[u8], error: &serde_json::Error) -> usize {
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
     let before = lines.map(<[u8]>::len).sum::<usize>();
-    // The column is that of the byte that does not fit, counted from 1.
+    // Columns start at 1 and refer to the invalid byte.
     (before + error.column().saturating_sub(1)).min(bytes.len())
 }

@@ -1,4 +1,4 @@
-//! Numbers with a unit, and ids that may be numbers or text, out of a document.
+//! Parses numbers with a unit, and ids that are numbers or text.
 
 use serde_json::value::RawValue;
 
@@ -16,12 +16,12 @@ pub(crate) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The nanoseconds of a number as the document writes it. Numbers in quotes are numbers too.
+    /// Converts a number to nanoseconds. Quoted numbers are accepted.
     pub(crate) fn nanos(self, number: &RawValue) -> Result<i64, NumberError> {
         self.parse_nanos(number.get().as_bytes())
     }
 
-    /// Nanoseconds from the text of a number.
+    /// Converts the text of a number to nanoseconds.
     pub(crate) fn parse_nanos(self, number: &[u8]) -> Result<i64, NumberError> {
         let text = number.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(number);
         match self {
@@ -33,7 +33,7 @@ impl TimeUnit {
     }
 }
 
-/// An id that may be a number, a number in quotes, or text.
+/// Parses an id: a number, a quoted number, or text.
 pub(crate) fn id(value: Option<&[u8]>) -> Id {
     let Some(text) = value.map(String::from_utf8_lossy) else { return Id::None };
     let number = text.trim_matches('"').parse().ok().map(Id::Number);

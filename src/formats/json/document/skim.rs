@@ -1,21 +1,19 @@
-//! Finds where a JSON value ends, and takes no note of what is in it. Keeps the brackets that
-//! are open and nothing else.
+//! Finds the end of a JSON value without parsing its content. The only state is the stack of open brackets.
 //!
-//! Damage inside of the value is found by whoever reads it. Here it must not reach further than it has to, so two
-//! rules set the search right after it, and neither shows in a value that is whole: a quote that nothing follows
-//! which may follow a text begins a text, whatever it would have been; a bracket closes the innermost bracket with
-//! the braces that are open inside of it, and a brace nothing but a brace. So an object that has lost one of its
-//! braces does not end what it is in.
+//! Damage inside the value is detected when it is parsed. Here it must not extend the value, so two rules resynchronise
+//! after damage without affecting valid JSON. First, a quote that is not followed by a separator starts a string, even
+//! if a string was open. Second, a closing bracket closes the innermost array and all objects within it, but a closing
+//! brace closes only an object. So an object with a missing brace does not end its container.
 
-/// Brackets deeper than this are counted without their kind.
+/// Deeper brackets are counted without their kind.
 const DEPTH_MAX: usize = 128;
 
-/// A search for the end of one value, over any number of blocks of bytes.
+/// Search for the end of a value, across any number of blocks.
 #[derive(Debug, Default)]
 pub(super) struct Skim {
-    /// Whether each open bracket is one of an object, outermost first.
+    /// Whether each open bracket is an object, outermost first.
     open: Vec<bool>,
-    /// How many more are open.
+    /// Number of open brackets beyond `DEPTH_MAX`.
     deeper: u64,
     state: SkimState,
 }
@@ -25,15 +23,15 @@ enum SkimState {
     #[default]
     Between,
     Text,
-    /// A backslash in a text was read.
+    /// After a backslash in a string.
     Escape,
-    /// A quote was read that ends a text if a byte that may follow a text comes next.
+    /// After a quote that ends a string if a separator follows.
     AfterText,
 }
 
 impl Skim {
-    /// Goes on through the next bytes. Returns how many of them belong to the value if it ends in them: up to its
-    /// closing bracket, or up to the byte after a text or a number.
+    /// Continues with the next bytes. Returns the length of the value in them if it ends there: up to its closing
+    /// bracket, or up to the byte after a string or a number.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut position = 0;
         while let Some(&byte) = bytes.get(position) {
@@ -47,7 +45,7 @@ impl Skim {
                 (SkimState::AfterText, b' ' | b'\t' | b'\r' | b'\n') => {}
                 (SkimState::AfterText, b',' | b':' | b'}' | b']') => {
                     self.state = SkimState::Between;
-                    // To be looked at again, as what it is.
+                    // Handled again in the new state.
                     continue;
                 }
                 (SkimState::AfterText, _) => {
@@ -97,7 +95,7 @@ mod tests {
         Skim::default().skip(text.as_bytes())
     }
 
-    /// Any JSON, with texts that look like it.
+    /// Any JSON, including strings that contain JSON syntax.
     fn json() -> impl Strategy<Value = serde_json::Value> {
         let text = r#"[a\[\]{}",:\\ ]{0,6}"#;
         let leaf =

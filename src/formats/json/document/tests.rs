@@ -1,5 +1,4 @@
-//! Compares documents with `serde_json`, which reads them whole: the same values at the same offsets,
-//! however the bytes are cut.
+//! Compares documents with `serde_json`: the same values at the same offsets for any block size.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -18,7 +17,7 @@ fn open(bytes: &[u8], block_bytes: usize) -> Document {
     Document::open(Source::open(file.path(), &context).expect("a file"), &context).expect("a document")
 }
 
-/// The texts of the elements of an array that is a member of the document, and how many are damaged.
+/// Returns the element texts of the array member `a`, the number of damaged ones, and whether the file is truncated.
 fn elements(bytes: &[u8], block_bytes: usize) -> (Vec<String>, u64, bool) {
     let document = open(bytes, block_bytes);
     let [array] = document.pick(document.whole(), ["a"]).expect("read");
@@ -30,7 +29,7 @@ fn elements(bytes: &[u8], block_bytes: usize) -> (Vec<String>, u64, bool) {
     (found, losses.total(), document.is_cut.get())
 }
 
-/// Any JSON, with texts that look like it.
+/// Any JSON, including strings that contain JSON syntax.
 fn json() -> impl Strategy<Value = Value> {
     let text = r#"[a\[\]{}",:\\ é]{0,6}"#;
     let leaf = prop_oneof![Just(Value::Null), any::<f64>().prop_map(Into::into), text.prop_map(Into::into)];
@@ -84,7 +83,7 @@ proptest! {
         prop_assert!(is_cut);
         prop_assert_eq!(lost, 0);
         prop_assert_eq!(&found[..], &all[..found.len()]);
-        // Those that are whole before the cut, each with its separator.
+        // Elements that are complete before the cut, each with its separator.
         prop_assert_eq!(found.len(), all.iter().scan(6, |end, text| { *end += text.len(); let fits = *end <= cut; *end += 1; Some(fits) }).filter(|&fits| fits).count());
     }
 }
@@ -105,14 +104,14 @@ fn damage_costs_the_element_that_it_is_in() {
         let text = format!(r#"{{"a":[{},{},{damaged},{},{}],"b":1}}"#, good[0], good[1], good[2], good[3]);
         for block_bytes in [1, 7, 1000] {
             let (found, lost, is_cut) = elements(text.as_bytes(), block_bytes);
-            // The missing bracket could be that of the array.
+            // The missing bracket may belong to the array.
             let is_in_doubt = damaged == r#"{"k":[2}"#;
             assert_eq!(
                 (&found[..], lost, is_cut),
                 (&good.map(str::to_owned)[..], 1, is_in_doubt),
                 "{damaged} {block_bytes}"
             );
-            // Members after the array are found.
+            // Members after the array are still found.
             let document = open(text.as_bytes(), block_bytes);
             let [after] = document.pick(document.whole(), ["b"]).expect("read");
             assert!(after.is_some() || is_in_doubt, "{damaged}");

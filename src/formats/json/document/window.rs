@@ -1,4 +1,4 @@
-//! A part of a document's file that moves from its front to its end. Holds the unread rest of its blocks.
+//! A sliding window over a document's file. Buffers the unread rest of its blocks.
 
 use super::skim::Skim;
 use super::{Document, JsonExtent};
@@ -9,9 +9,9 @@ use crate::formats::input::lengths::saturating_len;
 pub(super) struct Window<'d> {
     document: &'d Document,
     bytes: Vec<u8>,
-    /// Bytes that the parser has read.
+    /// Number of consumed bytes in the buffer.
     taken: usize,
-    /// The offset of the bytes in the file.
+    /// File offset of the buffer.
     offset: u64,
     end: u64,
 }
@@ -21,27 +21,27 @@ impl<'d> Window<'d> {
         Self { document, bytes: Vec::new(), taken: 0, offset: extent.start, end: extent.end }
     }
 
-    /// The bytes that the parser has not read yet.
+    /// Returns the buffered bytes that are not consumed.
     pub(super) fn unread(&self) -> &[u8] {
         &self.bytes[self.taken..]
     }
 
-    /// The offset of the next byte in the file.
+    /// Returns the file offset of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.offset + self.taken as u64
     }
 
-    /// Steps over bytes that are read.
+    /// Consumes bytes.
     pub(super) fn advance(&mut self, len: usize) {
         self.taken = self.taken.saturating_add(len).min(self.bytes.len());
     }
 
-    /// Whether the file ends with the window.
+    /// Returns whether the buffer reaches the end of the file.
     pub(super) fn is_at_end_of_file(&self) -> bool {
         self.offset + self.bytes.len() as u64 >= self.document.len
     }
 
-    /// Appends at least as many bytes as are unread. Returns whether there were more.
+    /// Reads at least as many bytes as are unread, doubling the buffer. Returns whether there were more.
     pub(super) fn fill(&mut self) -> Result<bool, ReadError> {
         self.document.context.cancel.check()?;
         self.bytes.drain(..self.taken);
@@ -55,7 +55,7 @@ impl<'d> Window<'d> {
         let mut filled = filled_before;
         while filled < self.bytes.len() {
             match read_at(&self.document.file, &mut self.bytes[filled..], self.offset + filled as u64) {
-                // The file has become shorter.
+                // The file was truncated meanwhile.
                 Ok(0) => break,
                 Ok(len) => filled += len,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -69,7 +69,7 @@ impl<'d> Window<'d> {
         Ok(filled > filled_before)
     }
 
-    /// The same, for what is read last: its bytes are the progress.
+    /// Like [`Self::fill`], for the last pass: counts the bytes as progress.
     pub(super) fn fill_with_progress(&mut self) -> Result<bool, ReadError> {
         let before = self.unread().len();
         let has_more = self.fill()?;
@@ -81,7 +81,7 @@ impl<'d> Window<'d> {
         Ok(has_more)
     }
 
-    /// The next byte that is not white space, without taking it.
+    /// Returns the next byte that is not white space, without consuming it.
     pub(super) fn peek(&mut self) -> Result<Option<u8>, ReadError> {
         loop {
             let blank = self.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -95,10 +95,9 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// Steps past the colon of the next key, and over anything before the key, which is no part of an object. Returns
-    /// the key as written between its quotes: no key that a reader knows has escapes.
+    /// Skips to the next key and past its colon. Returns the raw key; keys that readers look up have no escapes.
     pub(super) fn key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
-        // A whole object has its bracket after its last member.
+        // A complete object has its closing brace after the last member.
         let mut is_closed = false;
         loop {
             let unread = self.unread();
@@ -120,7 +119,7 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// `None`, with nothing read, for what is no key.
+    /// Parses the rest of a key; returns `None` without consuming anything if it is not a key.
     fn rest_of_key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
         let mut searched = 0;
         let len = loop {
@@ -135,7 +134,8 @@ impl<'d> Window<'d> {
             } else {
                 searched = unread.len();
             }
-            // Text of many escaped quotes is no key either: the search would follow each of its quotes up to its end.
+            // Text with many escaped quotes is not a key. Without this limit, each of its quotes would be searched to
+            // its end.
             if searched > len_max {
                 return Ok(None);
             }
@@ -180,7 +180,7 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// Records that a value goes on where the file ends.
+    /// Records that a value is cut off by the end of the file.
     pub(super) fn note_end(&self, is_whole: bool) {
         if !is_whole && self.is_at_end_of_file() {
             self.document.is_cut.set(true);
