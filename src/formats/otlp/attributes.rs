@@ -1,15 +1,15 @@
-//! The attributes of a span, from either encoding -> one JSON object.
+//! Writes span attributes of both encodings as a JSON object.
 
 use super::fields::{span_kind, status_code};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 
-/// A span's ids and attributes on their way to JSON.
+/// Builds the JSON object of ids and attributes of a span.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     args: ArgsWriter,
 }
 
-/// A value that writes itself.
+/// A value that can be written as JSON.
 pub(super) trait WriteJson {
     /// Appends exactly one JSON value.
     fn write_json(&self, json: &mut String);
@@ -20,7 +20,7 @@ impl Attributes {
         self.args.clear();
     }
 
-    /// Adds a text that is not empty.
+    /// Adds a text unless it is empty.
     pub(super) fn text(&mut self, key: &str, value: &str) {
         if !value.is_empty() {
             self.args.text(key, value.as_bytes());
@@ -61,14 +61,14 @@ pub(super) fn write_object<'k, T: WriteJson>(members: impl IntoIterator<Item = (
     json.push('}');
 }
 
-/// Writes a number; infinities and NaN become text, since JSON has no literal for them.
+/// Writes a number; infinities and NaN become strings, since JSON has no literals for them.
 pub(super) fn write_double(value: f64, json: &mut String) {
     use std::fmt::Write as _;
-    // to memory
+    // Writing to memory cannot fail.
     let _ = if value.is_finite() { write!(json, "{value:?}") } else { write!(json, "\"{value}\"") };
 }
 
-/// The name of a span kind, without its prefix; empty for an unspecified one.
+/// Returns the name of a span kind without its prefix; empty if it is unspecified.
 pub(super) fn kind_name(kind: u64) -> &'static str {
     match kind {
         span_kind::SPAN_KIND_INTERNAL => "INTERNAL",
@@ -80,7 +80,7 @@ pub(super) fn kind_name(kind: u64) -> &'static str {
     }
 }
 
-/// The name of a status code, without its prefix; empty for an unset one.
+/// Returns the name of a status code without its prefix; empty if it is unset.
 pub(super) fn status_name(code: u64) -> &'static str {
     match code {
         status_code::STATUS_CODE_OK => "OK",

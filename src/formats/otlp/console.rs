@@ -1,6 +1,6 @@
-//! Spans as the console exporters of OpenTelemetry print them among the program's own output: objects over several
-//! lines, as JSON (Python, Go) or as JavaScript shows them (Node.js). Other lines are notes. Java's logging exporter
-//! prints no times, and those of .NET and Rust print text that is not read.
+//! Spans printed by OpenTelemetry console exporters between other program output: multi-line objects as JSON (Python,
+//! Go) or as JavaScript (Node.js). Other lines are ignored. Java's logging exporter prints no times, and the text
+//! formats of .NET and Rust are not supported.
 
 use serde_json::Value;
 
@@ -14,10 +14,10 @@ use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
-/// A span takes some KiB; text that is longer is none.
+/// Limit for the text of a span, which takes some KiB.
 const SPAN_TEXT_MAX: usize = 1 << 20;
 
-/// Whether the first object that a line begins with is a span of a console exporter.
+/// Returns whether the first line that starts an object starts a span of a console exporter.
 pub(super) fn looks_like_console(head: &[u8]) -> bool {
     let mut at = 0;
     for line in head_lines(head) {
@@ -34,16 +34,16 @@ pub(super) fn looks_like_console(head: &[u8]) -> bool {
     false
 }
 
-/// Whether an object of JavaScript has the members of a span.
+/// Returns whether a JavaScript object has the members of a span.
 fn is_inspected(text: &[u8]) -> bool {
     let has = |key: &[u8]| memchr::memmem::find(text, key).is_some();
     has(b"traceId: '") && has(b"\n  timestamp: ") && has(b"\n  duration: ")
 }
 
-/// Reads spans from the lines of a console.
+/// Parses spans from console lines.
 #[derive(Default)]
 pub(super) struct ConsoleSpans {
-    /// The object so far, and where it begins.
+    /// The current object, and the position of its start.
     text: Vec<u8>,
     place: Option<SourcePos>,
     layout: Layout,
@@ -91,7 +91,7 @@ impl LineParser for ConsoleSpans {
     }
 }
 
-/// A span with all that the exporters print of it.
+/// A span with all fields that the exporters print.
 struct ConsoleSpan {
     trace_id: String,
     id: String,
@@ -103,12 +103,12 @@ struct ConsoleSpan {
     kind: String,
     scope: String,
     status: String,
-    /// The attributes as an object of JSON.
+    /// Attributes as keys and JSON values.
     attributes: Vec<(String, Value)>,
     events: Vec<ConsoleEvent>,
 }
 
-/// Something that happened within a span.
+/// A span event.
 struct ConsoleEvent {
     ts_ns: i64,
     name: String,
@@ -122,7 +122,7 @@ fn text_at(value: &Value, pointer: &str) -> String {
 fn members(value: Option<&Value>) -> Vec<(String, Value)> {
     match value {
         Some(Value::Object(members)) => members.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
-        // Of Go: `{"Key":"a","Value":{"Type":"STRING","Value":"b"}}`.
+        // Go prints attributes as `{"Key":"a","Value":{"Type":"STRING","Value":"b"}}`.
         Some(Value::Array(pairs)) => {
             let pair =
                 |pair: &Value| Some((pair.get("Key")?.as_str()?.to_owned(), pair.pointer("/Value/Value")?.clone()));
@@ -137,7 +137,7 @@ fn service(members: &[(String, Value)]) -> Option<String> {
     named.1.as_str().map(str::to_owned)
 }
 
-/// Elements of an array at a pointer.
+/// Returns the elements of the array at a JSON pointer.
 fn items<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
     value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -203,7 +203,7 @@ impl ConsoleSpan {
     }
 
     fn from_node(value: &Value) -> Option<Self> {
-        /// As OTLP numbers them, which has a number for no kind.
+        /// Offset to the numbers of OTLP, where 0 means unspecified.
         const KINDS_BEGIN_AT: u64 = 1;
         let micros = |key: &str| Some((value.get(key)?.as_f64()? * 1000.0).round() as i64);
         let event = |event: &Value| {
@@ -211,7 +211,7 @@ impl ConsoleSpan {
             let ts_ns = time.first()?.as_i64()?.checked_mul(1_000_000_000)?.checked_add(time.get(1)?.as_i64()?)?;
             Some(ConsoleEvent { ts_ns, name: text_at(event, "/name"), attributes: members(event.get("attributes")) })
         };
-        // Whole microseconds since 1970 are exact only as integers.
+        // Microseconds since 1970 are exact only as integers.
         let start = value.get("timestamp")?;
         let start_ns = start.as_i64().and_then(|start| start.checked_mul(1000)).or_else(|| micros("timestamp"))?;
         let parent = value.get("parentId").and_then(Value::as_str).map(str::to_owned);
@@ -278,7 +278,7 @@ fn write_attributes(attributes: &[(String, Value)], args: &mut ArgsWriter) {
     }
 }
 
-/// The JSON of an object as `util.inspect` of Node.js shows it: keys without quotes, texts in single ones.
+/// Converts the output of `util.inspect` of Node.js to JSON: it has unquoted keys and single-quoted strings.
 fn json_from_inspected(text: &str) -> Option<String> {
     let mut json = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text;
@@ -287,14 +287,14 @@ fn json_from_inspected(text: &str) -> Option<String> {
             '\'' | '"' | '`' => {
                 let mut whole = String::new();
                 rest = push_inspected_text(rest, &mut whole)?;
-                // Long texts are several, with a plus between them.
+                // Long strings are split and joined by plus signs.
                 while let Some(next) = rest.trim_start().strip_prefix('+') {
                     rest = push_inspected_text(next.trim_start(), &mut whole)?;
                 }
                 push_quoted(&mut json, &whole);
             }
             '[' if rest[1..].starts_with(|next: char| next.is_ascii_uppercase()) => {
-                // `[Object]` is deeper than was shown.
+                // `[Object]` replaces objects that are too deep to print.
                 rest = &rest[rest.find(']')? + 1..];
                 json.push_str("null");
             }
@@ -320,7 +320,7 @@ fn json_from_inspected(text: &str) -> Option<String> {
     Some(json)
 }
 
-/// Adds the text that begins with a quote, and returns what follows it.
+/// Appends a quoted string, and returns the rest.
 fn push_inspected_text<'t>(text: &'t str, whole: &mut String) -> Option<&'t str> {
     let quote = text.chars().next().filter(|quote| matches!(quote, '\'' | '"' | '`'))?;
     let mut letters = text[1..].char_indices();

@@ -1,5 +1,5 @@
-//! Field numbers and values of enumerations of the messages of OpenTelemetry's traces. The names are those of the
-//! public .proto files; a test compares all numbers with a table made from these.
+//! Field numbers and enum values of the OpenTelemetry trace messages. Names are those of the public .proto files; a
+//! test checks all numbers against a table generated from them.
 
 use crate::formats::protobuf::numbers::proto_numbers;
 

@@ -1,16 +1,16 @@
-//! Ids of traces and spans as text. The protocol wants them hexadecimal, but exporters that leave JSON to a library
-//! of protocol buffers write base64.
+//! Trace and span ids as text. The protocol requires hexadecimal, but exporters that use a protobuf library for JSON
+//! write base64.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The bytes of the id of a trace.
+/// Bytes of a trace id.
 pub(super) const TRACE_BYTES: usize = 16;
 
-/// The bytes of the id of a span.
+/// Bytes of a span id.
 pub(super) const SPAN_BYTES: usize = 8;
 
-/// Bytes in hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}"); // to memory
@@ -18,9 +18,10 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// An id in hexadecimal digits; as it stands where it is neither these nor base64 of `bytes` bytes.
+/// Normalises an id to lower-case hexadecimal; returns it unchanged if it is neither hexadecimal nor base64 of `bytes`
+/// bytes.
 ///
-/// The two have different lengths: 32 and 24 letters for a trace, 16 and 12 for a span.
+/// The lengths differ: 32 and 24 letters for a trace id, 16 and 12 for a span id.
 pub(super) fn id_text(text: &str, bytes: usize) -> Cow<'_, str> {
     let hex_letters = 2 * bytes;
     let is_hex = text.len() == hex_letters && text.bytes().all(|letter| letter.is_ascii_hexdigit());
@@ -33,7 +34,7 @@ pub(super) fn id_text(text: &str, bytes: usize) -> Cow<'_, str> {
     }
 }
 
-/// The bytes of padded base64; `None` for any other text.
+/// Decodes padded base64; returns `None` for any other text.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     let letters = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
     let mut bytes = Vec::with_capacity(text.len());
@@ -43,13 +44,13 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
             bits = bits << 6 | u32::from(value_of(letter)?);
         }
         bits <<= 6 * (4 - group.len());
-        // Each letter but the first adds a byte; what is left of the last one is not looked at.
+        // Each letter after the first adds a byte; unused bits of the last letter are ignored.
         bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
     }
     Some(bytes)
 }
 
-/// The six bits of a letter, also in the alphabet for addresses.
+/// Returns the six bits of a base64 letter, in the standard or the URL-safe alphabet.
 fn value_of(letter: u8) -> Option<u8> {
     Some(match letter {
         b'A'..=b'Z' => letter - b'A',

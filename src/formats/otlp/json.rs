@@ -1,6 +1,5 @@
-//! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, but some
-//! exporters write base64, which becomes hexadecimal. Whole numbers may be in quotes, enumerations may be names or
-//! numbers, and `null` counts as absent.
+//! JSON requests, one per line as collectors write files, or a single document. Ids should be hexadecimal, but base64
+//! is converted. Integers may be quoted, enums may be names or numbers, and `null` means absent.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -27,7 +26,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(open),
 };
 
-/// Whether a capture is JSON whose first key is `resourceSpans`, in either spelling, or that has requests within.
+/// Returns whether this is JSON whose first key is `resourceSpans`, in either spelling, or that wraps such requests.
 fn looks_like_otlp(head: &[u8]) -> bool {
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let key = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
@@ -37,7 +36,7 @@ fn looks_like_otlp(head: &[u8]) -> bool {
         || looks_like_console(head)
 }
 
-/// Whether requests are values of an array, or of the answer of a tool: those of Tempo and of Jaeger.
+/// Returns whether requests are elements of an array, or wrapped as in responses of Tempo and Jaeger.
 fn is_wrapped(head: &[u8]) -> bool {
     looks_like_json(head) && {
         let outline = Outline::from_head(head);
@@ -46,13 +45,13 @@ fn is_wrapped(head: &[u8]) -> bool {
     }
 }
 
-/// Makes a reader of requests.
+/// Creates a reader of requests.
 fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     if looks_like_console(source.head()) {
         return Ok(crate::formats::input::lines::open(source, ConsoleSpans::default()));
     }
     if source.is_live() {
-        // A document that is laid out for people is written at once, not as it comes.
+        // A pretty-printed document is written at once, not live.
         return Ok(crate::formats::input::lines::open(source, Requests::default()));
     }
     if is_wrapped(source.head()) {
@@ -60,7 +59,7 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
     }
     let first = source.head().trim_ascii_start();
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    // The first line of a document that is laid out for people is not a whole request.
+    // The first line of a pretty-printed document is not a complete request.
     let is_by_line = if line.len() < first.len() {
         line.trim_ascii_end().ends_with(b"}")
     } else {
@@ -76,7 +75,7 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
     Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })))
 }
 
-/// A first line that is longer is the only one: collectors write requests of some MiB at most.
+/// If the first line is longer, it is the only one: collectors write requests of some MiB at most.
 const LINE_BYTES_USUAL: usize = 4 << 20;
 
 #[derive(Deserialize)]
@@ -179,7 +178,7 @@ struct KeyValue<'a> {
     value: Option<JsonAnyValue<'a>>,
 }
 
-/// Exactly one of its members is present.
+/// Exactly one member is present.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the format calls them so")]
@@ -212,7 +211,7 @@ struct List<'a> {
     values: Vec<KeyValue<'a>>,
 }
 
-/// Deserializes `null`, which many exporters write for an absent value, as the default.
+/// Deserializes `null` as the default, since many exporters write it for absent values.
 fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
@@ -256,14 +255,14 @@ impl<T: WriteJson> WriteJson for Option<T> {
     }
 }
 
-/// Reads a file with one request a line.
+/// Parses a file with one request per line.
 #[derive(Default)]
 struct Requests {
     decoder: JsonDecoder,
 }
 
 impl LineParser for Requests {
-    /// A request of the largest usual batch has some MiB.
+    /// Limit for a line; the largest usual requests have some MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
@@ -293,7 +292,7 @@ impl LineParser for Requests {
     }
 }
 
-/// A capture that is one request, of any size.
+/// A trace that is a single request of any size.
 struct OneRequest {
     source: Option<Source>,
 }
@@ -310,12 +309,12 @@ impl StreamReader for OneRequest {
     }
 }
 
-/// Turns requests into spans of a layout.
+/// Converts requests to spans of a layout.
 #[derive(Default)]
 struct JsonDecoder {
     layout: Layout,
     attributes: Attributes,
-    /// Whether a request was one for spans, and whether one was for metrics or logs.
+    /// Whether requests had spans (`has_spans`), or metrics or logs (`has_others`).
     has_spans: bool,
     has_others: bool,
 }
@@ -346,7 +345,7 @@ impl JsonDecoder {
     }
 
     fn take_members(&mut self, document: &Document, object: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
-        // This covers several documents in a row, too.
+        // Also covers several concatenated documents.
         let mut members = document.members(object);
         while let Some((key, value)) = members.next()? {
             match &*key {
@@ -452,7 +451,7 @@ impl JsonDecoder {
     }
 }
 
-/// JSON that is written unchanged.
+/// JSON text that is written unchanged.
 struct Raw<'a>(&'a RawValue);
 
 impl WriteJson for Raw<'_> {
@@ -461,7 +460,7 @@ impl WriteJson for Raw<'_> {
     }
 }
 
-/// A name without its prefix, or the name of a number.
+/// Returns an enum name without its prefix, or the name of a number.
 fn enumeration<'a>(value: &'a RawValue, prefix: &str, name_of: fn(u64) -> &'static str) -> &'a str {
     let text = value.get().trim_matches('"');
     match text.parse() {

@@ -1,8 +1,8 @@
-//! Spans with parents -> rows on which they nest. Holds the spans of a part of the capture, up to a quarter of the
-//! memory budget, and then lays them out. So a larger capture may take more rows than it must.
+//! Assigns spans with parents to rows on which they nest. Buffers spans up to a quarter of the memory budget before
+//! each layout, so a larger trace may take more rows than necessary.
 //!
-//! The slow answer: in order of start, longer first, a span goes to the row of its parent if that is what is open
-//! innermost there and does not end before it; else to the first row of its service on which nothing is open.
+//! Spans are sorted by start, longer first. A span goes on the row of its parent if the parent is innermost there and
+//! does not end before it. Otherwise it goes on the first row of its service without an open span.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -19,27 +19,27 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// Bytes of a span beside its texts, about.
+/// Approximate bytes of a span without its texts.
 const SPAN_BYTES: usize = 160;
 
-/// A span before its layout.
+/// A span that has no row yet.
 #[derive(Debug)]
 pub(crate) struct ServiceSpan {
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
-    /// A hash of the trace id and the span id.
+    /// Hash of trace id and span id.
     pub(crate) id: u64,
-    /// The hash of the trace id and the parent's span id; `None` without a parent.
+    /// Hash of trace id and parent span id; `None` without a parent.
     pub(crate) parent: Option<u64>,
     pub(crate) service: u32,
     pub(crate) name: Box<[u8]>,
-    /// The attributes, as one JSON object.
+    /// Attributes, as a JSON object.
     pub(crate) args: Box<str>,
     pub(crate) points: Vec<Point>,
     pub(crate) place: SourcePos,
 }
 
-/// Something that happened within a span.
+/// A span event.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub(crate) ts_ns: i64,
@@ -47,12 +47,12 @@ pub(crate) struct Point {
     pub(crate) args: Box<str>,
 }
 
-/// The number of a span's id in its trace.
+/// Hashes a trace id and a span id.
 pub(crate) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
     xxh3_64(&[&(trace.len() as u64).to_le_bytes(), trace, span].concat())
 }
 
-/// Spans that wait for their rows.
+/// Spans that wait for the layout.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     spans: Vec<ServiceSpan>,
@@ -64,21 +64,21 @@ pub(crate) struct Layout {
 #[derive(Debug, Default)]
 struct Service {
     rows: Vec<SpanRow>,
-    /// The rows in use, by the time from which they are free.
+    /// Rows with open spans, by the time at which they become free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
 }
 
-/// The open spans of a row as ids and ends, outermost first, and its last end.
+/// A row of a service, with the ids and ends of its open spans, outermost first.
 #[derive(Debug)]
 struct SpanRow {
     open: Vec<(u64, i64)>,
-    /// The last end of a span on it.
+    /// Latest end of its spans.
     last_end_ns: i64,
 }
 
 impl Layout {
-    /// The process of a service, new or known.
+    /// Returns the index of a service, adding it as a process if needed.
     pub(crate) fn service(&mut self, name: &str, batch: &mut BatchBuilder) -> u32 {
         if let Some(&known) = self.service_index.get(name) {
             return known;
@@ -87,31 +87,31 @@ impl Layout {
         self.services.push(Service::default());
         self.service_index.insert(name.into(), index);
         if index == 0 {
-            // All times are of UTC.
+            // All times are UTC.
             batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
         }
         batch.batch.metadata.push(Metadata::ProcessName { pid: pid(index), name: name.into() });
         index
     }
 
-    /// Keeps a span until it is laid out.
+    /// Adds a span to the next layout.
     pub(crate) fn push(&mut self, span: ServiceSpan) {
         let points = span.points.iter().map(|point| point.args.len() + point.name.len() + 48);
         self.bytes += SPAN_BYTES + span.name.len() + span.args.len() + points.sum::<usize>();
         self.spans.push(span);
     }
 
-    /// Whether the spans in memory reach their share of the budget.
+    /// Returns whether buffered spans exceed their share of the budget.
     pub(crate) fn is_full(&self, budget: &Budget) -> bool {
         self.bytes as u64 > BudgetShare::OtlpSpans.bytes(budget)
     }
 
-    /// Lays out all spans in memory.
+    /// Lays out all buffered spans.
     pub(crate) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut spans = std::mem::take(&mut self.spans);
         self.bytes = 0;
         spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
-        // Where a parent is, for those that come after it.
+        // Row and start of each laid-out span, for its children.
         let mut placed: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
         for span in &spans {
             let found = span.parent.and_then(|parent| placed.get(&parent).copied());
@@ -155,7 +155,7 @@ impl SpanRow {
 }
 
 impl Service {
-    /// The first row on which nothing is open, for a span that starts no earlier than those before.
+    /// Returns the first row without an open span. Calls must be in order of start.
     fn free_row(&mut self, start_ns: i64, end_ns: i64) -> usize {
         while let Some(&Reverse((until_ns, row))) = self.busy.peek()
             && until_ns <= start_ns
@@ -170,12 +170,12 @@ impl Service {
         let row = &mut self.rows[place];
         row.open.clear();
         row.last_end_ns = row.last_end_ns.max(end_ns);
-        // Spans below this one end no later.
+        // Its children end no later.
         self.busy.push(Reverse((end_ns, place)));
         place
     }
 
-    /// Closes all spans, so that the next part of the capture may start earlier.
+    /// Closes all spans, since the next layout may start earlier.
     fn close_all(&mut self) {
         self.free.clear();
         self.busy = self.rows.iter().zip(0..).map(|(row, place)| Reverse((row.last_end_ns, place))).collect();
@@ -183,10 +183,10 @@ impl Service {
     }
 }
 
-/// The name of every row: rows are no threads of the service.
+/// Name of every row: rows are not threads of the service.
 const ROW_NAME: &str = "Spans";
 
-/// Services have no numbers of their own.
+/// Services have no process ids.
 fn pid(service: u32) -> Id {
     Id::Number(i64::from(service) + 1)
 }
@@ -203,7 +203,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
     let mut event = Event { detail, ..bare(span.start_ns, EventKind::Complete, track, name) };
     match span.end_ns.checked_sub(span.start_ns) {
         Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-        // An exporter writes 0 for a span that has not ended.
+        // Exporters write 0 for a span that has not ended.
         _ if span.end_ns == 0 => event.flags = EventFlags::UNFINISHED,
         _ => batch.lose(Loss::NegativeDuration, place),
     }
@@ -215,7 +215,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
     }
 }
 
-/// Adds an arrow from the parent to the span, at the later of the two starts.
+/// Adds a flow from the parent to the span, at the start of each.
 fn arrow(
     batch: &mut BatchBuilder,
     span: &ServiceSpan,

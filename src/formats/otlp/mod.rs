@@ -1,10 +1,9 @@
-//! OpenTelemetry's traces: requests to export them as JSON, one a line or one for the whole file, or as protobuf.
+//! OpenTelemetry traces: export requests as JSON, per line or as one document, or as protobuf.
 //!
-//! These spans have no threads, and they come in the order of their ends. A service is a process here, and
-//! `layout` puts its spans on rows by their parents. A span goes below its parent wherever it fits there, else on
-//! the first free row with an arrow from its parent. `json` and `proto` read the two encodings, `console` what
-//! exporters print for people, `attributes` writes the attributes of spans, and `received` makes streams of requests
-//! that come over HTTP.
+//! These spans have no threads, and arrive in order of their ends. Each service becomes a process, and `layout`
+//! arranges its spans in rows. A span goes below its parent if it fits there, else on the first free row with a flow
+//! from its parent. `json` and `proto` decode the two encodings, `console` the output of console exporters.
+//! `attributes` writes span attributes, and `received` concatenates requests received over HTTP.
 
 mod attributes;
 mod console;

@@ -1,5 +1,5 @@
-//! Requests as protobuf: `ExportTraceServiceRequest`, or any number of them end to end. Holds one resource with its
-//! spans at a time, of at most 64 MiB.
+//! Protobuf requests: `ExportTraceServiceRequest`, or several of them concatenated. Buffers one `ResourceSpans` at a
+//! time, of at most 64 MiB.
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::fields::{
@@ -19,16 +19,16 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
 
-/// The tag of the spans of a resource: the only field of a request, in front of their length.
+/// Tag of `ResourceSpans`, the only field of a request.
 const TAG: u8 = bytes_tag(request::RESOURCE_SPANS) as u8;
 
-/// The tag and the length of a resource at most.
+/// Maximal bytes of a tag and a length.
 const HEADER_BYTES: usize = 11;
 
-/// A larger resource is damage.
+/// Limit for `ResourceSpans`; a larger one is damage.
 const RESOURCE_BYTES_MAX: usize = 64 << 20;
 
-/// Values within values; the parser of arguments allows 128.
+/// Limit for nested values; the JSON parser of arguments allows 128.
 const DEPTH_MAX: u32 = 100;
 
 pub(crate) const FORMAT: Format = Format {
@@ -38,8 +38,8 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether a capture begins with a resource that has attributes with names. Perfetto's and pprof's begin with the same
-/// byte, and with numbers where these have text.
+/// Returns whether a file starts with a resource with named attributes. Perfetto and pprof files start with the same
+/// byte, but have numbers in place of this text.
 fn looks_like_otlp(head: &[u8]) -> bool {
     let inside = |bytes: &[u8], field: FieldNumber| -> Option<Vec<u8>> {
         let mut rest = bytes.strip_prefix(&[bytes_tag(field) as u8])?;
@@ -52,7 +52,7 @@ fn looks_like_otlp(head: &[u8]) -> bool {
     key.is_some_and(|key| key.len() > 2 && is_key(&key))
 }
 
-/// Makes a reader of requests.
+/// Creates a reader of requests.
 fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Protobuf { source: Some(source) }))
 }
@@ -96,7 +96,7 @@ impl StreamReader for Protobuf {
                     break;
                 }
                 _ => {
-                    // There is no mark to go on from.
+                    // The format has no markers to resynchronise.
                     batch.lose(Loss::BadRecord, place);
                     break;
                 }
@@ -115,7 +115,7 @@ impl StreamReader for Protobuf {
     }
 }
 
-/// A message of an attribute's value.
+/// An encoded attribute value.
 #[derive(Clone, Copy)]
 struct ProtoAnyValue<'a> {
     bytes: &'a [u8],
@@ -165,7 +165,7 @@ fn key_value(bytes: &[u8], depth: u32) -> (&[u8], ProtoAnyValue<'_>) {
     (key, ProtoAnyValue { bytes: value, depth })
 }
 
-/// A span that another one is linked to: its ids, and the attributes of the link.
+/// An encoded span link: ids and attributes.
 struct ProtoLink<'a>(&'a [u8]);
 
 struct ProtoLinks<'a>(Vec<ProtoLink<'a>>);

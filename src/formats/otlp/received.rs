@@ -1,5 +1,5 @@
-//! Requests of exporters, as they are received over HTTP, as parts of a stream that is read as a file of them: one JSON
-//! object a line, or protobuf messages end to end. Refuses what is no request.
+//! Converts requests received over HTTP to a stream in a file format: JSON objects, one per line, or concatenated
+//! protobuf messages. Rejects invalid requests.
 
 use serde::de::IgnoredAny;
 
@@ -7,10 +7,10 @@ use super::fields::{any_value, key_value, request, resource, resource_spans};
 use crate::formats::protobuf::decode::{Fields, bytes_tag};
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// The first line of a stream of JSON: whatever the first request holds, the format is known by it.
+/// First line of a JSON stream, so that the format is detected independently of the first request.
 pub(crate) const JSON_HEAD: &[u8] = b"{\"resourceSpans\":[]}\n";
 
-/// The first message of a stream of protobuf: a resource without spans, by which the format is known.
+/// Returns the first message of a protobuf stream: a resource without spans, so that the format is detected.
 pub(crate) fn protobuf_head() -> Vec<u8> {
     let value = message(any_value::STRING_VALUE, b"Longspan");
     let attribute = [message(key_value::KEY, b"telemetry.receiver"), message(key_value::VALUE, &value)].concat();
@@ -18,16 +18,16 @@ pub(crate) fn protobuf_head() -> Vec<u8> {
     message(request::RESOURCE_SPANS, &message(resource_spans::RESOURCE, &of_resource))
 }
 
-/// A request in JSON as a line; `None` if it is none.
+/// Converts a JSON request to a line; returns `None` if it is invalid.
 pub(crate) fn json_line(body: &[u8]) -> Option<Vec<u8>> {
     let body = body.trim_ascii();
     serde_json::from_slice::<IgnoredAny>(body).ok().filter(|_| body.starts_with(b"{"))?;
-    // Within texts there are none.
+    // Strings contain no raw line breaks, so this only changes white space.
     let without_ends = body.iter().map(|&byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte });
     Some(without_ends.chain([b'\n']).collect())
 }
 
-/// The resources of a request in protobuf, end to end; `None` if it is none.
+/// Returns the concatenated `ResourceSpans` of a protobuf request; `None` if it is invalid.
 pub(crate) fn protobuf_messages(body: &[u8]) -> Option<Vec<u8>> {
     let mut fields = Fields::new(body);
     let mut messages = Vec::with_capacity(body.len());
@@ -73,7 +73,7 @@ mod tests {
         }
         let long = vec![7; 300];
         let resources = [message(request::RESOURCE_SPANS, &long), message(request::RESOURCE_SPANS, b"")].concat();
-        // Fields of a later version of the format are stepped over.
+        // Fields of later versions of the format are skipped.
         let other = [0x7a, 1, 0];
         assert_eq!(protobuf_messages(&[&other[..], &resources, &other].concat()).unwrap(), resources);
         assert_eq!(protobuf_messages(b"").unwrap(), b"");

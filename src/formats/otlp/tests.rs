@@ -1,11 +1,11 @@
-//! Tests of both encodings, on a capture that a collector wrote and on requests that are written here.
+//! Tests of both encodings, on a recording of a collector and on generated requests.
 
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata};
 
-/// A span to write: start, end, id, parent (0: none), service.
+/// A span to write: start, end, id, parent (0 for none), service.
 type Plain = (i64, i64, u64, u64, usize);
 
 fn json(spans: &[Plain]) -> String {
@@ -45,7 +45,7 @@ fn fixed(number: u32, value: i64) -> Vec<u8> {
     [&[(number << 3 | 1) as u8][..], &value.to_le_bytes()].concat()
 }
 
-/// The same request; ids are bytes, so that their text is another.
+/// Writes the same request as protobuf; ids are bytes, so their text differs.
 fn protobuf(spans: &[Plain]) -> Vec<u8> {
     let id = |number: u64| number.to_be_bytes();
     let of = |service: usize| {
@@ -67,7 +67,7 @@ fn protobuf(spans: &[Plain]) -> Vec<u8> {
     [request(0), request(1)].concat()
 }
 
-/// A span as it is placed: service, row, start, end, name.
+/// Returns the rows of spans: service, row, start, end, name.
 fn placed(reading: &Reading) -> Vec<(Id, Id, i64, i64, String)> {
     let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
     let mut placed: Vec<_> = spans
@@ -87,7 +87,7 @@ fn null_is_as_good_as_nothing_wherever_an_exporter_writes_it() {
         "kind":null,"startTimeUnixNano":"5","endTimeUnixNano":"7","attributes":[{"key":null,"value":null},{"key":"k","value":{"arrayValue":{"values":null}}}],
         "events":[{"timeUnixNano":"6","name":null,"attributes":null}],"links":null,"status":{"code":null,"message":null}},
         {"spanId":"2","name":"b","startTimeUnixNano":"9","endTimeUnixNano":"9","attributes":null,"events":null,"status":null}]}]}]}"#;
-    // By line, and as one document that is laid out for people.
+    // As one line, and as a pretty-printed document.
     for text in [format!("{}\n{{\"resourceSpans\":null}}\n", line.replace('\n', "")), line.to_owned()] {
         let reading = read(&text);
         assert_eq!(reading.lost(), [], "{text}");
@@ -125,7 +125,7 @@ proptest! {
 
 #[test]
 fn a_child_stands_below_its_parent_and_one_that_does_not_fit_has_an_arrow() {
-    // Two children of one parent that overlap, and one in another service.
+    // Two overlapping children of one parent, and one in another service.
     let spans = [(10, 50, 1, 0, 0), (20, 40, 2, 1, 0), (30, 45, 3, 1, 0), (22, 30, 4, 2, 1)];
     for reading in [read(&json(&spans)), read_bytes(&protobuf(&spans)).expect("a capture")] {
         let rows: Vec<_> = placed(&reading).into_iter().map(|span| (span.0, span.1, span.4)).collect();
@@ -152,7 +152,7 @@ fn rows_are_no_threads_and_a_parent_is_found_whether_its_id_is_base64_or_hexadec
             100 - ts
         )
     };
-    // The child names its parent as the protocol wants it.
+    // The child has its parent id in hexadecimal, as the protocol requires.
     let spans = [span("55Bnt9Wd37M=", "AAAAAAAAAAA=", 10), span("0102030405060708", "E79067B7D59DDFB3", 20)];
     let reading = read(&format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(",")));
     let rows: Vec<_> = placed(&reading).into_iter().map(|span| span.1).collect();
@@ -301,7 +301,7 @@ fn spans_that_exporters_print_are_those_of_their_programs() {
         let path = data("").join("../fuzz/corpus/otlp_json").join(name);
         std::fs::read_to_string(path).expect("a small capture")
     };
-    // Start and duration in nanoseconds, the name, the first bytes of the arguments; then an event in between.
+    // Start and duration in nanoseconds, name, start of the arguments; then a span event.
     let (start, ms) = (1_704_164_645_678_901_000, 1_000_000);
     let python = read(&corpus("console_python"));
     assert_eq!(
