@@ -1,39 +1,39 @@
-//! Skips JSON values, and reports their extent and whether they need repair. Copies no text and does not recurse.
+//! Steps over JSON values and says how far they reach and whether they need repair. Keeps no text, never recurses.
 //!
-//! Strict about structure, so that damage is found at the first invalid byte. Lenient inside strings and about scalars
-//! (`NaN`, raw control characters), since real tracers write those.
+//! Strict about structure, so that damage is found at the first byte that cannot be; lenient inside strings and about
+//! scalars (`NaN`, raw control characters), since real tracers write those.
 
-/// The reason why a value could not be skipped.
+/// Why a value could not be stepped over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// The bytes end inside the value.
+    /// The bytes end inside of it.
     Incomplete,
-    /// The byte at this position is invalid.
+    /// The byte at this position is not valid there.
     Malformed(usize),
     /// More than [`DEPTH_MAX`] brackets are open.
     TooDeep,
 }
 
-/// Limit for open brackets in one record, so that parsing its arguments later needs little stack.
+/// How many brackets may be open at once in one record, so that whoever parses its arguments later needs little stack.
 pub(crate) const DEPTH_MAX: u32 = 128;
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Shape {
-    /// The member is missing or `null`.
+    /// The member is missing, or `null`.
     #[default]
     Absent,
-    /// A string; its text excludes the quotes.
+    /// A string; its text is between the quotes.
     String,
-    /// A number, a literal, or a bare word that is not JSON.
+    /// A number, a literal, or a bare word that JSON does not know.
     Scalar,
-    /// An object, including its braces.
+    /// An object with its braces.
     Object,
-    /// An array, including its brackets.
+    /// An array with its brackets.
     Array,
 }
 
-/// Deviations of a value from plain JSON, as bits.
+/// Deviations of a value's text from plain JSON, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Quirks(u8);
 
@@ -42,10 +42,10 @@ impl Quirks {
     pub(crate) const ESCAPE: Self = Self(1);
     /// A raw control character in a string.
     pub(crate) const CONTROL: Self = Self(2);
-    /// A byte above 127, which may be invalid UTF-8.
+    /// A byte above 127, which may or may not be good UTF-8.
     pub(crate) const NON_ASCII: Self = Self(4);
-    /// Input that strict parsers reject: a bare word, an unknown escape, a possibly unpaired surrogate, or a trailing
-    /// comma.
+    /// Something that strict JSON parsers refuse: a bare word, an unknown escape, a surrogate that may be unpaired, or
+    /// a comma after the last value.
     pub(crate) const NOT_JSON: Self = Self(8);
 
     pub(crate) fn has(self, other: Self) -> bool {
@@ -57,7 +57,7 @@ impl Quirks {
     }
 }
 
-/// A value and its text.
+/// A value and its position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JsonValue<'a> {
     pub(crate) text: &'a [u8],
@@ -70,13 +70,13 @@ impl JsonValue<'_> {
         self.shape == Shape::Absent
     }
 
-    /// Returns whether this is a string without escapes that equals `text`.
+    /// Whether this is a string without escapes that reads `text`.
     pub(crate) fn is_text(&self, text: &[u8]) -> bool {
         self.shape == Shape::String && self.text == text
     }
 }
 
-/// A position in JSON bytes.
+/// A position in bytes of JSON.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scanner<'a> {
     pub(crate) bytes: &'a [u8],
@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
         Self { bytes, pos }
     }
 
-    /// Returns the next byte that is not white space, without consuming it.
+    /// The next byte that is not white space, without taking it.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<u8, Broken> {
         loop {
@@ -100,7 +100,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes the next byte that is not white space, which must be `byte`.
+    /// Reads the next byte that is not white space, which must be `byte`.
     #[inline]
     pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Broken> {
         if self.peek()? == byte {
@@ -111,7 +111,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips a key and its colon, and returns the key.
+    /// Steps over a key and its colon, and returns the key.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<JsonValue<'a>, Broken> {
         self.expect(b'"')?;
@@ -120,7 +120,7 @@ impl<'a> Scanner<'a> {
         Ok(key)
     }
 
-    /// Skips a value inside `depth` open brackets.
+    /// Steps over one value within `depth` open brackets.
     #[inline]
     pub(crate) fn value(&mut self, depth: u32) -> Result<JsonValue<'a>, Broken> {
         match self.peek()? {
@@ -144,7 +144,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips the rest of a string, after its opening quote.
+    /// Steps past the closing quote; the opening one is already read.
     #[inline]
     fn rest_of_string(&mut self) -> Result<JsonValue<'a>, Broken> {
         // Keys and most short values end within eight plain bytes.
@@ -191,7 +191,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips to the next quote, backslash or control character, eight bytes at a time.
+    /// Steps to the next quote, backslash or control character, eight bytes at a time.
     #[inline]
     fn skip_plain(&mut self, quirks: &mut Quirks) -> Result<(), Broken> {
         while let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
@@ -218,7 +218,7 @@ impl<'a> Scanner<'a> {
         Err(Broken::Incomplete)
     }
 
-    /// Skips a number, a literal or a bare word.
+    /// Steps over a number, a literal or a bare word.
     #[inline]
     fn scalar(&mut self) -> Result<&'a [u8], Broken> {
         let start = self.pos;
@@ -234,10 +234,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips an object or array, and returns the quirks of all its content.
+    /// Steps over an object or array and everything in it, and returns the quirks of all of it.
     fn nested(&mut self, outer_depth: u32) -> Result<Quirks, Broken> {
         let mut quirks = Quirks::default();
-        // Bit 0 is the innermost open bracket: 1 for an object.
+        // Bit 0 is the innermost open bracket: whether it is an object.
         let mut objects = 0u128;
         let mut depth = 0u32;
         loop {
@@ -257,7 +257,7 @@ impl<'a> Scanner<'a> {
                         }
                         continue;
                     }
-                    // The loop below consumes the closing bracket.
+                    // The loop below reads the closing bracket.
                 }
                 b'"' => {
                     self.pos += 1;
@@ -276,7 +276,7 @@ impl<'a> Scanner<'a> {
                     b',' => {
                         self.pos += 1;
                         if self.peek()? == if in_object { b'}' } else { b']' } {
-                            // A trailing comma, from programs that print one after each value.
+                            // A comma after the last value, as programs write that print one after each.
                             quirks.add(Quirks::NOT_JSON);
                             continue;
                         }
@@ -303,8 +303,8 @@ impl<'a> Scanner<'a> {
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH_BITS: u64 = ONES << 7;
 
-/// Sets the high bit of each byte that is a quote, a backslash or a control character. Only the lowest set bit is
-/// exact: a subtraction borrows from bytes above a true hit, never from those below it.
+/// The high bit of each byte that is a quote, a backslash or a control character.
+/// Only the lowest bit set is exact: a subtraction borrows from the bytes above a true hit, never from those below it.
 #[inline]
 fn special_bytes(word: u64) -> u64 {
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGH_BITS;
@@ -313,14 +313,14 @@ fn special_bytes(word: u64) -> u64 {
         | below(word, u64::from(b' '))
 }
 
-/// Returns whether `\u` is followed by four hexadecimal digits that are not half of a surrogate pair.
+/// Whether what follows `\u` is four hexadecimal digits that are no half of a surrogate pair.
 fn is_plain_unicode_escape(digits: &[u8]) -> bool {
     let Some(digits) = digits.first_chunk::<4>() else { return false };
     let is_surrogate = matches!(digits[0], b'd' | b'D') && digits[1] >= b'8';
     digits.iter().all(u8::is_ascii_hexdigit) && !is_surrogate
 }
 
-/// Returns whether a bare word is a number or a literal of strict JSON.
+/// Whether a bare word is a number or literal of strict JSON.
 pub(crate) fn is_json_scalar(text: &[u8]) -> bool {
     if matches!(text, b"true" | b"false" | b"null") {
         return true;
