@@ -1,13 +1,13 @@
-//! Reads around the event array: its brackets, or the object in which `traceEvents` is one key among others, and
-//! `samples`, an array of the same kind, another. The other keys are stepped over in constant memory. Documents may
-//! follow each other, as those of runs that append to one file.
+//! Parses the syntax around the event array: its brackets, or the object with `traceEvents` or `samples` as a key.
+//! Other keys are skipped in constant memory. Several documents may follow each other, as from runs that append to one
+//! file.
 
 use crate::formats::input::source::excerpt;
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, LossValue, Losses, SourcePos};
 
-/// Why the whole is no capture: the byte offset, the expected syntax, and the bytes there.
+/// Why the input is not a trace: the byte offset, the expected syntax, and the bytes there.
 #[derive(Debug)]
 pub(super) struct NoCapture {
     pub(super) offset: u64,
@@ -24,15 +24,16 @@ pub(super) enum Follows {
     Records,
 }
 
-/// How far one is in the envelope.
+/// Parse state of the envelope.
 #[derive(Debug)]
 pub(super) struct Envelope {
     stage: EnvelopeStage,
     is_object: bool,
     array_found: bool,
-    /// Whether the array is the document, or has the key that says what it is: `samples` alone are those of anything.
+    /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The key `samples` alone is
+    /// ambiguous.
     is_certain: bool,
-    /// The first keys that are not `traceEvents`, to name in an error.
+    /// The first keys other than `traceEvents`, for an error message.
     keys: Vec<String>,
 }
 
@@ -43,11 +44,11 @@ enum EnvelopeStage {
     Members,
     Value(Skip),
     Closed,
-    /// Something follows the end, or replaces a member: counted once, and the rest left alone.
+    /// Something follows the end, or replaces a member: counted once, and the rest is ignored.
     Left,
 }
 
-/// More keys than this make an error no clearer.
+/// Limit for keys in an error message.
 const KEYS_NAMED_MAX: usize = 5;
 
 impl Envelope {
@@ -55,21 +56,21 @@ impl Envelope {
         Self { stage: EnvelopeStage::Start, is_object: false, array_found: false, is_certain: false, keys: Vec::new() }
     }
 
-    /// Goes on after the closing bracket of the event array.
+    /// Continues after the closing bracket of the event array.
     pub(super) fn array_closed(&mut self) {
         self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::Closed };
     }
 
-    /// Whether the capture may end here without a loss. Inside of an array it may: tracers leave it open so
-    /// that a crash costs nothing.
+    /// Returns whether the input may end here without a loss. The array form may end anywhere, since tracers leave it
+    /// open to be crash-safe.
     pub(super) fn may_end(&self) -> bool {
         !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Left)
     }
 
-    /// Why there was no capture, if the bytes ended at `offset` without one; `is_recognised`: there was an event.
+    /// Returns an error if the input ended at `offset` without a trace. `is_recognised` means that there was an event.
     pub(super) fn at_end(&self, offset: u64, is_recognised: bool) -> Result<(), NoCapture> {
         let is_empty_object = matches!(self.stage, EnvelopeStage::Closed) && self.keys.is_empty();
-        // A lone opening bracket is an array that was left open.
+        // A lone opening bracket is an unclosed array.
         if self.array_found && (self.is_certain || is_recognised)
             || is_empty_object
             || matches!(self.stage, EnvelopeStage::ArrayOpened)
@@ -84,7 +85,7 @@ impl Envelope {
         Err(NoCapture { offset, expected: "an array of events, or an object with the key traceEvents", found })
     }
 
-    /// Goes on through `bytes`, which begin at `offset`; returns how many were read and what follows them.
+    /// Continues through `bytes`, which start at `offset`. Returns the number of consumed bytes and what follows.
     pub(super) fn advance(
         &mut self,
         bytes: &[u8],
@@ -154,7 +155,7 @@ impl Envelope {
                         Err(_) => return Err(no_capture("a key and its value")),
                     },
                 },
-                // Another trace that was appended to the file.
+                // Another trace appended to the file.
                 EnvelopeStage::Closed if self.array_found && matches!(byte, b'[' | b'{') => {
                     scanner.pos += 1;
                     self.is_object = byte == b'{';
@@ -169,7 +170,7 @@ impl Envelope {
         }
     }
 
-    /// Reads a key, its colon, and of its value only the bracket that opens an event array.
+    /// Parses a key and its colon, and the opening bracket of its value if that is an event array.
     fn member(&mut self, scanner: &mut Scanner<'_>, losses: &mut Losses, offset: u64) -> Result<(), Broken> {
         let key = scanner.key()?;
         let first = scanner.peek()?;
@@ -188,7 +189,7 @@ impl Envelope {
         Ok(())
     }
 
-    /// Keeps a key for an error.
+    /// Records a key for an error message.
     fn name_key(&mut self, key: &JsonValue<'_>) {
         if self.keys.len() < KEYS_NAMED_MAX && key.shape == Shape::String {
             let shown = &key.text[..key.text.len().min(40)];

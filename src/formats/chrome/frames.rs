@@ -1,6 +1,5 @@
-//! The table `stackFrames`, which events and samples point into by id. It may be anywhere in the capture, also
-//! after all that points into it: so the first event that points into it has the capture searched for it, once.
-//! Captures without stacks pay nothing.
+//! The table `stackFrames`, which events and samples refer to by id. It may be anywhere in the trace, even at its end.
+//! So the first reference triggers a single search of the whole trace; traces without stacks pay nothing.
 
 use std::path::Path;
 
@@ -21,21 +20,21 @@ use crate::formats::output::row_index::{bounded_row, next_row};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, NameIdx, NameRow, SourcePos, StackIdx, Stacks};
 
-/// Bytes that are looked at at once.
+/// Read size.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A key of the envelope is short; one that is longer is not the one that is looked for.
+/// Limit for envelope keys; longer ones are not `stackFrames`.
 const KEY_BYTES_MAX: usize = 1 << 10;
 
-/// More frames in one stack are a circle.
+/// Limit for frames of a stack; more mean a cycle.
 const FRAMES_MAX: usize = 1 << 16;
 
-/// The frames of a capture.
+/// The stack frames of a trace.
 #[derive(Debug, Default)]
 pub(super) struct StackFrames {
     rows: Vec<ChromeFrame>,
     by_id: FxHashMap<Box<[u8]>, u32>,
-    /// Losses in the texts of the table, and of rows beyond its limit.
+    /// Losses in the texts of the table, and from its row limit.
     pub(super) losses: Losses,
 }
 
@@ -46,9 +45,9 @@ struct ChromeFrame {
 }
 
 impl StackFrames {
-    /// Searches a capture for the table; an empty one where there is none.
+    /// Searches a trace for the table; returns an empty one if there is none.
     pub(super) fn find(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
-        // Bytes that are read twice are not counted twice.
+        // Progress must not count bytes twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
         let mut input = ByteReader::new(Source::open(path, context)?);
         let text_bytes_max = saturating_len(BudgetShare::ChromeFrameText.bytes(&context.budget));
@@ -102,8 +101,8 @@ impl StackFrames {
         repairs.count(&mut self.losses, SourcePos::Offset(offset));
     }
 
-    /// The rows of the stack that ends with the frame of this id, innermost first; `None` where it or one of its
-    /// callers is not in the table, or they call each other in a circle.
+    /// Returns the rows of the stack with this innermost frame, innermost first. Returns `None` if a frame is missing,
+    /// or if its callers form a cycle.
     fn path(&self, id: &[u8]) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut next = Some(id);
@@ -118,14 +117,14 @@ impl StackFrames {
         Some(path)
     }
 
-    /// The names of the functions of a stack, outermost first; see [`Self::path`].
+    /// Returns the function names of a stack, outermost first; see [`Self::path`].
     pub(super) fn names(&self, id: &[u8]) -> Option<Vec<&str>> {
         let path = self.path(id)?;
         Some(path.iter().rev().filter_map(|&row| Some(&*self.rows.get(row as usize)?.name.text)).collect())
     }
 }
 
-/// The stacks of a batch, by the ids that they have in the capture.
+/// Stacks of a batch by the id of their innermost frame.
 #[derive(Debug, Default)]
 pub(super) struct BatchStacks {
     pub(super) stacks: Stacks,
@@ -133,7 +132,7 @@ pub(super) struct BatchStacks {
 }
 
 impl BatchStacks {
-    /// The stack that ends with the frame of this id; see [`StackFrames::path`].
+    /// Returns the stack with this innermost frame; see [`StackFrames::path`].
     pub(super) fn intern_id(
         &mut self,
         id: &[u8],
@@ -147,7 +146,7 @@ impl BatchStacks {
         for row in frames.path(id)?.into_iter().rev() {
             let frame = frames.rows.get(row as usize)?;
             let name = frame.name.clone();
-            // Few enough, once each a stack of a batch; the ingest gives equal ones one number.
+            // Names are not deduplicated: they occur once per stack of a batch, and ingest merges equal names.
             let name_row = NameIdx(bounded_row(names.len()));
             names.push(name);
             stack = self.stacks.intern(stack, name_row);
@@ -157,7 +156,7 @@ impl BatchStacks {
     }
 }
 
-/// The next byte that is not white space, without taking it.
+/// Returns the next byte that is not white space, without consuming it.
 fn next_byte(input: &mut ByteReader) -> Result<Option<u8>, ReadError> {
     loop {
         match input.peek(1)?.first() {
@@ -167,7 +166,7 @@ fn next_byte(input: &mut ByteReader) -> Result<Option<u8>, ReadError> {
     }
 }
 
-/// Reads one value, and returns its text if that is no longer than `len_max` and whole.
+/// Skips a value, and returns its text if it is complete and at most `len_max` bytes long.
 fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
     let (mut skip, mut text) = (Skip::default(), Some(Vec::new()));
     loop {

@@ -1,9 +1,9 @@
 //! Chrome's trace event format in JSON: the array form and the object form, as tracers really write them.
 //!
-//! In reading order: `split` guesses where to cut, `scan` steps over JSON, `wire` finds the fields of a record, and
-//! `phases` interprets its phase. `events` makes events of it, `samples` those with call stacks, whose table is in
-//! `frames` or, in V8's profiles, comes piece by piece in `profiles`. `records` is the whole array, `envelope` the
-//! syntax around it, and `read` does all of that on several threads; [`write`](mod@write) goes the other way.
+//! In reading order: `split` guesses where to cut, `json::scan` skips JSON values, `wire` finds the fields of a record,
+//! and `phases` interprets its phase. `events` converts records to events, and `samples` those with call stacks. Stacks
+//! are in the table in `frames`, or in V8 profile chunks in `profiles`. `records` parses the array, `envelope` the
+//! syntax around it, and `read` does all of this on several threads. [`write`](mod@write) is the writer.
 
 mod envelope;
 mod events;

@@ -1,41 +1,41 @@
-//! The meaning of each phase letter: the one table of phases.
+//! Table of the meanings of all phase letters.
 
 use crate::model::EventKind;
 
-/// The meaning of a record by its `ph`.
+/// The meaning of the `ph` of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A span of a thread, whole or one end of it.
+    /// A span of a thread, complete or one end of it.
     Span(EventKind),
-    /// A point in time; `s` says whether it is of the thread, the process or the whole capture.
+    /// An instant; `s` selects thread, process or global scope.
     Instant,
-    /// A counter: one series for each argument.
+    /// A counter with one series per argument.
     Counter,
-    /// Nestable asynchronous: identified by category or scope, and id.
+    /// Nestable async event, identified by category or scope, and id.
     Async(EventKind),
-    /// Asynchronous as old Chrome and node write it: identified by the name as well; steps are named by `args.step`.
+    /// Async event of old Chrome and Node.js, also identified by its name; steps are named by `args.step`.
     OldAsync(EventKind),
     Flow(EventKind),
-    /// An event in the life of an object: shown as a point in time, never as a span.
+    /// An event in the life of an object, shown as an instant.
     Object(&'static str),
-    /// A sample of a call stack, or a part of a profile of V8.
+    /// A call stack sample, or a part of a V8 profile.
     Sample,
-    /// Names and order of processes and threads.
+    /// Names and sort indices of processes and threads.
     Metadata,
-    /// Known, and not something that a timeline shows: memory dumps, contexts.
+    /// Known, but not shown on a timeline: memory dumps, contexts.
     Ignored,
-    /// No phase of the format.
+    /// Not a phase of the format.
     Unknown,
 }
 
-/// The meaning of `ph`: that of its first letter, as other viewers take it.
+/// Returns the meaning of `ph` by its first letter, like other viewers.
 pub(super) fn phase(ph: &[u8]) -> Phase {
     let Some(&letter) = ph.first() else { return Phase::Unknown };
     match letter {
         b'B' => Phase::Span(EventKind::Begin),
         b'E' => Phase::Span(EventKind::End),
         b'X' => Phase::Span(EventKind::Complete),
-        // A clock sync also relates the clocks of files that are opened together.
+        // Clock sync events also relate the clocks of files that are opened together.
         b'I' | b'i' | b'R' | b'c' => Phase::Instant,
         b'C' => Phase::Counter,
         b'b' => Phase::Async(EventKind::AsyncBegin),

@@ -1,7 +1,7 @@
-//! V8's CPU profiles as its tracer writes them: an event `V8Profile`, then any number of `ProfileChunk`s with the new
-//! nodes, the samples, and the microseconds between. Each chunk builds on those before it, so one thread reads them in
-//! the order of the capture. The samples are on the thread of the first event. A `CpuProfile`, as webpack and older
-//! Chrome write it, is a profile in one event.
+//! V8 CPU profiles in trace events: a `Profile` event, then `ProfileChunk`s with new nodes, samples, and the
+//! microseconds between samples. Each chunk depends on those before it, so one thread parses them in order. Samples are
+//! on the thread of the `Profile` event. A `CpuProfile`, as written by webpack and older Chrome, is a complete profile
+//! in one event.
 
 use std::sync::Arc;
 
@@ -20,27 +20,27 @@ use crate::model::{Batch, Id, Loss, SourcePos, TrackKey, TrackKind};
 pub(super) struct ProfilePart {
     pub(super) pid: Id,
     pub(super) tid: Id,
-    /// Identifies the profile among those of a process.
+    /// Id of the profile in its process.
     pub(super) id: Box<[u8]>,
     pub(super) role: ProfileRole,
-    /// The argument `data` as JSON text.
+    /// Argument `data` as JSON text.
     pub(super) data: Box<str>,
     pub(super) place: SourcePos,
 }
 
-/// The place of an event in its profile.
+/// Role of an event in its profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProfileRole {
-    /// Announces a profile and its start time.
+    /// Starts a profile, and has its start time.
     Start,
-    /// It goes on with a profile that has begun.
+    /// Continues a profile.
     Chunk,
-    /// It is a profile by itself.
+    /// A complete profile.
     Whole,
 }
 
 impl ProfileRole {
-    /// The role of a sample of this name, if it is an event of a profile.
+    /// Returns the role of a sample with this name, if it belongs to a profile.
     pub(super) fn from_name(name: &[u8]) -> Option<Self> {
         match name {
             b"Profile" => Some(Self::Start),
@@ -51,7 +51,7 @@ impl ProfileRole {
     }
 }
 
-/// The profiles of a capture.
+/// The profiles of a trace.
 #[derive(Debug)]
 pub(super) struct Profiles {
     open: FxHashMap<(Id, Box<[u8]>), V8Profile>,
@@ -76,7 +76,7 @@ struct Data<'a> {
     time_deltas: Vec<&'a RawValue>,
 }
 
-/// The calls of an event. A profile in one event has the times here, too.
+/// Call tree of an event. A profile in one event also has its times here.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct V8CallTree<'a> {
@@ -95,7 +95,7 @@ impl Profiles {
         Self { open: FxHashMap::default(), batch: BatchBuilder::new(chunk_limits) }
     }
 
-    /// Adds the next event of a profile; returns the samples so far once they are many.
+    /// Adds the next event of a profile; returns the batch of samples once it is full.
     pub(super) fn add_part(&mut self, part: ProfilePart) -> Option<Batch> {
         let Ok(data) = serde_json::from_str::<Data<'_>>(&part.data) else {
             self.batch.lose(Loss::BadRecord, part.place);
@@ -126,7 +126,7 @@ impl Profiles {
         self.batch.is_full().then(|| self.rest())
     }
 
-    /// The samples so far, sorted.
+    /// Returns the pending samples, sorted.
     pub(super) fn rest(&mut self) -> Batch {
         let mut batch = self.batch.take_batch();
         batch.chunk.sort();

@@ -1,8 +1,8 @@
-//! The event array from any position in it: bytes -> a batch. The one definition of a capture's records: cutting it
-//! into pieces and parsing these in parallel changes nothing. Resynchronises after damage.
+//! Parses the event array from any position in it to a batch. This is the only definition of records, so parsing pieces
+//! in parallel changes nothing. Resynchronises after damage.
 //!
-//! A damaged record ends where the next event begins: an object that is not a member's value (not after a colon), is
-//! whole, and has a `ph`. So an unterminated string costs its own record and not the rest of the capture.
+//! A damaged record ends where the next event starts: at a complete object with a `ph` that does not follow a colon. So
+//! an unterminated string costs its own record, not the rest of the trace.
 
 use super::events::{ChromeBatch, ChromeEvents};
 use super::frames::StackFrames;
@@ -11,33 +11,33 @@ use crate::formats::json::scan::Broken;
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, SourcePos};
 
-/// The most bytes of one record. Real ones reach 600 KB; the reader skips larger ones without buffering them.
+/// Limit for the bytes of a record; larger ones are skipped without buffering. Real ones reach 600 KB.
 pub(super) const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// A position in the event array.
+/// Position in the event array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArrayPosition {
-    /// Between two records; the one before may still want its comma.
+    /// Between two records; `comma_due` means that a comma must come first.
     Between { comma_due: bool },
-    /// Searches for the next event after damage; `before` is the last byte so far that is not white space.
+    /// Searching for the next event after damage; `before` is the last byte that is not white space.
     Damaged { before: u8 },
-    /// Inside a record that is stepped over.
+    /// Inside a record that is skipped.
     Skipping(Skip),
-    /// The closing bracket of the array has been read.
+    /// After the closing bracket of the array.
     Behind,
 }
 
-/// The result of parsing some bytes of the array.
+/// Result of parsing some bytes of the array.
 #[derive(Debug)]
 pub(super) struct ParsedRecords {
     pub(super) events: ChromeBatch,
-    /// The position of the parse after `consumed` bytes; the rest is the beginning of a record that is not whole yet.
+    /// Position after `consumed` bytes; the rest is the start of an incomplete record.
     pub(super) position: ArrayPosition,
     pub(super) consumed: usize,
 }
 
-/// Parses the whole records in `bytes`, which begin at `offset` of the capture; `at_end`: nothing follows them.
-/// Without `frames`, an outcome that points to stack frames must be parsed again with them.
+/// Parses the complete records in `bytes`, which start at `offset` of the trace; `at_end` means that nothing follows.
+/// Without `frames`, a result that refers to stack frames must be parsed again with them.
 pub(super) fn parse(
     bytes: &[u8],
     offset: u64,
@@ -53,7 +53,6 @@ pub(super) fn parse(
     ParsedRecords { position: parser.position, consumed: parser.pos, events: parser.events.finish() }
 }
 
-/// A parse on its way.
 struct RecordParser<'a> {
     bytes: &'a [u8],
     offset: u64,
@@ -65,7 +64,7 @@ struct RecordParser<'a> {
 }
 
 impl RecordParser<'_> {
-    /// Goes on to the next position; `None` once all whole records are read.
+    /// Advances to the next position; returns `None` once all complete records are parsed.
     fn step(&mut self) -> Option<ArrayPosition> {
         match self.position {
             ArrayPosition::Between { comma_due } => self.between(comma_due),
@@ -119,7 +118,7 @@ impl RecordParser<'_> {
             self.lose(Loss::OverLimit);
             return Some(ArrayPosition::Skipping(Skip::default()));
         }
-        // A record that was cut off in the middle of the capture swallows what follows it.
+        // A record that was cut off in the middle of the trace would swallow what follows.
         if let NextEvent::Event { .. } = next_event(self.bytes, self.pos + 1, b'{', true) {
             return Some(self.damage());
         }
@@ -160,7 +159,7 @@ impl RecordParser<'_> {
         None
     }
 
-    /// Counts the value here as damaged, and steps into it.
+    /// Counts the value here as damaged, and resumes after its first byte.
     fn damage(&mut self) -> ArrayPosition {
         self.lose(Loss::BadRecord);
         let before = self.bytes[self.pos];
@@ -185,7 +184,7 @@ pub(super) enum NextEvent {
         before: u8,
         end: usize,
     },
-    /// Perhaps an event at `start`: the bytes end within it.
+    /// Possibly an event at `start`, but incomplete.
     Unclear {
         start: usize,
         before: u8,
@@ -203,7 +202,7 @@ pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: b
         let gap = &bytes[pos..brace.unwrap_or(bytes.len())];
         before = gap.iter().rev().find(|byte| !byte.is_ascii_whitespace()).copied().unwrap_or(before);
         let Some(start) = brace else { return NextEvent::Nothing { before } };
-        // After a colon it is the value of a member, such as the arguments of the damaged record.
+        // After a colon it is a member value, such as the arguments of the damaged record.
         if before != b':' {
             match read_record(&mut record, bytes, start) {
                 Ok(end) if record.is_event() || record.is_bare_sample() => {

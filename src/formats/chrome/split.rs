@@ -1,9 +1,8 @@
-//! Cuts the bytes of a capture into pieces that most probably begin at a record, so that threads
-//! can parse them in parallel.
+//! Cuts a trace into pieces that probably start at a record, so that threads parse them in parallel.
 //!
-//! It guesses: whether a brace opens a record depends on every quote before it, and to count these would cost a pass
-//! over all bytes on one core. So it searches for one whole event near the end of each piece and cuts before that. The
-//! parse of the piece before decides, and a wrong guess costs time, never a record.
+//! Cuts are guesses: whether a brace opens a record depends on every quote before it, and counting quotes would cost a
+//! sequential pass. So it searches for a complete event near the end of each piece, and cuts before it. The parse of
+//! the previous piece verifies the cut; a wrong guess costs time, never a record.
 
 use crossbeam_channel::Receiver;
 
@@ -14,25 +13,25 @@ use crate::formats::input::source::Source;
 /// Bytes of a piece: some 20 thousand events, which sort within the cache of a core.
 pub(super) const PIECE_BYTES: usize = 2 << 20;
 
-/// How far from the end a cut is looked for first: a few hundred common records.
+/// Distance from the end of the first search for a cut: a few hundred common records.
 const WINDOW_BYTES: usize = 64 << 10;
 
-/// Consecutive bytes of a capture.
+/// Consecutive bytes of a trace.
 #[derive(Debug, Default)]
 pub(super) struct ChromePiece {
     pub(super) bytes: Vec<u8>,
-    /// The offset of the first byte in the capture.
+    /// Offset of the first byte in the trace.
     pub(super) offset: u64,
-    /// The position in the event array at which the piece begins, if the guess is right; `None` without a guess.
+    /// Guessed position in the event array at the start of the piece; `None` without a guess.
     pub(super) begins: Option<ArrayPosition>,
 }
 
-/// The pieces of a source.
+/// Iterator over the pieces of a source.
 pub(super) struct Splitter {
     source: Source,
     piece_bytes: usize,
     next: ChromePiece,
-    /// Buffers of finished pieces, to be filled again: fresh ones would have to be cleared page by page.
+    /// Buffers of finished pieces, for reuse: fresh ones would have to be cleared page by page.
     spare: Receiver<Vec<u8>>,
     ended: bool,
 }
@@ -42,7 +41,7 @@ impl Splitter {
         Self { source, piece_bytes: piece_bytes.max(1), next: ChromePiece::default(), spare, ended: false }
     }
 
-    /// The next piece, or `None` at the end.
+    /// Returns the next piece, or `None` at the end.
     pub(super) fn next_piece(&mut self) -> Result<Option<ChromePiece>, ReadError> {
         if self.ended {
             return Ok(None);
@@ -51,7 +50,7 @@ impl Splitter {
         let held = piece.bytes.len();
         let wanted = self.piece_bytes.max(held + 1);
         if let Ok(mut spare) = self.spare.try_recv() {
-            // Only what is written is kept, so what the buffer still holds need not be cleared.
+            // The buffer is truncated to the bytes read, so its old content need not be cleared.
             spare.resize(wanted, 0);
             spare[..held].copy_from_slice(&piece.bytes);
             piece.bytes = spare;
@@ -73,18 +72,18 @@ impl Splitter {
         Ok((!piece.bytes.is_empty()).then_some(piece))
     }
 
-    /// Whether pieces are what has come of a stream that still runs.
+    /// Returns whether pieces come from a live stream, as data arrives.
     pub(super) fn is_live(&self) -> bool {
         self.source.is_live()
     }
 
-    /// The offset at which the source was cut, if it was; known after the last piece.
+    /// Returns the offset at which the source is truncated, if it is; known after the last piece.
     pub(super) fn cut_at(&self) -> Option<u64> {
         self.source.cut_at()
     }
 }
 
-/// Guesses the last beginning of a record near the end of `bytes`.
+/// Guesses the start of the last record near the end of `bytes`.
 fn find_cut(bytes: &[u8]) -> Option<(usize, ArrayPosition)> {
     let windows = [bytes.len().saturating_sub(WINDOW_BYTES), bytes.len() / 2];
     windows.into_iter().find_map(|window| {
@@ -95,7 +94,7 @@ fn find_cut(bytes: &[u8]) -> Option<(usize, ArrayPosition)> {
             match before {
                 b',' => return Some((start, ArrayPosition::Between { comma_due: false })),
                 b'}' => return Some((start, ArrayPosition::Between { comma_due: true })),
-                // The first of an array: of the capture's own, or of one in some arguments.
+                // The first element of an array, which may be an array in arguments.
                 _ => (pos, last) = (end, b'}'),
             }
         }

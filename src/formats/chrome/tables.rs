@@ -1,4 +1,4 @@
-//! Raw JSON bytes of names, categories and ids -> rows of a batch's tables. Decodes each distinct text once.
+//! Maps raw JSON bytes of names, categories and ids to rows of a batch's tables. Decodes each distinct text once.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use crate::formats::json::text::{Repairs, decode};
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{Id, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
 
-/// A row, and the losses in its text.
+/// A row, and the repairs of its text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RepairedRow<T> {
     pub(super) row: T,
@@ -21,21 +21,21 @@ struct RecentRow<'a, T> {
     found: RepairedRow<T>,
 }
 
-/// The category of what pages measure with `performance.measure`.
+/// Category of `performance.measure` in web pages.
 const USER_TIMINGS: &str = "blink.user_timing";
 
-/// A hundred functions take most of the time of most programs.
+/// Size of the cache; a hundred functions take most of the time of most programs.
 const RECENT_SLOTS: usize = 128;
 
-/// The names and tracks of one batch, looked up by their bytes in the capture.
-/// Two spellings of one text get two rows; the ingest gives both the same index. The bytes of a piece bound the rows.
+/// Names and tracks of one batch, looked up by raw bytes. Two spellings of a text get two rows, which ingest merges.
+/// The bytes of a piece bound the number of rows.
 #[derive(Debug)]
 pub(super) struct ChromeTables<'a> {
     pub(super) names: Vec<NameRow<Box<str>>>,
     pub(super) tracks: Vec<TrackKey>,
     name_rows: FxHashMap<Box<[u8]>, RepairedRow<NameIdx>>,
     track_rows: FxHashMap<Box<[u8]>, RepairedRow<TrackIdx>>,
-    /// The most recent names and threads, each at the slot of its text: records repeat them.
+    /// Direct-mapped caches of recent names and threads, since records repeat them.
     recent_names: [Option<RecentRow<'a, NameIdx>>; RECENT_SLOTS],
     recent_threads: [Option<RecentRow<'a, TrackIdx>>; RECENT_SLOTS],
     key: Vec<u8>,
@@ -56,7 +56,7 @@ impl Default for ChromeTables<'_> {
 }
 
 impl<'a> ChromeTables<'a> {
-    /// The row of a name with its category.
+    /// Returns the row of a name with its category.
     pub(super) fn name(&mut self, name: &JsonValue<'a>, category: &JsonValue<'a>) -> RepairedRow<NameIdx> {
         let slot = slot(name);
         if let Some(found) = recent(self.recent_names[slot].as_ref(), name, category) {
@@ -88,7 +88,7 @@ impl<'a> ChromeTables<'a> {
         found
     }
 
-    /// The row of a thread. Without a thread id it is the one that has the process's id.
+    /// Returns the row of a thread. A missing thread id means the thread with the id of the process.
     pub(super) fn thread(&mut self, pid: &JsonValue<'a>, tid: &JsonValue<'a>) -> RepairedRow<TrackIdx> {
         let tid = if tid.is_absent() { pid } else { tid };
         let slot = slot(tid);
@@ -100,7 +100,7 @@ impl<'a> ChromeTables<'a> {
         found
     }
 
-    /// The row of the track of a CPU.
+    /// Returns the row of a CPU track.
     pub(super) fn cpu_track(&mut self, cpu: u32) -> TrackIdx {
         self.key.clear();
         self.key.push(TrackKind::Cpu as u8);
@@ -115,7 +115,7 @@ impl<'a> ChromeTables<'a> {
         row
     }
 
-    /// The row of a track. Its name is made of `parts`, as [`counter_name`] says.
+    /// Returns the row of a track. `parts` make its name, as in [`counter_name`].
     pub(super) fn track(
         &mut self,
         kind: TrackKind,
@@ -143,7 +143,7 @@ impl<'a> ChromeTables<'a> {
             _ => Box::default(),
         };
         let row = TrackIdx(bounded_row(self.tracks.len()));
-        // Timings of pages have a name each, and are read together.
+        // User timings have distinct names, but belong together.
         let is_named = kind == TrackKind::Async && &*name == USER_TIMINGS;
         let slot = if is_named { TrackKey::SLOT_NAMED } else { 0 };
         self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot });
@@ -153,7 +153,7 @@ impl<'a> ChromeTables<'a> {
     }
 }
 
-/// The name of a counter's series: `name series`, or `name[id] series` where the counter has an id.
+/// Returns the name of a counter series: `name series`, or `name[id] series` if the counter has an id.
 fn counter_name(name: Option<Box<str>>, id: Option<Box<str>>, series: Option<Box<str>>) -> Box<str> {
     let mut text = name.unwrap_or_default().into_string();
     if let Some(id) = id {
@@ -168,7 +168,7 @@ fn counter_name(name: Option<Box<str>>, id: Option<Box<str>>, series: Option<Box
     text.into()
 }
 
-/// A process or thread id: a whole number is one, all else is text.
+/// Parses a process or thread id: an integer is a number, all else is text.
 pub(super) fn id(value: &JsonValue<'_>, repairs: &mut Repairs) -> Id {
     if value.is_absent() {
         return Id::None;
@@ -180,7 +180,7 @@ pub(super) fn id(value: &JsonValue<'_>, repairs: &mut Repairs) -> Id {
     }
 }
 
-/// The text of a value, at most [`Names::TEXT_BYTES_MAX`] of it.
+/// Returns the text of a value, truncated to [`Names::TEXT_BYTES_MAX`].
 pub(super) fn bounded_text(value: &JsonValue<'_>, repairs: &mut Repairs) -> Box<str> {
     let text = decode(value, repairs);
     if text.len() <= Names::TEXT_BYTES_MAX {
@@ -190,7 +190,7 @@ pub(super) fn bounded_text(value: &JsonValue<'_>, repairs: &mut Repairs) -> Box<
     text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
 }
 
-/// The slot of a text: its length and its last bytes, which differ where `f1` and `f2`, or two thread ids, do.
+/// Returns the cache slot of a text, from its length and last bytes, which tell `f1` from `f2`, or two thread ids.
 fn slot(value: &JsonValue<'_>) -> usize {
     let last = value.text.iter().rev().take(3).fold(0usize, |sum, &byte| sum * 11 + usize::from(byte));
     (value.text.len() * 31 + last) % RECENT_SLOTS
@@ -209,7 +209,7 @@ fn same(a: &JsonValue<'_>, b: &JsonValue<'_>) -> bool {
     a.shape == b.shape && a.text == b.text
 }
 
-/// Appends a value to a key so that no two lists of values give the same key.
+/// Appends a value to a key, so that different lists of values give different keys.
 pub(super) fn push_part(key: &mut Vec<u8>, value: &JsonValue<'_>) {
     key.push(value.shape as u8);
     key.extend_from_slice(&value.text.len().to_le_bytes());

@@ -1,8 +1,8 @@
-//! One record of the event array: bytes -> the positions of its known fields. Decodes nothing, decides nothing.
+//! Finds the known fields of a record of the event array, without decoding them.
 
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 
-/// The fields of one record. Absent and `null` ones are [`Shape::Absent`]; of duplicates the last counts.
+/// The fields of a record. Missing and `null` fields are [`Shape::Absent`]; the last of duplicates counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChromeRecord<'a> {
     pub(super) ph: JsonValue<'a>,
@@ -20,22 +20,22 @@ pub(super) struct ChromeRecord<'a> {
     pub(super) scope: JsonValue<'a>,
     /// `s`: the scope of an instant.
     pub(super) s: JsonValue<'a>,
-    /// `bp`: how a flow binds.
+    /// `bp`: the binding point of a flow.
     pub(super) bp: JsonValue<'a>,
     pub(super) bind_id: JsonValue<'a>,
     pub(super) flow_in: JsonValue<'a>,
     pub(super) flow_out: JsonValue<'a>,
-    /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome, which are arguments too.
+    /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome, which become arguments.
     pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
-    /// Stacks and other members of samples only, and what exports of this program have: the place of a flow's point,
-    /// the CPU of a run, whether a run or a state is unfinished, an asynchronous span of no process.
+    /// Rare members: stacks, sample fields, and extensions of this program's exports. These are the depth of a flow
+    /// point, the CPU of a run, unfinished runs and states, and global async spans.
     pub(super) rare: Vec<(JsonValue<'a>, JsonValue<'a>)>,
-    /// Whether there was no member at all.
+    /// Whether the record has no members.
     pub(super) is_empty: bool,
 }
 
-/// Reads the record whose opening brace is at `start` and returns the position after its closing brace.
-/// Fills an existing record: it is 480 bytes, and moving it costs as much as filling it.
+/// Parses the record whose opening brace is at `start`, and returns the position after its closing brace. Fills an
+/// existing record: it has 480 bytes, and moving it costs as much as filling it.
 pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], start: usize) -> Result<usize, Broken> {
     let mut scanner = Scanner::new(bytes, start);
     *record = ChromeRecord::default();
@@ -75,7 +75,7 @@ pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], st
         match scanner.peek()? {
             b',' => {
                 scanner.pos += 1;
-                // A comma after the last member costs nothing.
+                // A trailing comma is accepted without a loss.
                 if scanner.peek()? == b'}' {
                     return Ok(scanner.pos + 1);
                 }
@@ -87,26 +87,26 @@ pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], st
 }
 
 impl ChromeRecord<'_> {
-    /// Whether this looks like an event rather than an object in the arguments of one.
+    /// Returns whether this looks like an event, not an object in arguments.
     pub(super) fn is_event(&self) -> bool {
         self.ph.shape == Shape::String && self.ph.text.len() == 1
     }
 }
 
 impl<'a> ChromeRecord<'a> {
-    /// One of the members that few records have; of duplicates the last.
+    /// Returns a rare member; the last of duplicates counts.
     pub(super) fn rare(&self, name: &[u8]) -> JsonValue<'a> {
         let found = self.rare.iter().rev().find(|(key, _)| key.text == name);
         found.map(|&(_, value)| value).unwrap_or_default()
     }
 
-    /// Whether this is a record of `samples`.
+    /// Returns whether this is a record of `samples`.
     pub(super) fn is_bare_sample(&self) -> bool {
         self.ph.is_absent() && !self.rare(b"sf").is_absent() && !self.ts.is_absent()
     }
 }
 
-/// The members of an object that was stepped over before.
+/// Iterates over the members of an object that the scanner has validated.
 pub(super) fn members<'a>(object: &JsonValue<'a>) -> impl Iterator<Item = (JsonValue<'a>, JsonValue<'a>)> + use<'a> {
     let mut scanner = Scanner::new(object.text, 0);
     let is_object = object.shape == Shape::Object;
@@ -121,7 +121,7 @@ pub(super) fn members<'a>(object: &JsonValue<'a>) -> impl Iterator<Item = (JsonV
     })
 }
 
-/// The last member of an object with this key.
+/// Returns the last member of an object with this key.
 pub(super) fn member<'a>(object: &JsonValue<'a>, key: &[u8]) -> JsonValue<'a> {
     members(object).filter(|(name, _)| name.text == key).last().map(|(_, value)| value).unwrap_or_default()
 }

@@ -1,19 +1,17 @@
-//! Writes events as Chrome JSON, one line each, in the order in which they come: the object form, whose times
-//! are decimal microseconds with all three digits of the nanosecond. Never sorts, pairs or drops; arguments go
-//! out as they came in.
+//! Writes events as Chrome JSON, one per line, in the order of the calls. Uses the object form; times are decimal
+//! microseconds with three decimals. Never sorts, pairs or drops events, and copies arguments unchanged.
 //!
 //! | event | written as |
 //! |---|---|
 //! | complete span | `X`; without an end, `B` |
 //! | begin, end | `B`, `E` |
-//! | state of a thread | `T` of the category `thread_state` with a duration, as Perfetto reads it |
-//! | run on a CPU | `X` with `cpu` |
-//! | instant | `i` of the thread, the process or everything; `n` on an asynchronous track |
-//! | counter | `C` with the one series of its track |
-//! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
-//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the span around it; `place` if
-//! time leaves it open |
-//! | sample | `P` with the stack frame `sf`, which is a row of `stackFrames`, before all events |
+//! | thread state | `T` of the category `thread_state` with a duration, as Perfetto reads it |
+//! | CPU run | `X` with `cpu` |
+//! | instant | `i` with thread, process or global scope; `n` on an async track |
+//! | counter | `C` with the series of its track |
+//! | async begin, end, instant, step | `b`, `e`, `n`, `n` |
+//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` if it binds to the enclosing span; `place` if ambiguous |
+//! | sample | `P` with `sf`, an id in `stackFrames`, which precedes all events |
 //! | process, track | `M`, before all events |
 //!
 //! Ids are written in hexadecimal, and mean the same in all processes.
@@ -30,24 +28,24 @@ use crate::model::{
     TrackTables,
 };
 
-/// Writes a capture as Chrome JSON.
+/// Writes a trace as Chrome JSON.
 #[derive(Debug)]
 pub(crate) struct ChromeJsonWriter<'a, W> {
     out: W,
     names: &'a Names,
     tracks: &'a TrackTables,
-    /// By name: its members `name` and `cat`, made when they are first needed.
+    /// Cached members `name` and `cat`, by name row.
     name_members: Vec<Option<Box<[u8]>>>,
-    /// By track: its members `pid` and `tid`.
+    /// Members `pid` and `tid`, by track.
     track_members: Vec<Box<[u8]>>,
-    /// The name that each flow under way began with: its points must agree in it, or they are no flow.
+    /// Name of the first point of each open flow: all points of a flow must have the same name.
     flow_names: FxHashMap<u64, NameIdx>,
     line: Vec<u8>,
     is_first: bool,
 }
 
 impl<'a, W: Write> ChromeJsonWriter<'a, W> {
-    /// Begins a capture with its processes and tracks. Every method that writes returns the I/O errors of the output.
+    /// Writes the processes and tracks of a trace. All writing methods return the I/O errors of the output.
     pub(crate) fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
         write_stack_frames(&mut out, names, stacks)?;
@@ -67,7 +65,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         Ok(writer)
     }
 
-    /// Writes an event with the blob of its details. One on a track that does not exist is on no thread.
+    /// Writes an event with its encoded details. An event with an unknown track is written without a thread.
     pub(crate) fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let tracks = self.tracks;
         let track = tracks.tracks.get(event.track.index());
@@ -109,7 +107,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                 if stack != StackIdx::EMPTY {
                     write!(self.line, ",\"sf\":{}", stack.0)?;
                 } else if event.name != NameIdx::EMPTY {
-                    // Without this, readers would use its name as its one frame.
+                    // Otherwise readers would use its name as its only frame.
                     self.line.extend_from_slice(b",\"stack\":[]");
                 }
             }
@@ -125,7 +123,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         Ok(self.out)
     }
 
-    /// A run on a CPU, or a state of a thread, which has the letters of the kernel as its name.
+    /// Writes a run on a CPU, or a thread state, which is named by the letters of the kernel.
     fn task(&mut self, event: &Event, track: Option<&Track>, dur_ns: u64, is_unfinished: bool) -> io::Result<()> {
         if let Some(TrackKey { kind: TrackKind::Cpu, tid, .. }) = track.map(|track| &track.key) {
             self.begin_line(b'X', event, event.name);
@@ -139,14 +137,14 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.line.extend_from_slice(b",\"dur\":");
         push_micros(&mut self.line, false, dur_ns);
         if is_unfinished {
-            // Only this program reads it: others show the span as long as the capture lasts.
+            // Only this program reads it; others show the span up to the end of the trace.
             self.line.extend_from_slice(b",\"unfinished\":true");
         }
         Ok(())
     }
 
-    /// One series of a counter. The name of its track joins that of the counter, its id in brackets,
-    /// and that of the series.
+    /// Writes a value of a counter series. The name of its track consists of the counter name, its id in brackets, and
+    /// the series name.
     fn counter(&mut self, event: &Event, value: f64, track: Option<&Track>) -> io::Result<()> {
         let whole = track.map_or("", |track| &*track.key.name);
         let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);
@@ -159,7 +157,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         if let Some(id) = id {
             write!(self.line, ",\"id\":{id}")?;
         }
-        // JSON has no word for what is no number.
+        // JSON has no NaN and infinities.
         let value = serde_json::Number::from_f64(value).map_or_else(|| quoted(&value.to_string()), |it| it.to_string());
         write!(self.line, ",\"args\":{{{series}:{value}}}")?;
         self.end_line()
@@ -180,8 +178,8 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             self.line.extend_from_slice(b",\"bp\":\"e\"");
         }
         if event.flags.has(EventFlags::PLACED) && event.depth != 0 {
-            // Only this program reads `place`: others cannot bind a flow to an instant, nor to a span that ends at this
-            // time or begins with others inside of it.
+            // Only this program reads `place`. Others cannot bind a flow to an instant, to a span that ends at this
+            // time, or to a span whose child starts at this time.
             write!(self.line, ",\"place\":{}", event.depth)?;
         }
         Ok(())
@@ -194,7 +192,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.line.push(b'"');
     }
 
-    /// Begins a line with the members of nearly all events.
+    /// Starts a line with the members of nearly all events.
     fn begin_line(&mut self, ph: u8, event: &Event, name: NameIdx) {
         self.begin_event(ph, event);
         let is_unnamed_end = event.kind == EventKind::End && event.flags.has(EventFlags::UNNAMED);
@@ -204,7 +202,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         }
     }
 
-    /// Begins a line with where and when.
+    /// Starts a line with phase, track and time.
     fn begin_event(&mut self, ph: u8, event: &Event) {
         self.line.extend_from_slice(b"{\"ph\":\"");
         self.line.push(ph);
@@ -215,7 +213,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.line.extend_from_slice(b",\"ts\":");
         push_micros(&mut self.line, event.ts_ns < 0, event.ts_ns.unsigned_abs());
         if event.flags.has(EventFlags::OUTSIDE) {
-            // No viewer has a use for it, and readers skip what they do not know.
+            // No viewer uses it, and readers skip unknown members.
             self.line.extend_from_slice(b",\"outside\":true");
         }
     }
@@ -232,7 +230,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             return;
         }
         push_member(&mut self.line, "args");
-        // A damaged capture must not make the whole file unreadable: what is no object goes out as text.
+        // Damaged arguments must not make the whole file unreadable: anything but an object is written as text.
         if args.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(args).is_ok() {
             self.line.extend(args.bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }));
         } else {
@@ -289,7 +287,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     }
 }
 
-/// The frames that samples point to, each with its caller.
+/// Writes the stack frames, each with its caller.
 fn write_stack_frames(out: &mut impl Write, names: &Names, stacks: &Stacks) -> io::Result<()> {
     if stacks.is_empty() {
         return Ok(());
@@ -310,7 +308,7 @@ fn write_stack_frames(out: &mut impl Write, names: &Names, stacks: &Stacks) -> i
     out.write_all(b"\n},")
 }
 
-/// The counter, its id and its series in the name of a track, for events of the name `counter`.
+/// Splits the name of a counter track into counter, id and series, for events with the name `counter`.
 fn counter_parts<'n>(whole: &'n str, counter: &str) -> (&'n str, Option<&'n str>, &'n str) {
     let Some(rest) = whole.strip_prefix(counter) else { return (whole, None, "") };
     let name = &whole[..counter.len()];
@@ -343,13 +341,13 @@ fn name_members(names: &Names, name: NameIdx) -> Box<[u8]> {
 fn track_members(track: &Track) -> Box<[u8]> {
     let mut members = Vec::new();
     match (&track.key.pid, track.key.kind) {
-        // Other viewers drop asynchronous events without a process.
+        // Other viewers drop async events without a process.
         (Id::None, TrackKind::Async) => members.extend_from_slice(b",\"pid\":0,\"global\":true"),
         (pid, _) => push_id(&mut members, "pid", pid),
     }
     let tid = &track.key.tid;
     match track.key.kind {
-        // Beside the spans of a thread of the same id, they would seem to nest in each other.
+        // Otherwise they would nest with the spans of the thread with this id.
         TrackKind::Cpu => push_id(&mut members, "tid", &Id::Text(format!("CPU {tid}").into())),
         _ => push_id(&mut members, "tid", tid),
     }
@@ -372,7 +370,7 @@ fn push_member(line: &mut Vec<u8>, member: &str) {
     line.extend_from_slice(b"\":");
 }
 
-/// Nanoseconds as microseconds with three decimals.
+/// Writes nanoseconds as microseconds with three decimals.
 fn push_micros(line: &mut Vec<u8>, is_negative: bool, magnitude_ns: u64) {
     // 20 digits of 64 bits, and the point.
     let mut digits = [0u8; 21];

@@ -1,9 +1,9 @@
-//! Samples of call stacks, and the stacks of other events: records -> stacks of a batch.
+//! Samples of call stacks, and the stacks of other events.
 //!
-//! A sample is an event of the phase `P`, or a record of the array `samples`, which has no phase. Its stack is `sf`,
-//! a frame of `stackFrames`, or `stack`, an array of names from the outermost on; an event of the phase `P` with
-//! neither is one frame of its own name. Spans may have `sf` or `stack` for their beginning and `esf` or `estack` for
-//! their end: those become arguments.
+//! A sample is an event of phase `P`, or a record of the array `samples`, which has no phase. Its stack is `sf`, an id
+//! in `stackFrames`, or `stack`, an array of names, outermost first. Without either, an event of phase `P` is one frame
+//! with its own name. Spans may have `sf` or `stack` for their start, and `esf` or `estack` for their end, which become
+//! arguments.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::formats::json::text::{Repairs, quoted, valid_json};
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
 
-/// More frames than this in one stack are cut at their inner end.
+/// Limit for frames of a stack; inner frames beyond it are dropped.
 const FRAMES_MAX: usize = 1 << 16;
 
 /// A thread whose process is unknown.
@@ -28,23 +28,23 @@ const FRAMES_MAX: usize = 1 << 16;
 pub(in crate::formats::chrome) struct UnownedThread {
     /// Its track in the batch.
     pub(in crate::formats::chrome) track: TrackIdx,
-    /// The first process with such a thread before its samples, of those in the batch.
+    /// First process in the batch with this thread id before its samples.
     pub(in crate::formats::chrome) owner: Option<Id>,
 }
 
-/// The threads of a batch by their ids.
+/// Threads of a batch by id.
 #[derive(Debug, Default)]
 pub(super) struct ThreadOwners {
-    /// The process of the first such thread whose process is known.
+    /// Process of the first thread with each id whose process is known.
     known: FxHashMap<Id, Id>,
-    /// The number of tracks of the batch that are in `known`.
+    /// Number of tracks of the batch that are already in `known`.
     tracks_searched: usize,
-    /// The index of the last unowned thread with each id.
+    /// Index of the last unowned thread with each id.
     unowned: FxHashMap<Id, usize>,
 }
 
 impl ThreadOwners {
-    /// The process of the first thread with this id among `tracks`, to which more are added between calls.
+    /// Returns the process of the first thread with this id in `tracks`, which may only grow between calls.
     fn owner(&mut self, tid: &Id, tracks: &[TrackKey]) -> Option<&Id> {
         for key in &tracks[self.tracks_searched..] {
             if key.kind == TrackKind::Thread && key.pid != Id::None && !self.known.contains_key(&key.tid) {
@@ -57,7 +57,7 @@ impl ThreadOwners {
 }
 
 impl<'a> ChromeEvents<'a> {
-    /// An event of the phase `P`.
+    /// Adds an event of phase `P`.
     pub(super) fn take_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         if let Some(role) = ProfileRole::from_name(record.name.text)
             && self.take_profile(record, spot.place, role)
@@ -69,7 +69,7 @@ impl<'a> ChromeEvents<'a> {
         self.push_event(Event { value: u64::from(stack.0), ..event });
     }
 
-    /// Adds an event of a profile of V8; false if it holds none.
+    /// Adds a V8 profile event; returns false if it contains no profile.
     pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, place: SourcePos, role: ProfileRole) -> bool {
         let data = member(&record.args, b"data");
         let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
@@ -89,7 +89,7 @@ impl<'a> ChromeEvents<'a> {
         true
     }
 
-    /// Adds a record of `samples`, which names its thread without its process.
+    /// Adds a record of `samples`, which has a thread id but no process id.
     pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
             return self.losses.add(Loss::BadTime, place);
@@ -102,8 +102,8 @@ impl<'a> ChromeEvents<'a> {
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
-    /// The thread of a sample that names no process: that of the first process with such a thread before it in the
-    /// capture. The reader knows those before the batch; those of the batch are searched here.
+    /// Returns the thread of a sample without a process: that of the first process with this thread id before it in the
+    /// trace. Searches this batch; the reader handles earlier batches.
     fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
         let mut repairs = Repairs::default();
         let tid = id(&record.tid, &mut repairs);
@@ -149,7 +149,7 @@ impl<'a> ChromeEvents<'a> {
         })
     }
 
-    /// Members that join the arguments of an event: the stacks of a span, the weight of a sample.
+    /// Returns additional arguments of an event: the stacks of a span, the weight of a sample.
     pub(super) fn rare_args(
         &mut self,
         record: &ChromeRecord<'a>,
@@ -184,7 +184,7 @@ impl<'a> ChromeEvents<'a> {
     }
 }
 
-/// The elements of an array that the scanner has validated.
+/// Iterates over the elements of an array that the scanner has validated.
 fn elements<'a>(array: &JsonValue<'a>) -> impl Iterator<Item = JsonValue<'a>> + use<'a> {
     let mut scanner = Scanner::new(array.text, 0);
     std::iter::from_fn(move || {

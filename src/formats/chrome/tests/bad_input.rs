@@ -1,4 +1,4 @@
-//! Captures that are damaged, hostile, or none: an error that names the bytes, or all but the damaged part.
+//! Damaged, hostile or unrelated input: an error that names the bytes, or all but the damaged part.
 
 use std::io::Write as _;
 
@@ -55,9 +55,9 @@ fn objects_that_are_no_events_are_no_trace() {
     let found =
         "expected an array of events, or an object with the key traceEvents, found an object with the keys samples, b";
     assert_eq!(error_of(br#"{"samples":[],"b":2}"#), format!("FILE: byte 20: {found}"));
-    // One event among others makes it a trace.
+    // A single event makes it a trace.
     assert_eq!(read(r#"[{"a":1},{"ph":"i","ts":1}]"#).lost(), [(Loss::UnknownPhase, 1)]);
-    // Logs of lines with brackets are no JSON.
+    // Log lines with brackets are not JSON.
     for log in ["[0.009s][info][gc] Using G1\n", "[INFO] started\n"] {
         assert!(error_of(log.as_bytes()).contains("unrecognised file format"), "{log}");
     }
@@ -239,7 +239,7 @@ fn compressed_captures_read_as_plain_ones_and_a_cut_one_keeps_what_came_out() {
     assert_eq!(error_of(&gzip(b"")), "FILE: the file is empty");
 }
 
-/// A gzip of `mib` MiB of one byte between a head and a tail.
+/// Returns a gzip of `mib` MiB of one byte, between a head and a tail.
 fn bomb(head: &[u8], filler: u8, mib: usize, tail: &[u8]) -> Vec<u8> {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let block = vec![filler; 1 << 20];

@@ -1,4 +1,4 @@
-//! Tests of the whole reader. Everything goes through a file and [`crate::formats::sniff`], as for a user.
+//! Tests of the whole reader. All input goes through a file and [`crate::formats::sniff`], as for a user.
 
 mod bad_input;
 mod phases;
@@ -14,12 +14,12 @@ use crate::formats::input::source::Source;
 use crate::formats::testing::{Reading, Seen, context, data, file_of, read, read_bytes, read_cut, read_path};
 use crate::model::{EventFlags, EventKind, Id, Loss, TrackKey, TrackKind};
 
-/// Reads bytes with pieces of a given size.
+/// Reads bytes in pieces of a given size.
 pub(super) fn read_in_pieces(bytes: &[u8], piece_bytes: usize) -> Result<Reading, ReadError> {
     read_cut(bytes, piece_bytes, usize::MAX)
 }
 
-/// The key of a thread.
+/// Returns the key of a thread.
 pub(super) fn thread(pid: i64, tid: i64) -> TrackKey {
     let (pid, tid) = (Id::Number(pid), Id::Number(tid));
     TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }

@@ -1,9 +1,9 @@
-//! Each phase with the events that it becomes.
+//! Tests of the events that each phase becomes.
 
 use super::*;
 use crate::model::Metadata;
 
-/// Reads records of one capture and demands that nothing was lost.
+/// Reads records, and asserts that nothing is lost.
 fn clean(records: &str) -> Vec<Seen> {
     let reading = read(&format!("[{records}]"));
     assert!(reading.losses.is_empty(), "{:?}", reading.losses);
@@ -291,7 +291,7 @@ fn states_of_threads_are_on_a_track_of_their_own_by_the_words_for_their_letters(
         format!(r#"{{"ph":"T","cat":"thread_state","name":"{name}","pid":1,"tid":2,"ts":{ts},"dur":5{args}}}"#)
     };
     let states = [state(0, "Running", ""), state(5, "D", r#","args":{"io_wait":1}"#), state(10, "odd", "")];
-    // Without a duration it is a step of an asynchronous span.
+    // Without a duration it is a step of an async span.
     let step = r#"{"ph":"T","cat":"thread_state","name":"s","id":1,"pid":1,"tid":2,"ts":20}"#;
     let reading = read(&format!("[{},{step}]", states.join(",")));
     let found: Vec<_> = reading
@@ -313,7 +313,7 @@ fn states_of_threads_are_on_a_track_of_their_own_by_the_words_for_their_letters(
 fn runs_on_cpus_and_asynchronous_spans_of_no_process_come_back_from_an_export() {
     let run = r#"{"ph":"X","tid":"CPU 3","ts":1,"name":"a","cpu":"3","dur":5,"unfinished":true,"args":{"tid":7}}"#;
     let global = r#"{"ph":"b","cat":"c","id":1,"name":"g","pid":0,"global":true,"ts":2}"#;
-    // With a process, or without a number, it is a span as any other.
+    // With a process, or with a non-numeric CPU, it is a normal span.
     let others = r#"{"ph":"X","pid":1,"tid":2,"ts":3,"name":"b","cpu":"3","dur":5},{"ph":"X","tid":2,"ts":4,"name":"b","cpu":"x","dur":5}"#;
     let reading = read(&format!("[{run},{global},{others}]"));
     let found: Vec<_> =

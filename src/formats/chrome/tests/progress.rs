@@ -1,4 +1,4 @@
-//! Progress of a reading while it runs, and cancellation.
+//! Tests of progress while reading, and of cancellation.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::base::progress::Stage;
 use crate::formats::{BatchSink, ReadContext, Reader, sniff};
 use crate::model::Batch;
 
-/// Some pieces' worth of spans.
+/// Returns spans for several pieces.
 fn large_capture() -> String {
     let mut text = String::from("[");
     for k in 0..100_000 {
@@ -19,7 +19,7 @@ fn large_capture() -> String {
     text + "]"
 }
 
-/// Cancels, or fails, at the first batch.
+/// Cancels or fails at the first batch.
 struct Stubborn<'a> {
     context: &'a ReadContext,
     fails: bool,

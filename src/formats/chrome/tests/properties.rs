@@ -1,10 +1,10 @@
-//! Any events written in any way read as the same events; however the bytes are cut.
+//! Any events in any style read as the same events, however the bytes are cut.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// One record, apart from how it is written.
+/// A record, independent of its style.
 #[derive(Debug, Clone)]
 struct MeantRecord {
     ph: char,
@@ -17,7 +17,7 @@ struct MeantRecord {
     args: Option<String>,
 }
 
-/// How a record is written.
+/// The style in which a record is written.
 #[derive(Debug, Clone)]
 struct RecordStyle {
     rotation: usize,
@@ -79,7 +79,7 @@ impl RecordStyle {
             ("ts", time(i64::from(meant.ts_ns))),
             ("pid", meant.pid.to_string()),
         ];
-        // A letter of a phase is never escaped by any tracer.
+        // No tracer escapes phase letters.
         fields[0].1 = format!("\"{}\"", meant.ph);
         if meant.ph == 'X' {
             fields.push(("dur", time(i64::from(meant.dur_ns))));

@@ -1,13 +1,13 @@
-//! Captures that real tracers wrote, against a plain reading of the same bytes by `serde_json`.
+//! Traces of real tracers, compared with a naive reading of the same bytes by `serde_json`.
 
 use serde_json::Value;
 
 use super::*;
 
-/// A record by the plain reading: phase, name, category, start, duration.
+/// A record by the naive reading: phase, name, category, start, duration.
 type Plain = (String, String, Option<String>, i64, Option<i64>);
 
-/// Nanoseconds of decimal microseconds, digit by digit; real captures have no exponents but JAX's `e-07`.
+/// Parses decimal microseconds to nanoseconds, digit by digit; the only exponents in real traces are JAX's `e-07`.
 fn plain_nanos(value: &Value) -> i64 {
     let text = value.to_string();
     if text.contains('e') {

@@ -1,11 +1,11 @@
-//! Samples, and the stacks of other events.
+//! Tests of samples, and of the stacks of other events.
 
 use super::*;
 
 const FRAMES: &str = r#"{"1":{"name":"main","category":"app"},"2":{"name":"parse","parent":"1"},"3":{"name":"lost","parent":9},
     "4":{"name":"a","parent":5},"5":{"name":"b","parent":4},"0x6":{"name":"p\u00e9","parent":2}}"#;
 
-/// Samples with their time, track, name, stack and arguments.
+/// Returns time, track, name, stack and arguments of samples.
 fn samples(reading: &Reading) -> Vec<(i64, &TrackKey, &str, String, &str)> {
     let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
     samples
@@ -49,7 +49,7 @@ fn a_stack_that_is_not_in_the_table_or_is_a_circle_is_counted() {
     assert_eq!(reading.lost(), [(Loss::MissingText, 3)]);
     assert_eq!(samples(&reading).iter().filter(|sample| sample.3 == "main").count(), 1);
     assert_eq!(reading.events.len(), 4);
-    // Without a table, as an array, or cut before it.
+    // Without a table, and with a truncated one.
     for text in [events.to_owned(), format!(r#"{{"traceEvents":{events},"stackFrames":{{"1":{{"na"#)] {
         let reading = read(&text);
         assert_eq!(reading.losses.count(Loss::MissingText), 4, "{text}");
@@ -74,7 +74,7 @@ fn the_array_of_samples_finds_its_threads_among_those_of_the_events() {
     for piece_bytes in (1..=text.len()).step_by(5) {
         assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
     }
-    // Before the events, no thread is known; the array alone is a capture, too.
+    // Before the events, no thread is known; the array alone is also a trace.
     let first = read(&format!(r#"{{"samples":{array},"stackFrames":{FRAMES},"traceEvents":{events}}}"#));
     assert!(samples(&first).iter().all(|sample| sample.1.pid == Id::None) && first.events.len() == 4);
     assert_eq!(read(&format!(r#"{{"samples":{array},"stackFrames":{FRAMES}}}"#)).events.len(), 2);
@@ -147,7 +147,7 @@ fn stacks_of_a_real_capture_are_those_of_a_plain_reading() {
     assert_eq!(found, expected);
 }
 
-/// A profile in three events as V8's tracer writes them, and one of another process with the same id.
+/// Two profiles with the same id in different processes, as V8's tracer writes them.
 const PROFILE: [&str; 5] = [
     r#"{"cat":"v8","name":"Profile","ph":"P","pid":1,"tid":5,"id":"0x1","ts":10,"args":{"data":{"startTime":100}}}"#,
     r#"{"name":"Profile","ph":"P","pid":2,"tid":6,"id":"0x1","ts":11,"args":{"data":{"startTime":1000}}}"#,
@@ -216,7 +216,7 @@ fn a_profile_in_one_event_has_its_times_beside_its_calls() {
         }
         assert_eq!(read(&profile(ph, "")).lost(), [(Loss::BadTime, 1)]);
     }
-    // An instant of that name without a profile is an instant.
+    // An instant with that name but without a profile stays an instant.
     let reading = read(r#"[{"name":"CpuProfile","ph":"I","pid":1,"tid":5,"ts":1,"args":{"data":{"sessionId":1}}}]"#);
     assert_eq!((reading.events.len(), reading.events[0].kind), (1, EventKind::Instant));
 }

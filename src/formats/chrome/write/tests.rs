@@ -1,9 +1,9 @@
-//! Lines against the events that they are of.
+//! Tests of the written lines.
 
 use super::*;
 use crate::model::{Metadata, Registry, TrackIdx, TrackKey};
 
-/// A capture with one track of each kind, and a few names.
+/// Returns tables with one track of each kind, and a few names.
 fn tables() -> (Names, Registry, [TrackIdx; 5]) {
     let mut names = Names::default();
     names.intern("plain", None);
