@@ -1,21 +1,21 @@
-//! Runs independent jobs on the next parts of a capture on several threads, a few jobs ahead, and hands their results
-//! on in order. The results are the same for any number of threads.
+//! Runs independent jobs on several threads, a few ahead, and delivers their results in order. Results do not depend on
+//! the number of threads.
 
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-/// Jobs per thread that wait for a worker, or are done and wait for their turn: no thread waits for
-/// the slowest job of another.
+/// Jobs per thread that are queued, or done and waiting for their turn, so that no thread waits for a slow job of
+/// another.
 const AHEAD_OF_THREAD: usize = 2;
 
 #[cfg(test)]
 thread_local! {
-    /// How many threads readers have started from this one.
+    /// Number of threads that readers have started from this one.
     pub(crate) static STARTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Reports to tests that a reader starts so many threads from this one.
+/// Reports to tests that a reader starts `count` threads from this one.
 #[inline]
 pub(crate) fn count_threads(count: usize) {
     #[cfg(test)]
@@ -23,15 +23,15 @@ pub(crate) fn count_threads(count: usize) {
     _ = count;
 }
 
-/// How many jobs may be in flight with `threads` threads.
+/// Returns the number of jobs that may be in flight with `threads` threads.
 #[must_use]
 pub(crate) fn jobs_ahead(threads: usize) -> usize {
     AHEAD_OF_THREAD * threads + 1
 }
 
-/// Runs the jobs that `next` returns by `work`, at most `ahead` of them at once, and hands their results to `take` in
-/// order. Fails with the first error of `take`, and then begins no more jobs.
-/// `next` runs on a thread of its own, and `work` on `threads` of them; with less than two, all is done here.
+/// Runs `work` on the jobs that `next` returns, at most `ahead` at a time, and passes the results to `take` in order.
+/// Fails with the first error of `take`, and then starts no more jobs. `next` runs on its own thread and `work` on
+/// `threads` threads; with fewer than two, everything runs on the calling thread.
 pub(crate) fn in_order<J: Send, D: Send, E>(
     (threads, ahead): (usize, usize),
     mut next: impl FnMut() -> Option<J> + Send,
@@ -50,13 +50,13 @@ pub(crate) fn in_order<J: Send, D: Send, E>(
         let (jobs, waiting) = unbounded::<(J, Sender<D>)>();
         for _ in 0..threads {
             let (waiting, work) = (waiting.clone(), &work);
-            // Nobody waits once the taking has failed.
+            // The receiver is gone once `take` has failed.
             scope.spawn(move || waiting.iter().for_each(|(job, reply)| drop(reply.send(work(job)))));
         }
         scope.spawn(move || {
             while let Some(job) = next() {
                 let (reply, done) = bounded(1);
-                // The ticket first: its place bounds what is on its way.
+                // The ticket is sent first, since its queue bounds the jobs in flight.
                 if tickets.send(done).is_err() || jobs.send((job, reply)).is_err() {
                     return;
                 }
@@ -68,7 +68,7 @@ pub(crate) fn in_order<J: Send, D: Send, E>(
 
 fn take_each<D, E>(in_order: &Receiver<Receiver<D>>, take: &mut impl FnMut(D) -> Result<(), E>) -> Result<(), E> {
     for ticket in in_order {
-        // A worker answers unless it panicked, and then the scope passes that on.
+        // A worker replies unless it panicked, and the scope propagates panics.
         if let Ok(done) = ticket.recv() {
             take(done)?;
         }
@@ -88,7 +88,7 @@ mod tests {
             let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let next = || {
                 let job = begun.fetch_add(1, Ordering::SeqCst);
-                // One more is made before it finds no place, and one is done while its place is given on.
+                // One more is started before it finds no room, and one result is being passed on.
                 assert!(job <= taken.load(Ordering::SeqCst) + jobs_ahead(threads) + 1);
                 (job < 1000).then_some(job)
             };

@@ -1,19 +1,18 @@
-//! Binary captures from front to back: bytes on request, with their offset. Buffers at most one request and a block.
+//! Sequential reader of binary input: peeks and skips, and tracks the offset. Buffers at most one request and a block.
 
 use super::source::Source;
 use crate::formats::ReadError;
 use crate::formats::input::lengths::saturating_len;
 
-/// Bytes that one read asks for.
+/// Read size.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// The bytes of a source.
 pub(crate) struct ByteReader {
     source: Source,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that the caller has read.
+    /// Bytes of the buffer that are consumed.
     start: usize,
-    /// The offset of the buffer in the capture.
+    /// Offset of the buffer in the input.
     offset: u64,
     block_bytes: usize,
 }
@@ -28,24 +27,24 @@ impl ByteReader {
         &self.source
     }
 
-    /// The offset of the next byte in the capture.
+    /// Returns the offset of the next byte.
     pub(crate) fn offset(&self) -> u64 {
         self.offset + self.start as u64
     }
 
-    /// Whether the next `len` bytes of a live stream have not come yet.
+    /// Returns whether the next `len` bytes of a live stream have not arrived yet.
     pub(crate) fn would_wait(&self, len: usize) -> bool {
         self.source.is_live() && self.buffer.len() - self.start < len
     }
 
-    /// The next `len` bytes, which stay unread; fewer at the end of the capture.
+    /// Returns the next `len` bytes without consuming them; fewer at the end of input.
     pub(crate) fn peek(&mut self, len: usize) -> Result<&[u8], ReadError> {
         if self.buffer.len() - self.start < len {
             self.buffer.drain(..self.start);
             self.offset += self.start as u64;
             self.start = 0;
             let unread = self.buffer.len();
-            // Grows with what there is rather than with what a damaged length claims.
+            // Grows with the available bytes, not with the length that a damaged file claims.
             let mut filled = unread;
             while filled < len {
                 self.buffer.resize(filled + self.block_bytes, 0);
@@ -61,8 +60,8 @@ impl ByteReader {
         Ok(&self.buffer[self.start..end])
     }
 
-    /// The next bytes, at most `most`, which stay unread. Of a live stream those that are at hand, and not fewer
-    /// than `least` before its end.
+    /// Returns up to `most` of the next bytes without consuming them. For a live stream, returns the available bytes,
+    /// but at least `least` unless it ends.
     pub(crate) fn peek_at_hand(&mut self, least: usize, most: usize) -> Result<&[u8], ReadError> {
         if !self.source.is_live() {
             return self.peek(most);
@@ -72,7 +71,7 @@ impl ByteReader {
         Ok(&self.buffer[self.start..end])
     }
 
-    /// Reads the next `len` bytes; `None`, with nothing read, if there are fewer.
+    /// Consumes the next `len` bytes; returns `None` and consumes nothing if there are fewer.
     pub(crate) fn take_bytes(&mut self, len: usize) -> Result<Option<&[u8]>, ReadError> {
         if self.peek(len)?.len() < len {
             return Ok(None);
@@ -81,7 +80,7 @@ impl ByteReader {
         Ok(Some(&self.buffer[self.start - len..self.start]))
     }
 
-    /// Steps over bytes. Whether there were so many.
+    /// Skips bytes. Returns whether there were enough.
     pub(crate) fn skip(&mut self, mut len: u64) -> Result<bool, ReadError> {
         loop {
             let step = saturating_len(len).min(self.block_bytes);
@@ -94,7 +93,7 @@ impl ByteReader {
         }
     }
 
-    /// Whether all bytes are read.
+    /// Returns whether all bytes are consumed.
     pub(crate) fn is_at_end(&mut self) -> Result<bool, ReadError> {
         Ok(self.peek(1)?.is_empty())
     }

@@ -1,44 +1,43 @@
-//! Decimal seconds, milliseconds and microseconds, as text and JSON write them -> whole nanoseconds, exactly.
-//! Never passes through a float.
+//! Converts decimal seconds, milliseconds and microseconds in text and JSON to nanoseconds, exactly and without
+//! floating point.
 //!
-//! The slow answer: the decimal value times the nanoseconds of its unit, rounded to a whole
-//! number, halves away from zero.
+//! Equivalent to the decimal value times the nanoseconds of its unit, rounded half away from zero.
 
 /// Why a text is not a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NumberError {
-    /// The text is no decimal number: `NaN`, `null`, `0x10`, or empty.
+    /// Not a decimal number: `NaN`, `null`, `0x10`, or empty.
     #[error("not a decimal number")]
     NotANumber,
-    /// It does not fit 64-bit nanoseconds.
+    /// Exceeds 64-bit nanoseconds.
     #[error("outside of 64-bit nanoseconds")]
     OutOfRange,
 }
 
-/// Digits, with the places of the unit, that fit `i64` nanoseconds whatever they are: 10^18 is below 2^63.
+/// Number of digits, including those of the unit, that always fit `i64` nanoseconds: 10^18 is below 2^63.
 const FAST_DIGITS: usize = 18;
 
-/// Reads nanoseconds: an integer, a decimal or an exponent form.
+/// Parses nanoseconds: an integer, a decimal or an exponent form.
 pub(crate) fn nanos_from_nanos(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<0>(text)
 }
 
-/// Reads microseconds: an integer, a decimal or an exponent form.
+/// Parses microseconds: an integer, a decimal or an exponent form.
 pub(crate) fn nanos_from_micros(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<3>(text)
 }
 
-/// Reads milliseconds: an integer, a decimal or an exponent form.
+/// Parses milliseconds: an integer, a decimal or an exponent form.
 pub(crate) fn nanos_from_millis(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<6>(text)
 }
 
-/// Reads seconds: an integer, a decimal or an exponent form.
+/// Parses seconds: an integer, a decimal or an exponent form.
 pub(crate) fn nanos_from_seconds(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<9>(text)
 }
 
-/// Reads a unit that has 10^`PLACES` nanoseconds.
+/// Parses a unit of 10^`PLACES` nanoseconds.
 fn nanos<const PLACES: usize>(text: &[u8]) -> Result<i64, NumberError> {
     match fast_nanos::<PLACES>(text) {
         Some(ns) => Ok(ns),
@@ -46,7 +45,7 @@ fn nanos<const PLACES: usize>(text: &[u8]) -> Result<i64, NumberError> {
     }
 }
 
-/// Nearly every time of a capture: few digits, a point perhaps, no more digits after it than make nanoseconds.
+/// Parses the common case: few digits, with an optional point and no fraction of a nanosecond.
 fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -85,12 +84,12 @@ fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
     Some(if negative { -ns } else { ns })
 }
 
-/// Any decimal number of any length, digit by digit.
+/// Parses any decimal number of any length, digit by digit.
 fn exact_nanos(text: &[u8], places: i64) -> Result<i64, NumberError> {
     let Decimal { negative, whole, fraction, exponent } = Decimal::parse(text.trim_ascii())?;
     let digits = || whole.iter().chain(fraction).map(|byte| byte - b'0');
-    // How many digits are before the point once the value is in nanoseconds; zeros follow if there are fewer. More
-    // digits than an `i64` counts do not fit in memory.
+    // Number of digits before the point once the value is in nanoseconds, padded with zeros if there are fewer. A text
+    // with more digits than `i64` can count does not fit in memory.
     let digits_before = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + places);
     let mut magnitude = 0u64;
     let mut padding = digits_before;
@@ -116,7 +115,7 @@ fn append_digit(magnitude: u64, digit: u8) -> Result<u64, NumberError> {
     magnitude.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit))).ok_or(NumberError::OutOfRange)
 }
 
-/// The parts of a decimal number as they are written.
+/// The parts of a decimal number.
 struct Decimal<'a> {
     negative: bool,
     whole: &'a [u8],
@@ -124,7 +123,7 @@ struct Decimal<'a> {
     exponent: i64,
 }
 
-/// Larger exponents change no answer, since no text has that many digits; the bound keeps sums of them in range.
+/// Larger exponents change no result, since no text has that many digits; the bound prevents overflow.
 const EXPONENT_BOUND: i64 = 1 << 40;
 
 impl<'a> Decimal<'a> {
@@ -178,7 +177,7 @@ mod tests {
     const UNITS: &[(i32, Reads)] =
         &[(0, nanos_from_nanos), (3, nanos_from_micros), (6, nanos_from_millis), (9, nanos_from_seconds)];
 
-    /// Decimal arithmetic on strings of digits, as slow and plain as it can be: shift the point, cut, round.
+    /// Naive decimal arithmetic on digit strings: shifts the point, cuts, rounds.
     fn oracle(negative: bool, whole: &str, fraction: &str, exponent: i32, places: i32) -> Option<i64> {
         let mut before: Vec<u8> = whole.bytes().collect();
         let mut after: std::collections::VecDeque<u8> = fraction.bytes().collect();

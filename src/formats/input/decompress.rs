@@ -1,5 +1,5 @@
-//! Decompresses captures: gzip, zstd, zlib of `atrace`, text in 16-bit units. Runs on a thread of its own, a few
-//! blocks ahead of the reader, whatever the packed bytes claim. Unpacks small files without one.
+//! Decompresses input: gzip, zstd, zlib of `atrace`, UTF-16 text. Runs on its own thread, at most a few blocks ahead of
+//! the reader, whatever the packed data claims. Small files are unpacked on the reader's thread.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use super::ahead::count_threads;
 use crate::formats::ChunkLimits;
 use crate::formats::reader::SMALL_BYTES;
 
-/// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
+/// Bytes of a block that is passed between threads: large enough that passing it costs nothing.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Bytes that one step decompresses: a decoder that meets damage returns nothing of its step.
+/// Bytes of a decompression step: at damage, a decoder loses the whole step.
 const STEP_BYTES: usize = 8 * 1024;
 
-/// Blocks that may wait for the parser: the decompressor runs on while one batch is parsed.
+/// Queue length of blocks, so that decompression continues while a batch is parsed.
 const BLOCKS_AHEAD: usize = 8;
 
-/// A gzip of a zstd is a habit; a third layer is an accident or an attack.
+/// Limit for nested compression: gzip of zstd is common, a third layer is an accident or an attack.
 const LAYERS_MAX: usize = 2;
 
-/// The most that compressed data may unpack to, in bytes and in multiples of their own length. One layer of gzip
-/// reaches 1,032 at most; two reach a million, which only an attack needs.
+/// Limits for unpacked data, in bytes and as a multiple of the packed length. One layer of gzip reaches a ratio of
+/// 1,032; two reach a million, which only an attack needs.
 const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 const UNPACKED_RATIO_MAX: u64 = 4096;
 
-/// Reads until `buffer` is full or the bytes end.
+/// Reads until `buffer` is full or the input ends.
 pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -42,7 +42,7 @@ pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
     Ok(filled)
 }
 
-/// Reads what is there, at least one byte before the end.
+/// Reads the available bytes, at least one unless the input ends.
 pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(buffer) {
@@ -52,14 +52,14 @@ pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
     }
 }
 
-/// How bytes are packed, by their first ones.
+/// Compression, detected by the first bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Compression {
     Gzip,
     Zstd,
-    /// The output of `atrace -z`: lines up to one of `TRACE:`, so many bytes, then zlib.
+    /// Output of `atrace -z`: this many bytes of lines up to `TRACE:`, then zlib.
     Atrace(usize),
-    /// Text in 16-bit units, as consoles of Windows write it: packed like the others, it unpacks to UTF-8.
+    /// UTF-16 text, as Windows consoles write it; it unpacks to UTF-8.
     Utf16(Endian),
 }
 
@@ -69,11 +69,11 @@ pub(crate) enum Endian {
     Big,
 }
 
-/// Bytes at the beginning that identify the compression.
+/// Number of leading bytes that identify the compression.
 const PACKING_BYTES: usize = 64;
 
 impl Compression {
-    /// Looks at the first [`PACKING_BYTES`].
+    /// Checks the first [`PACKING_BYTES`].
     pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
@@ -85,8 +85,8 @@ impl Compression {
         }
     }
 
-    /// Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at most 128 MiB, which
-    /// is what its highest level uses.
+    /// Unpacks one layer. Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at
+    /// most 128 MiB, as its highest level uses.
     fn unpack(self, mut packed: Box<dyn BufRead + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Atrace(lines) => {
@@ -100,22 +100,22 @@ impl Compression {
     }
 }
 
-/// The bytes before the zlib of `atrace -z`: `TRACE:`, and before it perhaps what it says while it records.
+/// Returns the length of the lines before the zlib data of `atrace -z`: `TRACE:`, optionally preceded by a status line.
 fn atrace_lines(head: &[u8]) -> Option<usize> {
     const TRACE: &[u8] = b"TRACE:";
     let head = &head[..head.len().min(PACKING_BYTES)];
     let begin = if head.starts_with(b"capturing trace") { memchr::memmem::find(head, TRACE)? } else { 0 };
     let rest = head[begin..].strip_prefix(TRACE)?;
     let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
-    // The first byte of zlib, and the second, which makes both a multiple of 31.
+    // The zlib header: the first byte, and a second one that makes both a multiple of 31.
     matches!(rest, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]).then_some(head.len() - rest.len())
 }
 
-/// Reads 16-bit units as UTF-8. What is no text reads as replacement characters.
+/// Converts UTF-16 to UTF-8. Invalid units become replacement characters.
 struct Utf16 {
     units: Box<dyn BufRead + Send>,
     endian: Endian,
-    /// A high surrogate whose other half has not come, so that it may lie on the border of two blocks.
+    /// High surrogate at the end of a block, whose other half is in the next one.
     carry: Option<u16>,
     text: Vec<u8>,
     read: usize,
@@ -152,7 +152,7 @@ impl Utf16 {
 
 impl Read for Utf16 {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // A block may be one half of a character, of which nothing is text yet.
+        // A block may be half a character, which yields no text yet.
         while self.read == self.text.len() && !self.ended {
             self.decode_block()?;
         }
@@ -163,7 +163,7 @@ impl Read for Utf16 {
     }
 }
 
-/// A step of decompression: blocks, then the end unless the data are cut.
+/// Output of the decompressor: blocks, then `End` unless the data is truncated.
 enum Sent {
     Block(Vec<u8>),
     End,
@@ -171,7 +171,7 @@ enum Sent {
 }
 
 struct Decompressor {
-    /// `None` once the data are over, or cut.
+    /// `None` once the data has ended or is damaged.
     reader: Option<Box<dyn Read + Send>>,
     /// The message after the last block.
     last: Option<Sent>,
@@ -188,7 +188,7 @@ impl Decompressor {
         let (reader, last) = match unpacked(watched, block_bytes) {
             Ok(reader) => (Some(reader), None),
             Err(error) if failed_reads.load(Ordering::Relaxed) > 0 => (None, Some(Sent::Failed(error))),
-            // The reader sees data that are cut.
+            // The reader treats this as truncated data.
             Err(_) => (None, None),
         };
         Self { reader, last, failed_reads, block_bytes, unpacked_bytes: 0, most_bytes }
@@ -215,10 +215,10 @@ impl Iterator for Decompressor {
         let is_full = filled == block.len();
         block.truncate(filled);
         self.unpacked_bytes += filled as u64;
-        // Without a last step, the reader sees data that are cut.
+        // Without a final message, the reader treats the data as truncated.
         let is_cut = self.unpacked_bytes > self.most_bytes;
         self.last = match error {
-            // The disk failed, rather than the data.
+            // The disk failed, not the data.
             Some(failure) if !is_cut && self.failed_reads.load(Ordering::Relaxed) > 0 => Some(Sent::Failed(failure)),
             None if !is_cut && !is_full => Some(Sent::End),
             _ => None,
@@ -230,7 +230,7 @@ impl Iterator for Decompressor {
     }
 }
 
-/// Unpacks as many layers as there are, up to the limit.
+/// Unpacks all layers, up to the limit.
 fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
     let mut reader = packed;
     for _ in 0..LAYERS_MAX {
@@ -249,7 +249,7 @@ fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<
     Ok(reader)
 }
 
-/// Counts failures of the file itself, to distinguish them from those of the data.
+/// Counts read errors of the file, to distinguish them from damaged data.
 struct Watched {
     inner: Box<dyn Read + Send>,
     failed_reads: Arc<AtomicU64>,
@@ -263,9 +263,9 @@ impl Read for Watched {
     }
 }
 
-/// Decompression on a thread of its own, or on the caller's.
+/// Decompression on its own thread, or on the caller's.
 enum Decompressing {
-    /// Decompression in a thread of its own, which stops when this is dropped.
+    /// On its own thread, which stops when this is dropped.
     Ahead(Receiver<Sent>),
     Here(Box<Decompressor>),
 }
@@ -279,19 +279,18 @@ impl Decompressing {
     }
 }
 
-/// Reads decompressed bytes, which come in blocks.
+/// Reader of decompressed bytes, which arrive in blocks.
 pub(crate) struct Blocks {
     decompressing: Decompressing,
     block: Vec<u8>,
     read: usize,
-    /// Whether the data ended properly, and were not cut.
+    /// Whether the data ended properly, and was not truncated.
     pub(crate) ended: bool,
 }
 
 impl Blocks {
-    /// Unpacks on a thread of its own, so that the parser works meanwhile; few bytes on the caller's thread.
-    /// Fails if the system has no thread left. `packed_bytes` that unpack to far more than they are end like
-    /// a file that was cut.
+    /// Unpacks on a new thread, parallel to the parser; small files on the calling thread. Fails if no thread can be
+    /// started. Input beyond the size limits counts as truncated.
     pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
         let decompressing = if chunk_limits.is_small(packed_bytes) {
@@ -303,7 +302,7 @@ impl Blocks {
             count_threads(1);
             std::thread::Builder::new().name("decompress".into()).spawn(move || {
                 let mut steps = Decompressor::new(packed, block_bytes, most_bytes);
-                // Nobody may listen any more.
+                // The receiver may be gone.
                 steps.try_for_each(|step| blocks.send(step)).ok();
             })?;
             Decompressing::Ahead(receiver)
@@ -322,7 +321,7 @@ impl Read for Blocks {
                     return Ok(0);
                 }
                 Some(Sent::Failed(error)) => return Err(error),
-                // The data are cut, or the end was already seen.
+                // The data is truncated, or its end was already returned.
                 None => return Ok(0),
             }
         }
@@ -340,7 +339,7 @@ mod tests {
     use crate::formats::input::source::Source;
     use crate::formats::testing::file_of;
 
-    /// All of it is one block here, which must not be lost as a whole.
+    /// The whole text is one block, which must not be lost completely.
     #[test]
     fn what_stands_before_damage_in_a_block_is_unpacked() {
         let text: String = (0..20_000).map(|number| (number * 7919 % 20_011).to_string() + "\n").collect();

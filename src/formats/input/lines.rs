@@ -1,5 +1,5 @@
-//! Captures that are text: one record a line. Steps from line to line with bounded memory, and runs what understands
-//! them. Refuses nothing: a line that is too long is counted and stepped over.
+//! Text formats with one record per line. Iterates over lines with bounded memory, and drives their parsers. A line
+//! that is too long is counted and skipped.
 
 use super::source::Source;
 use crate::base::budget::Budget;
@@ -7,22 +7,22 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
 
-/// Longer lines hold no event, in most formats.
+/// Default limit for lines; longer ones contain no event.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes that one read asks for.
+/// Read size.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Lines between two looks at whether to stop.
+/// Lines between checks for cancellation.
 const LINES_PER_CHECK: u64 = 4096;
 
-/// A line without its end, `\n` or `\r\n`.
+/// A line without its terminator, `\n` or `\r\n`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextLine<'a> {
     pub(crate) bytes: &'a [u8],
-    /// The offset of the line in the capture.
+    /// Offset of the line in the input.
     pub(crate) offset: u64,
-    /// Whether its end is in the capture. The last line of a capture may be cut short.
+    /// Whether its terminator is present. The last line of a trace may be truncated.
     pub(crate) has_end: bool,
 }
 
@@ -31,7 +31,7 @@ impl TextLine<'_> {
         SourcePos::Offset(self.offset)
     }
 
-    /// The loss of a line that cannot be parsed: the last one may only be cut short.
+    /// Returns the loss of a line that cannot be parsed; the last one may only be truncated.
     pub(crate) fn loss(&self) -> Loss {
         if self.has_end { Loss::BadRecord } else { Loss::Truncated }
     }
@@ -39,36 +39,36 @@ impl TextLine<'_> {
 
 /// Parses the lines of a format.
 pub(crate) trait LineParser: Send {
-    /// Longer lines hold no event.
+    /// Limit for lines; longer ones contain no event.
     const LINE_BYTES_MAX: usize = LINE_BYTES_MAX;
 
     /// Parses the next line into the batch.
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder);
 
-    /// Hands on what a line filled up.
+    /// Emits full batches after a line.
     fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         out.flush_if_full()
     }
 
-    /// Hands on what waits for later lines and need not: the stream is live, and no whole line is at hand.
+    /// Emits data that was waiting for later lines, since a live stream has no complete line yet.
     fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let _ = out; // most hold nothing back
         Ok(())
     }
 
-    /// Why the text is no capture, once all lines are parsed: what it is instead.
+    /// Returns what the text is instead, if it is not a trace, once all lines are parsed.
     fn refusal(&self) -> Option<&'static str> {
         None
     }
 
-    /// Ends the capture, and hands on the rest batch by batch.
+    /// Ends the trace, and emits the rest in batches.
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let _ = out; // most have nothing left
         Ok(())
     }
 }
 
-/// The sink of events for parsers that make many at once.
+/// Output of a parser: the batch, and the sink for full ones.
 pub(crate) struct Output<'a> {
     pub(crate) batch: &'a mut BatchBuilder,
     sink: &'a mut dyn BatchSink,
@@ -80,18 +80,18 @@ impl<'a> Output<'a> {
         Self { batch, sink, context }
     }
 
-    /// The memory budget of the load.
+    /// Returns the memory budget of the load.
     pub(crate) fn budget(&self) -> &Budget {
         &self.context.budget
     }
 
-    /// Hands the batch on if it is full. To be called after every event or few.
+    /// Emits the batch if it is full. Parsers call it after every few events.
     pub(crate) fn flush_if_full(&mut self) -> Result<(), ReadError> {
         self.batch.flush_if_full(self.sink, self.context)
     }
 }
 
-/// Makes a reader of a text capture.
+/// Creates a reader for a text format.
 pub(crate) fn open(source: Source, parser: impl LineParser + 'static) -> Reader {
     Reader::Stream(Box::new(TextCapture { source: Some(source), parser }))
 }
@@ -135,13 +135,13 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
     }
 }
 
-/// The lines of a source.
+/// Iterator over the lines of a source.
 pub(crate) struct LineReader {
     source: Source,
     buffer: Vec<u8>,
-    /// The part of the buffer that is not read yet.
+    /// Offset in the buffer of the unread part.
     start: usize,
-    /// The offset of the buffer in the capture.
+    /// Offset of the buffer in the input.
     offset: u64,
     ended: bool,
     line_bytes_max: usize,
@@ -154,17 +154,17 @@ impl LineReader {
         Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max, block_bytes }
     }
 
-    /// The offset at which compressed data are cut or damaged; known at their end.
+    /// Returns the offset at which compressed data is truncated or damaged; known at its end.
     pub(crate) fn cut_at(&self) -> Option<u64> {
         self.source.cut_at()
     }
 
-    /// Whether the next line of a live stream has not come yet.
+    /// Returns whether the next line of a live stream has not arrived yet.
     pub(crate) fn would_wait(&self) -> bool {
         self.source.is_live() && !self.ended && memchr::memchr(b'\n', &self.buffer[self.start..]).is_none()
     }
 
-    /// The next line; counts those that are too long to be one.
+    /// Returns the next line; skips and counts lines that are too long.
     pub(crate) fn next(&mut self, batch: &mut BatchBuilder) -> Result<Option<TextLine<'_>>, ReadError> {
         let mut searched = 0;
         let mut too_long = None;
@@ -195,7 +195,7 @@ impl LineReader {
                 None => {
                     searched = unread.len();
                     if searched > self.line_bytes_max {
-                        // Only the position of its beginning is reported.
+                        // Only the offset of its start is reported.
                         too_long.get_or_insert(self.offset + self.start as u64);
                         self.start = self.buffer.len();
                         searched = 0;
@@ -226,7 +226,7 @@ impl LineReader {
     }
 }
 
-/// The whole lines at the beginning of a capture, for recognising its format.
+/// Returns the complete lines at the start of a file, for format detection.
 pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_whole = head.len() < super::source::HEAD_BYTES;
     let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
@@ -291,7 +291,7 @@ mod tests {
             let (found, _) = read(&bytes);
             let lines: Vec<&str> = found.iter().map(|line| str::from_utf8(&line.1).expect("UTF-8")).collect();
             assert_eq!(lines, ["über", "zwei 𝄞"]);
-            // A block may end between the halves of a character, also when it holds nothing else.
+            // A block may end between the halves of a character, even if it contains nothing else.
             for block_bytes in [1, 2, 4, 6] {
                 let chunk_limits = ChunkLimits { block_bytes: Some(block_bytes), ..ChunkLimits::default() };
                 let file = file_of(&bytes);

@@ -1,5 +1,4 @@
-//! From a file to the bytes of a capture: opened by position, decompressed, cut into lines or records,
-//! and the numbers that text holds.
+//! Reads files: by position, decompressed, split into lines or records, with exact parsing of numbers.
 
 pub(crate) mod ahead;
 pub(crate) mod byte_reader;

@@ -1,5 +1,5 @@
-//! The bytes of a capture from front to back, decompressed. Reads with `pread`, never maps: another program may cut the
-//! file under a map. Refuses folders, devices and empty files; holds a few MiB at most, whatever the file claims.
+//! Sequential, decompressed bytes of a file. Reads with `pread` and never maps, since another program may truncate a
+//! mapped file. Refuses folders, devices and empty files. Buffers a few MiB at most, whatever the file claims.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,10 +11,10 @@ use crate::base::progress::{Progress, Stage};
 use crate::formats::reader::SMALL_BYTES;
 use crate::formats::{ChunkLimits, ReadContext, ReadError};
 
-/// The bytes at the beginning that a format may check: enough for the keys that distinguish JSON formats.
+/// Number of leading bytes for format detection: enough for the keys that distinguish JSON formats.
 pub const HEAD_BYTES: usize = 4096;
 
-/// An opened capture: a reader of its decompressed bytes.
+/// An opened file: a reader of its decompressed bytes.
 pub struct Source {
     path: PathBuf,
     head: Vec<u8>,
@@ -23,25 +23,26 @@ pub struct Source {
     offset: u64,
     cut_at: Option<u64>,
     chunk_limits: ChunkLimits,
-    /// The length of the file when it was opened, packed or not.
+    /// Length of the file when it was opened, packed or not.
     file_bytes: u64,
 }
 
-/// The assumed ratio of a small packed file's unpacked length to its own: few texts shrink more.
+/// Assumed compression ratio of small packed files; few texts compress better.
 const UNPACKED_RATIO: u64 = 16;
 
 enum Remainder {
     Plain(FileReader),
     Blocks(Blocks),
-    /// A stream that still runs: a read waits while there is nothing, and returns what is there.
+    /// A live stream: a read blocks until there is data, and returns what is available.
     Live(Box<dyn Read + Send>),
 }
 
 impl Source {
-    /// Opens a capture and reads its head. Begins the stage of parsing, whose units are bytes of the file.
+    /// Opens a file and reads its head. Starts the parsing stage, whose progress counts bytes of the file.
     ///
     /// # Errors
-    /// When the path is no file, holds nothing, or cannot be read.
+    ///
+    /// If the path is not a regular file, is empty, or cannot be read.
     pub fn open(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         let io_error = |source| ReadError::Io { path: path.to_owned(), offset: 0, source };
         // Checked before opening, since opening a pipe waits for its other end.
@@ -79,60 +80,60 @@ impl Source {
         Ok(source)
     }
 
-    /// A stream that still runs and whose first bytes are `head`. A read of `rest` waits while there is nothing,
-    /// returns what is there, and returns 0 at its end.
+    /// Creates a live stream that starts with `head`. A read of `rest` blocks until there is data, returns what is
+    /// available, and returns 0 at the end.
     #[must_use]
     pub(crate) fn live(path: &Path, head: Vec<u8>, rest: Box<dyn Read + Send>, context: &ReadContext) -> Self {
         let (path, rest, chunk_limits) = (path.to_owned(), Remainder::Live(rest), context.chunk_limits);
         Self { path, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits, file_bytes: 0 }
     }
 
-    /// Whether the stream still runs. Its readers hand on what they have before they wait for more.
+    /// Returns whether this is a live stream. Its readers emit what they have before they wait for more.
     #[must_use]
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.rest, Remainder::Live(_))
     }
 
-    /// The path that was opened.
+    /// Returns the path that was opened.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many bytes to read at once, where `usual` is the usual number. Not many more than a small file has: clearing
-    /// a buffer for each of a million files would take longer than reading them.
+    /// Returns the read size, `usual` at most. It is limited for small files: clearing a large buffer for each of a
+    /// million files would take longer than reading them.
     pub(crate) fn block_bytes(&self, usual: usize) -> usize {
         let ratio = if self.is_packed() { UNPACKED_RATIO } else { 1 };
-        // One more, so that the end is seen by the first read.
+        // One more byte, so that the first read detects the end.
         let likely = usize::try_from(self.file_bytes.saturating_mul(ratio).saturating_add(1)).unwrap_or(usize::MAX);
         self.chunk_limits.block_bytes.unwrap_or(usual.min(likely.max(SMALL_BYTES))).max(1)
     }
 
-    /// Whether it is read without threads of its own.
+    /// Returns whether it is read without additional threads.
     pub(crate) fn is_small(&self) -> bool {
         self.chunk_limits.is_small(self.file_bytes)
     }
 
-    /// Whether the file is compressed, so that its bytes are not those of the capture.
+    /// Returns whether the file is compressed, so that offsets in it differ from those of its data.
     #[must_use]
     pub(crate) fn is_packed(&self) -> bool {
         matches!(self.rest, Remainder::Blocks(_))
     }
 
-    /// The first bytes, up to [`HEAD_BYTES`]; they are read again from the beginning.
+    /// Returns the first bytes, up to [`HEAD_BYTES`]; reads return them again.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// The offset, in decompressed bytes, at which the data are cut or damaged; known at their end.
+    /// Returns the offset, in decompressed bytes, at which the data is truncated or damaged; known at its end.
     #[must_use]
     pub fn cut_at(&self) -> Option<u64> {
         self.cut_at
     }
 
-    /// Fills `buffer` as far as there are bytes; of a live stream, with what is there, at least one byte before its
-    /// end. An I/O error has the offset at which the system refused.
+    /// Fills `buffer` as far as possible; for a live stream with the available bytes, at least one unless it ends. An
+    /// I/O error contains the offset of the failed read.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let filled = if self.is_live() { read_some(self, buffer) } else { read_full(self, buffer) };
         filled.map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })
@@ -181,7 +182,7 @@ impl Read for Source {
     }
 }
 
-/// A file read by position, which counts the progress.
+/// A file read by position, which reports progress.
 struct FileReader {
     file: File,
     offset: u64,
@@ -198,7 +199,7 @@ impl Read for FileReader {
     }
 }
 
-/// The beginning of some bytes for an error: as text where they are, else in hexadecimal.
+/// Formats the start of some bytes for an error message: as text if possible, else in hexadecimal.
 #[must_use]
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

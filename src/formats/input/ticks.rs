@@ -1,10 +1,10 @@
-//! Ticks of a clock whose length is given as a float, or as a frequency -> whole nanoseconds, exactly: the product is
-//! made in whole numbers of 128 bits and rounded once, halves away from zero.
+//! Converts clock ticks to nanoseconds, exactly: the tick length is a float or a frequency. Multiplies in 128-bit
+//! integers and rounds once, half away from zero.
 
-/// How long a tick is.
+/// Length of a tick.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TickLength {
-    /// Microseconds: `mantissa` times 2 to the `exponent`.
+    /// Microseconds, as `mantissa` times 2 to the `exponent`.
     mantissa: u64,
     exponent: i32,
 }
@@ -12,20 +12,20 @@ pub(crate) struct TickLength {
 const MICRO_NS: u128 = 1000;
 
 impl TickLength {
-    /// A tick of so many microseconds; `None` unless that is a number above 0.
+    /// Creates the length of a tick in microseconds; returns `None` unless it is finite and positive.
     pub(crate) fn from_micros(micros: f64) -> Option<Self> {
         let (mantissa, exponent) = parts(micros)?;
         (mantissa > 0 && micros > 0.0).then_some(Self { mantissa, exponent })
     }
 
-    /// The time of so many ticks; `None` beyond 64-bit nanoseconds.
+    /// Converts ticks to nanoseconds; returns `None` on overflow.
     pub(crate) fn nanos(self, ticks: u64) -> Option<i64> {
         // 64, 53 and 10 bits: 127.
         let product = u128::from(ticks) * u128::from(self.mantissa) * MICRO_NS;
         i64::try_from(scaled(product, self.exponent)?).ok()
     }
 
-    /// The time of so many ticks and parts of one; `None` beyond 64-bit nanoseconds, and for what is no number.
+    /// Converts fractional ticks to nanoseconds; returns `None` on overflow and for NaN and infinities.
     pub(crate) fn nanos_from_float(self, ticks: f64) -> Option<i64> {
         let (mantissa, exponent) = parts(ticks)?;
         let product = u128::from(mantissa) * u128::from(self.mantissa) * MICRO_NS;
@@ -35,7 +35,7 @@ impl TickLength {
     }
 }
 
-/// Mantissa and exponent of a finite number's magnitude.
+/// Returns mantissa and exponent of the magnitude of a finite number.
 fn parts(value: f64) -> Option<(u64, i32)> {
     let bits = value.to_bits();
     let (stored, fraction) = ((bits >> 52) as i32 & 0x7ff, bits & ((1 << 52) - 1));
@@ -46,7 +46,7 @@ fn parts(value: f64) -> Option<(u64, i32)> {
     }
 }
 
-/// `value` times 2 to the `exponent`, rounded.
+/// Returns `value` times 2 to the `exponent`, rounded.
 fn scaled(value: u128, exponent: i32) -> Option<u128> {
     if value == 0 {
         return Some(0);
@@ -67,9 +67,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The exact decimal text of a float, as digits and the place of the point, by adding halves.
+    /// Naive conversion by division.
     fn slow(ticks: u64, micros: f64) -> Option<i64> {
-        // 2^-60 is the smallest part of these numbers: in so many parts everything is whole.
+        // The smallest bit of these numbers is at least 2^-60, so the divisor is exact.
         let (mantissa, exponent) = parts(micros)?;
         let product = u128::from(ticks) * u128::from(mantissa) * 1000;
         let divisor = 1u128 << u32::try_from(-exponent).ok()?;

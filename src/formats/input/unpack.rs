@@ -1,4 +1,4 @@
-//! Unpacks to temporary files, for what is read by position, within a limit on what a small file may become.
+//! Unpacks files to temporary files, for formats that read by position, with a limit on the compression ratio.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -9,17 +9,16 @@ use crate::base::temporary::Scratch;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::{ReadContext, ReadError};
 
-/// Bytes that every file may unpack to: small archives may hold very repetitive text.
+/// Size that every file may unpack to: small archives may contain very repetitive text.
 const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 
-/// The most that an archive may unpack to, as a multiple of its length. Text captures shrink to a twentieth,
-/// and seldom to a fiftieth.
+/// Maximal ratio of unpacked to packed length. Text traces compress by a factor of twenty, rarely fifty.
 const UNPACKED_RATIO_MAX: u64 = 256;
 
-/// Bytes between two checks for cancellation. Small, since each of perhaps a million files clears a block.
+/// Bytes between checks for cancellation. Small, since each of perhaps a million files clears a block.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Why unpacking of a file ended.
+/// Why unpacking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     AtItsEnd,
@@ -27,7 +26,7 @@ pub(crate) enum Ended {
     InDamage,
 }
 
-/// The bytes that a file, or all members of an archive together, may still unpack to.
+/// Bytes that a file, or all members of an archive together, may still unpack to.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     pub(crate) left_bytes: u64,
@@ -38,8 +37,7 @@ impl Allowance {
         Self { left_bytes: UNPACKED_BYTES_MIN.max(archive_bytes.saturating_mul(UNPACKED_RATIO_MAX)) }
     }
 
-    /// Unpacks bytes of the file at `path` to a temporary file. Damaged bytes end it; a failed write
-    /// or read is an error.
+    /// Unpacks data of the file at `path` to a temporary file. Damage ends it; a failed write or read is an error.
     pub(crate) fn unpack(
         &mut self,
         packed: &mut dyn Read,
@@ -68,8 +66,8 @@ impl Allowance {
     }
 }
 
-/// Unpacks a source to a file, for formats that read by position. Fails with [`ReadError::Malformed`] if the source
-/// unpacks to far more than it is, and with I/O errors.
+/// Unpacks a source to a temporary file. Fails with [`ReadError::Malformed`] beyond the size limit, and with I/O
+/// errors.
 pub(crate) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Result<Scratch, ReadError> {
     let path = source.path().to_owned();
     let packed_bytes = File::open(&path).and_then(|file| file.metadata()).map_or(0, |metadata| metadata.len());

@@ -1,8 +1,8 @@
-//! The arguments of an event, for readers that make them up from fields: the text of one JSON object.
+//! Builds the arguments of an event as a JSON object, for readers that assemble them from fields.
 
 use std::fmt::Write as _;
 
-/// Writes one object, member by member.
+/// Writes a JSON object, member by member.
 #[derive(Debug, Default)]
 pub(crate) struct ArgsWriter {
     pub(crate) json: String,
@@ -13,7 +13,7 @@ impl ArgsWriter {
         self.json.clear();
     }
 
-    /// The object; empty if it has no members.
+    /// Returns the object; empty if it has no members.
     pub(crate) fn finish(&mut self) -> &str {
         if !self.json.is_empty() {
             self.json.push('}');
@@ -21,7 +21,7 @@ impl ArgsWriter {
         &self.json
     }
 
-    /// Begins a member: the next thing written is its value.
+    /// Starts a member; the caller then writes its value.
     pub(crate) fn key(&mut self, prefix: &str, key: &[u8]) {
         self.json.push(if self.json.is_empty() { '{' } else { ',' });
         self.json.push('"');
@@ -30,26 +30,26 @@ impl ArgsWriter {
         self.json.push_str("\":");
     }
 
-    /// Adds a member whose value is text.
+    /// Adds a text member.
     pub(crate) fn text(&mut self, key: &str, value: &[u8]) {
         self.key("", key.as_bytes());
         push_quoted(&mut self.json, &String::from_utf8_lossy(value));
     }
 
-    /// Adds a member whose value is a number that may be negative.
+    /// Adds a signed number.
     pub(crate) fn signed(&mut self, key: &str, value: i64) {
         self.key("", key.as_bytes());
         let _ = write!(self.json, "{value}"); // to memory
     }
 
-    /// Adds a member whose value is a number.
+    /// Adds an unsigned number.
     pub(crate) fn number(&mut self, key: &str, value: u64) {
         self.key("", key.as_bytes());
         let _ = write!(self.json, "{value}"); // to memory
     }
 }
 
-/// Appends a text as a JSON string, with its quotes.
+/// Appends a text as a quoted JSON string.
 pub(crate) fn push_quoted(json: &mut String, text: &str) {
     json.push('"');
     push_escaped(json, text);
@@ -76,7 +76,7 @@ fn push_escaped(json: &mut String, text: &str) {
     json.push_str(rest);
 }
 
-/// The position of the first byte that JSON escapes. Eight bytes are tested at a time: most texts have none.
+/// Returns the position of the first byte that JSON escapes. Tests eight bytes at a time, since most texts have none.
 fn first_escaped(text: &[u8]) -> Option<usize> {
     let (words, _) = text.as_chunks::<8>();
     let plain_words = words.iter().take_while(|&&word| !has_escaped(u64::from_le_bytes(word))).count();
@@ -85,11 +85,11 @@ fn first_escaped(text: &[u8]) -> Option<usize> {
     text[from..].iter().position(is_escaped).map(|at| from + at)
 }
 
-/// Whether any of eight bytes is a control character, a quotation mark or a backslash.
+/// Returns whether any of eight bytes is a control character, a quote or a backslash.
 fn has_escaped(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH_BITS: u64 = ONES << 7;
-    // A byte below `limit`, which is at most 128, borrows into its high bit, which it does not have itself.
+    // A byte below `limit`, which is at most 128, borrows into its own high bit, which must have been clear.
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH_BITS;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     below(word, 0x20) | equal(b'"') | equal(b'\\') != 0

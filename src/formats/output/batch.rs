@@ -1,5 +1,4 @@
-//! Collects events into batches: gives names and tracks their rows, and hands a batch on when it is full. For readers
-//! that go through a capture on one thread.
+//! Collects events into batches: assigns rows to names and tracks, and emits full batches. For single-threaded readers.
 
 use rustc_hash::FxHashMap;
 
@@ -11,43 +10,43 @@ use crate::model::{
     TrackIdx, TrackKey, TrackKind,
 };
 
-/// Events of a batch: its tables are then small beside them.
+/// Events of a batch; large enough that its tables are small in comparison.
 const BATCH_EVENTS: usize = 20_000;
 
-/// The most events that a batch has room for before there are any: 2 MiB.
+/// Limit for preallocated events of a batch: 2 MiB.
 const RESERVED_EVENTS_MAX: usize = 1 << 16;
 
-/// The rows of names, and below the bytes of their texts, from which on a batch begins a new table. A program has some
-/// thousand names; the limits bound the memory of a capture that names every span differently.
+/// Limits for rows and text bytes of a name table, after which a batch starts a new one. A program has some thousand
+/// names; the limits bound the memory of a trace with a distinct name for every span.
 const NAMES_MAX: usize = 1 << 16;
 const NAME_BYTES_MAX: usize = 8 << 20;
 
-/// Bytes of details of a batch, whatever the number of events.
+/// Limit for the detail bytes of a batch.
 const BATCH_DETAIL_BYTES: usize = 8 << 20;
 
-/// The names of the batches so far, with those of the current one.
+/// Names of the current batch and of the batches before that share its table.
 #[derive(Debug)]
 struct NameTable {
-    /// Counts the tables, so that rows can be remembered together with the table that they are of.
+    /// Table number, so that rows can be cached together with their table.
     number: u32,
     rows: Vec<NameRow<Box<str>>>,
     known: FxHashMap<Box<[u8]>, NameIdx>,
     text_bytes: usize,
 }
 
-/// A batch in the making.
+/// A batch being built.
 #[derive(Debug)]
 pub(crate) struct BatchBuilder {
     pub(crate) batch: Batch,
-    /// Counts the batches, so that rows can be remembered together with the batch that they are of.
+    /// Batch number, so that rows can be cached together with their batch.
     pub(crate) number: u32,
     names: NameTable,
     track_rows: FxHashMap<TrackKey, TrackIdx>,
-    /// By number of track: its row, and the batch that it is of.
+    /// Batch and row by track number.
     numbered_rows: Vec<(u32, TrackIdx)>,
     key: Vec<u8>,
     events_max: usize,
-    /// Whether each batch continues the names of the one before.
+    /// Whether each batch continues the name table of the previous one.
     shares_names: bool,
     paired_ends: Option<PairedEnds>,
 }
@@ -62,7 +61,7 @@ impl NameTable {
         self.rows.len() >= NAMES_MAX || self.text_bytes >= NAME_BYTES_MAX
     }
 
-    /// Adds a row; `None` once the table has as many rows as an index can address.
+    /// Adds a row; returns `None` if the table is full.
     fn push(&mut self, row: NameRow<Box<str>>, key: &[u8]) -> Option<NameIdx> {
         let index = NameIdx(next_row(self.rows.len())?);
         self.text_bytes += key.len();
@@ -89,8 +88,8 @@ impl BatchBuilder {
         }
     }
 
-    /// Like [`Self::new`] for a fast reader that hands on no other batches: each name is sent once for many batches,
-    /// and ends are sent with their begins. For tracks by [`Self::numbered_track`].
+    /// Like [`Self::new`] for a fast reader that emits no other batches: sends each name once for many batches, and
+    /// merges span ends into their begins. Requires [`Self::numbered_track`].
     pub(crate) fn with_shared_names(chunk_limits: ChunkLimits) -> Self {
         Self { shares_names: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
@@ -99,14 +98,14 @@ impl BatchBuilder {
         self.batch.losses.add(loss, place);
     }
 
-    /// Counts a loss of a value that was not understood.
+    /// Counts a loss with the value that was not understood.
     pub(crate) fn lose_value(&mut self, loss: Loss, value: LossValue, place: SourcePos) {
         self.batch.losses.add_value(loss, value, place);
     }
 
-    /// Adds an event. In the order of the capture, since an end may be moved to its begin.
+    /// Adds an event. Events must be in file order, since an end may be merged into its begin.
     // Inlining builds the event in its final place. A copy right after its fields were written one by one would stall
-    // the processor until those writes are done.
+    // until those writes complete.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured; see above")]
     pub(crate) fn push(&mut self, event: Event) {
@@ -116,13 +115,13 @@ impl BatchBuilder {
         }
     }
 
-    /// Adds a sample of a stack, which is a row of the batch's.
+    /// Adds a sample with a stack, which is a row of the batch.
     pub(crate) fn push_sample(&mut self, ts_ns: i64, track: TrackIdx, stack: StackIdx, detail: u32) {
         let value = u64::from(stack.0);
         self.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
     }
 
-    /// The row of a name with its category.
+    /// Returns the row of a name with its category.
     pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, place: SourcePos) -> NameIdx {
         if name.is_empty() && category.is_none() {
             return NameIdx::EMPTY;
@@ -148,18 +147,18 @@ impl BatchBuilder {
         index
     }
 
-    /// The number of the table that names are rows of: changes when a batch begins a new one.
+    /// Returns the number of the current name table, which changes when a batch starts a new one.
     #[inline]
     pub(crate) fn names_number(&self) -> u32 {
         self.names.number
     }
 
-    /// The text and category of a row of names.
+    /// Returns the text and category of a name row.
     pub(crate) fn name_row(&self, name: NameIdx) -> Option<&NameRow<Box<str>>> {
         self.names.rows.get(name.index())
     }
 
-    /// The row of the track with this key.
+    /// Returns the row of the track with this key.
     pub(crate) fn track_with(&mut self, key: &TrackKey) -> TrackIdx {
         if let Some(&known) = self.track_rows.get(key) {
             return known;
@@ -169,8 +168,8 @@ impl BatchBuilder {
         row
     }
 
-    /// The row of a track that the reader numbers itself, for fast readers: calls `key` once a batch. One reader uses
-    /// this or [`Self::track_with`], not both.
+    /// Returns the row of a track by the reader's own number. Faster, since `key` is called once per batch. A reader
+    /// uses this or [`Self::track_with`], not both.
     #[inline]
     pub(crate) fn numbered_track(&mut self, number: usize, key: impl FnOnce() -> TrackKey) -> TrackIdx {
         match self.numbered_rows.get(number) {
@@ -188,7 +187,7 @@ impl BatchBuilder {
 
     fn push_track(&mut self, number: Option<usize>, key: TrackKey) -> TrackIdx {
         if let Some(paired_ends) = &mut self.paired_ends {
-            // Several asynchronous tracks may share rows, which are free again when their last span ends.
+            // Several async tracks may share lanes, which are free again when their last span ends.
             paired_ends.add_track(number.filter(|_| key.kind != TrackKind::Async));
         }
         // A batch has few events, and each needs few tracks.
@@ -197,13 +196,13 @@ impl BatchBuilder {
         row
     }
 
-    /// Whether the batch should be handed on.
+    /// Returns whether the batch should be emitted.
     pub(crate) fn is_full(&self) -> bool {
         let chunk = &self.batch.chunk;
         chunk.events.len() >= self.events_max || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
     }
 
-    /// Hands the batch on if it is full.
+    /// Emits the batch if it is full.
     pub(crate) fn flush_if_full(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         if !self.is_full() {
             return Ok(());
@@ -212,20 +211,20 @@ impl BatchBuilder {
         self.flush(sink)
     }
 
-    /// Hands the batch on, sorted, if there is anything in it: before a wait for more of a live stream.
+    /// Emits the sorted batch unless it is empty, before waiting for a live stream.
     pub(crate) fn flush_if_any(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
         let Batch { chunk, metadata, losses, .. } = &self.batch;
         if chunk.events.is_empty() && metadata.is_empty() && losses.is_empty() { Ok(()) } else { self.flush(sink) }
     }
 
-    /// Hands the batch on, sorted.
+    /// Emits the batch, sorted.
     pub(crate) fn flush(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
         let mut batch = self.take_batch();
         batch.chunk.sort();
         sink.accept(batch)
     }
 
-    /// The batch as it is, unsorted; begins the next.
+    /// Returns the batch, unsorted, and starts the next.
     pub(crate) fn take_batch(&mut self) -> Batch {
         self.number += 1;
         self.track_rows.clear();
@@ -239,10 +238,10 @@ impl BatchBuilder {
     }
 }
 
-/// A batch whose names go on from those that are known.
+/// Creates a batch that continues the name table.
 fn empty_batch(names: &NameTable, events_max: usize) -> Batch {
     let mut batch = match names.rows.len() {
-        // Nothing but the empty name: as good as a table of its own.
+        // Only the empty name: the batch has its own table.
         1 => Batch { names: names.rows.clone(), ..Batch::default() },
         known => Batch { names_before: bounded_row(known), ..Batch::default() },
     };
@@ -251,12 +250,12 @@ fn empty_batch(names: &NameTable, events_max: usize) -> Batch {
     batch
 }
 
-/// An event of a kind at a time on a track, with nothing else.
+/// Creates an event with default values.
 pub(crate) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) -> Event {
     Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
 }
 
-/// Converts bytes to text: replaces invalid UTF-8, and cuts very long text.
+/// Converts bytes to text: replaces invalid UTF-8, and truncates very long text.
 pub(crate) fn text(bytes: &[u8], place: SourcePos, losses: &mut Losses) -> Box<str> {
     let text = String::from_utf8_lossy(bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {

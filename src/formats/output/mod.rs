@@ -1,5 +1,5 @@
-//! From the records of a capture to batches of events: rows for names and tracks, arguments as JSON, and
-//! ends moved to their begins.
+//! Builds batches of events from records: rows of names and tracks, arguments as JSON, and pairs of span begins and
+//! ends.
 
 pub(crate) mod args;
 pub(crate) mod batch;

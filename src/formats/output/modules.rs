@@ -1,5 +1,5 @@
-//! The files of frames that have an address and no name, as modules of the trace: each path with each build-id once.
-//! Names of their functions are looked up after the load. Leaves out memory that has no file.
+//! Files of unresolved frames as modules of the trace, one for each path and build-id. Function names are looked up
+//! after the load. Excludes memory without a file.
 
 use std::sync::Arc;
 
@@ -9,30 +9,31 @@ use super::batch::BatchBuilder;
 use crate::model::modules::MODULES_MAX;
 use crate::model::{BuildId, Metadata, Module, ModuleKind};
 
-/// The longest path of Linux.
+/// Limit for paths, as in Linux.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Paths of memory without a file, whose code a process made.
+/// Paths of anonymous mappings, which hold generated code.
 const ANONYMOUS: [&str; 4] = ["//anon", "/anon_hugepage", "/dev/zero", "/memfd:"];
 
-/// The modules of a capture so far.
+/// The modules so far.
 #[derive(Debug, Default)]
 pub(crate) struct FrameModules {
     known: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
-    /// Paths that a module has.
+    /// Paths with a module.
     paths: FxHashSet<Box<str>>,
 }
 
-/// A frame without a name, as it is shown until its name is looked up.
+/// An unresolved frame, as shown until its function is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AddressFrame {
-    /// `file+0xaddress`, or the address alone where no file is known.
+    /// `file+0xaddress`, or the address alone if no file is known.
     pub(crate) text: Vec<u8>,
     pub(crate) category: Option<Arc<str>>,
 }
 
 impl FrameModules {
-    /// A frame at an address of a file, which counts as `kind` says. A new module goes to the batch.
+    /// Returns the frame at an address in a file; `kind` defines the base of the address. Adds a new module to the
+    /// batch.
     pub(crate) fn frame(
         &mut self,
         (path, build_id): (&[u8], Option<BuildId>),
@@ -48,7 +49,7 @@ impl FrameModules {
         AddressFrame { text, category: self.category(&path, build_id, kind, batch) }
     }
 
-    /// The category of the frames of a module; `None` for new ones where there are too many.
+    /// Returns the frame category of a module; `None` for a new one if there are too many.
     fn category(
         &mut self,
         path: &str,
@@ -83,7 +84,7 @@ impl FrameModules {
     }
 }
 
-/// A path without its folders, of Windows too.
+/// Returns the last component of a path, with either separator.
 fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| b"/\\".contains(byte)).next().unwrap_or_default()
 }

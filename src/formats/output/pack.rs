@@ -1,19 +1,19 @@
-//! Lays spans without threads side by side: each goes to the first row that is free when it begins. Knows no events.
+//! Assigns spans without threads to rows: each goes to the first row that is free at its start.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// The rows of things that run at the same time.
+/// Rows of overlapping spans.
 #[derive(Debug, Default)]
 pub(crate) struct PackedRows {
-    /// The rows in use, by when they become free.
+    /// Occupied rows, by the time at which they become free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
     count: usize,
 }
 
 impl PackedRows {
-    /// The row of the next span, which must begin no earlier than those before: the lowest that is free.
+    /// Returns the lowest free row for the next span. Calls must be in order of start.
     pub(crate) fn place(&mut self, start_ns: i64, end_ns: i64) -> usize {
         while let Some(&Reverse((until_ns, row))) = self.busy.peek()
             && until_ns <= start_ns

@@ -1,23 +1,23 @@
-//! Moves ends to their begins: a span that begins and ends within a batch needs one event, not two, so that memory,
-//! sort and merge have half as many.
+//! Merges span ends into their begins: a span within a batch needs one event, not two, which halves memory, sorting and
+//! merging.
 //!
-//! The result does not depend on where batches are cut, or on who else writes to the track. An end only moves to a
-//! begin of its track; the sorted store decides which begin it closes. An end stays an event of its own if it says more
-//! than a time, or if an event of its track has its time or a later one: it would be put before that.
+//! The result does not depend on batch boundaries or on other writers of the track. An end only merges into a begin of
+//! its track; the sorted store decides which begin it closes. An end with more than a time stays a separate event. So
+//! does one at or before the time of another event of its track, since it would sort after that.
 
 use crate::model::{Event, EventFlags, EventKind};
 
-/// The begins whose ends have not come, of the tracks of a reader that goes through a capture in its order.
+/// Open begins of all tracks, for a reader that adds events in file order.
 #[derive(Debug, Default)]
 pub(crate) struct PairedEnds {
-    /// By row of track in the batch; those beyond `rows` are spare.
+    /// By track row in the batch; entries beyond `rows` are spare.
     tails: Vec<Tail>,
     rows: usize,
-    /// By number of track: the newest time of the batches before.
+    /// Newest time in earlier batches, by track number.
     newest_ns: Vec<i64>,
 }
 
-/// The last event of a track.
+/// State of a track.
 #[derive(Debug, Default)]
 struct Tail {
     number: Option<usize>,
@@ -27,7 +27,7 @@ struct Tail {
 }
 
 impl PairedEnds {
-    /// Begins the next batch, which has no tracks.
+    /// Starts the next batch, which has no tracks.
     pub(crate) fn begin_batch(&mut self) {
         for tail in &mut self.tails[..self.rows] {
             tail.open.clear();
@@ -38,8 +38,8 @@ impl PairedEnds {
         self.rows = 0;
     }
 
-    /// Adds the next track of the batch: the same number in every batch, for all events of that track. `None` for
-    /// a track whose ends stay.
+    /// Adds the next track of the batch, with a number that is the same in every batch. `None` excludes a track from
+    /// merging.
     pub(crate) fn add_track(&mut self, number: Option<usize>) {
         if self.tails.len() == self.rows {
             self.tails.push(Tail::default());
@@ -51,27 +51,26 @@ impl PairedEnds {
         }
         let tail = &mut self.tails[self.rows];
         tail.number = number;
-        // Nothing is newer than the end of time.
+        // No time is greater than the maximum, so no end is merged.
         tail.newest_ns = number.map_or(i64::MAX, |number| self.newest_ns[number]);
         self.rows += 1;
     }
 
-    /// Adds the next event of the capture to the batch, or moves it to its begin if it is an
-    /// end that says nothing more.
+    /// Adds an event to the batch, or merges it into its begin if it is an end with nothing but a time.
     #[inline(always)] // as the builder of batches, which says why
     #[expect(clippy::inline_always, reason = "see there")]
     pub(crate) fn push(&mut self, events: &mut Vec<Event>, event: Event) {
         if let Some(begin) = self.begin_for(&event, events.len())
             && let Some(begin) = events.get_mut(begin as usize)
         {
-            // Never 0: the begin is one of those that the end is newer than.
+            // Never 0, since the end is later than the begin.
             begin.value = event.ts_ns.abs_diff(begin.ts_ns);
         } else {
             events.push(event);
         }
     }
 
-    /// The begin that an end can move to; `place` is the end's position otherwise.
+    /// Returns the begin to merge an end into; `place` is the position that the event would get.
     #[inline]
     fn begin_for(&mut self, event: &Event, place: usize) -> Option<u32> {
         let tail = self.tails.get_mut(event.track.index())?;
@@ -97,7 +96,7 @@ mod tests {
     use crate::formats::output::batch::bare;
     use crate::model::{NameIdx, TrackIdx};
 
-    /// Time and value of what is left of events of one track, each cut being the end of a batch.
+    /// Returns time and value of the remaining events of one track; `cuts` are batch boundaries.
     fn left(events: &[(i64, EventKind, EventFlags)], cuts: &[usize]) -> Vec<(i64, u64)> {
         let mut ends = PairedEnds::default();
         let (mut batch, mut all) = (Vec::new(), Vec::new());
@@ -134,7 +133,7 @@ mod tests {
         assert_eq!(left(&[at(0, BEGIN), at(5, instant), at(5, END)], &[]), [(0, 0), (5, 0), (5, 0)]);
         assert_eq!(left(&[at(0, BEGIN), at(5, instant), at(4, END)], &[]), [(0, 0), (5, 0), (4, 0)]);
         assert_eq!(left(&[at(3, BEGIN), at(3, END)], &[]), [(3, 0), (3, 0)], "a span without length");
-        // The time of another batch is not forgotten.
+        // Times of earlier batches count.
         assert_eq!(left(&[at(5, instant), at(0, BEGIN), at(5, END)], &[1]), [(5, 0), (0, 0), (5, 0)]);
     }
 
