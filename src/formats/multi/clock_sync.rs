@@ -1,8 +1,8 @@
-//! How the clocks of several files relate, where the files say so: a clock sync is the same moment in each file that
-//! has one of its id. Of two syncs of one id at different times, the first counts. Reads no files.
+//! Aligns the clocks of several files by clock syncs: syncs with the same id mark the same moment. The first of several
+//! syncs with an id counts. Reads no files.
 //!
-//! In Chrome's traces a sync has two records: the receiver writes when it received it; the issuer writes when it issued
-//! it and when the answer came, and the sync happened halfway.
+//! In Chrome traces a sync has two records. The receiver records when it arrived. The issuer records when it was sent
+//! and when the reply came, and the sync is halfway between.
 
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
@@ -11,30 +11,29 @@ use crate::formats::input::decimal::nanos_from_micros;
 use crate::model::args::Detail;
 use crate::model::{Batch, EventKind, NameIdx};
 
-/// The name of the instants that are clock syncs.
+/// Name of clock sync instants.
 const NAME: &str = "clock_sync";
 
-/// The most clock syncs of a file: a recording has a few.
+/// Limit for the clock syncs of a file; a recording has a few.
 const SYNCS_MAX: usize = 1000;
 
-/// The most bytes of a clock sync's id, which is a UUID or a name.
+/// Limit for the bytes of a sync id, which is a UUID or a name.
 const ID_BYTES_MAX: usize = 200;
 
-/// The arguments of a clock sync.
+/// Arguments of a clock sync.
 #[derive(serde::Deserialize)]
 struct Args<'a> {
     /// A text or a number.
     #[serde(borrow)]
     sync_id: &'a RawValue,
-    /// The time in microseconds, by the clock of the file.
+    /// Time in microseconds on the clock of the file.
     #[serde(borrow)]
     issue_ts: Option<&'a RawValue>,
 }
 
-/// A clock sync of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sync {
-    /// The position of its batch in the sink.
+    /// Position of its batch in the sink.
     position: usize,
     id: Box<str>,
     at_ns: i64,
@@ -44,18 +43,18 @@ struct Sync {
 #[derive(Debug, Default)]
 pub(crate) struct ClockSyncs {
     all: Vec<Sync>,
-    /// The names of clock syncs among the names of the batches so far.
+    /// Rows of the clock sync name in the current name table.
     names: Vec<NameIdx>,
 }
 
-/// The clock syncs of the files before.
+/// The clock syncs of earlier files.
 #[derive(Debug, Default)]
 pub(crate) struct KnownSyncs {
     at_ns: FxHashMap<Box<str>, i64>,
 }
 
 impl ClockSyncs {
-    /// Records the clock syncs in a batch, which goes to `position` of its sink.
+    /// Collects the clock syncs of a batch at `position` of its sink.
     pub(crate) fn look_at(&mut self, batch: &Batch, position: usize) {
         self.names.retain(|name| name.0 < batch.names_before);
         let named = (batch.names_before..).zip(&batch.names).filter(|(_, row)| &*row.text == NAME);
@@ -78,7 +77,7 @@ impl ClockSyncs {
         }
     }
 
-    /// Records that everything in the sink from `position` on moved.
+    /// Shifts the syncs of all batches from `position`.
     pub(crate) fn move_from(&mut self, position: usize, by_ns: i64) {
         for sync in self.all.iter_mut().filter(|sync| sync.position >= position) {
             sync.at_ns = sync.at_ns.saturating_add(by_ns);
@@ -87,14 +86,14 @@ impl ClockSyncs {
 }
 
 impl KnownSyncs {
-    /// How far the clock of one more file is behind that of the files before, and the id of the clock sync that they
-    /// share; `None` if they share none.
+    /// Returns the offset from a file's clock to that of the earlier files, and the id of the shared clock sync.
+    /// Returns `None` if they share none.
     pub(crate) fn behind(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
         let behind = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
         syncs.all.iter().find_map(|sync| Some((behind(sync)?, sync.id.clone())))
     }
 
-    /// Adds the clock syncs of one more file, which was moved by `by_ns`.
+    /// Adds the clock syncs of a file, shifted by `by_ns`.
     pub(crate) fn add_file(&mut self, syncs: ClockSyncs, by_ns: i64) {
         for Sync { id, at_ns, .. } in syncs.all {
             self.at_ns.entry(id).or_insert(at_ns.saturating_add(by_ns));

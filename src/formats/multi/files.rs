@@ -1,8 +1,8 @@
-//! Several captures as one, each moved by its offset: the files that were given together. Processes of different
-//! files stay apart, whatever their ids, and losses say which file they are in.
+//! Several trace files as one, each shifted by its offset. Processes of different files stay separate, whatever their
+//! ids, and losses name their file.
 //!
-//! A file that cannot be read counts as a loss, with the reason, and the others are read all the same. Only if none can
-//! be read is that an error, which names the reason for each.
+//! An unreadable file is a loss with the reason, and the other files are still read. If no file is readable, the result
+//! is an error with the reason for each.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::formats::native::batches;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
 use crate::model::{Loss, Losses, SourcePos, Sources};
 
-/// Opens files as one capture. A single file opens as by [`sniff::open`]; an error in one of several
-/// comes when it is read.
+/// Opens files as one trace. A single file is opened by [`sniff::open`]. An error in one of several occurs when it is
+/// read.
 pub(crate) fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
     match sources.alone() {
         Some(_) => sniff::open(sources.path_to_read(0), context),

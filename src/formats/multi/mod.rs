@@ -1,4 +1,4 @@
-//! Several files as one capture, given together or in an archive: aligns their clocks and keeps their processes apart.
+//! Several files as one trace, given together or in an archive: aligns their clocks and separates their processes.
 
 pub(crate) mod archive;
 pub(crate) mod clock_sync;

@@ -1,6 +1,6 @@
-//! Keeps what one file of several holds apart from the others, whether they are in an archive or were given together:
-//! processes, asynchronous spans and flows of two files are two, whatever their ids. The first file keeps its ids;
-//! those of later ones get the name of their file. Moves a file in time by its offset, and to the clock of the files
+//! Separates the contents of several files, given together or in an archive. Processes, async spans and flows of
+//! different files stay distinct, whatever their ids. The first file keeps its ids; those of later files are extended
+//! by the file name. Shifts a file by its offset, and to the clock of earlier files if they share a clock sync.
 //! before it where they share a clock sync.
 
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use crate::base::units::signed_time_text;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
 
-/// The scope of one file of several.
+/// Scope of one file of several.
 #[derive(Debug, Clone)]
 pub(crate) struct FileScope {
-    /// The unique name of the file.
+    /// Unique name of the file.
     pub(crate) file: Arc<str>,
-    /// The label of its processes, unless the capture labels them itself.
+    /// Label of its processes, unless the trace itself labels them.
     pub(crate) label: Box<str>,
-    /// Whether it is the first that had events.
+    /// Whether it is the first file with events.
     pub(crate) is_first: bool,
-    /// Whether there are no others, so that nothing need say where it comes from.
+    /// Whether it is the only file, so that nothing needs to name it.
     pub(crate) is_alone: bool,
-    /// Nanoseconds that are added to its times.
+    /// Offset that is added to its times.
     pub(crate) offset_ns: i64,
 }
 
-/// Hands batches on with ids of their own.
+/// Sink that gives ids of a file its namespace.
 pub(crate) struct NamespacedSink<'a> {
     sink: &'a mut dyn BatchSink,
     scope: FileScope,
-    /// The processes whose labels name the file already.
+    /// Processes that are already labelled with the file.
     labelled: FxHashSet<Id>,
-    /// Those that the capture itself has labelled, perhaps in a batch before their first event.
+    /// Processes that the trace itself labels, possibly in a batch before their first event.
     own_labels: FxHashSet<Id>,
     had_events: bool,
     clock_syncs: ClockSyncs,
-    /// The UTC offset in the file, until the move of the file is known.
+    /// UTC offset in the file, until the shift of the file is known.
     utc_offset_ns: Option<i64>,
-    /// The position in the sink at which the file begins.
+    /// Position in the sink at which the file starts.
     start: usize,
 }
 
@@ -58,8 +58,8 @@ impl<'a> NamespacedSink<'a> {
         }
     }
 
-    /// Ends the file. Moves it to the clock of the files before it if it shares a clock sync with them, which changes
-    /// its offset too. Returns whether an event came.
+    /// Ends the file. Shifts it to the clock of earlier files if they share a clock sync, which also adjusts its UTC
+    /// offset. Returns whether the file had events.
     pub(crate) fn finish(self, known: &mut KnownSyncs) -> Result<bool, ReadError> {
         let (mut by_ns, id) = known.behind(&self.clock_syncs).unwrap_or_default();
         if by_ns != 0 {
@@ -75,7 +75,7 @@ impl<'a> NamespacedSink<'a> {
         }
         known.add_file(self.clock_syncs, by_ns);
         if let Some(offset_ns) = self.utc_offset_ns {
-            // The times of this file are moved, the world's are not.
+            // The times of this file are shifted, UTC is not.
             let offset_ns = offset_ns.saturating_sub(self.scope.offset_ns).saturating_sub(by_ns);
             let mut batch = only_losses(Losses::default());
             batch.metadata.push(Metadata::Utc { offset_ns });
@@ -107,12 +107,12 @@ impl<'a> NamespacedSink<'a> {
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
             Metadata::TrackSortIndex { key, .. } => self.id(&mut key.pid),
-            // The file's offset is handed on at its end.
+            // The UTC offset is added at the end of the file.
             Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}
         }
     }
 
-    /// Labels the processes of a batch with their file; labels of the capture itself win.
+    /// Labels the processes of a batch with their file; labels in the trace take precedence.
     fn label(&mut self, batch: &mut Batch) {
         let own = batch.metadata.iter().filter_map(|metadata| match metadata {
             Metadata::ProcessLabels { pid, .. } => Some(pid.clone()),
@@ -132,7 +132,7 @@ impl<'a> NamespacedSink<'a> {
         batch.metadata.splice(0..0, said);
     }
 
-    /// Moves the events of a batch. What would leave 64-bit nanoseconds is counted.
+    /// Shifts the events of a batch; counts events that overflow 64-bit nanoseconds as lost.
     fn shift(&self, batch: &mut Batch) {
         let losses = &mut batch.losses;
         batch.chunk.events.retain_mut(|event| {
@@ -145,7 +145,7 @@ impl<'a> NamespacedSink<'a> {
         });
     }
 
-    /// Gives asynchronous spans and flows numbers that no other file has.
+    /// Makes the ids of async spans and flows unique to the file.
     fn keep_apart(&self, batch: &mut Batch) {
         let salt = xxh3_64(self.scope.file.as_bytes());
         for event in &mut batch.chunk.events {
@@ -218,7 +218,7 @@ impl BatchSink for NamespacedSink<'_> {
     }
 }
 
-/// A batch without events, which says what was lost.
+/// Creates a batch with losses only.
 pub(crate) fn only_losses(losses: Losses) -> Batch {
     Batch { names: vec![crate::model::NameRow::default()], losses, ..Batch::default() }
 }

@@ -1,10 +1,8 @@
-//! Archives of captures, zip and tar: every file in them that is a capture goes onto one timeline, each by its
-//! own clock. Processes of different files stay apart. Refuses archives in archives, and files that unpack to
-//! far more than they are.
+//! Zip and tar archives: all traces in an archive share one timeline, each with its own clock. Processes of different
+//! files stay separate. Refuses nested archives, and files with an extreme compression ratio.
 //!
-//! A file of an archive is unpacked to a temporary file, one at a time (`members`), and read like any other (`read`),
-//! apart from the others. The lists of files (`tar`, `zip`) are read one entry at a time: no size, count or length that
-//! an archive claims makes them larger in memory.
+//! Each file is unpacked to a temporary file (`members`), one at a time, and read like any other (`read`). The
+//! directories (`tar`, `zip`) are read one entry at a time, so that no size or count in an archive can exhaust memory.
 
 mod members;
 pub(crate) mod read;

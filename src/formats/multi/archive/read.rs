@@ -1,4 +1,4 @@
-//! Goes through an archive: every file in it is recognised and read, or counted.
+//! Reads an archive: every file in it is detected and read, or counted as a loss.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ pub(crate) const TAR: Format = Format {
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
 };
 
-/// Whether a capture begins as zip archives do.
+/// Returns whether a file starts like a zip archive.
 fn looks_like_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04")
 }
 
-/// Whether a capture begins as tar archives do.
+/// Returns whether a file starts like a tar archive.
 fn looks_like_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
@@ -53,27 +53,27 @@ struct Archive {
 }
 
 impl Archive {
-    /// Makes a reader of an archive whose members are in any of these formats.
+    /// Creates a reader of an archive with members in any of these formats.
     fn open(source: Source, kind: ArchiveKind, formats: &'static [Format]) -> Reader {
         Reader::Stream(Box::new(Self { source: Some(source), kind, formats }))
     }
 }
 
-/// The state that lasts from one file to the next.
+/// State across the files of an archive.
 struct ArchiveReader<'a> {
     path: PathBuf,
     formats: &'static [Format],
     sink: &'a mut dyn BatchSink,
-    /// With a progress of its own: bytes of the archive are what is counted.
+    /// Has a separate progress, since the bytes of the archive are counted.
     context: ReadContext,
     allowance: Allowance,
     losses: Losses,
-    /// How many files had events.
+    /// Number of files with events.
     read: usize,
-    /// Whether the archive has one file only.
+    /// Whether the archive has a single file.
     is_alone: bool,
     clock_syncs: KnownSyncs,
-    /// Why the first file that could not be read was not.
+    /// Error of the first unreadable file.
     refused: Option<ReadError>,
 }
 
@@ -104,7 +104,7 @@ impl StreamReader for Archive {
 }
 
 impl ArchiveReader<'_> {
-    /// A zip archive is read by position: one that is itself compressed is unpacked first.
+    /// Reads a zip archive. It is read by position, so a compressed one is unpacked first.
     fn zip(&mut self, source: Source) -> Result<(), ReadError> {
         let unpacked = if source.is_packed() { Some(unpacked_to_file(source, &self.context)?) } else { None };
         let path = self.path.clone();
@@ -123,7 +123,7 @@ impl ArchiveReader<'_> {
             self.context.cancel.check()?;
             listed += 1;
             packed_bytes = packed_bytes.saturating_add(entry.packed_bytes);
-            // Files that overlap are small in the archive and large outside of it.
+            // Overlapping files are small in the archive, but large when unpacked.
             if packed_bytes > file_bytes || listed > MEMBERS_MAX as u64 {
                 self.losses.add(Loss::OverLimit, SourcePos::Offset(entry.offset));
                 return Ok(());
@@ -132,7 +132,7 @@ impl ArchiveReader<'_> {
                 continue;
             }
             let Some(mut content) = entry.content(&file) else {
-                // Encrypted, or packed in a way that nobody uses for captures.
+                // Encrypted, or an unsupported compression method.
                 self.losses.add(Loss::UnreadableMember, SourcePos::Offset(entry.offset));
                 continue;
             };
@@ -220,14 +220,14 @@ impl ArchiveReader<'_> {
         Ok(())
     }
 
-    /// Reads a file of the archive; `false` if it is no capture.
+    /// Reads a file of the archive; returns `false` if it is not a trace.
     fn read_member(&mut self, member: &Member) -> Result<bool, ReadError> {
         let source = match Source::open(member.file.path(), &self.context) {
             Ok(source) => source,
             Err(ReadError::Empty { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
-        // An archive in an archive is not read.
+        // Nested archives are not read.
         let Some(Opener::Capture(open)) = recognise(self.formats, source.head()).map(|format| format.opener) else {
             return Ok(false);
         };
@@ -244,7 +244,7 @@ impl ArchiveReader<'_> {
         read.map(|()| true)
     }
 
-    /// Hands on what was lost. An archive of which nothing could be read is as unreadable as the first file in it.
+    /// Adds the losses. If no file was readable, returns the error of the first one.
     fn finish(self) -> Result<(), ReadError> {
         let Self { path, sink, losses, read, refused, .. } = self;
         if read == 0 {
@@ -260,7 +260,7 @@ impl ArchiveReader<'_> {
     }
 }
 
-/// Whether a list names one file that a person put there. Looks no further than the second.
+/// Returns whether the archive has a single visible file. Looks no further than the second.
 fn has_one_file(list: zip::Directory, file: &File) -> std::io::Result<bool> {
     let (mut entries, mut visible) = (list.entries(file), 0);
     while let Some(entry) = entries.next()? {
@@ -272,7 +272,7 @@ fn has_one_file(list: zip::Directory, file: &File) -> std::io::Result<bool> {
     Ok(visible == 1)
 }
 
-/// The same error about the file as a person knows it.
+/// Returns the error with the path in the archive, not that of the temporary file.
 fn in_archive(error: ReadError, shown: &Path) -> ReadError {
     let path = shown.to_owned();
     match error {

@@ -1,5 +1,5 @@
-//! Goes through a tar archive from front to back. Holds one header and at most [`RECORD_BYTES_MAX`] of what describes
-//! the next file, whatever sizes the archive claims. Reads no content and writes no files.
+//! Reads a tar archive sequentially. Buffers one header and at most [`RECORD_BYTES_MAX`] of its extended header,
+//! whatever sizes the archive claims. Neither interprets content nor writes files.
 
 use std::io::{self, Read};
 
@@ -12,57 +12,56 @@ use crate::formats::input::decompress::read_full;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::unpack::Allowance;
 
-/// The unit of tar archives.
+/// Block size of tar archives.
 const BLOCK_BYTES: u64 = 512;
 
-/// Bytes between two checks of a request to stop.
+/// Bytes between checks for cancellation.
 const SKIP_BYTES: u64 = 1 << 20;
 
-/// The most bytes of the records that describe one file. Those of real archives have some hundred bytes, and
-/// some KiB with extended attributes.
+/// Limit for the extended header of a file. Real ones have some hundred bytes, or some KiB with extended attributes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 /// One step through an archive.
 pub(super) enum TarStep {
-    /// A file, a folder or a link; content follows.
+    /// A file, a folder or a link; its content follows.
     Entry(TarEntry),
-    /// The archive ends where it should.
+    /// The regular end of the archive.
     End,
-    /// There is no valid header at this offset, and none to go on from.
+    /// There is no valid header at this offset, and no way to resynchronise.
     Damaged { offset: u64 },
-    /// The entry at this offset claims to hold more than the archive may unpack to.
+    /// The entry at this offset exceeds what the archive may unpack to.
     OverLimit { offset: u64 },
 }
 
-/// The fields of a header.
+/// An entry header.
 pub(super) struct TarEntry {
     pub(super) name: MemberName,
-    /// The offset of its header.
+    /// Offset of its header.
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) kind: EntryKind,
-    /// Whether the records that describe it were longer than the limit.
+    /// Whether its extended header exceeded the limit.
     pub(super) has_long_records: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
-    /// A file whose holes are left out. Its content is not the bytes of the file.
+    /// A sparse file, whose stored content is not that of the file.
     Sparse,
-    /// A folder, a link, a device.
+    /// A folder, a link or a device.
     Other,
 }
 
-/// The archive, and how far it was read.
+/// The archive and the read position.
 pub(super) struct TarReader<R> {
     bytes: R,
     offset: u64,
-    /// The offset of the next header.
+    /// Offset of the next header.
     next: u64,
 }
 
-/// The records before a file that describe it.
+/// Extended headers of the next file.
 #[derive(Default)]
 struct Described {
     name: Option<MemberName>,
@@ -76,8 +75,8 @@ impl<R: Read> TarReader<R> {
         Self { bytes, offset: 0, next: 0 }
     }
 
-    /// Goes to the next entry. Skipped bytes count against `allowance`, because they were unpacked, too. Fails only on
-    /// a request to stop: a source that fails ends the archive like damage.
+    /// Returns the next entry. Skipped bytes count against `allowance`, since they were unpacked too. Fails only on
+    /// cancellation: a read error ends the archive like damage.
     pub(super) fn next(&mut self, allowance: &mut Allowance, cancel: &Cancel) -> Result<TarStep, ReadError> {
         let mut described = Described::default();
         loop {
@@ -103,7 +102,7 @@ impl<R: Read> TarReader<R> {
             }
             let Some(claimed) = self.begin(&header, &described) else { return Ok(TarStep::Damaged { offset }) };
             let kind = header.entry_type();
-            // Of a file as much is read as may be; nothing else is worth it.
+            // Files are read up to the limit; other large entries are useless.
             if claimed > allowance.left_bytes && !is_file(kind) {
                 return Ok(TarStep::OverLimit { offset });
             }
@@ -133,18 +132,18 @@ impl<R: Read> TarReader<R> {
         }
     }
 
-    /// The content of the entry that was read last.
+    /// Returns the content of the current entry.
     pub(super) fn content(&mut self, entry: &TarEntry) -> impl Read + '_ {
         let left = (entry.offset + BLOCK_BYTES + entry.bytes).saturating_sub(self.offset);
         Content { tar: self, left }
     }
 
-    /// Reads the size of an entry from its valid header, and sets the position of the next header.
-    /// `None`: this is no header.
+    /// Returns the size of an entry from its header, and sets the offset of the next header. Returns `None` if the
+    /// header is invalid.
     fn begin(&mut self, header: &Header, described: &Described) -> Option<u64> {
         let bytes = header.as_bytes();
         let sum: u32 = bytes[..148].iter().chain(&bytes[156..]).map(|&byte| u32::from(byte)).sum();
-        // The field of the sum itself counts as blanks.
+        // The checksum field itself counts as spaces.
         if header.cksum().ok()? != sum + 8 * u32::from(b' ') {
             return None;
         }
@@ -158,9 +157,9 @@ impl<R: Read> TarReader<R> {
         Some(claimed)
     }
 
-    /// Skips the blocks with more of the list of holes, which come before the content and are no part of its size.
+    /// Skips further blocks of the sparse map, which precede the content and are not part of its size.
     fn skip_maps(&mut self, header: &Header) -> Option<()> {
-        /// The offset in a block of the byte that says whether another block follows.
+        /// Offset in a block of the flag for another block.
         const IS_EXTENDED: usize = 504;
         let mut is_extended = header.as_gnu().is_some_and(GnuHeader::is_extended);
         while is_extended {
@@ -173,12 +172,12 @@ impl<R: Read> TarReader<R> {
         Some(())
     }
 
-    /// Reads what an entry holds, but no more than `most`. The rest is skipped with the next step.
+    /// Reads the content of an entry, up to `most` bytes. The rest is skipped by the next step.
     fn read_up_to(&mut self, claimed: u64, most: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         let read = self.bytes.by_ref().take(claimed.min(most)).read_to_end(&mut bytes);
         self.offset += bytes.len() as u64;
-        // A failure shows again where the next header should be.
+        // A read error recurs at the next header.
         read.map_or_else(|_| Vec::new(), |_| bytes)
     }
 
@@ -226,7 +225,7 @@ impl<R: Read> Read for Content<'_, R> {
 }
 
 impl Described {
-    /// Reads the known keys of records of the form `LENGTH KEY=VALUE` and a line break, up to the first damaged one.
+    /// Parses records of the form `LENGTH KEY=VALUE` and a line break, up to the first damaged one.
     fn add_records(&mut self, mut records: &[u8]) {
         while let Some((key, value, rest)) = first_record(records) {
             match key {
@@ -241,7 +240,7 @@ impl Described {
     }
 }
 
-/// The key and the value of the first record, and the bytes after it.
+/// Returns key and value of the first record, and the bytes after it.
 fn first_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let blank = records.iter().take(20).position(|&byte| byte == b' ')?;
     let len: usize = std::str::from_utf8(&records[..blank]).ok()?.parse().ok()?;
@@ -257,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// The name, the size and the content of each entry of an archive.
+    /// Returns name, size and content of each entry.
     fn walked(archive: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
         let (mut tar, mut allowance) = (TarReader::new(archive), Allowance { left_bytes: 1 << 30 });
         let mut entries = Vec::new();
@@ -269,7 +268,7 @@ mod tests {
         entries
     }
 
-    /// The same by the package.
+    /// Returns the same by the `tar` package.
     fn listed(archive: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
         let mut archive = tar::Archive::new(archive);
         let entries = archive.entries().expect("an archive").map_while(Result::ok).map(|mut entry| {
@@ -281,7 +280,7 @@ mod tests {
     }
 
     proptest! {
-        /// Names of more than 100 bytes need entries of their own.
+        /// Names of more than 100 bytes need extended headers.
         #[test]
         fn every_file_is_where_the_package_finds_it(
             files in prop::collection::vec(("[a-zé/]{1,260}", prop::collection::vec(any::<u8>(), 0..1500), any::<bool>()), 0..5),
@@ -300,7 +299,8 @@ mod tests {
             let walked = walked(&archive);
             prop_assert_eq!(walked.len(), files.len());
             let with_newlines = files.iter().any(|(_, _, has_records)| *has_records);
-            // The package splits records at line breaks, so it loses one that follows such a value; ours come first.
+            // The package splits records at line breaks, so it loses records after such a value; the order here avoids
+            // that.
             prop_assert!(walked == listed(&archive) || with_newlines);
             for ((_, bytes, content), (_, expected, _)) in walked.iter().zip(&files) {
                 prop_assert_eq!(*bytes, expected.len() as u64);

@@ -1,4 +1,4 @@
-//! Tests of archives that are written here, of captures that others wrote.
+//! Tests of generated archives, with recorded traces.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ fn all_captures_of_an_archive_are_on_one_timeline_and_their_processes_stay_apart
     }
 }
 
-/// The labels of a process may come long before its first event, in another batch.
+/// Process labels may precede the first event, in another batch.
 #[test]
 fn labels_that_a_capture_gives_win_over_the_name_of_its_file() {
     let json = r#"[{"ph":"M","name":"process_labels","pid":7,"args":{"labels":"own"}},
@@ -103,7 +103,7 @@ fn a_capture_that_is_alone_in_its_archive_is_what_it_is_outside_of_it() {
     assert_eq!(read_bytes(&zip_of(&[("log", &ninja)])).expect("a capture"), read_bytes(&ninja).expect("a capture"));
 }
 
-/// A native capture: two threads, of names, arguments and a sample with its stack.
+/// Returns a native trace: two threads with names, arguments and a sample with its stack.
 fn native() -> Vec<u8> {
     let (mut names, mut registry, mut stacks) = (Names::default(), Registry::default(), Stacks::default());
     let mut writer = NativeWriter::new(Vec::new(), false).expect("written");
@@ -153,7 +153,7 @@ fn damage_of_one_file_leaves_the_others() {
     let reading = read_bytes(&zip_of(&files)).expect("a capture");
     assert_eq!(reading.events.len(), 42);
     assert_eq!(reading.lost(), [(Loss::UnreadableMember, 1)]);
-    // An archive that is cut shows what is before the cut.
+    // A truncated archive shows the files before the cut.
     let whole = tar_of(&[("one", &ninja), ("two", &ninja)]);
     let reading = read_bytes(&whole[..whole.len() - 2600]).expect("a capture");
     assert!(reading.events.len() > 42 && reading.losses.total() > 0, "{:?}", reading.lost());
@@ -192,7 +192,7 @@ fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
     assert_eq!(unpack(1), (Ended::AtTheLimit, 0));
 }
 
-/// Reads a file as [`read_bytes`] does, and counts the threads that the reader started.
+/// Reads a file like [`read_bytes`], and counts the threads that the reader started.
 fn read_counting_threads(bytes: &[u8]) -> (Reading, usize) {
     let before = STARTED.get();
     let reading = read_bytes(bytes).expect("a capture");
@@ -221,7 +221,7 @@ fn small_members_are_read_without_threads_and_large_ones_with_them() {
     assert_eq!((reading.events.len(), started > 0), (2000, true));
 }
 
-/// Packed bytes below the limit may unpack to many pieces, which are parsed one by one.
+/// Small packed files may unpack to many pieces, which are parsed one by one.
 #[test]
 fn a_small_file_that_unpacks_to_much_is_read_as_the_unpacked_one_is() {
     let span = |number: usize| format!("{{\"name\":\"s\",\"ph\":\"X\",\"ts\":{number},\"dur\":1,\"pid\":1,\"tid\":2}}");

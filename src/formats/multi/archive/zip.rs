@@ -1,6 +1,5 @@
-//! Goes through the list of files of a zip archive, which is at its end, one entry at a time. Holds one
-//! entry, whose texts the format limits to 64 KiB each, whatever counts and sizes the archive claims.
-//! Unpacks stored and deflated files.
+//! Reads the central directory of a zip archive, one entry at a time. Buffers one entry, whose texts have at most 64
+//! KiB each, whatever counts and sizes the archive claims. Unpacks stored and deflated files.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -11,13 +10,13 @@ use flate2::bufread::DeflateDecoder;
 use super::members::MemberName;
 use crate::base::files;
 
-/// The end record without its comment.
+/// Bytes of the end record without its comment.
 const END_BYTES: usize = 22;
 
-/// Bytes of the longest end record.
+/// Maximal bytes of the end record.
 const END_BYTES_MAX: u64 = END_BYTES as u64 + u16::MAX as u64;
 
-/// The locator of the 64-bit end record, just before the end record.
+/// Bytes of the zip64 locator, just before the end record.
 const LOCATOR_BYTES: u64 = 20;
 
 const LARGE_END_BYTES: usize = 56;
@@ -30,28 +29,28 @@ const LARGE_END: &[u8] = b"PK\x06\x06";
 const ENTRY: &[u8] = b"PK\x01\x02";
 const LOCAL: &[u8] = b"PK\x03\x04";
 
-/// The kind of extra field that holds what does not fit into 32 bits.
+/// Id of the zip64 extra field, which has the values beyond 32 bits.
 const LARGE_FIELD: u16 = 1;
 
-/// Compression methods of entries; the reader knows these two.
+/// Supported compression methods.
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-/// The position of the list of files.
+/// Position of the central directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directory {
     start: u64,
     end: u64,
-    /// How far the archive begins after the offsets that it gives: bytes that were put before it.
+    /// Offset of the archive in the file, if other data precedes it.
     shift: u64,
-    /// How many files it claims to list.
+    /// Number of entries that the end record claims.
     pub(super) count: u64,
 }
 
-/// One line of the list.
+/// An entry of the central directory.
 pub(super) struct ZipEntry {
     pub(super) name: MemberName,
-    /// The offset of its local header.
+    /// Offset of its local header.
     pub(super) offset: u64,
     pub(super) packed_bytes: u64,
     method: u16,
@@ -59,7 +58,7 @@ pub(super) struct ZipEntry {
     crc: u32,
 }
 
-/// Iterates over the entries of the list.
+/// Iterator over the entries.
 pub(super) struct Entries<'a> {
     bytes: BufReader<ZipReader<'a>>,
     left: u64,
@@ -67,13 +66,13 @@ pub(super) struct Entries<'a> {
 }
 
 impl Directory {
-    /// Finds the list of files. `None`: there is none.
+    /// Finds the central directory; returns `None` if there is none.
     pub(super) fn find(file: &File) -> io::Result<Option<Self>> {
         let file_bytes = file.metadata()?.len();
         let tail_start = file_bytes.saturating_sub(END_BYTES_MAX);
         let mut tail = Vec::new();
         ZipReader { file, offset: tail_start }.take(END_BYTES_MAX).read_to_end(&mut tail)?;
-        // The last one whose comment has room; a comment may hold anything.
+        // The last signature with room for its comment, since comments may contain anything.
         let mut ends = memchr::memmem::rfind_iter(&tail, END);
         let Some(at) = ends.find(|&at| {
             let comment = tail.get(at + 20..at + END_BYTES).map(|len| usize::from(u16_at(len, 0)));
@@ -85,7 +84,7 @@ impl Directory {
         let (count, bytes, offset) = (u16_at(end, 10).into(), u32_at(end, 12).into(), u32_at(end, 16).into());
         let (count, bytes, offset, end_at) = large_end(file, end_at)?.unwrap_or((count, bytes, offset, end_at));
         let Some(start) = end_at.checked_sub(bytes) else { return Ok(None) };
-        // Where nothing was put before the archive, both are the same.
+        // Both are equal unless data precedes the archive.
         for start in [start, offset] {
             let mut mark = [0; 4];
             let is_list = start <= end_at && files::read_exact_at(file, &mut mark, start).is_ok() && mark == ENTRY;
@@ -96,19 +95,19 @@ impl Directory {
         Ok(None)
     }
 
-    /// The offset of the list.
+    /// Returns the offset of the directory.
     pub(super) fn offset(self) -> u64 {
         self.start
     }
 
-    /// Goes through the list from its start.
+    /// Iterates over the entries.
     pub(super) fn entries(self, file: &File) -> Entries<'_> {
         let bytes = BufReader::new(ZipReader { file, offset: self.start });
         Entries { bytes, left: self.end - self.start, shift: self.shift }
     }
 }
 
-/// The count, the size, the offset and the end of a list that has a record with 64-bit numbers.
+/// Returns count, size, offset and end of the directory from a zip64 end record, if there is one.
 fn large_end(file: &File, end_at: u64) -> io::Result<Option<(u64, u64, u64, u64)>> {
     let Some(locator_at) = end_at.checked_sub(LOCATOR_BYTES) else { return Ok(None) };
     let mut locator = [0; LOCATOR_BYTES as usize];
@@ -116,7 +115,7 @@ fn large_end(file: &File, end_at: u64) -> io::Result<Option<(u64, u64, u64, u64)
     if !locator.starts_with(LOCATOR) {
         return Ok(None);
     }
-    // As the locator says, or just before it where something was put before the archive.
+    // At the offset in the locator, or just before the locator if data precedes the archive.
     for at in [Some(u64_at(&locator, 8)), locator_at.checked_sub(LARGE_END_BYTES as u64)].into_iter().flatten() {
         let mut record = [0; LARGE_END_BYTES];
         if at < locator_at && files::read_exact_at(file, &mut record, at).is_ok() && record.starts_with(LARGE_END) {
@@ -127,7 +126,7 @@ fn large_end(file: &File, end_at: u64) -> io::Result<Option<(u64, u64, u64, u64)
 }
 
 impl Entries<'_> {
-    /// The next line of the list. `None`: there is none, or it is damaged.
+    /// Returns the next entry; `None` at the end or at damage.
     pub(super) fn next(&mut self) -> io::Result<Option<ZipEntry>> {
         let mut fixed = [0; ENTRY_BYTES];
         if !self.take_exact(&mut fixed)? || !fixed.starts_with(ENTRY) {
@@ -142,7 +141,7 @@ impl Entries<'_> {
         io::copy(&mut self.bytes.by_ref().take(comment_len as u64), &mut io::sink())?;
         let mut large = extra_field(&extra, LARGE_FIELD);
         let mut widened = |at: usize| match u32_at(&fixed, at) {
-            // In this order, and only those that do not fit.
+            // In this order, and only values that do not fit in 32 bits.
             u32::MAX => large.split_off(..8).map_or(u32::MAX.into(), |field| u64_at(field, 0)),
             small => small.into(),
         };
@@ -157,7 +156,7 @@ impl Entries<'_> {
         }))
     }
 
-    /// Fills `buffer`; `false` if the list ends before.
+    /// Fills `buffer`; returns `false` if the directory ends early.
     fn take_exact(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(left) = self.left.checked_sub(buffer.len() as u64) else { return Ok(false) };
         self.left = left;
@@ -169,7 +168,7 @@ impl Entries<'_> {
 }
 
 impl ZipEntry {
-    /// The bytes of the file. `None`: they are encrypted, packed in a way that is not read here, or not there.
+    /// Returns the content of the file; `None` if it is encrypted, has an unsupported method, or is missing.
     pub(super) fn content<'a>(&self, file: &'a File) -> Option<Box<dyn Read + 'a>> {
         let mut local = [0; LOCAL_BYTES];
         let is_there = files::read_exact_at(file, &mut local, self.offset).is_ok() && local.starts_with(LOCAL);
@@ -188,7 +187,7 @@ impl ZipEntry {
     }
 }
 
-/// Bytes that are damaged if their sum is another than expected, which is known at their end.
+/// Reader that verifies the CRC at the end.
 struct Checked<R> {
     content: R,
     crc: Crc,
@@ -206,7 +205,7 @@ impl<R: Read> Read for Checked<R> {
     }
 }
 
-/// A file from an offset on.
+/// Reader of a file from an offset.
 struct ZipReader<'a> {
     file: &'a File,
     offset: u64,
@@ -220,7 +219,7 @@ impl Read for ZipReader<'_> {
     }
 }
 
-/// The first extra field of a kind.
+/// Returns the first extra field with an id.
 fn extra_field(mut extra: &[u8], kind: u16) -> &[u8] {
     while extra.len() >= 4 {
         let (found, len) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
@@ -258,7 +257,7 @@ mod tests {
     use super::*;
     use crate::formats::testing::file_of;
 
-    /// The name and the content of each file; no content: it cannot be read.
+    /// Name and content of each file; `None` if it is unreadable.
     type Files = Vec<(String, Option<Vec<u8>>)>;
 
     fn listed(archive: &[u8]) -> Option<Files> {
@@ -276,7 +275,7 @@ mod tests {
         Some(files)
     }
 
-    /// The same by the package.
+    /// Returns the same by the `zip` package.
     fn listed_by_package(archive: &[u8]) -> Files {
         let mut archive = ::zip::ZipArchive::new(Cursor::new(archive)).expect("an archive");
         let mut files = Vec::new();
@@ -316,7 +315,7 @@ mod tests {
             prop_assert_eq!(listed(&archive), Some(listed_by_package(&archive)));
         }
 
-        /// A program that unpacks itself is such a file.
+        /// Self-extracting programs are such files.
         #[test]
         fn what_was_put_before_an_archive_is_passed_over(files in files(), before in "[a-z]{1,100}") {
             let archive = [before.as_bytes(), &written(&files, "")].concat();
@@ -330,7 +329,7 @@ mod tests {
             damaged[at.index(whole.len())] = byte;
             let expected = listed(&whole).expect("an archive");
             for (_, content) in listed(&damaged).unwrap_or_default() {
-                // The bytes that were read are one of the files, or none.
+                // The content is that of one of the files, or empty.
                 let is_known = |content: &Vec<u8>| expected.iter().any(|(_, whole)| whole.as_ref() == Some(content));
                 prop_assert!(content.is_none_or(|content| content.is_empty() || is_known(&content)));
             }
