@@ -1,6 +1,6 @@
-//! HAR: the requests that a browser, a proxy or Playwright recorded. An entry is a span, and its phases (blocked,
-//! DNS, connect, send, wait, receive) are spans in it; a page is a process with a span up to its load event. Headers
-//! and bodies are left out.
+//! HAR: HTTP requests recorded by a browser, a proxy or Playwright. An entry is a span, with its phases (blocked, DNS,
+//! connect, send, wait, receive) as child spans. A page is a process, with a span up to its load event. Headers and
+//! bodies are ignored.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub(crate) const FORMAT: Format = Format {
     }),
 };
 
-/// Whether this is an object with a log of requests.
+/// Returns whether this is an object with a request log.
 fn looks_like_har(head: &[u8]) -> bool {
     looks_like_json(head) && {
         let outline = Outline::from_head(head);
@@ -113,7 +113,7 @@ struct HarContent {
     mime_type: Option<String>,
 }
 
-/// The phases of a request in milliseconds. What did not happen is absent, `null` or -1.
+/// Phases of a request in milliseconds. Phases that did not occur are missing, `null` or -1.
 #[derive(Deserialize, Default)]
 struct Timings<'a> {
     #[serde(borrow)]
@@ -122,7 +122,7 @@ struct Timings<'a> {
     dns: Option<&'a RawValue>,
     #[serde(borrow)]
     connect: Option<&'a RawValue>,
-    /// A part of `connect`, at its end.
+    /// The last part of `connect`.
     #[serde(borrow)]
     ssl: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -133,7 +133,7 @@ struct Timings<'a> {
     receive: Option<&'a RawValue>,
 }
 
-/// The nanoseconds of a number of milliseconds that says that something took time.
+/// Converts milliseconds to nanoseconds; returns `None` for phases that did not occur.
 fn taken_ns(millis: Option<&RawValue>) -> Option<i64> {
     millis.and_then(|millis| TimeUnit::Milliseconds.nanos(millis).ok()).filter(|&ns| ns >= 0)
 }
@@ -143,7 +143,7 @@ impl SpanDecoder for Har {
         let [log] = document.pick(document.whole(), ["log"])?;
         let Some(log) = log else { return Err(document.without("the JSON of a HAR file with its log")) };
         let [pages, entries] = document.pick(log, ["pages", "entries"])?;
-        // By the id of a page.
+        // By page id.
         let mut services = FxHashMap::default();
         let mut charge = document.table_charge();
         let mut pages = document.elements(pages);
@@ -175,8 +175,7 @@ impl SpanDecoder for Har {
     }
 }
 
-/// The time of a page or an entry; `None`, counted, without one.
-/// Some tools write milliseconds since 1970.
+/// Returns the start of a page or an entry; counts a loss if it is missing. Some tools write milliseconds since 1970.
 fn started_ns(started: Option<&RawValue>, place: SourcePos, batch: &mut BatchBuilder) -> Option<i64> {
     let started_ns = started.and_then(|started| match serde_json::from_str::<String>(started.get()) {
         Ok(text) => epoch_nanos(&text),
@@ -188,7 +187,7 @@ fn started_ns(started: Option<&RawValue>, place: SourcePos, batch: &mut BatchBui
     started_ns
 }
 
-/// A page is a span up to its load event, with that of its content as an instant.
+/// Adds a page as a span up to its load event, with the content load event as an instant.
 fn take_page(
     page: &HarPage<'_>,
     title: &str,
@@ -220,7 +219,7 @@ fn take_page(
     });
 }
 
-/// A request is a span with its phases below it.
+/// Adds a request as a span with its phases as children.
 pub(super) fn take_entry(
     entry: &HarEntry<'_>,
     number: u64,
@@ -254,7 +253,7 @@ pub(super) fn take_entry(
         ("receive", taken_ns(*receive)),
     ];
     let sum_ns = phases.iter().filter_map(|(_, ns)| *ns).fold(0i64, i64::saturating_add);
-    // The sum of the phases is the time, up to rounding; a request that failed may have only one of the two.
+    // The total is the sum of the phases, up to rounding; a failed request may have only one of them.
     let took_ns = taken_ns(entry.time).unwrap_or(0).max(sum_ns);
     let end_ns = start_ns.saturating_add(took_ns);
     let (name, args) = (title(entry), args(entry));
@@ -273,11 +272,11 @@ pub(super) fn take_entry(
     }
 }
 
-/// The method and the address without what follows a question mark, which may be very long.
+/// Returns the method and the URL without its query, which may be very long.
 fn title(entry: &HarEntry<'_>) -> String {
     let Some(HarRequest { method, url, .. }) = &entry.request else { return "request".to_owned() };
     let url = url.split(['?', '#']).next().unwrap_or_default();
-    // An address that holds the data itself.
+    // A data URL contains the data itself.
     let url = if url.starts_with("data:") { url.split(',').next().unwrap_or_default() } else { url };
     format!("{method} {url}").trim().to_owned()
 }
@@ -298,7 +297,7 @@ fn args(entry: &HarEntry<'_>) -> Box<str> {
         text(&mut args, "status_text", response.status_text.as_deref());
         let content = response.content.as_ref();
         text(&mut args, "mime_type", content.and_then(|content| content.mime_type.as_deref()));
-        // Sizes that are not known are -1.
+        // Unknown sizes are -1.
         for (key, bytes) in [
             ("content_bytes", content.and_then(|content| content.size)),
             ("body_bytes", response.body_size),

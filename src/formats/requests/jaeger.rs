@@ -1,7 +1,6 @@
-//! Jaeger's JSON, as its API answers and its window saves: `data` is an array of traces, each with its spans and the
-//! processes that they point to. Traces may also be an array of their own, or one be the document; and each line may be
-//! a span with its process, as Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs are
-//! instants, tags are arguments.
+//! Jaeger JSON, as its API returns and its UI saves it: `data` is an array of traces, each with spans and processes.
+//! The traces may also be a bare array, or the document a single trace. Each line may be a span with its process, as
+//! Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs become instants, tags arguments.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -31,12 +30,12 @@ pub(crate) const FORMAT: Format = Format {
     }),
 };
 
-/// Whether each line is a span, perhaps in a hit of Elasticsearch.
+/// Returns whether each line is a span, possibly in an Elasticsearch hit.
 fn is_lines(outline: &Outline) -> bool {
     outline.has_all(&["traceID", "operationName"]) || outline.has_all(&["_source.traceID", "_source.operationName"])
 }
 
-/// Whether this is an object whose `data` holds traces with spans, or such traces.
+/// Returns whether this is an object whose `data` contains traces with spans, or a bare trace or array.
 fn looks_like_jaeger(head: &[u8]) -> bool {
     looks_like_json(head) && {
         let outline = Outline::from_head(head);
@@ -57,7 +56,7 @@ struct JaegerSpan<'a> {
     trace_id: String,
     #[serde(rename = "spanID", default, deserialize_with = "or_default")]
     span_id: String,
-    /// The parent in old traces; in newer ones it is among the references.
+    /// The parent in old traces; newer ones have it in the references.
     #[serde(rename = "parentSpanID")]
     parent_span_id: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
@@ -133,7 +132,7 @@ fn take_trace(
     layout: &mut Layout,
     out: &mut Output<'_>,
 ) -> Result<(), ReadError> {
-    // The processes come after the spans that point to them.
+    // Processes come after the spans that refer to them.
     let [spans, processes] = document.pick(trace, ["spans", "processes"])?;
     let processes: Option<FxHashMap<String, JaegerProcess>> = document.value(processes, &mut out.batch.batch.losses)?;
     let processes = processes.unwrap_or_default();
@@ -152,7 +151,7 @@ fn take_trace(
     Ok(())
 }
 
-/// A line that is a span with its process.
+/// Decodes a line with a span and its process.
 fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
     #[derive(Deserialize)]
     struct Hit<'a> {

@@ -1,6 +1,6 @@
-//! Traces of requests in JSON: spans of services with parents and without threads, as OpenTelemetry has them, and laid
-//! out as those. `zipkin`, `jaeger` and `next_js` read the spans of three tools, `har` the requests that a browser
-//! made, `playwright` the calls of its tests beside those.
+//! Request traces in JSON: spans of services with parents but without threads, laid out like OpenTelemetry spans.
+//! `zipkin`, `jaeger` and `next_js` decode the spans of three tools. `har` decodes browser requests, `playwright` test
+//! calls and requests.
 
 pub(crate) mod har;
 pub(crate) mod jaeger;
@@ -24,12 +24,12 @@ use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
 use crate::model::{Loss, SourcePos};
 
-/// Reads the spans of a document into a layout.
+/// Decodes the spans of a document into a layout.
 trait SpanDecoder: Send {
     fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError>;
 }
 
-/// A capture that is one document of spans.
+/// A trace that is one document of spans.
 struct SpanDocument<D> {
     source: Option<Source>,
     decoder: D,
@@ -49,10 +49,10 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
     }
 }
 
-/// Reads the spans of a line; `None` for a line without any.
+/// Decodes the spans of a line; returns `None` for a line without any.
 type TakeLine = fn(&[u8], SourcePos, &mut Layout, &mut BatchBuilder) -> Option<()>;
 
-/// A capture with spans on each line.
+/// A trace with spans on each line.
 struct SpanLines {
     layout: Layout,
     take: TakeLine,
@@ -86,20 +86,20 @@ impl LineParser for SpanLines {
     }
 }
 
-/// Deserializes `null` as the default, as an absent member.
+/// Deserializes `null` as the default, like an absent member.
 fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// The start and the end of a span in nanoseconds, on a clock that began `offset_ns` after 1970; `None` without a
-/// usable start. A span without a duration has the end 0: it has not ended.
+/// Returns start and end of a span in nanoseconds, for a clock that started `offset_ns` after 1970; `None` without a
+/// valid start. A span without a duration has end 0, which means unfinished.
 fn times(start: Option<&RawValue>, duration: Option<&RawValue>, unit: TimeUnit, offset_ns: i64) -> Option<(i64, i64)> {
     let start_ns = unit.nanos(start?).ok()?.checked_add(offset_ns)?;
     let dur_ns = duration.and_then(|duration| unit.nanos(duration).ok());
     Some((start_ns, dur_ns.map_or(0, |dur_ns| start_ns.saturating_add(dur_ns))))
 }
 
-/// The text of an id that may be a number or text.
+/// Returns the text of an id that is a number or text.
 fn id_text(id: &RawValue) -> &str {
     id.get().trim_matches('"')
 }

@@ -1,6 +1,6 @@
-//! The trace of Next.js (`.next/trace`): lines that are arrays of spans with parents. `timestamp` and `duration` are
-//! microseconds of a clock of the process; `startTime`, in milliseconds since 1970, says when that clock began. The
-//! spans of all lines are laid out as those of one service.
+//! Next.js traces (`.next/trace`): each line is an array of spans with parents. `timestamp` and `duration` are
+//! microseconds on a process clock; `startTime`, in milliseconds since 1970, gives the offset of that clock. All spans
+//! belong to one service.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -31,7 +31,7 @@ pub(crate) const FORMAT: Format = Format {
 #[derive(Default)]
 struct NextJs {
     layout: Layout,
-    /// The offset from its clock to the time since 1970, by the first span.
+    /// Offset from its clock to the time since 1970, from the first span.
     offset_ns: Option<i64>,
 }
 
@@ -57,12 +57,12 @@ struct NextSpan<'a> {
 }
 
 impl LineParser for NextJs {
-    /// A long build writes lines of some MiB.
+    /// Long builds write lines of some MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let mut scanner = Scanner::new(line.bytes, 0);
-        // Arrays may follow each other on a line.
+        // A line may contain several arrays.
         while let Ok(byte) = scanner.peek() {
             if matches!(byte, b'[' | b',' | b']') {
                 scanner.pos += 1;

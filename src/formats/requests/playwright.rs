@@ -1,6 +1,7 @@
-//! The files of a trace of Playwright (`trace.zip`): a JSON object a line. `trace.trace` has calls, which are spans
-//! with their logs, and console messages, which are instants; `trace.network` has requests, as HAR has them. Times are
-//! moved to those since 1970, so that both files share a timeline. Snapshots, pictures and resources are left out.
+//! Playwright traces (`trace.zip`), with a JSON object per line. `trace.trace` has calls, which become spans with their
+//! logs, and console messages, which become instants. `trace.network` has requests in the form of HAR entries. Times
+//! are shifted to the time since 1970, so that both files share a timeline. Snapshots, pictures and resources are
+//! ignored.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -26,13 +27,13 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(input::lines::open(source, Playwright::default()))),
 };
 
-/// The memory of calls that have not ended, in bytes.
+/// Limit for the bytes of open calls.
 const OPEN_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes of such a call, or of a log of it, beside its texts, about.
+/// Approximate bytes of a call or a log without its texts.
 const CALL_BYTES: usize = 160;
 
-/// Whether the first line is the heading of a trace, or a request.
+/// Returns whether the first line is a trace header or a request.
 fn looks_like_playwright(head: &[u8]) -> bool {
     looks_like_json(head) && {
         let outline = Outline::from_head(head);
@@ -45,7 +46,7 @@ fn looks_like_playwright(head: &[u8]) -> bool {
 #[derive(Default)]
 struct Playwright {
     layout: Layout,
-    /// The distance of the clock of the trace from the time since 1970.
+    /// Offset from the clock of the trace to the time since 1970.
     offset_ns: i64,
     open: FxHashMap<String, OpenAction>,
     open_bytes: usize,
@@ -80,7 +81,7 @@ struct PlaywrightLine<'a> {
     end_time: Option<&'a RawValue>,
     #[serde(borrow)]
     time: Option<&'a RawValue>,
-    /// The call as the user wrote it.
+    /// The call as written by the user.
     title: Option<String>,
     api_name: Option<String>,
     class: Option<String>,
@@ -138,7 +139,7 @@ impl LineParser for Playwright {
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
         open.sort_by_key(|(_, call)| (call.start_ns, call.place));
         for (id, call) in open {
-            // The end 0 says that it has none.
+            // End 0 means unfinished.
             self.push(&id, call, 0, out.batch);
         }
         self.layout.flush(out)
@@ -185,7 +186,7 @@ impl Playwright {
         self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
     }
 
-    /// A log is of its call, while that runs.
+    /// Adds a log to its call, while that is open.
     fn log(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, place) };
         let name: Box<[u8]> = line.message.as_deref().unwrap_or("log").as_bytes().into();
@@ -199,7 +200,7 @@ impl Playwright {
         }
     }
 
-    /// A message is a span without duration, so that its text can be long and its row its own.
+    /// Adds a message as a span of zero duration, so that its text can be long and it has its own row.
     fn console(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, place) };
         let mut args = ArgsWriter::default();

@@ -1,22 +1,22 @@
-//! The small captures of each tool read as their tool shows them, and each is told from the others.
+//! Tests of small traces of each tool, against its own display, and of format detection.
 
 use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Loss, Metadata};
 
-/// The captures that damage starts from.
+/// Returns a trace of the fuzz corpus.
 fn corpus(name: &str) -> String {
     let path = data("").join("../fuzz/corpus").join(name);
     std::fs::read_to_string(path).expect("a small capture")
 }
 
-/// Start and duration in microseconds since `from_us`, and the name of each span.
+/// Returns start and duration in microseconds since `from_us`, and name of each span.
 fn spans(text: &str, from_us: i64) -> Vec<(i64, u64, String)> {
     let reading = read(text);
     let spans = reading.events.into_iter().filter(|event| event.kind == EventKind::Complete);
     spans.map(|span| (span.ts_ns / 1000 - from_us, span.value / 1000, span.name)).collect()
 }
 
-/// The first span or instant of this name; arrows have names of spans, too.
+/// Returns the first span or instant with this name; flows also have names of spans.
 fn shown<'r>(reading: &'r Reading, name: &str) -> &'r Seen {
     let mut shown =
         reading.events.iter().filter(|event| matches!(event.kind, EventKind::Complete | EventKind::Instant));
@@ -44,7 +44,7 @@ fn zipkins_spans_have_their_services_tags_annotations_and_callers() {
     assert_eq!(first.args, r#"{"kind":"SERVER","trace_id":"1","span_id":"1","tags":{"a":"b"}}"#);
     let instant = reading.events.iter().find(|event| event.kind == EventKind::Instant).expect("an annotation");
     assert_eq!((instant.name.as_str(), instant.ts_ns), ("ws", (epoch_us + 100) * 1000));
-    // From the client's half to the server's, and from that to the span of another service.
+    // From the client's half to the server's, and from there to the span of another service.
     let arrows = reading.events.iter().filter(|event| event.kind == EventKind::FlowEnd);
     assert_eq!(arrows.map(|end| end.ts_ns / 1000 - epoch_us).collect::<Vec<_>>(), [1500, 1600]);
     assert_eq!(reading.lost(), [(Loss::BadTime, 1)]);
@@ -61,7 +61,7 @@ fn jaegers_spans_have_the_processes_that_follow_them() {
     let of = |name: &str| shown(&reading, name);
     assert_eq!(of("GET").track.pid, of("old").track.pid);
     assert_ne!(of("GET").track.pid, of("q").track.pid);
-    // The child is below its parent, since it fits there.
+    // The child fits below its parent.
     assert_eq!(of("GET").track, of("old").track);
     assert_eq!(of("GET").args, r#"{"trace_id":"t","span_id":"1","a":"b","n":7,"warning":"clock skew"}"#);
     assert_eq!((of("retry").kind, of("retry").args.as_str()), (EventKind::Instant, r#"{"event":"retry","x":1}"#));
@@ -79,7 +79,7 @@ fn the_spans_of_next_js_are_in_time_since_1970_and_below_their_parents() {
     assert_eq!(of("next-build").track, of("compile").track);
     assert_ne!(of("compile").track, of("lint").track, "they overlap");
     assert_eq!(reading.lost(), []);
-    // A cut costs the span that it is in.
+    // A cut costs the span that contains it.
     let cut = text.find("\"open\"").expect("the last span");
     let reading = read_bytes(&text.as_bytes()[..cut]).expect("a part");
     assert_eq!(reading.losses.count(Loss::Truncated), 1);
@@ -148,7 +148,7 @@ fn the_calls_of_playwright_have_their_logs_and_its_requests_their_phases() {
     assert_eq!(reading.lost(), []);
     let requests = read(&corpus("playwright/small.network"));
     assert_eq!(requests.names(), ["GET http://a/", "send", "wait", "receive"]);
-    // A line that is cut costs itself.
+    // A truncated line costs only itself.
     for len in 200..text.len() {
         let part = read_bytes(&text.as_bytes()[..len]).expect("a part");
         assert!(part.events.len() <= reading.events.len() && part.losses.total() <= 1, "{len}");
@@ -170,7 +170,7 @@ fn each_is_told_from_the_others_by_its_keys() {
     for (file, format) in rows {
         assert_eq!(format_of(corpus(file).as_bytes()), Some(format), "{file}");
     }
-    // The same keys in the arguments of events are none of the document.
+    // The same keys in event arguments are not keys of the document.
     let trace =
         r#"[{"ph":"X","ts":1,"dur":1,"name":"x","args":{"traceId":"1","id":"2","log":{"version":1,"creator":1}}}]"#;
     assert_eq!(format_of(trace.as_bytes()), Some("Chrome JSON"));
@@ -187,7 +187,7 @@ fn jaegers_traces_read_the_same_in_every_document_that_holds_them() {
     let [trace] = &traces[..] else { panic!("one trace") };
     let one = read(&trace.to_string());
     assert_eq!(one.short(), expected.short());
-    // As Elasticsearch has them, and as elasticdump writes them.
+    // As Elasticsearch stores them, and as elasticdump writes them.
     let span = r#"{"traceID":"a","spanID":"1","operationName":"op","references":[],"startTime":1500000000000000,"duration":5,"tags":[],"logs":[],"process":{"serviceName":"svc","tags":[]}}"#;
     for line in [span.to_owned(), format!(r#"{{"_index":"jaeger-span","_id":"x","_source":{span}}}"#)] {
         let reading = read(&format!("{line}\n{}\n", line.replace("000,", "007,")));

@@ -1,6 +1,6 @@
-//! Zipkin's spans: an array of spans, an array of traces that are arrays of spans, or lines of either, in microseconds
-//! since 1970. Annotations are instants, and tags are arguments. A span that a server shares with its client has its
-//! id; an arrow leads from the client's half to the server's. Spans of version 1 are read by `zipkin_v1`.
+//! Zipkin spans: an array of spans, an array of traces, or lines of either, with microseconds since 1970. Annotations
+//! become instants, tags arguments. A span that a server shares with its client has the same id; a flow connects the
+//! client's half to the server's. Spans of version 1 are decoded by `zipkin_v1`.
 
 use super::zipkin_span::{Half, ZipkinSpan};
 use super::{SpanDecoder, SpanDocument, SpanLines, times, zipkin_v1};
@@ -31,7 +31,7 @@ pub(crate) const FORMAT: Format = Format {
     }),
 };
 
-/// Whether this is an array of spans with the ids of Zipkin, or one of such arrays.
+/// Returns whether this is an array of spans with Zipkin ids, or an array of such arrays.
 fn looks_like_zipkin(head: &[u8]) -> bool {
     if !looks_like_json(head) {
         return false;
@@ -40,7 +40,7 @@ fn looks_like_zipkin(head: &[u8]) -> bool {
     let has = |begin: &str| {
         let path = |key: &str| format!("{begin}.{key}");
         let has = |key: &str| outline.has_all(&[&path(key)]);
-        // Next.js has the same ids, and a second start in milliseconds.
+        // Next.js has the same ids, and also a start time in milliseconds.
         has("traceId")
             && has("id")
             && !has("startTime")
@@ -54,16 +54,16 @@ fn looks_like_zipkin(head: &[u8]) -> bool {
     has("[]") || has("[][]") || has_one()
 }
 
-/// Whether more than one line begins with a bracket and ends with one: arrays on lines.
+/// Returns whether the first two lines are arrays of objects.
 fn is_array_a_line(head: &[u8]) -> bool {
     let is_array = |line: &&[u8]| line.starts_with(b"[{") && line.ends_with(b"}]");
     head_lines(head).filter(|line| !line.is_empty()).take(2).filter(is_array).count() == 2
 }
 
 struct Zipkin {
-    /// Whether the array is one of traces.
+    /// Whether the document is an array of traces.
     is_nested: bool,
-    /// Whether the document is a span.
+    /// Whether the document is a single span.
     is_one: bool,
 }
 
@@ -106,7 +106,7 @@ fn take_spans(
     Ok(())
 }
 
-/// A line that is a span, or an array of them.
+/// Decodes a line with a span or an array of spans.
 fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
     if line.starts_with(b"[") {
         let spans = serde_json::from_slice::<Vec<ZipkinSpan<'_>>>(line).ok()?;
@@ -179,7 +179,7 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, place: SourcePos, layout: &
         }
     }
     let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
-    // The client's half has the same id, and is what called the server's.
+    // The client's half has the same id, and is the parent of the server's.
     let parent = if half.is_shared { Some(span.id.as_str()) } else { parent };
     layout.push(ServiceSpan {
         start_ns: half.start_ns,

@@ -1,4 +1,4 @@
-//! A span in Zipkin's JSON, of both versions, and the part of it that one service saw.
+//! A Zipkin span of either version, and the half of it that one service recorded.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -24,7 +24,7 @@ pub(super) struct ZipkinSpan<'a> {
     pub(super) remote_endpoint: Option<Endpoint>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     pub(super) annotations: Vec<Annotation<'a>>,
-    /// The tags of version 1.
+    /// Tags of version 1.
     #[serde(borrow, default, deserialize_with = "or_default")]
     pub(super) binary_annotations: Vec<BinaryAnnotation<'a>>,
     #[serde(borrow)]
@@ -50,7 +50,7 @@ pub(super) struct Annotation<'a> {
     pub(super) timestamp: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) value: String,
-    /// In version 1: where it was made.
+    /// In version 1: the host that recorded it.
     pub(super) endpoint: Option<Endpoint>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct BinaryAnnotation<'a> {
     pub(super) endpoint: Option<Endpoint>,
 }
 
-/// A part of a span that one service saw: all of it in version 2.
+/// The part of a span that one service recorded; the whole span in version 2.
 pub(super) struct Half<'s> {
     pub(super) service: Option<&'s str>,
     pub(super) kind: Option<&'s str>,
@@ -71,6 +71,6 @@ pub(super) struct Half<'s> {
     /// 0 if it has not ended.
     pub(super) end_ns: i64,
     pub(super) remote: Option<&'s str>,
-    /// Whether it is the server's half of a span that its client has, too.
+    /// Whether it is the server's half of a span that the client also recorded.
     pub(super) is_shared: bool,
 }

@@ -1,18 +1,18 @@
-//! Zipkin's spans of version 1: who did what when is in annotations, `cs` and `cr` of the client, `sr` and `ss` of the
-//! server, `ms` and `mr` of a message; tags are binary annotations. A span of both sides becomes two, as in version 2.
+//! Zipkin spans of version 1. Annotations have the times: `cs` and `cr` of the client, `sr` and `ss` of the server,
+//! `ms` and `mr` of a message. Tags are binary annotations. A span with both sides becomes two, as in version 2.
 
 use super::zipkin_span::{Half, ZipkinSpan};
 use crate::formats::json::document::TimeUnit;
 use crate::formats::output::args::ArgsWriter;
 
-/// The sides of a span, with the annotations of their begins and ends.
+/// Sides of a span, with the annotations of their starts and ends.
 const SIDES: [(&str, &str, &str); 4] =
     [("CLIENT", "cs", "cr"), ("SERVER", "sr", "ss"), ("PRODUCER", "ms", ""), ("CONSUMER", "mr", "")];
 
-/// Tags that are addresses rather than facts: of the server, the client, a message's broker, and local work.
+/// Tags that are addresses: of the server, the client, a message broker, and local work.
 const ADDRESSES: [&str; 4] = ["sa", "ca", "ma", "lc"];
 
-/// The sides of a span of version 1; none for one of version 2.
+/// Returns the sides of a span of version 1; empty for version 2.
 pub(super) fn halves<'s>(span: &'s ZipkinSpan<'_>) -> Vec<Half<'s>> {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
     let is_first_version = !span.binary_annotations.is_empty()
@@ -34,7 +34,7 @@ pub(super) fn halves<'s>(span: &'s ZipkinSpan<'_>) -> Vec<Half<'s>> {
     let is_alone = sides.len() == 1;
     let mut halves: Vec<Half<'_>> = Vec::new();
     for &&(kind, begin, end) in &sides {
-        // The span's own time is that of the side that made it.
+        // The times of the span itself are those of the side that created it.
         let start_ns = if is_alone { own_start.or(time(begin)) } else { time(begin) };
         let end_ns = if is_alone { own_end.or(time(end)) } else { time(end) };
         let Some(start_ns) = start_ns.or(end_ns) else { continue };
