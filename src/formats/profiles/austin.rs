@@ -1,6 +1,6 @@
-//! Samples of Python programs as `austin` prints them: a line for each, `P<process>;T<interpreter>:<thread>;frame;frame
-//! metric`, where a frame is `file:function:line`. The metric is the time since the thread's sample before, in
-//! microseconds, or the bytes that it took. There are no times: the samples of a thread follow each other from zero.
+//! Samples of Python programs as `austin` prints them, one per line: `P<process>;T<interpreter>:<thread>;frame;frame
+//! metric`, where a frame is `file:function:line`. The metric is the time since the previous sample of the thread in
+//! microseconds, or the bytes allocated. There are no timestamps: samples of a thread are consecutive from zero.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, NANOSECONDS};
 use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey, TrackKind};
 
-/// The samples that austin prints or writes with `-o`.
 pub(crate) const FORMAT: Format = Format {
     name: "Austin samples",
     sniff: looks_like_austin,
@@ -24,33 +23,33 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Threads whose clocks are kept; the samples of more are counted and not shown.
+/// Limit for threads; samples of further threads are counted as lost.
 const THREADS_MAX: usize = 1 << 16;
 
-/// Frames of a stack. Python itself stops at a thousand unless it is told otherwise.
+/// Limit for frames of a stack. Python's own limit is a thousand by default.
 const FRAMES_MAX: usize = 1 << 16;
 
-/// Whether the text begins with austin's heading, or with a sample.
+/// Returns whether the text starts with austin's heading, or with a sample.
 fn looks_like_austin(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty());
     head.starts_with(b"# austin") || lines.next().is_some_and(|line| Sample::from_line(line).is_some())
 }
 
-/// Makes a reader of samples.
+/// Creates a reader of samples.
 fn open(source: Source) -> Reader {
     input::lines::open(source, Austin::default())
 }
 
 #[derive(Debug, Default)]
 struct Austin {
-    /// By process and thread: the time of the next sample.
+    /// Time of the next sample, by process and thread.
     now_ns: FxHashMap<(i64, Id), i64>,
-    /// The kind of time or memory that is measured, as the heading says.
+    /// The kind of time or memory that is measured, from the heading.
     mode: Option<Box<str>>,
     args: ArgsWriter,
 }
 
-/// The parts of a line.
+/// A parsed line.
 #[derive(Debug)]
 struct Sample<'a> {
     pid: i64,
@@ -63,13 +62,13 @@ impl<'a> Sample<'a> {
     fn from_line(line: &'a [u8]) -> Option<Self> {
         let line = line.trim_ascii_end();
         let (stack, metric) = line.split_at(memchr::memrchr(b' ', line)?);
-        // Of full metrics, `time,idle,memory`, the time counts.
+        // Full metrics are `time,idle,memory`, of which the time is used.
         let metric = metric[1..].split(|&byte| byte == b',').next().and_then(number)?;
         let (process, rest) = split(stack, b';');
         let (thread, frames) = split(rest, b';');
         let pid = number(process.strip_prefix(b"P")?)?;
         let thread = thread.strip_prefix(b"T")?;
-        // The interpreter stands before the thread in newer versions.
+        // Newer versions print the interpreter before the thread.
         let thread = memchr::memrchr(b':', thread).map_or(thread, |colon| &thread[colon + 1..]);
         let tid = match number(thread) {
             Some(tid) => Id::Number(tid),
@@ -84,15 +83,15 @@ fn number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The parts before and after the first byte of this kind.
+/// Splits a text at the first `at`.
 fn split(text: &[u8], at: u8) -> (&[u8], &[u8]) {
     let position = memchr::memchr(at, text).unwrap_or(text.len());
     (&text[..position], text.get(position + 1..).unwrap_or_default())
 }
 
-/// `function (file.py:12)` of `path/file.py:function:12`; anything else as it is.
+/// Formats `path/file.py:function:12` as `function (file.py:12)`; returns anything else unchanged.
 fn title(frame: &[u8]) -> Box<[u8]> {
-    // Newer versions add the last line and columns: `path/file.py:function:12:13:1:9`.
+    // Newer versions append the last line and columns: `path/file.py:function:12:13:1:9`.
     let mut first_number = frame.len();
     while let Some(colon) = memchr::memrchr(b':', &frame[..first_number])
         && number(&frame[colon + 1..first_number]).is_some()
@@ -124,12 +123,12 @@ impl LineParser for Austin {
         if bytes.is_empty() || bytes.starts_with(b"#") {
             return;
         }
-        // The end of the capture may cut the metric.
+        // A truncated file may cut the metric.
         let sample = Sample::from_line(bytes).filter(|_| line.has_end);
         let Some(Sample { pid, tid, frames, metric }) = sample else { return batch.lose(line.loss(), line.place()) };
         let is_memory = self.mode.as_deref() == Some("memory");
         if is_memory && metric < 0 {
-            // Memory that was given back has no place in a profile of what was taken.
+            // Freed memory does not belong in an allocation profile.
             return batch.lose(Loss::IgnoredPhase, line.place());
         }
         let weight = u64::try_from(metric).ok().and_then(|metric| metric.checked_mul(if is_memory { 1 } else { 1000 }));

@@ -1,9 +1,9 @@
-//! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no time and
-//! no unit: each stack is a sample that weighs as many samples as its line says, or so many of the unit that the user
-//! names. Equal beginnings of stacks are drawn together, in the order of their first appearance. Lines with two weights
-//! each, as `difffolded.pl` writes them, are two rows: before and after.
+//! Collapsed stacks, the input of flame graph tools: a line per stack, `outer;inner;innermost weight`. There are no
+//! times and no units. Each stack is a sample with the weight of its lines, in samples or in the unit that the user
+//! sets. Stacks with a common prefix are drawn together, in order of first appearance. Lines with two weights, as
+//! written by `difffolded.pl`, become two rows: before and after.
 //!
-//! Weights with decimals, of which some tools write milliseconds, are kept as millionths, where one line has any.
+//! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths.
 
 use rustc_hash::FxHashMap;
 
@@ -18,13 +18,12 @@ use crate::formats::{ReadError, Reader};
 use crate::model::sample_measure::SAMPLES;
 use crate::model::{Loss, WeightUnit};
 
-/// The most frames in memory, about 100 bytes each; real graphs have some thousand.
+/// Limit for frames, about 100 bytes each; real graphs have some thousand.
 const FRAMES_MAX: usize = 1 << 22;
 
-/// The parts of a sample that weights are read in: as exact as their decimals.
+/// Fixed-point factor of weights; exact for six decimals.
 const MILLIONTHS: u128 = 1_000_000;
 
-/// Stacks with weights, one a line, as flame graph tools exchange them.
 pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
     sniff: looks_like_collapsed,
@@ -32,10 +31,10 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit))),
 };
 
-/// Whether the first lines are stacks with weights.
+/// Returns whether the first lines are stacks with weights.
 fn looks_like_collapsed(head: &[u8]) -> bool {
     let mut deep = 0;
-    // Austin's lines look alike; their frames and weights mean other things.
+    // Austin's lines look similar, but have different frames and weights.
     if head.starts_with(b"# austin") {
         return false;
     }
@@ -48,7 +47,7 @@ fn looks_like_collapsed(head: &[u8]) -> bool {
     all && deep > 0 && !is_empty
 }
 
-/// Makes a reader of collapsed stacks.
+/// Creates a reader of collapsed stacks.
 fn open(source: Source, unit: Option<WeightUnit>) -> Reader {
     let is_pair = |line: &[u8]| split(line).is_some_and(|(stack, _)| is_of_pair(stack) && is_of_pair(line));
     let is_difference = {
@@ -58,22 +57,22 @@ fn open(source: Source, unit: Option<WeightUnit>) -> Reader {
     crate::formats::input::lines::open(source, Collapsed { unit, is_difference, ..Collapsed::default() })
 }
 
-/// Whether a text ends with a whole number after a space, and with more before that.
+/// Returns whether a text ends with an integer after a space that is not its first byte.
 fn is_of_pair(text: &[u8]) -> bool {
     let space = memchr::memrchr(b' ', text.trim_ascii_end());
     space.is_some_and(|space| space > 0 && text[space + 1..].trim_ascii_end().iter().all(u8::is_ascii_digit))
 }
 
-/// The name of a stack without frames: py-spy sees some while Python starts.
+/// Name of a stack without frames, as py-spy records some while Python starts.
 const NO_FRAMES: &[u8] = b"[no frames]";
 
-/// Whether a line is empty or a comment.
+/// Returns whether a line is empty or a comment.
 fn is_blank(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.is_empty() || line == b"#" || line.starts_with(b"# ")
 }
 
-/// Splits a line into a stack and its weight, which is the text after the last space.
+/// Splits a line into the stack and its weight after the last space.
 fn split(line: &[u8]) -> Option<(&[u8], LineWeight)> {
     let line = line.trim_ascii_end();
     let space = line.iter().rposition(|&byte| byte == b' ' || byte == b'\t')?;
@@ -82,7 +81,6 @@ fn split(line: &[u8]) -> Option<(&[u8], LineWeight)> {
     Some((if stack.is_empty() { NO_FRAMES } else { stack }, weight))
 }
 
-/// The weight that a line gives to its stack.
 enum LineWeight {
     Negative,
     Millionths(u128),
@@ -100,24 +98,24 @@ impl LineWeight {
 
 #[derive(Debug, Default)]
 struct Collapsed {
-    /// By row, as in `rows`: the names and callers of frames, from which stacks are made.
+    /// Names and callers of frames, with the same rows as `rows`.
     frames: FrameTable,
     rows: Vec<CollapsedRow>,
     titles: FxHashMap<Box<[u8]>, u32>,
-    /// By caller, 0 for none and else 1 + its row, and title.
+    /// Row by caller (0 for none, else its row + 1) and title.
     row_index: FxHashMap<(u32, u32), u32>,
     unit: Option<WeightUnit>,
-    /// Whether lines have a weight before and one after.
+    /// Whether lines have two weights, before and after.
     is_difference: bool,
 }
 
 #[derive(Debug)]
 struct CollapsedRow {
     caller: Option<u32>,
-    /// The weight of the stacks that end here, in millionths of a sample; `None` where none does. It cannot overflow: fewer
-    /// than 2^40 lines weigh less than 2^84 each.
+    /// Weight of the stacks that end here, in millionths; `None` if there are none. Cannot overflow: fewer than 2^40
+    /// lines weigh less than 2^84 each.
     millionths: Option<u128>,
-    /// The same of the weights before, where lines have two.
+    /// Weight before, for lines with two weights.
     before_millionths: Option<u128>,
 }
 
@@ -132,7 +130,7 @@ impl LineParser for Collapsed {
             Some((stack, LineWeight::Millionths(before))) => (stack, Some(before)),
             _ => (stack, None),
         };
-        // Some tools write a semicolon before the first frame or after the last: there is no frame without a name.
+        // Some tools write a semicolon before the first or after the last frame; empty names are not frames.
         let mut names = stack.split(|&byte| byte == b';').filter(|name| !name.trim_ascii().is_empty()).peekable();
         let no_frames = names.peek().is_none().then_some(NO_FRAMES);
         let mut caller = None;
@@ -160,7 +158,7 @@ impl LineParser for Collapsed {
 }
 
 impl Collapsed {
-    /// Hands on a row with the stacks that have a weight.
+    /// Emits a row of the stacks that have a weight.
     fn emit(
         &mut self,
         event: &str,
@@ -188,7 +186,8 @@ impl Collapsed {
         Ok(())
     }
 
-    /// The frame of this name that `caller` calls, new or known. Fails if there are too many, or the stack is too deep.
+    /// Returns the frame with this name and caller, adding it if needed. Fails if there are too many, or if the stack
+    /// is too deep.
     fn row(&mut self, caller: Option<u32>, name: &[u8]) -> Result<u32, Loss> {
         let title = match self.titles.get(name) {
             Some(&known) => known,
@@ -206,7 +205,7 @@ impl Collapsed {
         let row = u32::try_from(self.rows.len()).ok().filter(|&row| (row as usize) < FRAMES_MAX);
         let row = row.ok_or(Loss::OverLimit)?;
         if !self.frames.push_titled(caller, title) {
-            // The row is there without its caller, and no line ends in it.
+            // The row exists without its caller, and no line ends in it.
             self.rows.push(CollapsedRow { caller: None, millionths: None, before_millionths: None });
             return Err(Loss::DeepNesting);
         }
@@ -216,10 +215,9 @@ impl Collapsed {
     }
 }
 
-/// The rows in the order in which they are drawn: each after those that it calls, which are in the order of their first
-/// appearance.
+/// Returns the rows in drawing order: callees before their callers, siblings in order of first appearance.
 fn depth_first(rows: &[CollapsedRow]) -> Vec<u32> {
-    /// No row has this index: there are fewer than 2^22.
+    /// No row has this index, since there are fewer than 2^22.
     const NONE: u32 = u32::MAX;
     let root = rows.len();
     let (mut first_callee, mut next_sibling) = (vec![NONE; rows.len() + 1], vec![NONE; rows.len()]);
@@ -247,7 +245,7 @@ mod tests {
     use crate::model::SampleMeasure;
     use proptest::prelude::*;
 
-    /// The weight of each stack, summed plainly over all lines.
+    /// Naive sum of the weights of each stack over all lines.
     fn weights(text: &str) -> std::collections::BTreeMap<String, u64> {
         let mut weights = std::collections::BTreeMap::new();
         for line in text.lines() {
@@ -257,7 +255,7 @@ mod tests {
         weights
     }
 
-    /// The samples in the order of the row, as lines.
+    /// Returns the samples as lines, in the order of the row.
     fn samples(reading: &Reading) -> Vec<(String, u64)> {
         let weight = |args: &str| SampleMeasure::from_args(args).weight;
         reading.events.iter().map(|event| (event.stack.join(";"), weight(&event.args))).collect()
@@ -286,7 +284,7 @@ mod tests {
                 let beginning = |stack: &str| stack.split(';').take(depth).collect::<Vec<_>>().join(";");
                 let mut runs: Vec<String> = found.iter().map(|(stack, _)| beginning(stack)).collect();
                 runs.dedup();
-                // A stack that ends before this depth has a run of its own between those that go on.
+                // A stack that ends before this depth interrupts the run of longer stacks.
                 runs.retain(|run| run.split(';').count() == depth);
                 let count = runs.len();
                 runs.sort();
@@ -316,7 +314,7 @@ mod tests {
 
     #[test]
     fn weights_of_any_size_are_whole_and_their_sums_do_not_overflow() {
-        // A thousand of them would be drawn beyond the end of time.
+        // At a microsecond each, a thousand of them would exceed the time range.
         let most = 9_000_000_000_000_000;
         assert_eq!(seen(&format!("main;f {most}\nmain;g 1")), lines(&[("main;f", most), ("main;g", 1)]));
         let reading = read(&format!("main;f {0}\nmain;f {0}", u64::MAX));
@@ -333,7 +331,7 @@ mod tests {
 
     #[test]
     fn comments_are_no_stacks_and_semicolons_at_the_ends_no_frames() {
-        // As Excimer and heaptrack write them.
+        // As Excimer and heaptrack write it.
         let found = seen("# by a tool\n;main;f 1\n#\nmain;f; 2\n; 3\nmain;;g 4\n# 5\n");
         assert_eq!(found, lines(&[("main;f", 3), ("main;g", 4), ("[no frames]", 3)]));
         assert!(!looks_like_collapsed(b"# austin: 3.7.0\n\nP1;T1;main 5\n"), "times in microseconds");
@@ -394,7 +392,7 @@ mod tests {
             (of("before"), of("after")),
             (lines(&[("a;b", 10), ("a;c d", 5)]), lines(&[("a;b", 12), ("a;c d", 3)]))
         );
-        // One line without makes numbers parts of names.
+        // A line with one weight makes the other numbers parts of names.
         assert_eq!(seen("a;b 10 12\na;c 3\n"), lines(&[("a;b 10", 12), ("a;c", 3)]));
     }
 }

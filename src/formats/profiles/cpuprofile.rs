@@ -1,6 +1,6 @@
-//! V8's CPU profiles (`.cpuprofile`): a tree of calls, the node that was seen at each sample, and the time between
-//! them in microseconds, or the times themselves. Node's `(root)` is left out of stacks: it is in all of them. A profile
-//! without samples has the hits of each node as weights.
+//! V8 CPU profiles (`.cpuprofile`): a call tree, the node of each sample, and the times between samples in
+//! microseconds, or timestamps. The `(root)` node is omitted from stacks, since all have it. Without samples, the hit
+//! counts of nodes are weights.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::sample_measure::SAMPLES;
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// V8's default time between two samples.
+/// Default sampling interval of V8.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
-/// CPU profiles of V8, as Chrome and Node.js save them.
+/// V8 CPU profiles, as saved by Chrome and Node.js.
 pub(crate) const FORMAT: Format = Format {
     name: "V8 CPU profile",
     sniff: looks_like_cpuprofile,
@@ -29,14 +29,14 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether this is JSON with the nodes of a profile.
+/// Returns whether this is JSON with the nodes of a profile.
 fn looks_like_cpuprofile(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
     let is_profile = has("nodes") && has("callFrame") && has("functionName");
     looks_like_json(head) && is_profile && !has("traceEvents") && !has("ph")
 }
 
-/// Makes a reader of a profile.
+/// Creates a reader of a profile.
 fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(CpuProfile { source: Some(source) }))
 }
@@ -45,7 +45,7 @@ struct CpuProfile {
     source: Option<Source>,
 }
 
-/// A node of the tree of calls. Of `parent` and `children` a profile has one.
+/// A node of the call tree. A profile has either `parent` or `children`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct V8CallNode {
@@ -54,12 +54,12 @@ pub(crate) struct V8CallNode {
     pub(crate) parent: Option<u64>,
     #[serde(default)]
     pub(crate) children: Vec<u64>,
-    /// How many samples it has itself.
+    /// Number of samples of the node itself.
     #[serde(default)]
     pub(crate) hit_count: u64,
 }
 
-/// A function, with its place in a script. Lines count from 0.
+/// A function and its position in a script. Lines start at 0.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallFrame {
@@ -72,7 +72,7 @@ pub(crate) struct CallFrame {
 }
 
 impl CallFrame {
-    /// The name that stacks show.
+    /// Returns the name shown in stacks.
     pub(crate) fn title(&self) -> String {
         let name = if self.function_name.is_empty() { "(anonymous)" } else { &self.function_name };
         match self.url.rsplit('/').next() {
@@ -82,30 +82,30 @@ impl CallFrame {
     }
 }
 
-/// The tree of calls, by the ids of its nodes.
+/// The call tree, by node id.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     frames: FrameTable,
-    /// By id: the row of the frame, none for the root.
+    /// Row of the frame, by id; `None` for the root.
     rows: FxHashMap<u64, Option<u32>>,
-    /// By child: callers that are not joined, since a node of the two has not come.
+    /// Caller by child, for links where one of the nodes is still missing.
     callers: FxHashMap<u64, u64>,
-    /// By caller whose node has not come: the children that wait for it.
+    /// Children that wait for a missing caller.
     waiting: FxHashMap<u64, Vec<u64>>,
-    /// The children that may be joined: something came of them since the last time.
+    /// Children whose links may be complete: they or their caller were added since the last join.
     came: Vec<u64>,
-    /// The nodes that were hit, with their counts.
+    /// Nodes with hits, and their counts.
     hits: Vec<(u64, u64)>,
 }
 
 impl Calls {
-    /// Bytes of a node in memory, without its title: hash tables are half full at worst.
+    /// Bytes of a node in memory, without its title; hash tables are at worst half full.
     const NODE_BYTES: usize = FrameTable::ROW_BYTES
         + FrameTable::TITLE_BYTES
         + 2 * size_of::<(u64, Option<u32>)>()
         + 2 * size_of::<(u64, u64)>();
 
-    /// Bytes of a call from one node to another, until both have come.
+    /// Bytes of a link, until both nodes have been added.
     const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
 
     pub(crate) fn add(&mut self, node: &V8CallNode) {
@@ -127,8 +127,7 @@ impl Calls {
         self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
     }
 
-    /// Joins new nodes with their callers. Returns how many have no caller to join: they call
-    /// themselves, directly or through others.
+    /// Links new nodes to their callers. Returns the number of refused links, which would form a cycle.
     pub(crate) fn join(&mut self) -> u64 {
         let mut refused = 0;
         for child in self.came.drain(..) {
@@ -141,14 +140,14 @@ impl Calls {
                     }
                 }
                 (Some(_), None) => self.waiting.entry(caller).or_default().push(child),
-                // It comes again with its own node.
+                // Retried once its own node is added.
                 (None, _) => {}
             }
         }
         refused
     }
 
-    /// Hands on a sample for each node that was hit, as wide as its hits.
+    /// Emits a sample for each node with hits, weighted by them.
     fn emit_hits(
         &mut self,
         batch: &mut BatchBuilder,
@@ -164,7 +163,7 @@ impl Calls {
         batch.flush(sink)
     }
 
-    /// The stack that ends with a node; `None` for a node that does not exist.
+    /// Returns the stack with a node as its innermost frame; `None` for an unknown node.
     pub(crate) fn stack(
         &mut self,
         node: u64,
@@ -181,7 +180,7 @@ impl StreamReader for CpuProfile {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
         let [nodes, profile, result] = document.pick(document.whole(), ["nodes", "profile", "result"])?;
-        // The answer of the debugger's protocol has the profile within.
+        // A debugger protocol response wraps the profile.
         let result = result.map_or(Ok([None]), |result| document.pick(result, ["profile"]))?[0];
         let whole = document.whole();
         let profile = if nodes.is_some() { whole } else { profile.or(result).unwrap_or(whole) };
@@ -221,7 +220,7 @@ impl StreamReader for CpuProfile {
                 let micros = TimeUnit::Microseconds.parse_nanos(delta.text).ok();
                 if has_times { micros.and_then(|ts_ns| ts_ns.checked_sub(now_ns)) } else { micros }
             } else {
-                // They follow the samples, so a file that is cut lacks them.
+                // Times follow the samples, so a truncated file may lack them.
                 batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
                 Some(last_ns)
             };
@@ -306,7 +305,7 @@ mod tests {
         for len in 200..PROFILE.len() {
             let reading = read_bytes(&PROFILE.as_bytes()[..len]).expect("a part");
             assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
-            // As many as are whole; a sample without a time repeats the last time between samples.
+            // All complete samples; a sample without a time repeats the last interval.
             let whole = |key: &str| match PROFILE[..len].split_once(key) {
                 Some((_, rest)) => {
                     rest.split(']').next().unwrap_or_default().matches(',').count() + usize::from(rest.contains(']'))
@@ -319,7 +318,7 @@ mod tests {
                 let later_us = if sample < deltas { [5, 10, -5, 20, 1][sample] } else { last_us };
                 last_us = if later_us > 0 { later_us } else { last_us };
                 now_us += later_us;
-                // The node of the fifth is not there.
+                // The node of the fifth sample is missing.
                 expected.extend((sample < 4).then_some(now_us * 1000));
             }
             expected.sort_unstable();

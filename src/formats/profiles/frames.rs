@@ -1,6 +1,5 @@
-//! The stacks of a profile as it numbers them -> rows of a batch's own table. Each is walked once a batch.
-//! Refuses callers that would make a circle, or a stack that is too deep: which those are must not depend
-//! on how batches are cut.
+//! Maps the frames of a profile to stacks of a batch. Each frame is resolved once per batch. Refuses callers that would
+//! form a cycle or too deep a stack; this does not depend on batch boundaries.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use crate::formats::output::modules::AddressFrame;
 use crate::formats::output::row_index::next_row;
 use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
-/// No thread has so many frames.
+/// Limit for frames of a stack; no thread has as many.
 const FRAMES_MAX: u32 = 1 << 16;
 
 /// Frames with their callers, numbered from 0.
@@ -20,7 +19,7 @@ pub(crate) struct FrameTable {
     path: Vec<u32>,
 }
 
-/// A name, and its category where it is an address in a module.
+/// A name, with its category for an address in a module.
 #[derive(Debug)]
 struct FrameTitle {
     text: Box<[u8]>,
@@ -29,16 +28,16 @@ struct FrameTitle {
 
 #[derive(Debug)]
 struct FrameRow {
-    /// The caller, never in a circle.
+    /// The caller; callers form no cycle.
     caller: Option<u32>,
-    /// How many frames its stack had when its caller was set.
+    /// Depth of its stack when its caller was set.
     depth: u32,
-    /// Which of the titles is its name; the empty one beyond them.
+    /// Index of its title; an index beyond the table means an empty name.
     title: u32,
-    /// The row in the batch of this number.
+    /// Its stack in the batch of this number.
     found: (u32, StackIdx),
-    /// A frame above this one and the distance to it; the frame itself without a caller. Each look-up moves it
-    /// nearer to the outermost frame.
+    /// An ancestor and the distance to it, or the frame itself for a root. Look-ups move it towards the root (path
+    /// compression).
     above: (u32, u32),
 }
 
@@ -46,30 +45,30 @@ impl FrameTable {
     /// Bytes of a row in memory.
     pub(crate) const ROW_BYTES: usize = size_of::<FrameRow>();
 
-    /// Bytes of a title in memory, beside its text.
+    /// Bytes of a title in memory, without its text.
     pub(crate) const TITLE_BYTES: usize = size_of::<FrameTitle>();
 
-    /// Adds the next row, which nothing is known to have called.
+    /// Adds a row without a caller.
     pub(crate) fn push(&mut self, name: &[u8]) {
         let title = self.push_title(name);
         self.push_titled(None, title);
     }
 
-    /// Adds a title that many rows share.
+    /// Adds a title that many rows may share.
     pub(crate) fn push_title(&mut self, name: &[u8]) -> u32 {
         self.push_address(AddressFrame { text: name.into(), category: None })
     }
 
-    /// The same for a frame that is an address.
+    /// Adds the title of an address frame.
     pub(crate) fn push_address(&mut self, frame: AddressFrame) -> u32 {
-        // Beyond the table is the empty title.
+        // An index beyond the table means an empty name.
         let title = next_row(self.titles.len()).unwrap_or(u32::MAX);
         self.titles.push(FrameTitle { text: frame.text.into(), category: frame.category });
         title
     }
 
-    /// Adds the next row, with one of the titles. `false`, and it has no caller, if that is no earlier
-    /// row or is too deep.
+    /// Adds a row with a title. Returns `false` and leaves it without a caller if the caller is not an earlier row, or
+    /// if the stack is too deep.
     pub(crate) fn push_titled(&mut self, caller: Option<u32>, title: u32) -> bool {
         let below = caller.and_then(|caller| self.rows.get(caller as usize)).map(|caller| caller.depth + 1);
         let depth = below.filter(|&depth| depth < FRAMES_MAX);
@@ -81,8 +80,8 @@ impl FrameTable {
         is_taken
     }
 
-    /// Says what called a frame, where that is known later. `false`, and nothing is changed, for a circle, for what
-    /// is too deep, and for a frame that has another caller.
+    /// Sets the caller of a frame later. Returns `false` and changes nothing for a cycle, for too deep a stack, and for
+    /// a frame with a different caller.
     pub(crate) fn set_caller(&mut self, frame: u32, caller: u32) -> bool {
         let is_row = |row: u32| (row as usize) < self.rows.len();
         if !is_row(frame) || !is_row(caller) {
@@ -97,8 +96,7 @@ impl FrameTable {
         is_taken || row.caller == Some(caller)
     }
 
-    /// The outermost frame of a stack, and the depth of the stack below it. Each call halves the
-    /// distance for the next one.
+    /// Returns the root of a frame and its distance. Each call halves the distance for the next one.
     fn outermost(&mut self, mut frame: u32) -> (u32, u32) {
         let mut below = 0;
         loop {
@@ -113,12 +111,12 @@ impl FrameTable {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The stack that ends with a row; the empty one, counted, for a row that does not exist.
+    /// Returns the stack with this innermost row; empty, with a counted loss, for an unknown row.
     pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, place: SourcePos) -> StackIdx {
         self.path.clear();
         let mut next = Some(frame);
@@ -161,7 +159,7 @@ mod tests {
         assert!(!frames.push_titled(Some(4), titles[3]) && !frames.push_titled(Some(4), titles[3]));
         assert!(frames.set_caller(3, 4) && !frames.set_caller(4, 3) && !frames.set_caller(4, 4));
         let place = SourcePos::Offset(0);
-        // With a batch for each as with one for all.
+        // A batch for each gives the same result as one for all.
         let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
         let found = [1, 2, 1, 0, 3].map(|frame| frames.stack(frame, &mut batch, place));
         assert_eq!(found[0], found[2]);
@@ -179,7 +177,7 @@ mod tests {
         assert_eq!(batch.batch.losses.count(Loss::MissingText), 1);
     }
 
-    /// Plainly: all the way up for each.
+    /// Naive version: walks to the root for each.
     fn set_caller_slowly(callers: &mut [Option<u32>], frame: u32, caller: u32) -> bool {
         let mut next = Some(caller);
         while let Some(above) = next {
@@ -229,7 +227,7 @@ mod tests {
         for _ in 0..count {
             frames.push_titled(None, title);
         }
-        // A walk from each frame to the root would need some ten billion steps.
+        // Walking from each frame to the root would take some ten billion steps.
         let refused = (1..count).filter(|&frame| !frames.set_caller(frame, frame - 1)).count();
         assert_eq!(refused, 3);
         assert!(!frames.set_caller(9, count) && !frames.set_caller(count, 9));

@@ -1,6 +1,6 @@
-//! V8's sampled heap profiles (`.heapprofile`): a tree of calls, each with the bytes that it allocated itself and that
-//! are still in use. Node's `(root)` is left out of stacks. Holds the whole document, since a tree has no parts;
-//! refuses one that does not fit a share of the memory budget.
+//! V8 sampling heap profiles (`.heapprofile`): a call tree with the bytes that each node allocated and that are still
+//! in use. The `(root)` node is omitted from stacks. Buffers the whole document, since a tree cannot be split; refuses
+//! one that exceeds a share of the memory budget.
 
 use super::cpuprofile::CallFrame;
 use super::frames::FrameTable;
@@ -16,7 +16,7 @@ use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::sample_measure::BYTES;
 use crate::model::{Loss, SourcePos};
 
-/// Heap profiles of V8, as Chrome and Node.js save them.
+/// V8 heap profiles, as saved by Chrome and Node.js.
 pub(crate) const FORMAT: Format = Format {
     name: "V8 heap profile",
     sniff: |head| looks_like_json(head) && Outline::from_head(head).has_all(&["head.callFrame"]),
@@ -28,11 +28,11 @@ struct HeapProfile {
     source: Option<Source>,
 }
 
-/// A node of the tree, after its caller.
+/// A node of the tree, which follows its caller.
 #[derive(Debug, Default)]
 struct HeapNode {
     caller: Option<u32>,
-    /// The name that stacks show; `None` for the root.
+    /// Name shown in stacks; `None` for the root.
     title: Option<Box<str>>,
     self_bytes: u64,
 }
@@ -59,7 +59,7 @@ impl StreamReader for HeapProfile {
     }
 }
 
-/// Why the tree ends early.
+/// Why parsing ends early.
 enum ReadStop {
     Broken(Broken),
     Read(ReadError),
@@ -77,7 +77,7 @@ impl From<ReadError> for ReadStop {
     }
 }
 
-/// The nodes so far, callers before what they call.
+/// Nodes so far, callers before callees.
 struct HeapTree<'c> {
     nodes: Vec<HeapNode>,
     memory: ProfileMemory<'c>,
@@ -97,7 +97,7 @@ impl HeapTree<'_> {
         }
     }
 
-    /// Reads a node with all below it, without recursion: the tree may be as deep as the text allows.
+    /// Parses a node and its subtree without recursion, since the tree may be as deep as the text allows.
     fn tree(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), ReadStop> {
         let mut open = Vec::new();
         self.open(scanner, &mut open)?;
@@ -110,7 +110,7 @@ impl HeapTree<'_> {
                     if open.is_empty() {
                         return Ok(());
                     }
-                    // Inside of the children of the caller: the next of them, or their end.
+                    // Inside the children of the caller: the next child, or their end.
                     match scanner.peek()? {
                         b',' => {
                             scanner.pos += 1;
@@ -157,7 +157,7 @@ impl HeapTree<'_> {
         Ok(())
     }
 
-    /// Begins the node at the scanner, below the innermost open one.
+    /// Adds the node at the scanner as a child of the innermost open one.
     fn open(&mut self, scanner: &mut Scanner<'_>, open: &mut Vec<u32>) -> Result<(), ReadStop> {
         scanner.expect(b'{')?;
         // Memory bounds the text, and a node takes at least two bytes of it.
@@ -168,10 +168,10 @@ impl HeapTree<'_> {
         Ok(())
     }
 
-    /// Hands on a sample for each node with bytes of its own, in the order of the tree.
+    /// Emits a sample for each node with bytes of its own, in tree order.
     fn emit(self, batch: &mut BatchBuilder, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let mut frames = FrameTable::default();
-        // By node: its row, or that of the nearest caller that has one.
+        // Row of each node, or of its nearest caller with a row.
         let mut rows: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
         let mut row = WeighedRow::new("allocated", BYTES, -1, batch);
         for node in &self.nodes {
@@ -209,7 +209,7 @@ mod tests {
         reading.events.iter().map(|event| (event.stack.clone(), weight(&event.args))).collect()
     }
 
-    /// A tree as nested lists, and what it should read as: in the order of the tree, each node with bytes.
+    /// Writes a tree as JSON, and collects the expected samples: each node with bytes, in tree order.
     fn written(node: &Tree, path: &mut Vec<String>, expected: &mut Vec<(Vec<String>, u64)>) -> String {
         path.push(node.name.clone());
         if node.bytes > 0 {

@@ -1,4 +1,4 @@
-//! Profiles: stacks with weights or times, over one table of frames.
+//! Profiles: stacks with weights or times, on a common frame table.
 
 pub(crate) mod austin;
 pub(crate) mod callgrind;

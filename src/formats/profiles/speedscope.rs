@@ -1,6 +1,6 @@
-//! The file format of speedscope: profiles that share a table of frames, each a thread here. Evented profiles are
-//! begins and ends, which are drawn 1 ms for each unit that is no time, 1 ns for a byte. Sampled ones are samples that
-//! weigh what their profile says in its unit, drawn one after the other as wide as they weigh, as speedscope draws them.
+//! speedscope files: profiles with a shared frame table, each a thread here. Evented profiles become begins and ends;
+//! units other than time are drawn 1 ms wide, bytes 1 ns. Sampled profiles become consecutive samples, drawn as wide as
+//! they weigh, like in speedscope.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,13 +22,12 @@ use crate::model::{
     TrackKind,
 };
 
-/// Bytes of a frame beside its title.
+/// Bytes of a frame without its title.
 const FRAME_BYTES: usize = size_of::<Box<str>>();
 
-/// The duration of a sample without a weight: that of a weight of 1 in a unit that is no time.
+/// Duration of a sample without a weight: a weight of 1 in a unit other than time.
 const UNWEIGHTED_NS: u64 = 1_000_000;
 
-/// Profiles in the format of speedscope.
 pub(crate) const FORMAT: Format = Format {
     name: "speedscope",
     sniff: looks_like_speedscope,
@@ -36,11 +35,11 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether this is JSON that names speedscope.
+/// Returns whether this is JSON that mentions speedscope, or has its structure.
 fn looks_like_speedscope(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
     let names_it = memchr::memmem::find(head, b"speedscope").is_some() && (has("$schema") || has("exporter"));
-    // Tools may leave the schema out.
+    // Some tools omit the schema.
     let has_type = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
     let is_alike = || {
         let is_profile = has("samples") && has_type("\"sampled\"") || has("events") && has_type("\"evented\"");
@@ -49,7 +48,7 @@ fn looks_like_speedscope(head: &[u8]) -> bool {
     looks_like_json(head) && !has("traceEvents") && !has("ph") && (names_it || is_alike())
 }
 
-/// Makes a reader of a speedscope file.
+/// Creates a reader of a speedscope file.
 fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Speedscope { source: Some(source) }))
 }
@@ -106,7 +105,7 @@ impl StreamReader for Speedscope {
             match &*profile.kind {
                 "evented" => builder.events(&profile)?,
                 "sampled" => builder.samples(&profile)?,
-                // Counted as cut.
+                // Counted as truncated.
                 "" if document.is_cut() => {}
                 kind => {
                     let value = LossValue::text(kind.as_bytes());
@@ -119,7 +118,7 @@ impl StreamReader for Speedscope {
     }
 }
 
-/// The titles of the frames that all profiles share.
+/// Returns the titles of the shared frames.
 fn frames(
     document: &Document,
     shared: Option<JsonExtent>,
@@ -177,7 +176,7 @@ impl SpeedscopeProfile {
         })
     }
 
-    /// Its unit, and whether that is one of time.
+    /// Returns its unit, and whether that is a unit of time.
     fn unit(&self) -> (TimeUnit, bool) {
         match self.unit.as_deref() {
             Some("nanoseconds") => (TimeUnit::Nanoseconds, true),
@@ -211,7 +210,7 @@ struct SpeedscopeEventBuilder<'a> {
 }
 
 impl SpeedscopeEventBuilder<'_> {
-    /// The track and the name of a frame. A frame that the table does not have is counted, and has no name.
+    /// Returns track and name of a frame. A missing frame is counted, and has an empty name.
     fn rows(&mut self, frame: Option<u32>, place: SourcePos) -> (TrackIdx, NameIdx) {
         let track = self.batch.track_with(&self.key);
         let Some(name) = frame.and_then(|frame| self.frames.get(frame as usize)) else {
@@ -248,8 +247,8 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(())
     }
 
-    /// Samples and weights are read side by side; those without a partner count as losses. Weights follow the samples, so
-    /// a file that is cut has samples without: they weigh as much as the one before them.
+    /// Reads samples and weights in parallel; those without a counterpart count as losses. Weights follow samples, so a
+    /// truncated file may lack them: such samples get the previous weight.
     fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let (time_unit, is_time) = profile.unit();
         let (event, unit) = match (is_time, profile.unit.as_deref()) {
@@ -257,7 +256,7 @@ impl SpeedscopeEventBuilder<'_> {
             (_, Some("bytes")) => ("weight", BYTES),
             _ => ("weight", COUNT),
         };
-        // Counts and bytes are drawn as if they were times.
+        // Counts and bytes are drawn like times.
         let weight_unit = if is_time { time_unit } else { TimeUnit::Nanoseconds };
         let mut now_ns = 0;
         if !profile.start.is_empty() && is_time {
@@ -307,7 +306,7 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(())
     }
 
-    /// Adds a sample of frames, outermost first.
+    /// Adds a sample with these frames, outermost first.
     fn sample(&mut self, ts_ns: i64, frames: &[u32], (event, unit, weight): (&str, &str, u64)) {
         let mut stack = StackIdx::EMPTY;
         let mut track = self.batch.track_with(&self.key);
@@ -339,7 +338,7 @@ mod tests {
         )
     }
 
-    /// Time, weight, and frames of each sample.
+    /// Returns time, weight and frames of each sample.
     fn samples(reading: &Reading) -> Vec<(i64, u64, Vec<String>)> {
         let weight = |args: &str| SampleMeasure::from_args(args).weight;
         reading.events.iter().map(|event| (event.ts_ns, weight(&event.args), event.stack.clone())).collect()
@@ -356,7 +355,7 @@ mod tests {
             let own: Vec<_> = reading.events.iter().filter(|event| event.track.tid == Id::Number(number)).collect();
             assert_eq!(own.len(), stacks.len(), "profile {number}");
             for (at, (event, stack)) in own.iter().zip(stacks).enumerate() {
-                // Every sample of py-spy weighs 2 ms here.
+                // Every sample of this py-spy profile weighs 2 ms.
                 assert_eq!(event.args, r#"{"event":"time","unit":"ns","period":2000000}"#);
                 assert_eq!(event.ts_ns - own[0].ts_ns, 2_000_000 * at as i64);
                 assert_eq!(event.stack.len(), stack.as_array().expect("frames").len());
@@ -380,7 +379,7 @@ mod tests {
             );
             let reading = read(&file(&profile));
             prop_assert_eq!(reading.lost(), []);
-            // Counts are drawn a microsecond each, and begin at 0 as bytes do.
+            // Counts are drawn a microsecond each, and start at 0 like bytes.
             let drawn = if read_as == "count" { 1000 } else { step };
             let mut now = if read_as == "ns" { 5 * step as i64 } else { 0 };
             let mut expected = Vec::new();
@@ -432,17 +431,17 @@ mod tests {
             let weights: Vec<_> = samples(&reading).into_iter().map(|(_, weight, _)| weight).collect();
             (weights, reading.losses.count(Loss::MissingWeight))
         };
-        // A number that ends where the file does may have had more digits.
+        // A number at the end of the file may have had more digits.
         assert_eq!(cut(",\"weights"), (vec![1_000_000; 3], 3));
         assert_eq!(cut("70,9"), (vec![5; 3], 2));
         assert_eq!(cut("9]"), (vec![5, 70, 70], 1));
-        // Also in a file that is whole.
+        // Also in a complete file.
         let reading = read(&file(&profile.replace(r#","weights":[5,70,9]"#, "")));
         assert_eq!(reading.lost(), [(Loss::MissingWeight, 3)]);
         assert_eq!(reading.events.len(), 3);
     }
 
-    /// The reading of an evented profile by a reader that holds the whole document: each event with its frame's name.
+    /// Naive reading of evented profiles from the whole document: time, kind and frame name of each event.
     fn naive(text: &str) -> Vec<(i64, EventKind, String)> {
         let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
         let mut all = Vec::new();
@@ -525,7 +524,7 @@ mod tests {
                     let kept =
                         whole.iter().filter(|event| reading.kinds().contains(&(event.0, event.1, &event.2))).count();
                     let is_same = text.as_bytes()[at + offset] == byte;
-                    // A brace of its own kind where another was may end the element that follows, and the profile.
+                    // A brace in place of another may end the following element, and the profile.
                     let spared =
                         if matches!(byte, b'{' | b'}') || offset == 0 || offset + 1 == victim.len() { 4 } else { 7 };
                     assert!(kept >= spared, "{offset} {}: {kept} {:?}", byte as char, reading.kinds());

@@ -1,5 +1,5 @@
-//! Samples without times: a row for each measure, on which a sample is as wide as it weighs.
-//! For profiles that are sums.
+//! Rows of samples without times: one per measure, on which samples are drawn as wide as they weigh. For aggregated
+//! profiles.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct WeighedRow {
 }
 
 impl WeighedRow {
-    /// Names the row. The one with the smallest `sort_index`, which is below 0, is the default of the profile.
+    /// Names the row. The one with the smallest negative `sort_index` is the default of the profile.
     pub(super) fn new(event: &str, unit: &str, sort_index: i64, batch: &mut BatchBuilder) -> Self {
         let title = format!("{event} ({unit})");
         let tid = Id::Text(title.as_str().into());
@@ -34,12 +34,12 @@ impl WeighedRow {
         Self { key, event: event.into(), unit: unit.into(), now_ns: 0, args: ArgsWriter::default() }
     }
 
-    /// The time at which the next sample is drawn, for what is wrong with it.
+    /// Returns the time at which the next sample is drawn, as the position of its losses.
     pub(super) fn place(&self) -> SourcePos {
         SourcePos::Time(self.now_ns)
     }
 
-    /// Adds a sample of a stack, which is a row of the batch's.
+    /// Adds a sample with a stack, which is a row of the batch.
     pub(super) fn push(&mut self, weight: u64, stack: StackIdx, batch: &mut BatchBuilder) {
         self.args.clear();
         self.args.text("event", self.event.as_bytes());
@@ -52,7 +52,7 @@ impl WeighedRow {
         let measure = SampleMeasure { event: "".into(), unit: (&*self.unit).into(), weight };
         match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
             Some(end_ns) => self.now_ns = end_ns,
-            // Its weight stays; later samples are drawn over it.
+            // The weight is kept; later samples are drawn over it.
             None => batch.lose(Loss::BadNumber, self.place()),
         }
     }

@@ -1,6 +1,7 @@
-//! Function traces of PHP as Xdebug writes them for programs (`.xt`, `xdebug.trace_format=1`): fields between tabs, a
-//! line for each call and one for its end, in seconds since the start. Calls are spans of one thread with their file,
-//! line and arguments; the memory in use is a counter. `xdebug_text` reads the format for people; that of HTML is refused.
+//! Xdebug function traces of PHP in the computer-readable format (`.xt`, `xdebug.trace_format=1`). Lines have
+//! tab-separated fields, one for each call and one for its end, in seconds since the start. Calls become spans of one
+//! thread with file, line and arguments; memory use becomes a counter. `xdebug_text` reads the human-readable format;
+//! the HTML format is refused.
 
 use rustc_hash::FxHashMap;
 
@@ -22,20 +23,20 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// The memory of calls that have not ended, in bytes. PHP nests some thousand deep.
+/// Limit for the bytes of open calls. PHP nests some thousand deep.
 const OPEN_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes of such a call beside its texts, about.
+/// Approximate bytes of a call without its texts.
 const CALL_BYTES: usize = 128;
 
-/// Whether the heading is that of a trace for programs.
+/// Returns whether the heading is that of a function trace.
 fn looks_like_xdebug(head: &[u8]) -> bool {
     head_lines(head).take(3).any(|line| line.starts_with(b"File format: ")) && head.starts_with(b"Version: ")
         || head.starts_with(b"TRACE START [") && head_lines(head).nth(1).is_some_and(|line| line.contains(&b'\t'))
         || looks_like_text(head)
 }
 
-/// Makes a reader of a trace.
+/// Creates a reader of a trace.
 fn open(source: Source) -> Reader {
     if looks_like_text(source.head()) {
         return input::lines::open(source, XdebugText::default());
@@ -45,7 +46,7 @@ fn open(source: Source) -> Reader {
 
 #[derive(Debug, Default)]
 struct Xdebug {
-    /// Calls without their ends, by number.
+    /// Open calls by number.
     open: FxHashMap<u64, OpenCall>,
     open_bytes: usize,
     args: ArgsWriter,
@@ -83,13 +84,13 @@ impl LineParser for Xdebug {
         let mut fields = line.bytes.split(|&byte| byte == b'\t');
         let (level, call, kind) = (fields.next(), number(fields.next()), fields.next().unwrap_or_default());
         let (time, memory) = (fields.next().unwrap_or_default(), fields.next());
-        // The last line has the time and the memory at the end, and no call.
+        // The last line has the final time and memory, and no call.
         let is_last = level == Some(b"") && call.is_none() && kind.is_empty();
-        // The value that a call returned, and one that was assigned to a variable, have neither a time nor memory.
+        // Return values and assigned values have neither a time nor memory.
         if kind == b"R" && call.is_some() || kind == b"A" {
             return;
         }
-        // A line that is cut may lack digits of its time.
+        // A truncated line may lack digits of its time.
         let time = nanos_from_seconds(time).ok().filter(|_| memory.is_some());
         let Some(ts_ns) = time else { return batch.lose(line.loss(), line.place()) };
         match (kind, call) {
@@ -100,7 +101,7 @@ impl LineParser for Xdebug {
         }
         match number(memory) {
             Some(bytes) if line.has_end || kind == b"0" => memory_in_use(ts_ns, bytes, batch),
-            // It may be cut.
+            // It may be truncated.
             Some(_) => {}
             None => batch.lose(if line.has_end { Loss::BadCounter } else { Loss::Truncated }, line.place()),
         }
@@ -120,7 +121,7 @@ impl LineParser for Xdebug {
 }
 
 impl Xdebug {
-    /// `name user-defined include file line count argument..`, after the memory.
+    /// Parses `name user-defined include file line count argument..`, after the memory.
     fn begin<'f>(
         &mut self,
         number: u64,
@@ -133,7 +134,7 @@ impl Xdebug {
         let Some(name) = fields.next().filter(|name| !name.is_empty()) else { return batch.lose(line.loss(), place) };
         let (is_user, include) = (fields.next(), fields.next());
         let (file, at) = (fields.next(), fields.next());
-        // The last field may be cut.
+        // The last field may be truncated.
         if !line.has_end && at.is_none() {
             return batch.lose(Loss::Truncated, place);
         }
@@ -163,7 +164,7 @@ impl Xdebug {
             return batch.lose(Loss::OverLimit, place);
         }
         if let Some(former) = self.open.insert(number, call) {
-            // Numbers are those of one run each.
+            // Numbers are unique within one run only.
             self.open_bytes -= former.bytes();
             let mut event = span(&former, batch);
             event.flags = EventFlags::UNFINISHED;
@@ -222,7 +223,7 @@ mod tests {
         let calls = text.lines().filter(|line| line.split('\t').nth(2) == Some("0")).count();
         let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
         assert_eq!(spans.count(), calls - 1);
-        // The file is cut in its last line, which is a call.
+        // The file ends in the middle of its last line, which is a call.
         assert_eq!(reading.lost(), [(Loss::Truncated, 1)]);
     }
 }

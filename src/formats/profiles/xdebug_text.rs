@@ -1,7 +1,7 @@
-//! Function traces of PHP as Xdebug writes them for people (`xdebug.trace_format=0`, its default): a line for each call,
-//! `seconds memory -> function(arguments) file:line`, indented by its depth. Ends are written only where return values
-//! are collected (`>=> value`); else a call lasts until the next one that is not below it. Values of variables are
-//! left out.
+//! Xdebug function traces of PHP in the human-readable format (`xdebug.trace_format=0`, the default): a line for each
+//! call, `seconds memory -> function(arguments) file:line`, indented by depth. Ends are recorded only with return
+//! values (`>=> value`); otherwise a call lasts until the next one that is not nested in it. Variable values are
+//! ignored.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// More calls are open in no program: PHP has no room for them.
+/// Limit for open calls; PHP's memory does not allow as many.
 const OPEN_MAX: usize = 1 << 16;
 
-/// Whether the heading is followed by a call for people.
+/// Returns whether the heading is followed by a call in this format.
 pub(super) fn looks_like_text(head: &[u8]) -> bool {
     let mut lines = head_lines(head);
     lines.next().is_some_and(|line| line.starts_with(b"TRACE START ["))
         && lines.next().and_then(TextRecord::from_line).is_some_and(|record| record.kind == TextKind::Call)
 }
 
-/// A line that is indented by its depth.
+/// A line, indented by its depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct TextRecord<'a> {
     ts_ns: i64,
     memory: u64,
     kind: TextKind,
     depth: usize,
-    /// The text after the arrow.
+    /// Text after the arrow.
     text: &'a [u8],
 }
 
@@ -38,7 +38,7 @@ struct TextRecord<'a> {
 enum TextKind {
     Call,
     Return,
-    /// The time and memory at the end.
+    /// The final time and memory.
     End,
 }
 
@@ -53,7 +53,7 @@ impl<'a> TextRecord<'a> {
         if text.is_empty() {
             return Some(Self { ts_ns, memory, kind: TextKind::End, depth: 0, text });
         }
-        // Each level is two spaces, after one.
+        // Two spaces per level, after one more.
         let (kind, before, text) = match text.strip_prefix(b"-> ") {
             Some(call) => (TextKind::Call, 1, call),
             None => (TextKind::Return, 2, text.strip_prefix(b">=>")?),
@@ -68,7 +68,7 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
 
 #[derive(Debug, Default)]
 pub(super) struct XdebugText {
-    /// Calls without their ends, outermost first.
+    /// Open calls, outermost first.
     open: Vec<OpenCall>,
     args: ArgsWriter,
     is_named: bool,
@@ -89,11 +89,11 @@ impl LineParser for XdebugText {
         if text.is_empty() || text.starts_with(b"TRACE START") || text.starts_with(b"TRACE END") {
             return;
         }
-        // The value of a variable: no time, and nothing called.
+        // The value of a variable: neither a time nor a call.
         if text.starts_with(b"=> ") {
             return;
         }
-        // The end of the capture may cut a number or a name.
+        // A truncated file may cut a number or a name.
         let record = TextRecord::from_line(line.bytes).filter(|_| line.has_end);
         let Some(TextRecord { ts_ns, memory, kind, depth, text }) = record else {
             return batch.lose(line.loss(), line.place());
@@ -125,7 +125,7 @@ impl LineParser for XdebugText {
 }
 
 impl XdebugText {
-    /// The call of `function($a = 1) /file.php:3`.
+    /// Parses a call `function($a = 1) /file.php:3`.
     fn call(&mut self, depth: usize, start_ns: i64, text: &[u8], place: SourcePos) -> OpenCall {
         let open = memchr::memchr(b'(', text).unwrap_or(text.len());
         let close = memchr::memmem::rfind(text, b") ").unwrap_or(text.len()).max(open);
@@ -147,7 +147,7 @@ impl XdebugText {
         OpenCall { depth, start_ns, name: text[..open].into(), args: self.args.finish().into(), place }
     }
 
-    /// Ends the innermost call; without a time, it has not ended.
+    /// Ends the innermost call; without a time it is unfinished.
     fn close(&mut self, end_ns: Option<i64>, batch: &mut BatchBuilder) {
         let Some(call) = self.open.pop() else { return };
         let (track, name) = (batch.track_with(&thread()), batch.name(&call.name, None, call.place));
@@ -162,7 +162,7 @@ impl XdebugText {
     }
 }
 
-/// The one thread of PHP.
+/// Returns the key of the single PHP thread.
 pub(super) fn thread() -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(1), name: Arc::default(), slot: 0 }
 }
@@ -193,7 +193,7 @@ mod tests {
         spans
     }
 
-    /// A line as Xdebug prints it.
+    /// Returns a line as Xdebug prints it.
     fn line(millis: usize, level: usize, arrow: &str, text: &str) -> String {
         format!("{:>10} {:>10} {}{arrow} {text}\n", format!("0.{millis:04}"), 397_456, "  ".repeat(level))
     }
@@ -228,7 +228,7 @@ mod tests {
     proptest! {
         #[test]
         fn each_call_ends_where_the_next_line_that_is_not_deeper_begins(steps in proptest::collection::vec(0usize..4, 1..30)) {
-            // Depths that a program can have: at most one more than the line before.
+            // Depths of a real program: at most one more than the previous line.
             let mut depths = vec![0usize];
             for step in steps {
                 let before = depths[depths.len() - 1];
@@ -240,7 +240,7 @@ mod tests {
             }
             let end = format!("    0.{:04}     340000\n", depths.len() + 1);
             text += &end;
-            // Plainly: look at each later line.
+            // Naive oracle: searches the later lines for the end.
             let mut expected: Vec<_> = (0..depths.len())
                 .map(|at| {
                     let end = (at + 1..depths.len()).find(|&later| depths[later] <= depths[at]).unwrap_or(depths.len());

@@ -1,8 +1,8 @@
-//! Profiles in the format of callgrind and cachegrind, which Xdebug, yappi and pyprof2calltree write, too: the cost of
-//! each function itself and of each of its calls. There are no stacks, so `paths` divides the cost of a function among
-//! its callers; what every function costs itself stays exact. Each kind of cost is a row of samples.
+//! Profiles in callgrind format, also written by cachegrind, Xdebug, yappi and pyprof2calltree: self cost of each
+//! function and cost of each call. There are no stacks, so `paths` distributes the cost of a function among its
+//! callers; self costs stay exact. Each kind of cost is a row of samples.
 //!
-//! Refuses profiles whose functions and calls do not fit a share of the memory budget.
+//! Refuses profiles whose functions and calls exceed a share of the memory budget.
 
 mod paths;
 mod read;

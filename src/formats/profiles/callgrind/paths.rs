@@ -1,8 +1,7 @@
-//! Functions and the costs of their calls -> paths of calls. The profile does not say which part of a function's cost
-//! each of its callers caused beyond the call itself, so a function's cost is divided among its callers in proportion
-//! to what their calls cost; what no call accounts for begins a path. Shares below a ten-thousandth of the whole, and
-//! calls of functions that are on the path already, are not followed: what of a function's own cost is left stands
-//! below a frame that says so, so that sums are exact.
+//! Derives call paths from a call graph with costs. The profile does not tell which caller caused which part of a
+//! function's cost, so the cost is distributed among callers in proportion to the cost of their calls. Cost without a
+//! call starts a path. Paths below a ten-thousandth of the total and recursive calls are not followed. Their self cost
+//! goes below the frame [`OTHER_PATHS`], so that sums stay exact.
 
 use rustc_hash::FxHashMap;
 
@@ -13,21 +12,21 @@ use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::Loss;
 use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 
-/// The frame of costs whose path is not known.
+/// The frame of costs without a known path.
 pub(super) const OTHER_PATHS: &[u8] = b"(other paths)";
 
-/// Paths of a smaller part of the whole than one in so many are not followed.
+/// Paths with less than one part in this many of the total are not followed.
 const SMALLEST_PART: u64 = 10_000;
 
-/// The most frames of all paths of one kind of cost; those beyond are other paths.
+/// Limit for frames of all paths of a cost; further ones become other paths.
 const FRAMES_MAX: usize = 1 << 20;
 
-/// A kind of cost, with the unit that its name tells.
+/// A kind of cost, with the unit that its name implies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CostEvent {
     pub(super) name: Box<str>,
     pub(super) unit: &'static str,
-    /// One of the cost is so many of the unit.
+    /// Number of units per cost.
     pub(super) factor: u64,
 }
 
@@ -46,10 +45,10 @@ impl CostEvent {
     }
 }
 
-/// Functions, and what each costs itself and by its calls.
+/// Functions with their self costs and call costs.
 #[derive(Debug, Default)]
 pub(super) struct CallGraph {
-    /// How many kinds of cost there are.
+    /// Number of kinds of cost.
     events: usize,
     rows: FxHashMap<Box<[u8]>, u32>,
     functions: Vec<CostFunction>,
@@ -59,16 +58,16 @@ pub(super) struct CallGraph {
 struct CostFunction {
     title: Box<[u8]>,
     own: Box<[u64]>,
-    /// The costs of its calls, by the function that is called; in order of appearance.
+    /// Costs of its calls, by callee; in order of appearance.
     calls: Vec<(u32, Box<[u64]>)>,
-    /// By the function that is called: its place in `calls`.
+    /// Index in `calls`, by callee.
     places: FxHashMap<u32, u32>,
-    /// The costs of its calls by others.
+    /// Costs of calls to it.
     incoming: Box<[u64]>,
 }
 
 impl CallGraph {
-    /// Sets the number of kinds of cost. Functions that came before them cost nothing so far.
+    /// Sets the number of kinds of cost. Earlier functions have cost zero.
     pub(super) fn set_events(&mut self, events: usize) {
         self.events = events;
         for CostFunction { own, incoming, calls, .. } in &mut self.functions {
@@ -77,7 +76,7 @@ impl CallGraph {
         }
     }
 
-    /// The row of a function, and the bytes of memory that it took if it is new; `None` beyond the last row.
+    /// Returns the row of a function, and the bytes of memory added if it is new; `None` if there are too many.
     pub(super) fn function(&mut self, title: &[u8]) -> (Option<u32>, usize) {
         if let Some(&row) = self.rows.get(title) {
             return (Some(row), 0);
@@ -87,20 +86,20 @@ impl CallGraph {
         let (own, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
         let (calls, places) = (Vec::new(), FxHashMap::default());
         self.functions.push(CostFunction { title: title.into(), own, calls, places, incoming });
-        // Its calls are charged with it: a function of a program calls some ten others.
+        // Its calls are charged in advance: a function calls some ten others.
         let calls_bytes = 10 * (8 * self.events + 6 * size_of::<u64>());
         (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events + calls_bytes)
     }
 
-    /// Adds to the own cost of a function. `false` if the sum is too large.
+    /// Adds to the self cost of a function. Returns `false` on overflow.
     pub(super) fn add_own(&mut self, function: u32, event: usize, cost: u64) -> bool {
         let own = self.functions.get_mut(function as usize).and_then(|function| function.own.get_mut(event));
         own.is_some_and(|own| add(own, cost))
     }
 
-    /// Adds to what the calls of one function by another cost. `false` if the sum is too large.
+    /// Adds to the cost of calls between two functions. Returns `false` on overflow.
     pub(super) fn add_call(&mut self, caller: u32, called: u32, event: usize, cost: u64) -> bool {
-        // A call of itself is in the own cost of a function already.
+        // The cost of direct recursion is already in the self cost.
         if caller == called {
             return true;
         }
@@ -119,7 +118,7 @@ impl CallGraph {
         sum.is_some_and(|sum| add(sum, cost))
     }
 
-    /// The cost of a function with its calls.
+    /// Returns the inclusive cost of a function.
     fn inclusive(function: &CostFunction, event: usize) -> u64 {
         let calls = function.calls.iter().map(|(_, costs)| costs[event]);
         calls.fold(function.own[event], u64::saturating_add)
@@ -136,24 +135,24 @@ fn add(sum: &mut u64, cost: u64) -> bool {
     }
 }
 
-/// `weight` of `whole`, where `part` is of the same whole.
+/// Scales `weight` by `part / whole`.
 fn share(part: u64, weight: u64, whole: u64) -> u64 {
     let share = u128::from(part) * u128::from(weight) / u128::from(whole.max(1));
-    // No larger than the weight, unless the profile contradicts itself.
+    // At most the weight, unless the profile is inconsistent.
     u64::try_from(share).unwrap_or(u64::MAX).min(weight)
 }
 
-/// A function on the path, with the part of its cost that the path causes.
+/// A function on the current path, with the cost attributed to that path.
 struct OnPath {
     function: u32,
     frame: u32,
     weight: u64,
-    /// The next of its calls to follow.
+    /// Index of its next call to follow.
     next: usize,
     is_entered: bool,
 }
 
-/// Hands on the paths of one kind of cost.
+/// Emits the paths of one kind of cost.
 pub(super) fn emit(
     graph: &CallGraph,
     event: usize,
@@ -165,14 +164,14 @@ pub(super) fn emit(
     let mut row = WeighedRow::new(&kind.name, kind.unit, if event == 0 { -1 } else { event as i64 }, batch);
     let mut frames = FrameTable::default();
     let titles: Vec<u32> = graph.functions.iter().map(|function| frames.push_title(&function.title)).collect();
-    // The rest of the own cost of each.
+    // Remaining self cost of each function.
     let mut left: Vec<u64> = graph.functions.iter().map(|function| function.own[event]).collect();
     let whole = left.iter().fold(0u64, |sum, &own| sum.saturating_add(own));
     let mut is_on_path = vec![false; graph.functions.len()];
     let mut path: Vec<OnPath> = Vec::new();
     let inclusive: Vec<u64> = graph.functions.iter().map(|function| CallGraph::inclusive(function, event)).collect();
     for root in 0..graph.functions.len() {
-        // No call accounts for what begins here: the program, a thread, a handler of signals.
+        // Cost without a call starts here: the program, a thread, a signal handler.
         let weight = inclusive[root].saturating_sub(graph.functions[root].incoming[event]);
         if weight == 0 {
             continue;

@@ -1,4 +1,4 @@
-//! The text of a profile -> its functions with their own costs, and its calls with theirs.
+//! Parses a profile into functions with self costs and call costs.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use crate::formats::profiles::pprof::tables::ProfileMemory;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
 
-/// Profiles of callgrind, and all that are written in its format.
+/// Profiles of callgrind, and of other tools that write its format.
 pub(crate) const FORMAT: Format = Format {
     name: "Callgrind profile",
     sniff: looks_like_callgrind,
@@ -19,16 +19,16 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),
 };
 
-/// More kinds of cost are those of no tool: the simulation of all caches counts thirteen.
+/// Limit for kinds of cost; a full cache simulation has thirteen.
 const EVENTS_MAX: usize = 32;
 
-/// The longest line of a profile: names of C++ have some thousand letters.
+/// Limit for a line; C++ names may have some thousand letters.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Lines between two looks at whether to stop.
+/// Lines between checks for cancellation.
 const LINES_PER_CHECK: u64 = 4096;
 
-/// Whether the heading names the kinds of cost, or says whose format it is.
+/// Returns whether the heading lists the events, or names the format.
 fn looks_like_callgrind(head: &[u8]) -> bool {
     let mut lines = head_lines(head).map(<[u8]>::trim_ascii_end).peekable();
     if lines.peek().is_some_and(|line| *line == b"# callgrind format") {
@@ -83,14 +83,14 @@ impl StreamReader for Callgrind {
     }
 }
 
-/// Names that the text abbreviates by numbers.
+/// Names that are abbreviated by numbers.
 #[derive(Debug, Default)]
 struct NumberedNames {
     numbered: FxHashMap<u64, Box<[u8]>>,
 }
 
 impl NumberedNames {
-    /// The name of `(3) name`, `(3)` or `name`; `None` for a number that stands for nothing.
+    /// Resolves `(3) name`, `(3)` or `name`; returns `None` for an undefined number.
     fn resolve(
         &mut self,
         text: &[u8],
@@ -115,18 +115,18 @@ impl NumberedNames {
     }
 }
 
-/// The position in the text.
+/// Parse state.
 struct CallgrindParser<'c> {
     memory: ProfileMemory<'c>,
     graph: CallGraph,
     events: Vec<CostEvent>,
-    /// By event: its name in words.
+    /// Long names of events, by event.
     long_names: FxHashMap<Box<[u8]>, Box<[u8]>>,
-    /// How many numbers at the beginning of a line of costs are positions.
+    /// Number of position columns in a cost line.
     positions: usize,
     files: NumberedNames,
     functions: NumberedNames,
-    /// The file in which the current function begins.
+    /// File of the current function.
     file: Box<[u8]>,
     current: Option<u32>,
     called_file: Option<Box<[u8]>>,
@@ -134,12 +134,12 @@ struct CallgrindParser<'c> {
     next: NextLine,
 }
 
-/// The meaning of the next line of numbers.
+/// The meaning of the next cost line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextLine {
     OwnCost,
     CallCost,
-    /// The position of a jump, which costs nothing.
+    /// Position of a jump, which has no cost.
     Jump,
 }
 
@@ -187,7 +187,7 @@ impl<'c> CallgrindParser<'c> {
     fn heading(&mut self, key: &[u8], value: &[u8]) {
         let words = || value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         match key {
-            // A file of several parts repeats it.
+            // Repeated in files with several parts.
             b"events" if self.events.is_empty() => {
                 let event = |word: &[u8]| {
                     let long = self.long_names.get(word).map(|long| String::from_utf8_lossy(long)).unwrap_or_default();
@@ -196,7 +196,7 @@ impl<'c> CallgrindParser<'c> {
                 self.events = words().take(EVENTS_MAX).map(event).collect();
                 self.graph.set_events(self.events.len());
             }
-            // The long name of an event comes before it: `event: curB : currently allocated Bytes`.
+            // The long name of an event precedes it: `event: curB : currently allocated Bytes`.
             b"event" if self.long_names.len() < EVENTS_MAX => {
                 if let Some(colon) = memchr::memchr(b':', value) {
                     self.long_names.insert(value[..colon].trim_ascii().into(), value[colon + 1..].trim_ascii().into());
@@ -207,7 +207,7 @@ impl<'c> CallgrindParser<'c> {
         }
     }
 
-    /// `fn=(3) name` and the like.
+    /// Handles a line such as `fn=(3) name`.
     fn assign(
         &mut self,
         key: &[u8],
@@ -215,7 +215,7 @@ impl<'c> CallgrindParser<'c> {
         line: TextLine<'_>,
         batch: &mut BatchBuilder,
     ) -> Result<(), ReadError> {
-        // A name that the end cuts is another name.
+        // A truncated name would be a different name.
         if !line.has_end {
             batch.lose(Loss::Truncated, line.place());
             return Ok(());
@@ -223,7 +223,7 @@ impl<'c> CallgrindParser<'c> {
         let offset = line.offset;
         match key {
             b"fl" => self.file = self.files.resolve(value, &mut self.memory, offset)?.unwrap_or_default(),
-            // Code of another file that was inlined into the function: its cost is the function's.
+            // Code inlined from another file: its cost belongs to the function.
             b"fi" | b"fe" => _ = self.files.resolve(value, &mut self.memory, offset)?,
             b"fn" => {
                 let name = self.functions.resolve(value, &mut self.memory, offset)?;
@@ -238,13 +238,13 @@ impl<'c> CallgrindParser<'c> {
             }
             b"calls" => self.next = NextLine::CallCost,
             b"jump" | b"jcnd" => self.next = NextLine::Jump,
-            // `ob`, `cob`: a function has the same name in each object.
+            // `ob`, `cob`: functions of different objects are merged by name.
             _ => {}
         }
         Ok(())
     }
 
-    /// The row of a function in a file, or in the current one.
+    /// Returns the row of a function in a file, or in the current one.
     fn function(
         &mut self,
         name: Option<&[u8]>,
@@ -273,7 +273,7 @@ impl<'c> CallgrindParser<'c> {
         if next == NextLine::Jump {
             return;
         }
-        // The last number may be cut.
+        // The last number may be truncated.
         if !line.has_end {
             return batch.lose(Loss::Truncated, line.place());
         }

@@ -1,4 +1,4 @@
-//! The own cost of each function is exact, and paths are those that the calls allow.
+//! Tests that self costs are exact, and that paths follow the recorded calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::paths::OTHER_PATHS;
 use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_path, unpacked};
 use crate::model::{Loss, SampleMeasure};
 
-/// Stacks with their weights, in the order of the row of this event.
+/// Returns the stacks and weights of an event, in the order of its row.
 fn stacks(reading: &Reading, event: &str) -> Vec<(String, u64)> {
     let samples = reading.events.iter().filter_map(|sample| {
         let measure = SampleMeasure::from_args(&sample.args);
@@ -18,7 +18,7 @@ fn stacks(reading: &Reading, event: &str) -> Vec<(String, u64)> {
     samples.collect()
 }
 
-/// The own cost of each function.
+/// Returns the self cost of each function.
 fn own(reading: &Reading, event: &str) -> BTreeMap<String, u64> {
     let mut own = BTreeMap::new();
     for (stack, weight) in stacks(reading, event) {
@@ -107,7 +107,7 @@ fn a_real_profile_costs_what_its_summary_says() {
     assert!(of_others * 20 < own.values().sum::<u64>(), "{of_others} of {summary}");
 }
 
-/// A function with its own cost, and the functions that it calls with their costs.
+/// A function with its self cost, and its callees with the cost of their calls.
 type MeantFunction = (u64, Vec<(usize, u64)>);
 
 fn written(functions: &[MeantFunction]) -> String {

@@ -1,8 +1,8 @@
-//! Profiles of Firefox's profiler, which samply and others write too: the processed form, whose tables are columns,
-//! and the Gecko form, whose tables are rows with a schema, with a profile inside of it for each further process.
+//! Firefox profiler profiles, as also written by samply and others. The processed form has tables as columns. The Gecko
+//! form has tables as rows with a schema, and a nested profile for each further process.
 //!
-//! `wire` is the JSON of both forms, `thread` converts both to one shape, `read` makes samples, markers and counters.
-//! Times count from the start of the first process.
+//! `wire` parses the JSON of both forms, `thread` unifies them, `read` builds samples, markers and counters. Times are
+//! relative to the start of the first process.
 
 pub(crate) mod read;
 mod thread;

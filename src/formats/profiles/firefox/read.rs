@@ -1,4 +1,4 @@
-//! A profile -> samples, markers and counters.
+//! Converts a profile to samples, markers and counters.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -22,10 +22,9 @@ use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// The most levels of processes that start processes.
+/// Limit for nested processes.
 const PROCESSES_DEEP_MAX: u32 = 16;
 
-/// Profiles of Firefox and of samply.
 pub(crate) const FORMAT: Format = Format {
     name: "Firefox profile",
     sniff: looks_like_firefox,
@@ -33,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether this is JSON whose first key is that of a profile.
+/// Returns whether this is JSON whose first key is that of a profile.
 fn looks_like_firefox(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
     let inside = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
@@ -43,7 +42,7 @@ fn looks_like_firefox(head: &[u8]) -> bool {
     begins && !has("traceEvents") && (has("preprocessedProfileVersion") || has("interval") || has("stackwalk"))
 }
 
-/// Makes a reader of a profile.
+/// Creates a reader of a profile.
 fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Firefox { source: Some(source) }))
 }
@@ -82,42 +81,42 @@ struct FirefoxEventBuilder<'d, 'a> {
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
-    /// When the first process started, since 1970.
+    /// Start of the first process, since 1970.
     start_ns: Option<i64>,
-    /// How much later this process started.
+    /// Start of this process relative to the first.
     offset_ns: i64,
-    /// That of the times of this process.
+    /// Time unit of this process.
     unit: TimeUnit,
-    /// How many threads there were so far.
+    /// Number of threads so far.
     threads: u64,
     modules: FrameModules,
 }
 
-/// The tables that the threads of a process share.
+/// Tables shared by the threads of a process.
 struct SharedTables<'d> {
     libs: Vec<Library>,
     markers: Markers,
     tables: FirefoxStackTables,
     texts: Option<Rc<FirefoxTexts<'d>>>,
-    /// The stacks of threads without tables of their own.
+    /// Stacks of threads without their own tables.
     stacks: Option<FirefoxStacks<'d>>,
 }
 
-/// The data of a marker, as far as they say what the others are.
+/// The type of a marker's data, which selects its schema.
 #[derive(serde::Deserialize)]
 struct Typed<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
 }
 
-/// The tables that rows of markers point into.
+/// Tables that markers refer to.
 struct Markers {
     categories: Vec<Category>,
-    /// By type: which of its data are numbers of texts.
+    /// Keys of the data that are string indices, by marker type.
     texts: FxHashMap<String, Vec<String>>,
 }
 
-/// A thread: where its tables are, and what its events are on.
+/// A thread: its track, and the extents of its tables.
 struct FirefoxThread {
     key: TrackKey,
     samples: Option<JsonExtent>,
@@ -140,14 +139,14 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             _ => 0,
         };
         let Batch { metadata, losses, .. } = &mut self.batch.batch;
-        // Others count from other moments: samply from the start of the machine, whatever the start of the profile was.
+        // Other tools have a different origin: samply counts from boot, whatever the start time in the profile.
         let is_browser = document.value::<String>(product, losses)?.is_some_and(|product| product == "Firefox");
         if let Some(offset_ns) = start_ns.filter(|_| depth == 0 && is_browser) {
             metadata.push(Metadata::Utc { offset_ns });
         }
         let units: Option<SampleUnits> = document.value(units, losses)?;
         self.unit = match units.and_then(|units| units.time).as_deref() {
-            // Profiles of sizes: a byte is drawn 1 ns wide.
+            // Size profiles: a byte is drawn 1 ns wide.
             Some("ns" | "bytes") => TimeUnit::Nanoseconds,
             _ => TimeUnit::Milliseconds,
         };
@@ -193,7 +192,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         self.unit.parse_nanos(time?).ok()?.checked_add(self.offset_ns)
     }
 
-    /// The time of a row, which has either a time or the time since the row before.
+    /// Returns the time of a row, from its time or from its delta to the previous row.
     fn next_time(&self, now_ns: i64, time: Option<&[u8]>, delta: Option<&[u8]>) -> Option<i64> {
         match delta {
             Some(delta) => self.unit.parse_nanos(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
@@ -201,13 +200,13 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         }
     }
 
-    /// Returns the id of the process.
+    /// Adds a thread. Returns the id of its process.
     fn thread(&mut self, thread: JsonExtent, shared: &mut SharedTables<'d>, position: i64) -> Result<Id, ReadError> {
         let document = self.document;
         let members = FirefoxObject::read(document, Some(thread))?;
         let text = |key| members.get(key).map(|value| document.text(value)).transpose();
         let (pid, tid) = (id(text("pid")?.as_deref()), text("tid")?);
-        // Without an id of its own it is at least another thread than the others.
+        // Without an id, the position distinguishes it from other threads.
         let tid = if tid.is_some() { id(tid.as_deref()) } else { Id::Number(position) };
         let Batch { metadata, losses, .. } = &mut self.batch.batch;
         if let Some(name) = document.value::<String>(members.get("processName"), losses)? {
@@ -220,7 +219,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Arc::default(), slot: 0 };
         let thread = FirefoxThread { key, samples: members.get("samples"), markers: members.get("markers") };
         let own = FirefoxStackTables::among(&members);
-        // Before version 41 each thread had its own.
+        // Before version 41 each thread had its own libraries.
         let own_libs: Option<Vec<Library>> = document.value(members.get("libs"), losses)?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);
         let texts = match (own.texts, &shared.texts) {
@@ -304,7 +303,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
                     None => event.flags = EventFlags::UNFINISHED,
                 },
                 EventKind::AsyncBegin | EventKind::AsyncEnd => {
-                    // Begins and ends are matched by their name on their thread, and need not nest.
+                    // Begins and ends are matched by name on their thread, and need not nest.
                     let group = TrackKey { kind: TrackKind::Async, ..thread.key.clone() };
                     event.track = self.batch.track_with(&group);
                     event.value = xxh3_64(format!("{:?} {name}", (&thread.key.pid, &thread.key.tid)).as_bytes());
@@ -318,7 +317,8 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         Ok(())
     }
 
-    /// The data of a marker, with texts for their numbers; 0 for none, and for what is no object.
+    /// Stores the data of a marker with strings for their indices, and returns its detail index; 0 for none, and for
+    /// data that is not an object.
     fn arguments(&mut self, data: Option<&[u8]>, texts: &FirefoxTexts<'_>, markers: &Markers, place: SourcePos) -> u32 {
         let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
         let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {
@@ -345,8 +345,8 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
     }
 
-    /// Values are changes, which are summed for memory. In the Gecko form a counter belongs to the process
-    /// that it is listed with.
+    /// Adds a counter. Values are deltas, which are summed for memory. In the Gecko form a counter belongs to the
+    /// process that lists it.
     fn counter(&mut self, counter: JsonExtent, process: &Id) -> Result<(), ReadError> {
         let document = self.document;
         let members = FirefoxObject::read(document, Some(counter))?;
@@ -359,7 +359,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let key = TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: title.into(), slot: 0 };
         let samples = match members.get("samples") {
             Some(samples) => Some(samples),
-            // Older profiles have groups of samples, but never more than one.
+            // Older profiles have sample groups, but never more than one.
             None => match document.items(members.get("sampleGroups").or(members.get("sample_groups"))).next()? {
                 Some(group) => document.pick(group, ["samples"])?[0],
                 None => None,

@@ -1,4 +1,4 @@
-//! Tests of both forms, on a profile that samply wrote and on profiles that are written here.
+//! Tests of both forms, on a samply profile and on generated profiles.
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Id, Loss, Metadata, ModuleKind};
@@ -105,7 +105,7 @@ fn a_real_profile_has_all_samples_and_markers_of_its_threads() {
         assert_eq!(is_of(&[EventKind::Sample]), thread["samples"]["length"].as_u64().expect("a count"), "{tid}");
         let markers = is_of(&[EventKind::Instant, EventKind::Complete, EventKind::AsyncBegin, EventKind::AsyncEnd]);
         assert_eq!(markers, thread["markers"]["length"].as_u64().expect("a count"), "{tid}");
-        // The outermost and innermost frames of each sample, looked up plainly.
+        // Naive look-up of the outermost and innermost frame of each sample.
         let text = |index: &serde_json::Value| thread["stringArray"][index.as_u64().unwrap_or(0) as usize].clone();
         let found = reading.events.iter().filter(|event| event.kind == EventKind::Sample && event.track.tid == tid);
         for (position, sample) in found.enumerate() {
@@ -119,7 +119,7 @@ fn a_real_profile_has_all_samples_and_markers_of_its_threads() {
             assert!(is_address || innermost.starts_with(name), "{innermost} {name}");
         }
     }
-    // The files of these frames, with the identities that the profile has of them.
+    // The libraries of these frames, with the ids in the profile.
     let modules = reading.metadata.iter().filter_map(|metadata| match metadata {
         Metadata::Module { module } => Some(module),
         _ => None,

@@ -1,4 +1,4 @@
-//! One shape for the stacks of both forms: frames below frames, with the names that a person sees.
+//! Unified stacks of both forms: frames with callers, and display names.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::formats::output::modules::{AddressFrame, FrameModules};
 use crate::formats::profiles::frames::FrameTable;
 use crate::model::{Loss, Losses, ModuleKind, SourcePos};
 
-/// Texts by number, and the charge for their memory.
+/// A string table, with the charge for its memory.
 pub(super) struct FirefoxTexts<'d> {
     texts: Vec<Box<str>>,
     _charge: TableCharge<'d>,
@@ -33,25 +33,25 @@ impl<'d> FirefoxTexts<'d> {
         Ok(Rc::new(Self { texts, _charge: charge }))
     }
 
-    /// A text of the table; empty for one that is not there.
+    /// Returns a string of the table; empty if it is missing.
     pub(super) fn get(&self, index: u32) -> &str {
         self.known(index.into()).unwrap_or_default()
     }
 
-    /// A text of the table.
+    /// Returns a string of the table.
     pub(super) fn known(&self, index: u64) -> Option<&str> {
         self.texts.get(usize::try_from(index).ok()?).map(|text| &**text)
     }
 }
 
-/// The stacks of a thread, or of all, and the texts that its markers point into.
+/// Stacks of a thread, or of all threads, and the strings of its markers.
 pub(super) struct FirefoxStacks<'d> {
     pub(super) frames: FrameTable,
     pub(super) texts: Rc<FirefoxTexts<'d>>,
     _charge: TableCharge<'d>,
 }
 
-/// A row of the table of functions: rows of other tables.
+/// A row of the function table: indices into other tables.
 struct FirefoxFunction {
     name: Option<u32>,
     file: Option<u32>,
@@ -117,7 +117,7 @@ impl<'d> FirefoxStacks<'d> {
     }
 }
 
-/// The tables that frames have their names from.
+/// The tables that frame names come from.
 struct FrameNames<'a> {
     texts: &'a FirefoxTexts<'a>,
     functions: &'a [FirefoxFunction],
@@ -125,11 +125,11 @@ struct FrameNames<'a> {
     libs: &'a [Library],
 }
 
-/// A row of the table of frames: function, location, line and address.
+/// A row of the frame table: function, location, line and address.
 type FrameColumns<'a> = FirefoxRow<'a, 4>;
 
 impl FrameNames<'_> {
-    /// The library and the address in it of a frame that has no name but an address.
+    /// Returns the library of an unsymbolised frame and the address in it.
     fn address(&self, row: &FrameColumns<'_>) -> Option<(&Library, u64)> {
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
         if let Some(location) = row.index(1) {
@@ -139,7 +139,7 @@ impl FrameNames<'_> {
         let function = self.function(row)?;
         let named = number(self.texts.get(function.name?))?;
         let library = (*self.resources.get(function.resource? as usize)?)?;
-        // Functions without a name have the address of one of their frames.
+        // Unsymbolised functions have the address of one of their frames.
         let own = row.get(3).and_then(|address| std::str::from_utf8(address).ok()?.parse().ok());
         (function.file.is_none() && !library.path().is_empty()).then_some((library, own.unwrap_or(named)))
     }

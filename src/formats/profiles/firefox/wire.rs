@@ -1,5 +1,5 @@
-//! The JSON of profiles, as far as it is shown. Tables are read row by row in place: as columns side by side, or as
-//! rows with a schema. Numbers stay text, so that times are read exactly.
+//! The JSON of profiles, as far as it is shown. Tables are read in place row by row, from parallel columns or from rows
+//! with a schema. Numbers stay text, so that times are parsed exactly.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::formats::ReadError;
 use crate::formats::json::document::{Document, Elements, JsonExtent};
 use crate::model::{BuildId, Losses};
 
-/// Objects have some ten members; more are those of a damaged one.
+/// Limit for members of an object; real ones have some ten.
 const MEMBERS_MAX: usize = 1024;
 
-/// Phases of markers; others are instants.
+/// Marker phases; all others are instants.
 pub(super) mod marker_phase {
     pub(in super::super) const INTERVAL: u32 = 1;
     pub(in super::super) const INTERVAL_START: u32 = 2;
@@ -26,7 +26,7 @@ pub(super) struct Category {
     pub(super) name: String,
 }
 
-/// A file that code was in. Values of another type than expected are as none.
+/// A library. Values of an unexpected type count as missing.
 #[derive(Deserialize, Default)]
 pub(super) struct Library {
     #[serde(default)]
@@ -36,13 +36,13 @@ pub(super) struct Library {
     code_id: Option<serde_json::Value>,
     #[serde(rename = "breakpadId")]
     breakpad_id: Option<serde_json::Value>,
-    /// The addresses that it is loaded at, in the Gecko form.
+    /// Address range where it is loaded, in the Gecko form.
     start: Option<serde_json::Value>,
     end: Option<serde_json::Value>,
 }
 
 impl Library {
-    /// The path of the file, or its name.
+    /// Returns the path of the file, or its name.
     pub(super) fn path(&self) -> &str {
         let path = self.path.as_ref().and_then(serde_json::Value::as_str);
         path.filter(|path| !path.is_empty()).unwrap_or(&self.name)
@@ -55,7 +55,7 @@ impl Library {
         id(&self.code_id, BuildId::from_hex).or_else(|| id(&self.breakpad_id, BuildId::from_breakpad))
     }
 
-    /// How far an address is from the start of the file in memory; `None` outside of it.
+    /// Returns the offset of an address from the start of the loaded library; `None` if it is outside.
     pub(super) fn relative(&self, address: u64) -> Option<u64> {
         let number = |value: &Option<serde_json::Value>| value.as_ref()?.as_u64();
         let is_inside = address < number(&self.end)?;
@@ -63,31 +63,31 @@ impl Library {
     }
 }
 
-/// The unit of times, where a profile has another than milliseconds.
+/// Time unit, if a profile does not use milliseconds.
 #[derive(Deserialize)]
 pub(super) struct SampleUnits {
     pub(super) time: Option<String>,
 }
 
-/// The fields of a type of markers.
+/// The schema of a marker type.
 #[derive(Deserialize)]
 pub(super) struct MarkerSchema {
     #[serde(default)]
     name: String,
     fields: Option<Vec<MarkerField>>,
-    /// The data under the name that it had before version 55.
+    /// Name of `fields` before version 55.
     data: Option<Vec<MarkerField>>,
 }
 
 #[derive(Deserialize)]
 struct MarkerField {
     key: Option<String>,
-    /// A text, or an object for tables.
+    /// A string, or an object for tables.
     format: Option<serde_json::Value>,
 }
 
 impl MarkerSchema {
-    /// The type, and which of its data are numbers of texts.
+    /// Returns the marker type, and the keys of its data that are string indices.
     pub(super) fn texts(self) -> (String, Vec<String>) {
         let fields = self.fields.into_iter().chain(self.data).flatten();
         let is_text = |format: &str| matches!(format, "unique-string" | "flow-id" | "terminating-flow-id");
@@ -97,20 +97,20 @@ impl MarkerSchema {
     }
 }
 
-/// The positions of the tables that stacks point into.
+/// Extents of the tables that stacks refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct FirefoxStackTables {
     pub(super) stacks: Option<JsonExtent>,
     pub(super) frames: Option<JsonExtent>,
     pub(super) functions: Option<JsonExtent>,
     pub(super) resources: Option<JsonExtent>,
-    /// The files that functions refer to in newer versions.
+    /// Source files of functions, in newer versions.
     pub(super) sources: Option<JsonExtent>,
     pub(super) texts: Option<JsonExtent>,
 }
 
 impl FirefoxStackTables {
-    /// Among the members of an object.
+    /// Looks up the tables among the members of an object.
     pub(super) fn among(members: &FirefoxObject) -> Self {
         Self {
             stacks: members.get("stackTable"),
@@ -118,12 +118,12 @@ impl FirefoxStackTables {
             functions: members.get("funcTable"),
             resources: members.get("resourceTable"),
             sources: members.get("sources"),
-            // The Gecko form calls it by the second name.
+            // The Gecko form uses the second name.
             texts: members.get("stringArray").or_else(|| members.get("stringTable")),
         }
     }
 
-    /// Takes those of `shared` for tables that are missing.
+    /// Fills missing tables from `shared`.
     pub(super) fn or(self, shared: Self) -> Self {
         Self {
             stacks: self.stacks.or(shared.stacks),
@@ -136,7 +136,7 @@ impl FirefoxStackTables {
     }
 }
 
-/// The members of an object, by their keys.
+/// The members of an object.
 #[derive(Debug, Default)]
 pub(super) struct FirefoxObject(Vec<(Vec<u8>, JsonExtent)>);
 
@@ -153,27 +153,27 @@ impl FirefoxObject {
         Ok(found)
     }
 
-    /// The position of a member; of several, the first.
+    /// Returns the extent of a member; the first of several counts.
     pub(super) fn get(&self, key: &str) -> Option<JsonExtent> {
         self.0.iter().find(|(name, _)| name == key.as_bytes()).map(|&(_, value)| value)
     }
 }
 
-/// Some columns of a table, row by row. Other members of it are passed over.
+/// Iterator over the rows of some columns of a table.
 pub(super) enum FirefoxTable<'d, const N: usize> {
     Columns([Elements<'d>; N]),
-    /// Rows, and where in them each column is. They leave out what is null at their end.
+    /// Rows, and the position of each column in them. Trailing nulls are omitted.
     Rows(Elements<'d>, [usize; N]),
 }
 
-/// A row: the texts of its values, without those that are null or absent.
+/// A row: the texts of its values, `None` for missing and `null` ones.
 pub(super) struct FirefoxRow<'a, const N: usize> {
     values: [Option<&'a [u8]>; N],
     pub(super) offset: u64,
 }
 
 impl<'d, const N: usize> FirefoxTable<'d, N> {
-    /// Columns that a table has; one that is missing has no values.
+    /// Opens columns of a table; a missing column has no values.
     pub(super) fn open(
         document: &'d Document,
         table: Option<JsonExtent>,
@@ -189,7 +189,7 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
         Ok(Self::Rows(document.elements(Some(rows)), places))
     }
 
-    /// The next row. A table has as many as its longest column.
+    /// Returns the next row. The longest column defines the number of rows.
     pub(super) fn next(&mut self, losses: &mut Losses) -> Result<Option<FirefoxRow<'_, N>>, ReadError> {
         let mut values = [None; N];
         let mut offset = None;
@@ -214,12 +214,12 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
 }
 
 impl<'a, const N: usize> FirefoxRow<'a, N> {
-    /// The text of a value.
+    /// Returns the text of a value.
     pub(super) fn get(&self, column: usize) -> Option<&'a [u8]> {
         self.values[column]
     }
 
-    /// A value that points into a table.
+    /// Returns a value that is a table index.
     pub(super) fn index(&self, column: usize) -> Option<u32> {
         std::str::from_utf8(self.get(column)?).ok()?.parse().ok()
     }

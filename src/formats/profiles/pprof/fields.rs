@@ -1,5 +1,5 @@
-//! Field numbers of pprof's messages, named as in the public `profile.proto`; a test compares them with
-//! a table made from that.
+//! Field numbers of pprof messages, named as in the public `profile.proto`; a test compares them with a table generated
+//! from it.
 
 use crate::formats::protobuf::numbers::proto_numbers;
 

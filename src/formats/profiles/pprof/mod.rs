@@ -1,6 +1,6 @@
-//! Profiles of pprof (`profile.proto`), as Go, gperftools and many others write them: one message, usually inside gzip.
+//! pprof profiles (`profile.proto`), as written by Go, gperftools and many others: a single message, usually gzipped.
 //!
-//! `tables` reads the message, `read` makes samples of it, `write` writes one.
+//! `tables` parses the message, `read` builds samples from it, `write` writes one.
 
 pub(crate) mod fields;
 pub(crate) mod read;

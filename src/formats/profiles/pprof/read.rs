@@ -1,7 +1,7 @@
-//! A profile -> samples. A profile has no times: each of its sample types is a row of its own, on which equal
-//! beginnings of stacks stand together, in order of their first appearance, and a sample is as wide as it weighs.
-//! Different units are never added up. Leaves out values that are not positive, and the times of single events that
-//! newer profiles may have (`Breakdown`).
+//! Converts a profile to samples. A profile has no times. Each sample type is a row of its own, on which samples are
+//! drawn as wide as they weigh. Stacks with a common prefix are drawn together, in order of first appearance. Different
+//! units are never added. Ignores values that are not positive, and timestamps of single events in newer profiles
+//! (`Breakdown`).
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::model::args::Detail;
 use crate::model::sample_measure::NANOSECONDS;
 use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey, TrackKind};
 
-/// A stack of more frames is an attack.
+/// Limit for frames of a stack.
 const FRAMES_MAX: usize = 1 << 16;
 
 pub(crate) const FORMAT: Format = Format {
@@ -33,8 +33,8 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether all fields that a capture begins with are those of a profile, and one of them is a type of samples, which is
-/// two small numbers. Go writes the time first, others the types.
+/// Returns whether all leading fields are those of a profile, including a sample type of two small numbers. Go writes
+/// the time first, others the sample types.
 fn looks_like_pprof(head: &[u8]) -> bool {
     let is_number = |value: ProtoValue<'_>| matches!(value, ProtoValue::Varint(_));
     let is_type = |bytes: &[u8]| {
@@ -43,7 +43,7 @@ fn looks_like_pprof(head: &[u8]) -> bool {
         parts.by_ref().all(|part| is_number(part.value) && is_typed(part.number)) && !parts.is_broken()
     };
     let (mut fields, mut types) = (0, 0);
-    // The field that the head ends in ends the walk.
+    // A truncated field ends the iteration.
     for field in Fields::new(head) {
         let fits = match (field.number, field.value) {
             (profile::SAMPLE_TYPE, ProtoValue::Bytes(bytes)) => {
@@ -71,7 +71,7 @@ fn looks_like_pprof(head: &[u8]) -> bool {
     types > 0 && fields > types
 }
 
-/// Makes a reader of a profile.
+/// Creates a reader of a profile.
 fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Pprof { source: Some(source) }))
 }
@@ -82,10 +82,10 @@ struct Pprof {
 
 /// A sample, with the row of its innermost frame.
 struct PprofSample {
-    /// The innermost frame; `None` for a location without lines.
+    /// The innermost frame; `None` for a stack without frames.
     frame: Option<u32>,
     values: Box<[i64]>,
-    /// Its labels as JSON, or nothing.
+    /// Labels as JSON; empty if it has none.
     labels: Box<str>,
 }
 
@@ -128,19 +128,19 @@ impl StreamReader for Pprof {
     }
 }
 
-/// The text of a title and the category of its module.
+/// Text of a title, and the category of its module.
 type TitleKey = (Box<[u8]>, Option<Arc<str>>);
 
-/// The frames of all samples as one tree.
+/// The frames of all samples as a tree.
 #[derive(Default)]
 struct PprofStacks {
     frames: FrameTable,
     modules: FrameModules,
-    /// By caller, 0 for none and else 1 + its row, and title.
+    /// Row by caller (0 for none, else its row + 1) and title.
     rows: FxHashMap<(u32, u32), u32>,
-    /// Titles by their text, of an address also by its module.
+    /// Titles by text, and for addresses also by module.
     titles: FxHashMap<TitleKey, u32>,
-    /// By row, the same as in `rows`.
+    /// Caller by row, encoded as in `rows`.
     callers: Vec<u32>,
     new_bytes: usize,
 }
@@ -190,7 +190,7 @@ impl PprofStacks {
         PprofSample { frame, values: values.into(), labels: labels.finish().into() }
     }
 
-    /// The row of a frame, new or known; that of its caller beyond the last row.
+    /// Returns the row of a frame, adding it if needed; that of its caller if there are too many.
     fn frame(&mut self, caller: Option<u32>, frame: LocationFrame<'_>) -> Option<u32> {
         let frame = match frame {
             LocationFrame::Name(name) => AddressFrame { text: name.into(), category: None },
@@ -213,7 +213,7 @@ impl PprofStacks {
         if new >= u32::MAX - 1 {
             return caller;
         }
-        // A stack that is too deep begins anew, as in all profiles.
+        // A stack that is too deep restarts, as in all profiles.
         self.frames.push_titled(caller, title);
         self.callers.push(key.0);
         self.rows.insert(key, new);
@@ -221,15 +221,15 @@ impl PprofStacks {
         Some(new)
     }
 
-    /// The bytes of memory that frames took since the last call.
+    /// Returns the bytes of memory that frames took since the last call.
     fn take_new_bytes(&mut self) -> usize {
         std::mem::take(&mut self.new_bytes)
     }
 
-    /// For each row its place in the tree: callers before what they call, side by side in order of first appearance.
+    /// Returns the position of each row in tree order: callers before callees, siblings in order of first appearance.
     fn places(&self) -> Vec<u32> {
         let count = self.callers.len();
-        // By caller, as in `callers`: the first row that it calls, and by row the next one of the same caller.
+        // First callee by caller, and next sibling by row, both plus 1.
         let (mut first, mut next) = (vec![0; count + 1], vec![0; count]);
         for (row, &caller) in self.callers.iter().enumerate().rev() {
             next[row] = first[caller as usize];
@@ -254,7 +254,7 @@ fn write_label(bytes: &[u8], tables: &ProfileTables<'_>, labels: &mut ArgsWriter
     let (mut key, mut words, mut number, mut unit) = (0, None, 0, None);
     for part in Fields::new(bytes) {
         let row = usize::try_from(part.value.number()).unwrap_or(usize::MAX);
-        // Row 0 is no text.
+        // Row 0 is the empty string.
         let given = Some(row).filter(|&row| row > 0);
         match part.number {
             label::KEY => key = row,
@@ -278,7 +278,7 @@ fn write_label(bytes: &[u8], tables: &ProfileTables<'_>, labels: &mut ArgsWriter
     }
 }
 
-/// The unit of a sample type, as all samples have it.
+/// Returns the unit of a sample type, in the spelling of all samples.
 fn unit_text<'u>(tables: &ProfileTables<'u>, row: usize) -> std::borrow::Cow<'u, str> {
     match tables.text(row) {
         unit if unit == "nanoseconds" => NANOSECONDS.into(),
@@ -286,10 +286,10 @@ fn unit_text<'u>(tables: &ProfileTables<'u>, row: usize) -> std::borrow::Cow<'u,
     }
 }
 
-/// The track of a sample type.
+/// Returns the track of a sample type.
 fn track_key(tables: &ProfileTables<'_>, row: usize) -> TrackKey {
     let (kind, unit) = tables.types[row];
-    // A profile may have a type twice.
+    // A profile may list a type twice.
     let is_again = tables.types[..row].contains(&tables.types[row]);
     let number = if is_again { format!(" #{}", row + 1) } else { String::new() };
     let title = format!("{} ({}){number}", tables.text(kind), unit_text(tables, unit));
@@ -297,8 +297,8 @@ fn track_key(tables: &ProfileTables<'_>, row: usize) -> TrackKey {
     TrackKey { kind, pid: Id::None, tid, name: Arc::default(), slot: TrackKey::SLOT_UNTIMED }
 }
 
-/// Names the tracks, in the order of the profile with the default type first (without one the last, as pprof has it),
-/// and the program with its period.
+/// Names the tracks in the order of the profile, with the default type first; without one, the last type is the
+/// default, as in pprof. Names the process after the program and its period.
 fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
     let place = SourcePos::Offset(0);
     let losses = &mut batch.batch.losses;
@@ -324,7 +324,7 @@ fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
     batch.batch.metadata.extend(named);
 }
 
-/// Puts the samples of one type on their row.
+/// Adds the samples of one type to their row.
 struct SampleRow<'t> {
     row: usize,
     key: TrackKey,
@@ -361,7 +361,7 @@ impl<'t> SampleRow<'t> {
         let measure = SampleMeasure { event: "".into(), unit: (&*self.unit).into(), weight };
         match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
             Some(end_ns) => self.now_ns = end_ns,
-            // Its weight stays; what comes after it is drawn over it.
+            // The weight is kept; later samples are drawn over it.
             None => batch.lose(Loss::BadNumber, place),
         }
     }

@@ -1,5 +1,5 @@
-//! The message of a profile -> its tables. Holds the whole message, since samples come before the functions and texts
-//! that they point to. Refuses profiles whose message and tables do not fit a share of the memory budget.
+//! Parses the message of a profile into tables. Buffers the whole message, since samples precede the functions and
+//! strings that they refer to. Refuses profiles that exceed a share of the memory budget.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -18,13 +18,13 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{BuildId, Loss, Losses, ModuleKind, SourcePos};
 
-/// Memory is charged in steps of this.
+/// Step size of memory charges.
 const CHARGE_BYTES: u64 = 1 << 20;
 
-/// Sample types of a profile; writers have up to four.
+/// Limit for sample types of a profile; writers have up to four.
 const TYPES_MAX: usize = 64;
 
-/// The memory of a profile: bounded, and charged to the budget of the load.
+/// Memory of a profile: bounded, and charged to the budget of the load.
 pub(crate) struct ProfileMemory<'c> {
     context: &'c ReadContext,
     path: &'c Path,
@@ -37,7 +37,7 @@ impl<'c> ProfileMemory<'c> {
         Self { context, path, bytes: 0, charges: Vec::new() }
     }
 
-    /// Charges more. Fails with [`ReadError::Malformed`] once all takes more than its share.
+    /// Charges memory. Fails with [`ReadError::Malformed`] once the total exceeds its share.
     pub(crate) fn add(&mut self, bytes: usize, offset: u64) -> Result<(), ReadError> {
         self.bytes += bytes as u64;
         while self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
@@ -54,7 +54,7 @@ impl<'c> ProfileMemory<'c> {
     }
 }
 
-/// The message of a profile, and where it is cut.
+/// Reads the message of a profile. Returns it, and the offset at which it is truncated, if it is.
 pub(crate) fn read_message(
     source: &mut Source,
     memory: &mut ProfileMemory<'_>,
@@ -73,7 +73,7 @@ pub(crate) fn read_message(
     }
 }
 
-/// A file that code was mapped from.
+/// A mapped file.
 #[derive(Debug, Clone, Copy, Default)]
 struct CodeMapping {
     start: u64,
@@ -82,12 +82,12 @@ struct CodeMapping {
     build_id: usize,
 }
 
-/// An address, with the functions that it is in.
+/// An address, with its functions.
 #[derive(Debug, Default)]
 struct CodeLocation {
     mapping: u64,
     address: u64,
-    /// Ids of functions: each is inlined into the next.
+    /// Function ids; each function is inlined into the next.
     functions: Box<[u64]>,
 }
 
@@ -98,22 +98,21 @@ pub(super) enum LocationFrame<'m> {
     Address(AddressFrame),
 }
 
-/// The tables of a profile.
 #[derive(Debug, Default)]
 pub(super) struct ProfileTables<'m> {
     texts: Vec<&'m [u8]>,
-    /// Types and units, as rows of `texts`.
+    /// Type and unit, as rows of `texts`.
     pub(super) types: Vec<(usize, usize)>,
     pub(super) period: Option<(u64, (usize, usize))>,
     /// A row of `texts`; 0 for none.
     pub(super) default_type: usize,
-    /// The messages of the samples.
+    /// Encoded samples.
     pub(super) samples: Vec<&'m [u8]>,
     mappings: FxHashMap<u64, CodeMapping>,
-    /// The file of the first mapping, which is the program.
+    /// File of the first mapping, which is the program.
     program: usize,
     locations: FxHashMap<u64, CodeLocation>,
-    /// Functions by id, as rows of `texts`.
+    /// Name by function id, as rows of `texts`.
     functions: FxHashMap<u64, usize>,
 }
 
@@ -142,7 +141,7 @@ impl<'m> ProfileTables<'m> {
 
     /// Adds a field of the profile. Returns the bytes that it takes in memory.
     fn take(&mut self, field: ProtoField<'m>, place: SourcePos, losses: &mut Losses) -> usize {
-        /// A row of a hash table, which is half full at worst.
+        /// Bytes of a hash table entry; hash tables are at worst half full.
         const ROW: usize = 2 * size_of::<(u64, CodeLocation)>();
         let ProtoValue::Bytes(bytes) = field.value else {
             match field.number {
@@ -195,26 +194,26 @@ impl<'m> ProfileTables<'m> {
             }
             _ => 0,
         };
-        // An unfinished walk of the parts is a broken one.
+        // Detects a message without a readable field.
         if parts.by_ref().count() == 0 && parts.is_broken() {
             losses.add(Loss::BadRecord, place);
         }
         kept_bytes
     }
 
-    /// A text by its row; empty beyond the table.
+    /// Returns a string by its row; empty beyond the table.
     pub(super) fn text(&self, row: usize) -> Cow<'m, str> {
         String::from_utf8_lossy(self.texts.get(row).copied().unwrap_or_default())
     }
 
-    /// The name of the program: the file of the first mapping, without its folders.
+    /// Returns the name of the program: the file name of the first mapping.
     pub(super) fn program(&self) -> Cow<'m, str> {
         String::from_utf8_lossy(file_name(self.texts.get(self.program).copied().unwrap_or_default()))
     }
 
-    /// Calls `take` with the frames of a location, outermost first. An inlined function is inside of the one
-    /// that it is inlined into. `None` if the profile has no such location; a function without a name shows
-    /// as its file and offset.
+    /// Calls `take` with the frames of a location, outermost first; an inlined function is inside the one that it is
+    /// inlined into. Returns `None` if there is no such location. A function without a name is shown as file and
+    /// offset.
     pub(super) fn each_frame(
         &self,
         id: u64,
@@ -236,7 +235,7 @@ impl<'m> ProfileTables<'m> {
         Some(())
     }
 
-    /// The offset in the file that is mapped there, or the address where none is.
+    /// Returns the frame of an address: file and offset, or the address alone if it is not mapped.
     fn address(&self, location: &CodeLocation, modules: &mut FrameModules, batch: &mut BatchBuilder) -> AddressFrame {
         let mapping = self.mappings.get(&location.mapping).copied().unwrap_or_default();
         let text = |row: usize| self.texts.get(row).copied().unwrap_or_default();
@@ -247,17 +246,17 @@ impl<'m> ProfileTables<'m> {
     }
 }
 
-/// A path without its folders.
+/// Returns the last component of a path.
 fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
-/// A row of the table of texts; one that no table has beyond memory.
+/// Returns a value as a row of the string table, saturating on overflow.
 fn index(value: ProtoValue<'_>) -> usize {
     usize::try_from(value.number()).unwrap_or(usize::MAX)
 }
 
-/// The last value of each of these fields.
+/// Returns the last value of each of these fields.
 fn numbers<const N: usize>(parts: &mut Fields<'_>, wanted: [FieldNumber; N]) -> [u64; N] {
     let mut found = [0; N];
     for part in parts {
@@ -299,7 +298,7 @@ fn read_location(parts: &mut Fields<'_>) -> (u64, CodeLocation) {
     (id, location)
 }
 
-/// The id of a function and the row of its name: the one for people, else the system's.
+/// Returns the id of a function and the row of its name: the demangled name, else the system name.
 fn read_function(parts: &mut Fields<'_>) -> (u64, usize) {
     let [id, name, system_name] = numbers(parts, [function::ID, function::NAME, function::SYSTEM_NAME]);
     let name = if name == 0 { system_name } else { name };

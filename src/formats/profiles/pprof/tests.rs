@@ -1,4 +1,4 @@
-//! Profiles of pprof: one that Go wrote, beside what `go tool pprof` says of it, and small ones that are written here.
+//! Tests of pprof profiles: one of Go against the output of `go tool pprof`, and small generated ones.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use super::write::{PprofLabel, PprofWriter};
 use crate::formats::testing::{Reading, Seen, data, format_of, read_bytes, read_cut, read_path};
 use crate::model::{Id, Loss, Metadata, SampleMeasure};
 
-/// A message in the making, by hand: shares nothing with the writer.
+/// A message builder, independent of the writer.
 #[derive(Clone, Default)]
 struct PprofMessage(Vec<u8>);
 
@@ -50,7 +50,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("into memory")
 }
 
-/// Samples of a row, as the row, the stack, the weight and the labels.
+/// Returns row, stack, weight and labels of samples.
 fn samples(reading: &Reading) -> Vec<(String, String, u64, String)> {
     let seen = |event: &Seen| {
         let args: serde_json::Value = serde_json::from_str(&event.args).expect("JSON");
@@ -81,7 +81,7 @@ const TEXTS: [&str; 17] = [
     "/lib/libc.so",
 ];
 
-/// Two types. Stack 1 is main, parse with inlined in it; stack 2 is main, an address in libc.so.
+/// Two types. Stack 1 is main, parse with an inlined function; stack 2 is main, an address in libc.so.
 fn small() -> PprofMessage {
     let function = |id: u64, name: u64| message().number(1, id).number(2, name);
     let line = |function: u64| message().number(1, function).number(2, 30);
@@ -132,7 +132,7 @@ fn a_profile_has_a_row_for_each_type_with_inlined_frames_labels_and_addresses() 
     ];
     let expected = expected.map(|(row, stack, weight, labels)| (row.into(), stack.into(), weight, labels.to_owned()));
     assert_eq!(samples(&reading), expected);
-    // Bytes are nanoseconds wide, and counts microseconds.
+    // Bytes are drawn as nanoseconds, counts as microseconds.
     let times: Vec<i64> = reading.events.iter().map(|event| event.ts_ns).collect();
     assert_eq!(times, [0, 0, 100, 107, 2_000]);
     assert_eq!(reading.lost(), []);
@@ -147,7 +147,7 @@ fn a_profile_has_a_row_for_each_type_with_inlined_frames_labels_and_addresses() 
     assert_eq!(found, ["prog", period, "alloc_space (bytes) at 0", "inuse_objects (count) at -1"]);
 }
 
-/// For each function the weights of the samples that end with it, and of those that have it.
+/// Returns the flat and cumulative weight of each function.
 fn flat_and_cumulated(reading: &Reading, row: &str) -> BTreeMap<String, (u64, u64)> {
     let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for event in reading.events.iter().filter(|event| event.track.tid == Id::Text(row.into())) {
@@ -161,7 +161,7 @@ fn flat_and_cumulated(reading: &Reading, row: &str) -> BTreeMap<String, (u64, u6
 
 #[test]
 fn sums_of_a_profile_of_go_are_those_of_go_tool_pprof_top() {
-    // `go tool pprof -top go_cpu.pprof` (1.19.8): flat and cumulated, in tens of milliseconds.
+    // Output of `go tool pprof -top go_cpu.pprof` (1.19.8): flat and cumulative, in tens of milliseconds.
     const TOP: [(&str, u64, u64); 22] = [
         ("sort.partition", 60, 73),
         ("sort.IntSlice.Less", 14, 14),
@@ -193,7 +193,7 @@ fn sums_of_a_profile_of_go_are_those_of_go_tool_pprof_top() {
         let expected = TOP.map(|(name, flat, sum)| (name.to_owned(), (flat * unit, sum * unit)));
         assert_eq!(found, expected.into_iter().collect(), "{row}");
     }
-    // A row's samples lie end to end, as wide as they weigh.
+    // The samples of a row are adjacent, as wide as they weigh.
     let cpu = reading.events.iter().filter(|event| event.track.tid == Id::Text("cpu (ns)".into()));
     let mut end_ns = 0;
     for event in cpu {
@@ -213,9 +213,9 @@ fn damage_costs_what_it_hits() {
     assert_eq!(lost(small().message(2, negative)), [(Loss::BadNumber, 1)]);
     let whole = small().0;
     let all = samples(&read_bytes(&whole).expect("a profile"));
-    // The types and the first sample say that it is a profile.
+    // The types and the first sample suffice for detection.
     for len in 36..whole.len() {
-        // A cut between two fields cannot be told from an end.
+        // A cut between two fields looks like the end.
         let reading = read_bytes(&whole[..len]).expect("a profile");
         assert!(reading.events.len() <= all.len(), "{len}");
     }
@@ -237,7 +237,7 @@ fn a_profile_beyond_its_share_of_the_budget_is_refused_with_the_limit() {
             Ok(())
         }
     }
-    // Locations of two bytes take most memory for their length.
+    // Locations of two bytes take the most memory relative to their length.
     let profile = (0..200_000u64).fold(small(), |profile, id| profile.message(4, message().number(1, id)));
     let file = crate::formats::testing::file_of(&profile.0);
     let context = ReadContext { budget: Budget::new(16 << 20), ..ReadContext::default() };
@@ -252,7 +252,7 @@ fn a_profile_beyond_its_share_of_the_budget_is_refused_with_the_limit() {
 fn a_profile_is_told_from_the_other_formats_that_begin_with_the_same_byte() {
     assert_eq!(format_of(&small().0), Some("pprof"));
     assert_eq!(format_of(&gzip(&small().0)), Some("pprof"));
-    // A type without a unit, as of profiles that have samples only.
+    // A type without a unit, in a profile with samples only.
     assert_eq!(format_of(&message().message(1, message().number(1, 1)).bytes(6, b"").0), Some("pprof"));
     let none = [
         message().message(1, message().bytes(1, b"text")).bytes(6, b""),
@@ -265,7 +265,7 @@ fn a_profile_is_told_from_the_other_formats_that_begin_with_the_same_byte() {
     }
 }
 
-/// A sample as it is written: its frames, innermost first, two values, a label.
+/// A sample to write: frames, innermost first, two values, a label.
 type Written = (Vec<String>, [u64; 2], Option<i64>);
 
 fn written(samples: &[Written]) -> Vec<u8> {
@@ -315,7 +315,7 @@ proptest! {
         let mut found = samples(&reading);
         found.sort();
         prop_assert_eq!(found, expected);
-        // Equal beginnings of stacks are side by side on each row.
+        // Stacks with a common prefix are adjacent on each row.
         for row in ["cpu (ns)", "hits (count)"] {
             let of_row = reading.events.iter().filter(|event| event.track.tid == Id::Text(row.into()));
             let mut firsts: Vec<Option<&String>> = of_row.map(|event| event.stack.first()).collect();

@@ -1,6 +1,6 @@
-//! Samples -> a profile of pprof. Locations are functions by their names; a name like `file+0x12` is an address in a
-//! mapped file, which the tools of pprof can find the symbols of. Holds the message in memory: it has one sample for
-//! each stack and set of labels.
+//! Writes samples as a pprof profile. Locations are functions by name. A name such as `file+0x12` is written as an
+//! address in a mapping, which pprof tools can symbolise. Buffers the message, which has one sample for each stack and
+//! set of labels.
 
 use rustc_hash::FxHashMap;
 
@@ -8,14 +8,13 @@ use super::fields::{function, label, line, location, mapping, profile, sample, v
 use crate::formats::protobuf::encode::{push_bytes, push_message, push_number, push_varint};
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// A label of a sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PprofLabel {
     Text {
         key: String,
         value: String,
     },
-    /// Without a unit if that is empty.
+    /// A number; `unit` may be empty.
     Number {
         key: String,
         value: i64,
@@ -23,23 +22,23 @@ pub(crate) enum PprofLabel {
     },
 }
 
-/// A profile in the making.
+/// A profile being built.
 #[derive(Debug)]
 pub(crate) struct PprofWriter {
     message: Vec<u8>,
     texts: Vec<Box<str>>,
     text_rows: FxHashMap<Box<str>, u64>,
-    /// Ids of locations by the name of the frame.
+    /// Location ids by frame name.
     locations: FxHashMap<Box<str>, u64>,
-    /// Ids of mappings by file name.
+    /// Mapping ids by file name.
     mappings: FxHashMap<Box<str>, u64>,
-    /// The messages of mappings, and of locations and functions.
+    /// Encoded mappings. `code` has the encoded locations and functions.
     mapped: Vec<u8>,
     code: Vec<u8>,
 }
 
 impl PprofWriter {
-    /// A profile with these types of values, each with its unit.
+    /// Creates a profile with these value types and their units.
     pub(crate) fn new<'t>(types: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
         let mut writer = Self {
             message: Vec::new(),
@@ -60,7 +59,7 @@ impl PprofWriter {
         writer
     }
 
-    /// Adds a sample: its frames, innermost first, a value for each type, and its labels.
+    /// Adds a sample: frames, innermost first, a value for each type, and labels.
     pub(crate) fn add<'f>(&mut self, frames: impl IntoIterator<Item = &'f str>, values: &[u64], labels: &[PprofLabel]) {
         let locations: Vec<u64> = frames.into_iter().map(|frame| self.location(frame)).collect();
         let rows: Vec<[u64; 4]> = labels.iter().map(|label| self.label(label)).collect();
@@ -70,7 +69,7 @@ impl PprofWriter {
             for [key, words, number, unit] in rows {
                 push_message(message, sample::LABEL, |message| {
                     push_number(message, label::KEY, key);
-                    // As protobuf has it, what is 0 is left out.
+                    // Protobuf omits zeros.
                     let parts = [(label::STR, words), (label::NUM, number), (label::NUM_UNIT, unit)];
                     parts.into_iter().filter(|&(_, value)| value != 0).for_each(|(field, value)| {
                         push_number(message, field, value);
@@ -80,13 +79,14 @@ impl PprofWriter {
         });
     }
 
-    /// Says which type of values is shown first.
+    /// Sets the value type that is shown first.
     pub(crate) fn set_default_type(&mut self, kind: &str) {
         let kind = self.text(kind);
         push_number(&mut self.message, profile::DEFAULT_SAMPLE_TYPE, kind);
     }
 
-    /// The message. The times are in nanoseconds: since 1970, and how long the profile took; 0 for none.
+    /// Returns the encoded message. The start time is in nanoseconds since 1970, the duration in nanoseconds; 0 for
+    /// none.
     pub(crate) fn finish(mut self, time_ns: i64, duration_ns: u64) -> Vec<u8> {
         let mut message = std::mem::take(&mut self.message);
         message.append(&mut self.mapped);
@@ -113,7 +113,7 @@ impl PprofWriter {
         new
     }
 
-    /// The rows and the number of a label: key, text, number, unit.
+    /// Returns the encoded label: key, text, number, unit.
     fn label(&mut self, label: &PprofLabel) -> [u64; 4] {
         match label {
             PprofLabel::Text { key, value } => [self.text(key), self.text(value), 0, 0],
@@ -149,7 +149,7 @@ impl PprofWriter {
         id
     }
 
-    /// The id of a mapped file, whose addresses are offsets in it.
+    /// Returns the id of the mapping of a file, whose addresses are file offsets.
     fn mapping(&mut self, file: &str) -> u64 {
         if let Some(&known) = self.mappings.get(file) {
             return known;
@@ -165,7 +165,7 @@ impl PprofWriter {
     }
 }
 
-/// The file and the offset in `file+0x12`; `None` for the name of a function, whose file would be empty or a path.
+/// Parses `file+0x12`; returns `None` for function names, recognised by an empty file, spaces, parentheses or slashes.
 fn address_in_file(name: &str) -> Option<(&str, u64)> {
     let (file, offset) = name.rsplit_once("+0x")?;
     let is_written = !file.is_empty() && !file.contains([' ', '(', '/']) && !offset.starts_with(['+', '0']);
