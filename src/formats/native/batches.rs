@@ -1,4 +1,4 @@
-//! A native capture as batches from front to back, for what can only be read so: a file beside others.
+//! Reads a native trace sequentially as batches, where random access is not possible: for one of several files.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::model::{
     TrackIdx, TrackKind, TrackTables,
 };
 
-/// Hands on all chunks, each with the part of the tables that it needs.
+/// Emits all chunks, each with the table rows that it needs.
 pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
     let (metadata, losses) = (described(&capture.tracks), capture.losses.clone());
     sink.accept(Batch { names: vec![NameRow::default()], metadata, losses, ..Batch::default() })?;
@@ -35,7 +35,7 @@ pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
     Ok(())
 }
 
-/// Names and orders of processes and threads, in the form that a stream reports.
+/// Returns names and sort indices of processes and threads as metadata, as a stream reports them.
 pub(super) fn described(tables: &TrackTables) -> Vec<Metadata> {
     let mut metadata: Vec<_> = tables.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }).into_iter().collect();
     metadata.extend(tables.modules.iter().map(|module| Metadata::Module { module: Box::new(module.clone()) }));
@@ -80,7 +80,7 @@ pub(super) struct Tables<'a> {
     pub(super) stacks: &'a Stacks,
 }
 
-/// Gives the batch tables of its own, with only the rows that its events use.
+/// Gives the batch its own tables, with only the rows that its events use.
 pub(super) fn renumber(tables: Tables<'_>, batch: &mut Batch) {
     let mut names: FxHashMap<NameIdx, NameIdx> = FxHashMap::default();
     let mut tracks: FxHashMap<TrackIdx, TrackIdx> = FxHashMap::default();

@@ -1,21 +1,21 @@
-//! A chunk as columns: the payload of an event chunk, and of a run that the sort spills. Pure functions between a
-//! [`Chunk`] and bytes; knows nothing of files, and refuses what would not fit [`DECODED_BYTES_MAX`].
+//! Columnar encoding of a chunk: the payload of event chunks, and of runs that the sort spills. Pure functions between
+//! a [`Chunk`] and bytes, independent of files; refuses chunks above [`DECODED_BYTES_MAX`].
 //!
-//! Each field of the events is cut into planes of one byte each (all lowest bytes, then all second bytes), because the
-//! high bytes of neighbouring events are alike and the low ones are noise: apart, the first compress to almost nothing
-//! and the second are copied. A plane whose bytes are all equal is not stored at all. Measured beside rows of the same
-//! events under the same compressor: a third fewer bytes, and a third of the time to write and to read back.
+//! Each field of the events is split into planes of one byte each: all lowest bytes, then all second bytes, and so on.
+//! High bytes of neighbouring events are alike and low bytes are noise, so the high planes compress to almost nothing
+//! and the low ones are copied. A plane of equal bytes is not stored. Compared to rows with the same compressor, this
+//! takes a third fewer bytes, and a third of the time to write and to read.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 0..64 | the `Prefix`: counts, which planes are stored, the bytes of those that are not |
-//! | then | the bytes that each section takes, 4 bytes for each |
+//! | 0..64 | the `Prefix`: counts, bit mask of the stored planes, bytes of the constant planes |
+//! | then | the length of each section, 4 bytes each |
 //! | then | the sections: stored planes by `planes::WIDTHS`, stored planes of detail lengths, detail bytes |
 //!
-//! Each section is a zstd frame of its own, since planes have little in common (together they take 5% more, and a
-//! quarter more time to read back). A section that compression does not shrink is stored raw: then it takes as many
-//! bytes as it has. Times are stored as the zigzag of the wrapping step from the event before, which is exact over the
-//! whole of `i64`; details as the step from the last one.
+//! Each section is a separate zstd frame, since planes have little in common: a single frame takes 5% more space, and a
+//! quarter more time to read. A section that does not shrink is stored raw, which its length reveals. Times are stored
+//! as the zigzag of the wrapping delta to the previous event, which is exact for all of `i64`. Details are stored as
+//! the delta to the last one.
 
 use bytemuck::{Pod, Zeroable};
 use zstd::zstd_safe::CParameter;
@@ -23,19 +23,19 @@ use zstd::zstd_safe::CParameter;
 use super::planes::{PLANES, PlaneLayout};
 use crate::model::{Chunk, Details, Event};
 
-/// The most bytes that a chunk may take in memory, so that no capture can make its reader run out of it.
+/// Limit for the memory of a chunk, so that no trace can exhaust memory.
 pub(crate) const DECODED_BYTES_MAX: u64 = 64 << 20;
 
 const LENGTH_PLANES: usize = 4;
 
-/// The level at which compression still outruns the disk; higher ones gain a few percent here and cost several times.
+/// The level at which compression still outruns the disk; higher levels gain a few percent at several times the cost.
 const ZSTD_LEVEL: i32 = 1;
-/// Planes repeat in long runs or not at all, so a search for short matches only costs time. A smaller table is faster
-/// too: beside the level's own 5 and 12, 1% smaller, 20% faster to write, 15% faster to read.
+/// Planes repeat in long runs or not at all, so searching for short matches only costs time. A smaller table is faster
+/// too. Compared to the level's defaults of 5 and 12: 1% smaller, 20% faster to write, 15% faster to read.
 const PLANE_MATCH_MIN: u32 = 7;
 const PLANE_HASH_LOG2: u32 = 10;
 
-/// The lengths before the planes, little-endian.
+/// The counts and plane masks before the sections, little-endian.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Prefix {
@@ -43,13 +43,13 @@ struct Prefix {
     event_count: u32,
     detail_count: u32,
     detail_bytes: u32,
-    /// Bit `p`: plane `p` of the events is stored.
+    /// Bit `p` means that plane `p` of the events is stored.
     stored: u32,
-    /// The byte of each plane of the events that is not stored.
+    /// Bytes of the constant planes of the events.
     constants: [u8; PLANES],
-    /// The constant bytes of the planes of the detail lengths.
+    /// Bytes of the constant planes of the detail lengths.
     length_constants: [u8; LENGTH_PLANES],
-    /// Bit `p`: plane `p` of the detail lengths is stored.
+    /// Bit `p` means that plane `p` of the detail lengths is stored.
     lengths_stored: u8,
     reserved: [u8; 3],
 }
@@ -58,30 +58,30 @@ const PREFIX_BYTES: usize = size_of::<Prefix>();
 const _: () = assert!(PREFIX_BYTES == 64, "the table above says so, and no field is padded");
 const _: () = assert!(cfg!(target_endian = "little"), "traces are little-endian and cast in place");
 
-/// Why bytes are not a payload, or a chunk cannot become one.
+/// Why bytes are not a payload, or why a chunk cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnsError {
-    /// Fewer bytes than the prefix takes.
+    /// Fewer bytes than the prefix.
     #[error("a payload of {have} bytes, fewer than the {need} of the smallest")]
     TooShort { need: usize, have: usize },
-    /// The chunk would take too much memory.
+    /// The chunk exceeds the memory limit.
     #[error("a chunk of {bytes} bytes in memory, above the limit of {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    /// The sections are not as many bytes as their lengths say.
+    /// The total length of the sections is wrong.
     #[error("sections of {have} bytes where their lengths say {need}")]
     Length { need: u64, have: u64 },
-    /// A byte that says what an event is, and is none of its kinds.
+    /// An unknown event kind.
     #[error("event kind {0}, which is not known")]
     UnknownKind(u32),
-    /// A section does not decompress to as many bytes as the counts say.
+    /// A section does not decompress to the expected length.
     #[error("section {section} does not decompress to {need} bytes")]
     Damaged { section: usize, need: usize },
 }
 
-/// The bytes of a chunk.
+/// Encodes a chunk.
 ///
 /// # Errors
-/// [`ColumnsError::TooLarge`] if the chunk is larger than [`decode`] would accept.
+/// [`ColumnsError::TooLarge`] if the chunk is larger than [`decode`] accepts.
 pub fn encode(chunk: &Chunk) -> Result<Vec<u8>, ColumnsError> {
     let bytes_in_memory = decoded_bytes(chunk.events.len(), chunk.details.ends.len(), chunk.details.bytes.len());
     let too_large = ColumnsError::TooLarge { bytes: bytes_in_memory, limit: DECODED_BYTES_MAX };
@@ -123,7 +123,7 @@ pub fn encode(chunk: &Chunk) -> Result<Vec<u8>, ColumnsError> {
     Ok(bytes)
 }
 
-/// A compressor for planes, or none where there is no memory for one: planes are then stored raw.
+/// Returns a compressor for planes, or `None` without memory for it: planes are then stored raw.
 fn plane_compressor() -> Option<zstd::bulk::Compressor<'static>> {
     let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).ok()?;
     compressor.set_parameter(CParameter::MinMatch(PLANE_MATCH_MIN)).ok()?;
@@ -131,11 +131,11 @@ fn plane_compressor() -> Option<zstd::bulk::Compressor<'static>> {
     Some(compressor)
 }
 
-/// Decodes the bytes that [`encode`] made of a chunk.
+/// Decodes the bytes of [`encode`].
 ///
 /// # Errors
-/// A [`ColumnsError`] for bytes that are no such chunk. Never takes more memory than a few times
-/// [`DECODED_BYTES_MAX`], whatever the bytes say.
+/// A [`ColumnsError`] for bytes that are not an encoded chunk. Never takes more than a few times [`DECODED_BYTES_MAX`],
+/// whatever the bytes claim.
 pub fn decode(bytes: &[u8]) -> Result<Chunk, ColumnsError> {
     let too_short = |need| ColumnsError::TooShort { need, have: bytes.len() };
     let (prefix, rest) = bytes.split_at_checked(PREFIX_BYTES).ok_or_else(|| too_short(PREFIX_BYTES))?;
@@ -167,7 +167,7 @@ pub fn decode(bytes: &[u8]) -> Result<Chunk, ColumnsError> {
     })
 }
 
-/// The sections of a payload that are not read yet.
+/// Sections of a payload that are not read yet.
 struct Sections<'a> {
     lengths: &'a [u8],
     rest: &'a [u8],
@@ -176,7 +176,7 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// Reads the next `count` sections of `section_bytes` each, end to end.
+    /// Decodes the next `count` sections of `section_bytes` each, concatenated.
     fn read(&mut self, count: usize, section_bytes: usize) -> Result<Vec<u8>, ColumnsError> {
         let mut bytes = vec![0; count * section_bytes];
         for out in bytes.chunks_exact_mut(section_bytes.max(1)) {
@@ -205,19 +205,19 @@ impl Sections<'_> {
     }
 }
 
-/// The planes of a run of them; none if they are empty.
+/// Iterates over concatenated planes; empty if planes have no bytes.
 fn plane_slices(planes: &[u8], plane_bytes: usize) -> impl Iterator<Item = &[u8]> {
     planes.chunks_exact(plane_bytes.max(1))
 }
 
-/// Bytes in memory of a chunk with these counts.
+/// Returns the bytes in memory of a chunk with these counts.
 #[must_use]
 pub(crate) fn decoded_bytes(events: usize, details: usize, detail_bytes: usize) -> u64 {
     let events = (events as u64).saturating_mul(size_of::<Event>() as u64);
     events.saturating_add((details as u64).saturating_mul(4)).saturating_add(detail_bytes as u64)
 }
 
-/// The planes of the lengths of the details, cut like those of the events.
+/// Encodes the lengths of details as planes, like the columns of events.
 fn encode_lengths(ends: &[u32], prefix: &mut Prefix) -> Vec<u8> {
     let mut before = 0u32;
     let lengths: Vec<u32> = ends.iter().map(|&end| end.wrapping_sub(std::mem::replace(&mut before, end))).collect();

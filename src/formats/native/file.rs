@@ -1,5 +1,5 @@
-//! The file of a capture: its records and payloads, read by `pread` and compared with their checksums. Never maps it,
-//! since it may be cut while it is read; knows nothing of the content of a payload.
+//! The file of a native trace: reads records and payloads with `pread` and verifies their checksums. Never maps the
+//! file, since it may be truncated while it is read. Does not interpret payloads.
 
 use std::fs::File;
 use std::io;
@@ -10,17 +10,17 @@ use super::wire::{ChunkHeader, DirectoryEntry, checksum};
 use crate::base::files::{self, FileKind};
 use crate::formats::ReadError;
 
-/// A capture with its name, for errors.
+/// A trace file with its path, for errors.
 #[derive(Debug)]
 pub(super) struct CaptureFile {
     file: File,
     path: PathBuf,
-    /// Bytes of the file when it was opened: what it grows by later is not read.
+    /// Length of the file when it was opened; later growth is ignored.
     pub(super) bytes: u64,
 }
 
 impl CaptureFile {
-    /// Opens a file; [`ReadError::NotAFile`] and [`ReadError::Empty`] refuse what can hold no capture.
+    /// Opens a file; refuses non-files with [`ReadError::NotAFile`] and empty ones with [`ReadError::Empty`].
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io { path: path.into(), offset: 0, source };
         let file = File::open(path).map_err(io)?;
@@ -34,18 +34,18 @@ impl CaptureFile {
         Ok(Self { file, path: path.into(), bytes: metadata.len() })
     }
 
-    /// The same file, which errors are to call by another name.
+    /// Replaces the path that errors show.
     pub(super) fn with_path(self, path: &Path) -> Self {
         Self { path: path.into(), ..self }
     }
 
-    /// Fills `buffer` from `offset` on.
+    /// Fills `buffer` from an offset.
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
         let io = |source| ReadError::Io { path: self.path.clone(), offset, source };
         files::read_exact_at(&self.file, buffer, offset).map_err(io)
     }
 
-    /// Reads a fixed-size record; `None` if the file ends inside of it.
+    /// Reads a fixed-size record; returns `None` if the file ends inside it.
     pub(super) fn record<T: bytemuck::Pod>(&self, offset: u64) -> Result<Option<T>, ReadError> {
         if offset.checked_add(size_of::<T>() as u64).is_none_or(|end| end > self.bytes) {
             return Ok(None);
@@ -55,11 +55,11 @@ impl CaptureFile {
         Ok(Some(record))
     }
 
-    /// The payload after a header, as it was written.
+    /// Reads the raw payload of a chunk, and verifies its header and checksum.
     pub(super) fn payload(&self, entry: &DirectoryEntry) -> Result<Vec<u8>, ReadError> {
         let mut chunk = vec![0; size_of::<ChunkHeader>() + entry.header.payload_bytes as usize];
         self.read_at(entry.offset, &mut chunk).map_err(|error| match error {
-            // The file was cut after it was opened: this chunk is lost like a damaged one, and those before it are not.
+            // The file was truncated after it was opened: this chunk is lost like a damaged one, earlier ones are not.
             ReadError::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
                 self.malformed(entry.offset, format!("{} bytes", chunk.len()), "the end of the file".into())
             }
@@ -77,26 +77,26 @@ impl CaptureFile {
         Ok(payload)
     }
 
-    /// The decompressed payload of a chunk of tables or of a directory.
+    /// Returns the decompressed payload of a chunk of tables or of a directory.
     pub(super) fn decompressed(&self, entry: &DirectoryEntry) -> Option<Vec<u8>> {
         let payload = self.payload(entry).ok()?;
         let bytes = zstd::bulk::decompress(&payload, entry.header.memory_bytes as usize).ok()?;
         (bytes.len() == entry.header.memory_bytes as usize).then_some(bytes)
     }
 
-    /// The decoded payload of a chunk of tables or stacks.
+    /// Returns the deserialised payload of a chunk of tables or stacks.
     pub(super) fn patch<T: serde::de::DeserializeOwned>(&self, entry: &DirectoryEntry) -> Option<T> {
         postcard::from_bytes(&self.decompressed(entry)?).ok()
     }
 
-    /// Whether a header can be followed: nothing about it has changed, and its chunk lies within the file.
+    /// Returns whether a chunk can be read: its header is intact, and the chunk lies within the file.
     pub(super) fn holds(&self, entry: &DirectoryEntry) -> bool {
         entry.header.is_whole()
             && u64::from(entry.header.memory_bytes) <= DECODED_BYTES_MAX
             && entry.offset.checked_add(entry.header.stride_bytes()).is_some_and(|end| end <= self.bytes)
     }
 
-    /// An error at an offset of the file.
+    /// Creates an error at an offset of the file.
     pub(super) fn malformed(&self, offset: u64, expected: String, found: String) -> ReadError {
         ReadError::Malformed { path: self.path.clone(), offset, expected, found }
     }

@@ -1,5 +1,5 @@
-//! A native trace as it is written, from front to back: each chunk of events with the part of the tables that it needs.
-//! Holds the tables of the trace and one chunk. Counts chunks that are damaged, and passes over a store in the trace.
+//! Reads a native trace while it is written: each chunk of events with the table rows that it needs. Buffers the tables
+//! of the trace and one chunk. Counts damaged chunks, and skips an embedded store.
 
 use super::batches::{Tables, described, renumber};
 use super::columns::{self, DECODED_BYTES_MAX};
@@ -14,7 +14,7 @@ use crate::model::{
     Batch, Chunk, Event, EventKind, Loss, Losses, Metadata, Module, NameRow, SourcePos, StackIdx, Stacks, TrackTables,
 };
 
-/// The reader of a native trace that is still written.
+/// Reader of a native trace that is still being written.
 pub(super) struct LiveNative {
     source: Option<Source>,
 }
@@ -63,7 +63,7 @@ impl StreamReader for LiveNative {
             }
             let place = SourcePos::Offset(input.offset());
             let header = input.peek(size_of::<ChunkHeader>())?;
-            // A finished trace ends with a few bytes that say where its directory is.
+            // A finished trace ends with a short trailer that locates its directory.
             if header.len() < size_of::<ChunkHeader>() {
                 break;
             }
@@ -100,7 +100,7 @@ impl StreamReader for LiveNative {
 }
 
 impl LiveTables {
-    /// The events or the rows of tables of a chunk; `None` if it is damaged.
+    /// Decodes the events or table rows of a chunk; returns `None` if it is damaged.
     fn batch_of(&mut self, header: &ChunkHeader, payload: &[u8]) -> Option<Batch> {
         let mut batch = Batch { names: vec![NameRow::default()], ..Batch::default() };
         match header.kind()? {
@@ -132,7 +132,7 @@ impl LiveTables {
         Some(batch)
     }
 
-    /// Whether all that events point to is there: a chunk of tables may be lost.
+    /// Returns whether all references of events are valid, since a chunk of tables may be lost.
     fn holds(&self, chunk: &Chunk) -> bool {
         let has_stack = |event: &Event| {
             event.kind != EventKind::Sample
@@ -144,7 +144,7 @@ impl LiveTables {
     }
 }
 
-/// The content of a chunk of tables.
+/// Decompresses and deserialises the payload of a chunk of tables.
 fn unpacked<T: serde::de::DeserializeOwned>(header: &ChunkHeader, payload: &[u8]) -> Option<T> {
     let bytes = zstd::bulk::decompress(payload, header.memory_bytes as usize).ok()?;
     postcard::from_bytes(&bytes).ok()

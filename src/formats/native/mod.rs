@@ -1,5 +1,5 @@
-//! Longspan's own captures: chunks of events as compressed columns, whose headers say enough to fetch and merge them in
-//! any order, and which a crash of the writer costs only the chunk being written.
+//! Longspan's own trace format: chunks of events as compressed columns. Chunk headers suffice to fetch and merge chunks
+//! in any order. A crash of the writer costs only the chunk being written.
 
 pub(crate) mod batches;
 pub(crate) mod columns;

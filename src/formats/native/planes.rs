@@ -1,10 +1,10 @@
-//! Events cut into planes: all lowest bytes of a column, then all second bytes, and so on. Converts events to planes
-//! and back, and reports which planes hold one byte only; compresses nothing and trusts no plane.
+//! Splits events into planes: all lowest bytes of a column, then all second bytes, and so on. Converts both ways, and
+//! detects constant planes; neither compresses nor validates planes.
 
 use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx};
 
-/// How many planes each column has. Times and values are two columns each, the low and the high half, so that all
-/// columns are of 32-bit words, of which the processor turns twice as many at once as of 64-bit ones.
+/// Number of planes of each column. Times and values are split into a low and a high column. So all columns are 32-bit
+/// words, of which SIMD converts twice as many at once as of 64-bit words.
 const WIDTHS: [u32; COLUMNS] = [4, 4, 4, 4, 4, 4, 4, 2, 1, 1];
 const COLUMNS: usize = 10;
 const TS: usize = 0;
@@ -19,10 +19,10 @@ const KIND: usize = 8;
 const FLAGS: usize = 9;
 pub(super) const PLANES: usize = 32;
 
-/// Events that are turned at once: their columns take 10 KiB, a part of a first-level cache.
+/// Events per block; their columns take 10 KiB, a part of the first-level cache.
 const BLOCK_EVENTS: usize = 256;
 
-/// Every kind of event, at the place of its byte.
+/// All event kinds, indexed by their byte.
 pub(super) const KINDS: [EventKind; 15] = [
     EventKind::Complete,
     EventKind::Begin,
@@ -49,18 +49,18 @@ const _: () = {
     }
 };
 
-/// Which planes of some events are stored, and what the others consist of.
+/// Which planes are stored, and the bytes of the constant planes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlaneLayout {
     pub(super) first_ts_ns: i64,
-    /// Bit `p`: plane `p` is stored.
+    /// Bit `p` means that plane `p` is stored.
     pub(super) stored: u32,
-    /// The byte of each plane that is not.
+    /// The byte of each plane that is not stored.
     pub(super) constants: [u8; PLANES],
 }
 
 impl PlaneLayout {
-    /// The layout that leaves out the planes of `events` that hold one byte only.
+    /// Creates the layout that omits the constant planes of `events`.
     pub(super) fn from_events(events: &[Event]) -> Self {
         let first_ts_ns = events.first().map_or(0, |event| event.ts_ns);
         let mut layout = Self { first_ts_ns, stored: 0, constants: [0; PLANES] };
@@ -71,7 +71,7 @@ impl PlaneLayout {
             before.fill(std::slice::from_mut(word), column, std::slice::from_ref(first));
         }
         let mut words = [0; BLOCK_EVENTS];
-        // Block by block, so that the events stay in the cache from one column to the next.
+        // Block by block, so that events stay in the cache across columns.
         for rows in others.chunks(BLOCK_EVENTS) {
             for column in 0..COLUMNS {
                 before.fill(&mut words, column, rows);
@@ -85,12 +85,12 @@ impl PlaneLayout {
         layout
     }
 
-    /// The stored planes of `events`, end to end.
+    /// Returns the stored planes of `events`, concatenated.
     pub(super) fn encode(&self, events: &[Event]) -> Vec<u8> {
         let mut planes = vec![0; self.stored.count_ones() as usize * events.len()];
         let mut before = Before { ts_ns: self.first_ts_ns, detail: 0 };
         let mut words: Box<PlaneBlock> = Box::new([[0; BLOCK_EVENTS]; COLUMNS]);
-        // The loop visits the time's high half even if it is not stored, since that updates the last time.
+        // The high half of times is always computed, since that updates the previous time.
         let mut wanted = [false; COLUMNS];
         wanted[TS_HIGH] = true;
         for_each_plane(|plane, column, _| wanted[column] |= self.stores(plane));
@@ -110,10 +110,10 @@ impl PlaneLayout {
         planes
     }
 
-    /// Decodes `count` events from the stored planes. The error is an unknown byte of a kind.
+    /// Decodes `count` events from the stored planes. The error is an unknown kind byte.
     ///
     /// # Panics
-    /// If `planes` is not as many bytes as the layout says.
+    /// If the length of `planes` does not match the layout.
     pub(super) fn decode(&self, count: usize, planes: &[u8]) -> Result<Vec<Event>, u32> {
         let mut events = Vec::with_capacity(count);
         let mut before = Before { ts_ns: self.first_ts_ns, detail: 0 };
@@ -148,10 +148,10 @@ impl PlaneLayout {
     }
 }
 
-/// One word of each column for each event of a block.
+/// One word of each column, for each event of a block.
 type PlaneBlock = [[u32; BLOCK_EVENTS]; COLUMNS];
 
-/// The values of the event before, which times and details are deltas to.
+/// The previous time and detail, which the next ones are relative to.
 #[derive(Clone, Copy)]
 struct Before {
     ts_ns: i64,
@@ -159,12 +159,12 @@ struct Before {
 }
 
 impl Before {
-    /// Fills in the words of a column, and remembers what the next events lean on.
+    /// Fills the words of a column, and updates the previous values.
     fn fill(&mut self, words: &mut [u32], column: usize, events: &[Event]) {
         let pairs = words.iter_mut().zip(events);
         match column {
             TS => {
-                // The high half comes next and leans on the same times.
+                // The high half is next, and needs the same previous times.
                 let mut before = *self;
                 pairs.for_each(|(word, event)| *word = low_half(before.ts_step(event.ts_ns)));
             }
@@ -180,7 +180,7 @@ impl Before {
         }
     }
 
-    /// The event of a row of a block.
+    /// Returns the event in a row of a block.
     fn event(&mut self, words: &PlaneBlock, row: usize) -> Event {
         let word = |column: usize| words[column][row];
         let long = |low: usize, high: usize| u64::from(word(low)) | u64::from(word(high)) << 32;
@@ -205,7 +205,8 @@ impl Before {
         self.ts_ns
     }
 
-    /// The wrapping step from the last detail, except that "no detail" is 0: the two change places.
+    /// Returns the wrapping delta from the last detail, with 0 reserved for "no detail": the code for a repeated detail
+    /// takes the place of 0.
     fn detail_step(&mut self, detail: u32) -> u32 {
         if detail == 0 {
             return 0;
@@ -219,7 +220,7 @@ impl Before {
             return 0;
         }
         let detail = self.detail.wrapping_add(step);
-        // The encoder writes a repeated detail as the step that would lead to 0.
+        // A repeated detail is encoded as the delta that would lead to 0.
         if detail != 0 {
             self.detail = detail;
         }
@@ -227,7 +228,7 @@ impl Before {
     }
 }
 
-/// Calls `each` with every plane of the events, its column, and how far its byte is shifted in the column's word.
+/// Calls `each` with every plane, its column, and the shift of its byte in the column's word.
 fn for_each_plane(mut each: impl FnMut(usize, usize, u32)) {
     let mut plane = 0;
     for (column, width) in WIDTHS.into_iter().enumerate() {
@@ -238,7 +239,7 @@ fn for_each_plane(mut each: impl FnMut(usize, usize, u32)) {
     }
 }
 
-/// Puts the bytes of a plane into words, which start from `base` if there is one.
+/// Inserts the bytes of a plane into words, which start as `base` if it is given.
 fn set_plane(words: &mut [u32; BLOCK_EVENTS], base: Option<u32>, bytes: &[u8], shift: u32) {
     let pairs = words.iter_mut().zip(bytes);
     match base {
@@ -247,7 +248,7 @@ fn set_plane(words: &mut [u32; BLOCK_EVENTS], base: Option<u32>, bytes: &[u8], s
     }
 }
 
-/// Small steps either way as small numbers.
+/// Maps small positive and negative steps to small numbers.
 fn zigzag(step: i64) -> u64 {
     (step << 1 ^ step >> 63).cast_unsigned()
 }

@@ -1,6 +1,6 @@
-//! Opens a native capture: the directory where it is whole, or else by hopping from header to header. Fetches chunks by
-//! `pread` from any thread; never maps the file, which may be cut while it is read. Does not sort, and does not check
-//! what a header says about times: the sort finds events before their chunk's minimum.
+//! Opens a native trace by its directory, or by scanning headers if the directory is missing. Reads chunks with `pread`
+//! from any thread; never maps the file, which may be truncated meanwhile. Does not sort, and does not verify the times
+//! in headers, which the sort does.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,28 +26,28 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(open_source),
 };
 
-/// A native capture is read by position: one that is compressed as a whole is unpacked to a file first.
+/// Opens a native trace. It is read by position, so a compressed file is unpacked first.
 fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     if source.is_live() {
         return Ok(Reader::Stream(Box::new(LiveNative::new(source))));
     }
     let path = source.path().to_owned();
     let unpacked = if source.is_packed() { Some(unpacked_to_file(source, context)?) } else { None };
-    // The scratch file is deleted once it is open.
+    // The temporary file is deleted once it is open.
     let bytes = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
     open_unpacked(bytes, &path, context).map(Box::new).map(Reader::Chunks)
 }
 
-/// Opens a capture: reads its directory and its tables, not its events.
+/// Opens a trace: reads its directory and tables, but not its events.
 ///
 /// # Errors
-/// For a file that cannot be read, is no native capture, or is one of another version. Damage after the file's header
-/// is no error: it counts as a loss.
+/// For a file that is unreadable, not a native trace, or of another version. Damage after the file header is not an
+/// error, but a loss.
 pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
     open_unpacked(path, path, context)
 }
 
-/// Like [`open`], for a capture that was unpacked to another file: errors name the file that the user knows.
+/// Like [`open`], for a trace unpacked to another file: errors show the original path.
 fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
     let file = CaptureFile::open(unpacked)?.with_path(path);
     let mut losses = Losses::default();
@@ -91,7 +91,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
             None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
         }
     }
-    // In a damaged capture it would show what the chunks have lost, beside the count of what is lost.
+    // In a damaged trace, the store would show events of chunks that are counted as lost.
     let has_store = is_whole && damaged.is_empty() && !parts.is_empty();
     losses.merge(&damaged);
     let (names, tracks, recorded) = tables.finish();
@@ -119,7 +119,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
     Ok(ChunkedCapture { source: Box::new(source), names, tracks, stacks, losses, store })
 }
 
-/// The chunks of an opened capture.
+/// The chunks of an opened trace.
 #[derive(Debug)]
 struct NativeSource {
     file: Arc<CaptureFile>,
@@ -148,9 +148,9 @@ impl ChunkSource for NativeSource {
             let (expected, found) = (entry.header.event_count, chunk.events.len());
             return Err(damaged(&format!("{expected} events"), found.to_string()));
         }
-        // An index beyond the tables would need a check at every later use.
+        // Invalid indices would need a check at every later use.
         for event in &mut chunk.events {
-            // An event is late if it follows a later event here, whatever its flag was where the capture was made.
+            // Lateness depends on the order of events in this file, not on the original recording.
             event.flags = event.flags.without(EventFlags::LATE);
             if event.name.index() >= self.names || event.track.index() >= self.tracks {
                 let found = format!("name {} and track {}", event.name.0, event.track.0);
@@ -164,7 +164,7 @@ impl ChunkSource for NativeSource {
     }
 }
 
-/// The parts of the store that lies in an opened capture.
+/// The parts of the store in an opened trace.
 #[derive(Debug)]
 struct NativeStore {
     file: Arc<CaptureFile>,
@@ -198,7 +198,7 @@ impl NativeSource {
     }
 }
 
-/// Checks the file's header. Damage after its magic counts as a loss, since the chunks need nothing of it.
+/// Verifies the file header. Damage after its magic is a loss, since chunks do not depend on it.
 fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadError> {
     let Some(header) = file.record::<FileHeader>(0)? else {
         return Err(file.malformed(file.bytes, format!("{} bytes of header", FileHeader::BYTES), "the end".into()));
@@ -215,7 +215,7 @@ fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadE
     Ok(())
 }
 
-/// The directory at the end of a finished file, if it and all offsets in it are valid.
+/// Returns the directory of a finished file, if it and all its offsets are valid.
 fn directory(file: &CaptureFile) -> Option<Vec<DirectoryEntry>> {
     let trailer_offset = file.bytes.checked_sub(FileTrailer::BYTES)?;
     let trailer = file.record::<FileTrailer>(trailer_offset).ok()??;

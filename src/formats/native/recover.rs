@@ -1,15 +1,15 @@
-//! Finds the chunks of a capture whose directory is missing or damaged, by hopping from header to header; after a
-//! damaged one, by searching for the next that is whole. Counts what it had to pass over.
+//! Finds the chunks of a trace with a missing or damaged directory, by following headers. After a damaged header,
+//! searches for the next intact one. Counts the skipped chunks.
 
 use super::file::CaptureFile;
 use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Bytes looked through at a time: large enough that the disk reads in one go.
+/// Bytes searched at a time: large enough for a single disk read.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// Finds all whole chunks, in the order of the file. Fails on I/O errors and on a request to stop.
+/// Finds all intact chunks, in file order. Fails on I/O errors and cancellation.
 pub(super) fn hop(
     file: &CaptureFile,
     context: &ReadContext,
@@ -17,7 +17,7 @@ pub(super) fn hop(
 ) -> Result<Vec<DirectoryEntry>, ReadError> {
     let mut entries: Vec<DirectoryEntry> = Vec::new();
     let mut offset = FileHeader::BYTES;
-    // Where the last skipped chunk begins, until the next whole one says how many were skipped.
+    // Start of the last skipped chunk, until the next intact one tells how many were skipped.
     let mut gap: Option<u64> = None;
     let mut expected_sequence = 0;
     let mut last_kind = None;
@@ -47,13 +47,13 @@ pub(super) fn hop(
             None => break,
         }
     }
-    // A directory is the last chunk of a finished file: without it, writing was cut off.
+    // A finished file ends with a directory; otherwise writing was interrupted.
     let finished = last_kind == Some(ChunkKind::Directory);
     match gap {
         Some(first) if !finished => losses.add(Loss::Truncated, SourcePos::Offset(first)),
         Some(first) => losses.add(Loss::BadChunk, SourcePos::Offset(first)),
         None if !finished => losses.add(Loss::Truncated, SourcePos::Offset(file.bytes)),
-        // All chunks are whole, so the damage is in the directory or the trailer.
+        // All chunks are intact, so the damage is in the directory or the trailer.
         None if losses.is_empty() => losses.add(Loss::BadRecord, SourcePos::Offset(offset)),
         None => {}
     }
@@ -61,8 +61,8 @@ pub(super) fn hop(
     Ok(entries)
 }
 
-/// Finds the next whole header from `offset` on that `follows` the chunks before it.
-/// Every candidate is judged within the window, so that a file full of magics costs no more reads than any other.
+/// Finds the next intact header from `offset` that `follows` the previous chunks. Candidates are checked within the
+/// window, so that a file full of magics costs no additional reads.
 fn search(
     file: &CaptureFile,
     context: &ReadContext,
@@ -75,7 +75,7 @@ fn search(
         let bytes = (file.bytes - offset).min(WINDOW_BYTES as u64);
         let window = &mut window[..bytes as usize];
         file.read_at(offset, window)?;
-        // Windows overlap by less than a header: one that this window's end cuts is whole in the next.
+        // Windows overlap by less than a header: a header cut by the end of this window is complete in the next.
         let starts = (0..window.len() + 1 - size_of::<ChunkHeader>()).step_by(ALIGNMENT as usize);
         for start in starts.clone() {
             let bytes = &window[start..start + size_of::<ChunkHeader>()];

@@ -1,6 +1,6 @@
-//! Call stacks as a capture grows: each chunk of stacks holds those that are new since the one before, and points to
-//! names that tables chunks before it hold. Refuses a patch that contradicts what is there; where a chunk is lost, the
-//! stacks in it are frames without a name.
+//! Incremental call stacks of a growing trace: each stack chunk has the new stacks since the previous one, and refers
+//! to names in earlier table chunks. Refuses contradictory patches. Stacks in a lost chunk become frames without a
+//! name.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +8,25 @@ use super::tables::{MISSING_ROWS_MAX, PatchError};
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{NameIdx, StackIdx, StackRow, Stacks};
 
-/// Rows after which a patch is closed and another begun: at most ten bytes each, so far below the 64
-/// MiB that a reader accepts.
+/// Limit for rows of a patch: at most ten bytes each, far below the 64 MiB that a reader accepts.
 const PATCH_ROWS: usize = 1 << 20;
 
-/// The rows that were added to the stacks.
+/// New rows of the stack table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StacksPatch {
-    /// The row of the first of them.
+    /// Row of the first stack.
     first: u32,
-    /// How many rows up the caller's stack is.
+    /// Distance in rows to the caller's stack.
     up: Vec<u32>,
     names: Vec<NameIdx>,
 }
 
-/// The patches that bring a reader from the first `written` rows of `stacks`, with row 0, to all of them.
+/// Returns the patches that extend the first `written` rows of `stacks`, including row 0, to all rows.
 pub(crate) fn patches_since(written: usize, stacks: &Stacks) -> impl Iterator<Item = StacksPatch> + '_ {
     let first_new = written.max(1);
     let new = stacks.rows().get(first_new - 1..).unwrap_or(&[]);
     new.chunks(PATCH_ROWS).zip(0usize..).map(move |(rows, patch)| {
-        // A row of the table has a `StackIdx`.
+        // A row of the table fits in a `StackIdx`.
         let first = bounded_row(first_new + patch * PATCH_ROWS);
         let up = (first..).zip(rows).map(|(row, kept)| row - kept.parent.0).collect();
         StacksPatch { first, up, names: rows.iter().map(|row| row.name).collect() }
@@ -35,10 +34,10 @@ pub(crate) fn patches_since(written: usize, stacks: &Stacks) -> impl Iterator<It
 }
 
 impl StacksPatch {
-    /// Appends the rows to a table of stacks.
+    /// Appends the rows to a stack table.
     ///
     /// # Errors
-    /// [`PatchError`] for a patch that does not follow the rows of the table, which then stays as it was.
+    /// [`PatchError`] if the patch does not continue the table, which is then unchanged.
     pub fn apply(self, stacks: &mut Stacks) -> Result<(), PatchError> {
         let (first, have) = (self.first as usize, stacks.len());
         if first < have {
@@ -57,7 +56,7 @@ impl StacksPatch {
     }
 }
 
-/// The stacks with names that exist: a chunk of names may be lost.
+/// Replaces names that do not exist, since a chunk of names may be lost.
 #[must_use]
 pub(crate) fn with_known_names(stacks: Stacks, names: usize) -> Stacks {
     let is_known = |row: &StackRow| row.name.index() < names;

@@ -1,6 +1,6 @@
-//! Names, processes, tracks and losses as a capture grows: each tables chunk holds what is new or changed since the one
-//! before. So a capture that was cut has the tables of everything before the cut, and none is written twice. Refuses a
-//! patch that contradicts itself; rows that are missing because a chunk was damaged get a name that says so.
+//! Incremental tables of a growing trace: each table chunk has the names, processes, tracks and losses that are new or
+//! changed. So a truncated trace has all tables for the events before the cut, and nothing is written twice. Refuses
+//! contradictory patches. Rows of lost chunks get placeholder names.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use crate::model::{
     Id, Losses, Module, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };
 
-/// The most rows that may be missing before a patch: far above what one patch holds, far below what memory does.
+/// Limit for missing rows before a patch: far more than a patch has, far fewer than fill memory.
 pub(super) const MISSING_ROWS_MAX: usize = 1 << 20;
 
-/// Text after which a patch is closed and another begun, far enough below the 64 MiB that a reader accepts.
+/// Limit for the text of a patch, far below the 64 MiB that a reader accepts.
 const PATCH_TEXT_BYTES: usize = 8 << 20;
 
-/// The changes to the tables since the patch before.
+/// Changes to the tables since the previous patch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TablesPatch {
-    /// The row of the first of `names`.
+    /// Row of the first name.
     pub(crate) first_name: u32,
     pub(crate) names: Vec<NameRow<Box<str>>>,
     /// New and changed processes with their rows.
     pub(crate) processes: Vec<(ProcessIdx, Process)>,
     /// New and changed tracks with their rows.
     pub(crate) tracks: Vec<(TrackIdx, Track)>,
-    /// Losses since the patch before.
+    /// Losses since the previous patch.
     pub(crate) losses: Losses,
 }
 
-/// Remembers what was written of the tables.
+/// The state of the tables that are already written.
 #[derive(Debug, Default)]
 pub(crate) struct TablesWritten {
     names: usize,
@@ -39,19 +39,19 @@ pub(crate) struct TablesWritten {
 }
 
 impl TablesWritten {
-    /// The UTC offset that was written.
+    /// Returns the UTC offset that was written.
     #[must_use]
     pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
         self.tracks.utc_offset_ns
     }
 
-    /// The modules that were written.
+    /// Returns the modules that were written.
     #[must_use]
     pub(crate) fn modules(&self) -> &[Module] {
         &self.tracks.modules
     }
 
-    /// The patches that extend the tables written so far to these. Counts their rows as written.
+    /// Returns the patches from the written tables to these, and marks them as written.
     pub(crate) fn advance(&mut self, names: &Names, tracks: &TrackTables) -> Vec<TablesPatch> {
         let mut patches = vec![TablesPatch::default()];
         let mut text_bytes = 0;
@@ -84,9 +84,9 @@ impl TablesWritten {
     }
 }
 
-/// The patch that has room for the next row.
+/// Returns a patch with room for the next row.
 fn open_patch<'a>(patches: &'a mut Vec<TablesPatch>, text_bytes: &mut usize, row_bytes: usize) -> &'a mut TablesPatch {
-    // 64 bytes a row beside its text, so that a great many empty rows are cut up as well.
+    // Each row counts 64 bytes plus its text, so that many empty rows are split too.
     *text_bytes += row_bytes + 64;
     if *text_bytes > PATCH_TEXT_BYTES {
         *text_bytes = row_bytes + 64;
@@ -96,37 +96,37 @@ fn open_patch<'a>(patches: &'a mut Vec<TablesPatch>, text_bytes: &mut usize, row
     &mut patches[last]
 }
 
-/// Why a patch does not apply.
+/// Why a patch cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// It begins after a gap.
+    /// It starts too far after the known rows.
     #[error("a patch of {table} that begins at row {first} where {have} are known")]
     TooFar { table: &'static str, first: usize, have: usize },
-    /// It holds rows that are already known.
+    /// It contains rows that are already known.
     #[error("a patch that begins at row {first} where {have} are known")]
     Known { first: usize, have: usize },
 }
 
-/// Tables that patches build up.
+/// Tables built from patches.
 #[derive(Debug, Default)]
 pub struct TablesRead {
     pub(crate) names: Names,
-    /// The processes and tracks so far.
+    /// Processes and tracks so far.
     pub(crate) tracks: TrackTables,
     pub(crate) losses: Losses,
 }
 
 impl TablesRead {
-    /// Tables without a row, whose names go into `no_names`.
+    /// Creates empty tables, with `no_names` as their name table.
     #[must_use]
     pub(crate) fn new(no_names: Names) -> Self {
         Self { names: no_names, ..Self::default() }
     }
 
-    /// Applies the next patch, with which the tables grow.
+    /// Applies the next patch.
     ///
     /// # Errors
-    /// [`PatchError`] for a patch that does not follow the rows of the tables, which then stay as they were.
+    /// [`PatchError`] if the patch does not continue the tables, which are then unchanged.
     pub fn apply(&mut self, patch: TablesPatch) -> Result<(), PatchError> {
         let first_name = patch.first_name as usize;
         if !patch.names.is_empty() && first_name < self.names.len() {
@@ -166,7 +166,7 @@ impl TablesRead {
         Ok(())
     }
 
-    /// The tables, whole: every track has a process, even where that was lost.
+    /// Returns the complete tables: every track has a process, even if that was lost.
     #[must_use]
     pub fn finish(mut self) -> (Names, TrackTables, Losses) {
         if !self.tracks.tracks.is_empty() && self.tracks.processes.is_empty() {

@@ -1,4 +1,4 @@
-//! Whole files: written and read back, cut at every byte, and with every bit of a header flipped.
+//! Tests of whole files: round trips, cuts at every byte, and flips of every header bit.
 
 use std::io::{Read as _, Write};
 use std::path::Path;
@@ -19,14 +19,14 @@ use crate::model::{
 const CHUNKS: usize = 4;
 const EVENTS_IN_CHUNK: usize = 20;
 
-/// A small capture whose tables grow between its chunks.
+/// A small trace whose tables grow between chunks.
 struct SampleCapture {
     chunks: Vec<Chunk>,
     names: Names,
     tracks: TrackTables,
     losses: Losses,
     bytes: Vec<u8>,
-    /// The range of bytes of each events chunk.
+    /// Byte range of each event chunk.
     places: Vec<std::ops::Range<u64>>,
 }
 
@@ -71,7 +71,7 @@ fn open(bytes: &[u8]) -> Result<ChunkedCapture, ReadError> {
     read::open(file.path(), &ReadContext::default())
 }
 
-/// Every chunk that loads, and how many do not.
+/// Returns all chunks that load, and the number of those that do not.
 fn load_all(capture: &ChunkedCapture) -> (Vec<Chunk>, usize) {
     let chunks: Vec<_> = (0..capture.source.heads().len()).map(|chunk| capture.source.load(chunk)).collect();
     let failed = chunks.iter().filter(|chunk| chunk.is_err()).count();
@@ -94,7 +94,7 @@ fn a_capture_comes_back_as_it_was_written() {
     }
 }
 
-/// An event of two names and three tracks, with arguments or without.
+/// An event with two names and three tracks, with or without arguments.
 fn any_event() -> impl Strategy<Value = (Event, Option<u32>)> {
     let kinds = [EventKind::Complete, EventKind::Begin, EventKind::End, EventKind::Instant, EventKind::Counter];
     let flags = [EventFlags::NONE, EventFlags::UNNAMED, EventFlags::UNFINISHED, EventFlags::BIND_ENCLOSING];
@@ -150,7 +150,7 @@ fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
             continue;
         }
         let capture = opened.unwrap();
-        // The padding after a payload may be cut without harm, but its chunk then counts as cut.
+        // A cut in the padding after a payload loses no data, but its chunk counts as truncated.
         let whole = sample.places.iter().filter(|place| place.end <= cut as u64).count();
         assert_eq!(load_all(&capture), (sample.chunks[..whole].to_vec(), 0), "{cut}");
         assert!(!capture.losses.is_empty(), "{cut}: a cut must be counted");
@@ -165,7 +165,7 @@ fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
     }
 }
 
-/// With and without the directory, a chunk whose header is damaged is missed and counted, and all others are there.
+/// With and without the directory, a chunk with a damaged header is counted as lost, and all others are read.
 #[test]
 fn a_flipped_bit_in_a_chunk_header_costs_that_chunk_and_is_counted() {
     let sample = sample();

@@ -1,109 +1,108 @@
-//! The bytes of a native capture: the begin and the end of a file, a chunk and a directory. Converts these to and from
-//! bytes and checks that they are whole; reads no file and knows nothing of the content of a payload.
+//! Binary layout of a native trace: file header, trailer, chunks and directory. Converts these to and from bytes and
+//! verifies their checksums. Neither reads files nor interprets payloads.
 //!
 //! | part | bytes |
 //! |---|---|
 //! | [`FileHeader`] | 24 |
 //! | chunks: a [`ChunkHeader`], its payload, zeros up to a multiple of 8 | 80 + payload |
-//! | the directory: a chunk of kind [`ChunkKind::Directory`] that repeats every header with its place | |
-//! | [`FileTrailer`]: where the directory begins | 24 |
+//! | the directory: a chunk of kind [`ChunkKind::Directory`] with a copy and the offset of every header | |
+//! | [`FileTrailer`]: the offset of the directory | 24 |
 //!
-//! All numbers are little-endian. Everything after the file header can be found again without the directory: a chunk's
-//! header says how long its payload is, and headers are at multiples of 8 and begin with a magic, so that a reader
-//! hops from one to the next, and after a damaged one searches for the next that is whole. A file that was cut while it
-//! was being written loses the chunk that was cut and nothing else.
+//! All numbers are little-endian. All chunks can be found without the directory. A chunk header contains the length of
+//! its payload, is aligned to 8 bytes and starts with a magic. So a reader follows headers, and searches for the next
+//! intact one after damage. A file truncated while it was written loses only its last chunk.
 //!
-//! The header of a chunk holds what a reader needs to know before it spends time on the payload: `start_min_ns` drives
-//! the merge of chunks, `start_max_ns` and `end_max_ns` decide whether a chunk matters for a time range (a tracer that
-//! logs a span when it ends writes the outermost spans last), `watermark_ns` how far the recording is complete, and
-//! `lost_before` how many events the recorder had to give up.
+//! The chunk header has all that is needed before reading a payload. `start_min_ns` drives the merge of chunks.
+//! `start_max_ns` and `end_max_ns` tell whether a chunk overlaps a time range: tracers that log a span at its end write
+//! the outermost spans last. `watermark_ns` tells how far the recording is complete, and `lost_before` how many events
+//! the recorder dropped.
 
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The first bytes of a native capture. The first byte is no text, so no text format is taken for one; the line ends
-/// break when a transfer translates them.
+/// Magic of a native trace. The first byte is not text, so the file is not mistaken for a text format. The line ends
+/// detect transfers that convert them.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SPAN\r\n\x1a";
-/// The version of the layout in this file. A reader refuses any other.
+/// Version of the layout. Readers refuse all others.
 pub(crate) const VERSION: u32 = 2;
-/// The first bytes of a chunk: the word `CHNK`.
+/// Magic of a chunk: the word `CHNK`.
 pub(crate) const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
-/// The end of a whole file.
+/// Magic at the end of a finished file.
 pub(crate) const TRAILER_MAGIC: [u8; 8] = *b"SPANEND\n";
-/// Headers begin at multiples of this, so that a search need not look at every byte.
+/// Alignment of headers, so that a search skips most bytes.
 pub(crate) const ALIGNMENT: u64 = 8;
-/// A watermark that promises nothing.
+/// The value for no watermark.
 pub(crate) const NO_WATERMARK: i64 = i64::MIN;
 
-/// The header of a file.
+/// Header of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct FileHeader {
-    /// Equals [`MAGIC`] in every native file.
+    /// Equals [`MAGIC`].
     pub(crate) magic: [u8; 8],
-    /// Equals [`VERSION`], or this reader refuses the file.
+    /// Equals [`VERSION`]; readers refuse all others.
     pub(crate) version: u32,
-    /// Bits, of which [`FileHeader::SORTED`] is one.
+    /// Bits such as [`FileHeader::SORTED`].
     pub(crate) flags: u32,
-    /// The checksum of the bytes before it.
+    /// Checksum of the bytes before it.
     pub(crate) checksum: u64,
 }
 
-/// The header of a chunk.
+/// Header of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ChunkHeader {
-    /// Equals [`CHUNK_MAGIC`] in every header of a chunk.
+    /// Equals [`CHUNK_MAGIC`].
     pub(crate) magic: u32,
-    /// The byte of a [`ChunkKind`].
+    /// Byte of a [`ChunkKind`].
     pub(crate) kind: u8,
-    /// Bits, of which [`ChunkHeader::SORTED`] and [`ChunkHeader::PLACED`] are two.
+    /// Bits such as [`ChunkHeader::SORTED`] and [`ChunkHeader::PLACED`].
     pub(crate) flags: u8,
-    /// Always zero in this version.
+    /// Zero in this version.
     pub(crate) reserved: u16,
-    /// The index of the chunk in the file, from 0: a gap shows how many are missing.
+    /// Index of the chunk in the file, from 0; a gap shows how many are missing.
     pub sequence: u32,
-    /// How many events the payload holds.
+    /// Number of events in the payload.
     pub(crate) event_count: u32,
-    /// Bytes of the payload as stored.
+    /// Bytes of the payload in the file.
     pub payload_bytes: u32,
     /// Bytes of the payload in memory.
     pub(crate) memory_bytes: u32,
-    /// Events that the recorder lost between the chunk before and this one.
+    /// Events that the recorder lost since the previous chunk.
     pub(crate) lost_before: u64,
-    /// The smallest time of the events.
+    /// Smallest start of the events.
     pub(crate) start_min_ns: i64,
-    /// The largest time of the events.
+    /// Largest start of the events.
     pub(crate) start_max_ns: i64,
-    /// The largest end of the events.
+    /// Largest end of the events.
     pub(crate) end_max_ns: i64,
-    /// No later chunk holds an event before this; [`NO_WATERMARK`] where the writer cannot promise one.
+    /// No later chunk has an event before this time; [`NO_WATERMARK`] if the writer cannot guarantee any.
     pub(crate) watermark_ns: i64,
-    /// The checksum of the payload as it is stored.
+    /// Checksum of the payload in the file.
     pub(crate) payload_checksum: u64,
-    /// The checksum of the bytes before it.
+    /// Checksum of the bytes before it.
     pub(crate) header_checksum: u64,
 }
 
-/// One row of the directory: a chunk's header and its offset.
+/// A row of the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct DirectoryEntry {
-    /// The byte at which the header begins.
+    /// Offset of the header in the file.
     pub offset: u64,
-    /// A copy of the header.
+    /// Copy of the header.
     pub header: ChunkHeader,
 }
 
-/// The end of a whole file.
+/// Trailer of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct FileTrailer {
-    /// The byte at which the directory's header begins.
+    /// Offset of the directory's header in the file.
     pub(crate) directory_offset: u64,
-    /// The checksum of the bytes before it.
+    /// Checksum of the bytes before it.
     pub(crate) checksum: u64,
-    /// Equals [`TRAILER_MAGIC`] in every whole file.
+    /// Equals [`TRAILER_MAGIC`].
     pub(crate) magic: [u8; 8],
 }
 
@@ -117,19 +116,19 @@ const _: () = assert!((size_of::<ChunkHeader>() as u64).is_multiple_of(ALIGNMENT
 /// The content of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkKind {
-    /// Events, as [`super::columns`] writes them.
+    /// Events, encoded by [`super::columns`].
     Events,
-    /// Names, processes, tracks and losses that are new or changed, as [`super::tables`] writes them.
+    /// New and changed names, processes, tracks and losses, encoded by [`super::tables`].
     Tables,
-    /// A [`DirectoryEntry`] for each chunk of the file before it, compressed with zstd.
+    /// A [`DirectoryEntry`] for each preceding chunk, compressed with zstd.
     Directory,
-    /// Stacks that are new, as [`super::stacks`] writes them.
+    /// New stacks, encoded by [`super::stacks`].
     Stacks,
-    /// The nanoseconds that turn times into UTC since 1970: a signed number, as postcard.
+    /// Offset from trace times to UTC since 1970 in nanoseconds: a signed number, as postcard.
     Utc,
-    /// A part of the store that a reader would make of the capture: see [`crate::formats::StoreParts`].
+    /// A part of the store that a reader would build from the trace: see [`crate::formats::StoreParts`].
     Store,
-    /// The modules whose code was sampled, all that are known so far: rows of [`crate::model::Module`], as postcard.
+    /// All modules known so far whose code was sampled: rows of [`crate::model::Module`], as postcard.
     Modules,
 }
 
@@ -137,7 +136,7 @@ impl ChunkKind {
     const ALL: [Self; 7] =
         [Self::Events, Self::Tables, Self::Directory, Self::Stacks, Self::Utc, Self::Store, Self::Modules];
 
-    /// The byte that encodes the kind in a header.
+    /// Returns the byte of the kind in a header.
     #[must_use]
     pub(crate) fn byte(self) -> u8 {
         match self {
@@ -153,12 +152,12 @@ impl ChunkKind {
 }
 
 impl FileHeader {
-    /// Its size in the file, in bytes.
+    /// Size in the file, in bytes.
     pub const BYTES: u64 = size_of::<Self>() as u64;
-    /// A flag: all chunks are sorted and no chunk begins before the one before it ends.
+    /// Flag: all chunks are sorted and do not overlap.
     pub(crate) const SORTED: u32 = 1;
 
-    /// A header with its checksum.
+    /// Creates a header with its checksum.
     #[must_use]
     pub(crate) fn new(flags: u32) -> Self {
         let mut header = Self { magic: MAGIC, version: VERSION, flags, checksum: 0 };
@@ -166,7 +165,7 @@ impl FileHeader {
         header
     }
 
-    /// Whether the checksum is right.
+    /// Returns whether the checksum is correct.
     #[must_use]
     pub(crate) fn is_whole(&self) -> bool {
         self.checksum == self.expected_checksum()
@@ -178,31 +177,31 @@ impl FileHeader {
 }
 
 impl ChunkHeader {
-    /// Its size in the file, in bytes.
+    /// Size in the file, in bytes.
     pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
-    /// A flag: the events are in order of time.
+    /// Flag: the events are sorted by time.
     pub(crate) const SORTED: u8 = 1;
-    /// A flag: the depths of the spans are known.
+    /// Flag: the depths of the spans are final.
     pub(crate) const PLACED: u8 = 2;
 
-    /// The content of the payload, if this version knows it.
+    /// Returns the kind of the payload, if this version knows it.
     #[must_use]
     pub fn kind(&self) -> Option<ChunkKind> {
         ChunkKind::ALL.into_iter().find(|kind| kind.byte() == self.kind)
     }
 
-    /// Puts the checksum over the other fields.
+    /// Sets the checksum over the other fields.
     pub fn seal(&mut self) {
         self.header_checksum = self.expected_checksum();
     }
 
-    /// Whether this is a header, and not a bit of it has changed.
+    /// Returns whether this is an intact header.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.magic == CHUNK_MAGIC && self.header_checksum == self.expected_checksum()
     }
 
-    /// Bytes from the start of this header to the start of the next.
+    /// Returns the distance from this header to the next, in bytes.
     #[must_use]
     pub fn stride_bytes(&self) -> u64 {
         Self::BYTES + u64::from(self.payload_bytes).next_multiple_of(ALIGNMENT)
@@ -214,24 +213,24 @@ impl ChunkHeader {
 }
 
 impl FileTrailer {
-    /// Its size in the file, in bytes.
+    /// Size in the file, in bytes.
     pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
 
-    /// A trailer with its checksum.
+    /// Creates a trailer with its checksum.
     #[must_use]
     pub(crate) fn new(directory_offset: u64) -> Self {
         let checksum = xxh3_64(&directory_offset.to_le_bytes());
         Self { directory_offset, checksum, magic: TRAILER_MAGIC }
     }
 
-    /// Whether not a bit of it has changed.
+    /// Returns whether this is an intact trailer.
     #[must_use]
     pub(crate) fn is_whole(&self) -> bool {
         *self == Self::new(self.directory_offset)
     }
 }
 
-/// The checksum of a payload.
+/// Returns the checksum of a payload.
 #[must_use]
 pub(crate) fn checksum(payload: &[u8]) -> u64 {
     xxh3_64(payload)

@@ -1,5 +1,5 @@
-//! Writes a native capture front to back to anything that takes bytes, so that what is written before a crash can be
-//! read after it. Never seeks, never sorts, keeps no event: memory is the tables and 88 bytes a chunk.
+//! Writes a native trace sequentially to any output, so that everything written before a crash is readable. Never
+//! seeks, sorts or buffers events: memory is the tables and 88 bytes per chunk.
 
 use std::io::{self, Write};
 
@@ -11,28 +11,28 @@ use super::wire::{
 };
 use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, Stacks, TrackTables};
 
-/// Events in a chunk where the writer may choose: 2 MiB in memory, some 300 KiB in the file, which is small enough to
-/// fetch at a whim and large enough that neither the header nor the seek matters.
+/// Events in a chunk, if the writer may choose: 2 MiB in memory, some 300 KiB in the file. Small enough to fetch on
+/// demand, and large enough that header and seek do not matter.
 pub(crate) const CHUNK_EVENTS: usize = 64 * 1024;
 
 /// Names and tracks compress well at any level, and the directory is small.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Why a capture could not be written.
+/// Why a trace could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The system refuses to write.
+    /// An I/O error of the output.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A chunk is too large.
     #[error(transparent)]
     Chunk(#[from] ColumnsError),
-    /// The tables do not turn into bytes.
+    /// The tables cannot be serialised.
     #[error("names, tracks and stacks cannot be written: {0}")]
     Tables(#[from] postcard::Error),
 }
 
-/// A chunk ready to be written: made on any thread, so that compression need not wait for the disk.
+/// An encoded chunk. It can be created on any thread, so that compression does not wait for the disk.
 #[derive(Debug, Clone)]
 pub(crate) struct EncodedChunk {
     header: ChunkHeader,
@@ -40,7 +40,7 @@ pub(crate) struct EncodedChunk {
 }
 
 impl EncodedChunk {
-    /// Encodes a chunk that is not empty, with events in any order. Fails for a chunk that no reader would accept.
+    /// Encodes a non-empty chunk, with events in any order. Fails for a chunk that no reader would accept.
     pub(crate) fn new(chunk: &Chunk) -> Result<Self, ColumnsError> {
         let payload = columns::encode(chunk)?;
         let memory = columns::decoded_bytes(chunk.events.len(), chunk.details.ends.len(), chunk.details.bytes.len());
@@ -65,7 +65,7 @@ impl EncodedChunk {
         Ok(Self { header, payload })
     }
 
-    /// Says that the recorder lost events between the chunk before and this one.
+    /// Sets the number of events that the recorder lost before this chunk.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn with_lost_before(mut self, events: u64) -> Self {
@@ -74,7 +74,7 @@ impl EncodedChunk {
     }
 }
 
-/// Writes a native capture, chunk by chunk.
+/// Writes a native trace, chunk by chunk.
 #[derive(Debug)]
 pub struct NativeWriter<W> {
     out: W,
@@ -85,7 +85,7 @@ pub struct NativeWriter<W> {
 }
 
 impl<W: Write> NativeWriter<W> {
-    /// Begins a capture. `sorted` promises that all events are in order of time, within chunks and across.
+    /// Starts a trace. `sorted` promises that all events are sorted by time, within and across chunks.
     ///
     /// # Errors
     /// I/O errors of the output.
@@ -96,7 +96,7 @@ impl<W: Write> NativeWriter<W> {
         Ok(Self { out, offset: FileHeader::BYTES, directory, tables, stacks: 0 })
     }
 
-    /// Writes the new and changed rows of the tables. Must come before the first chunk that points to them.
+    /// Writes new and changed table rows. Must precede the first chunk that refers to them.
     ///
     /// # Errors
     /// I/O errors of the output.
@@ -111,8 +111,7 @@ impl<W: Write> NativeWriter<W> {
         patches.iter().try_for_each(|patch| self.write_postcard(ChunkKind::Tables, patch))
     }
 
-    /// Writes the stacks that are new. Must come after the names in them, and before the first
-    /// chunk that points to them.
+    /// Writes new stacks. Must follow the names in them, and precede the first chunk that refers to them.
     ///
     /// # Errors
     /// I/O errors of the output.
@@ -121,15 +120,15 @@ impl<W: Write> NativeWriter<W> {
         stacks::patches_since(written, stacks).try_for_each(|patch| self.write_postcard(ChunkKind::Stacks, &patch))
     }
 
-    /// Writes a chunk. One without events is left out.
+    /// Writes a chunk, unless it has no events.
     ///
     /// # Errors
-    /// I/O errors of the output, and [`WriteError::Chunk`] for a chunk above the limit on size.
+    /// I/O errors of the output, and [`WriteError::Chunk`] for a chunk above the size limit.
     pub fn write_chunk(&mut self, chunk: &Chunk) -> Result<(), WriteError> {
         self.write_encoded(&EncodedChunk::new(chunk)?)
     }
 
-    /// Writes a chunk that was encoded elsewhere. One without events is left out.
+    /// Writes an encoded chunk, unless it has no events and no losses.
     pub(crate) fn write_encoded(&mut self, chunk: &EncodedChunk) -> Result<(), WriteError> {
         if chunk.header.event_count == 0 && chunk.header.lost_before == 0 {
             return Ok(());
@@ -137,16 +136,16 @@ impl<W: Write> NativeWriter<W> {
         self.append(chunk.header, &chunk.payload)
     }
 
-    /// Writes the next part of the store of the whole capture. With all of them, a reader has nothing to sort.
+    /// Writes the next part of the store of the whole trace. With all parts, readers need not sort.
     ///
     /// # Errors
-    /// I/O errors of the output, and [`WriteError::Chunk`] for a part above the limit on size.
+    /// I/O errors of the output, and [`WriteError::Chunk`] for a part above the size limit.
     pub fn write_store_part(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        // Not compressed: its blocks are packed already, and a part is as fast to fetch as the disk gives it.
+        // Not compressed: its blocks are packed already, and parts are read at disk speed.
         self.append(chunk_header(ChunkKind::Store, bytes, bytes.len() as u64)?, bytes)
     }
 
-    /// Ends the capture: the losses, then the directory. What was written before can be read without.
+    /// Ends the trace: writes the losses, then the directory. Everything before is readable without it.
     ///
     /// # Errors
     /// I/O errors of the output.
@@ -156,7 +155,7 @@ impl<W: Write> NativeWriter<W> {
             self.write_postcard(ChunkKind::Tables, &patch)?;
         }
         let entries: &[u8] = bytemuck::cast_slice(&self.directory);
-        // A directory that no reader would accept (of more than 700,000 chunks) is left out: the reader hops instead.
+        // A directory that no reader would accept (more than 700,000 chunks) is omitted: readers then scan headers.
         if entries.len() as u64 <= DECODED_BYTES_MAX {
             let payload = zstd::bulk::compress(entries, ZSTD_LEVEL)?;
             let header = chunk_header(ChunkKind::Directory, &payload, entries.len() as u64)?;
@@ -182,7 +181,7 @@ impl<W: Write> NativeWriter<W> {
     }
 
     fn append(&mut self, mut header: ChunkHeader, payload: &[u8]) -> Result<(), WriteError> {
-        // Recovery counts missing chunks by it. Past 2^32 chunks it stays the largest, and none counts as missing.
+        // Recovery counts missing chunks by it. Past 2^32 chunks it stays at the maximum, and none counts as missing.
         header.sequence = u32::try_from(self.directory.len()).unwrap_or(u32::MAX);
         header.seal();
         self.out.write_all(bytemuck::bytes_of(&header))?;
@@ -195,7 +194,7 @@ impl<W: Write> NativeWriter<W> {
     }
 }
 
-/// A header without its place, its times and its seal.
+/// Creates a header without sequence number, times and checksum.
 fn chunk_header(kind: ChunkKind, payload: &[u8], memory_bytes: u64) -> Result<ChunkHeader, ColumnsError> {
     let too_large = |bytes: u64| ColumnsError::TooLarge { bytes, limit: DECODED_BYTES_MAX };
     let within = |bytes: u64| u32::try_from(bytes).ok().filter(|_| bytes <= DECODED_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! Columns against the events that went in, and against bytes that were never columns.
+//! Tests of columns against the encoded events, and against arbitrary bytes.
 
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ proptest! {
         decode(&bytes).ok();
     }
 
-    /// Damage that keeps most of the payload reaches further into the decoder than noise does.
+    /// Damage that keeps most of the payload reaches deeper into the decoder than random bytes.
     #[test]
     fn no_damaged_byte_makes_the_decoder_panic(chunk in any_chunk(), at: prop::sample::Index, byte: u8) {
         let mut bytes = encode(&chunk).unwrap();
@@ -97,7 +97,7 @@ fn a_chunk_above_the_limit_is_refused_by_both_sides() {
     let error = ColumnsError::TooLarge { bytes: DECODED_BYTES_MAX + 1, limit: DECODED_BYTES_MAX };
     assert_eq!(encode(&Chunk { details, ..Chunk::default() }), Err(error));
 
-    // Three million events of which no plane is stored, in 64 bytes.
+    // Three million events without a stored plane, in 64 bytes.
     let mut prefix = Prefix::zeroed();
     prefix.event_count = 3_000_000;
     let bytes = bytemuck::bytes_of(&prefix);
