@@ -1,4 +1,4 @@
-//! Tests that hold several formats to one oracle.
+//! Tests that compare several formats with one oracle.
 
 mod numbers;
 mod samples;

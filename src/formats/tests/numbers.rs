@@ -1,5 +1,5 @@
-//! The numbers of fields against the public definitions: `tests/proto/proto_fields.py` and `pprof_fields.py` beside it
-//! make the tables of these.
+//! Compares field numbers with the public definitions, in tables that `tests/proto/proto_fields.py` and
+//! `pprof_fields.py` generate.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::formats::{otlp, perfetto};
 const TABLES: [&str; 2] =
     [include_str!("../../../tests/proto/proto_fields.csv"), include_str!("../../../tests/proto/pprof_fields.csv")];
 
-/// The rows of the tables: message, field (or enumeration, value) and number.
+/// Returns the rows of the tables: message or enum, field or value, number.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str, u32)> {
     TABLES.iter().flat_map(|table| table.lines().skip(1)).map(|line| {
         let mut cells = line.split(',');
@@ -37,14 +37,14 @@ fn every_constant_has_the_number_of_the_public_definitions() {
 fn the_table_holds_the_messages_that_are_used_and_no_others() {
     let all = [perfetto::fields::ALL, perfetto::kernel_fields::ALL, otlp::fields::ALL, pprof::fields::ALL].concat();
     let named = all.iter().map(|&(message, ..)| message);
-    // Also the messages that are read by the numbers of another message.
+    // Also the messages that are decoded with the numbers of another message.
     let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS).chain(PAIRS);
     let used: HashSet<&str> = named.chain(alike).collect();
     let held: HashSet<&str> = rows().map(|(message, ..)| message).collect();
     assert_eq!(used.symmetric_difference(&held).collect::<Vec<_>>(), [] as [&&str; 0]);
 }
 
-/// The messages of interned texts and their texts: all are read as the last one.
+/// Messages of interned texts and their text fields: all are decoded like the last one.
 const IIDS: [(&str, &str); 7] = [
     ("perfetto.protos.EventCategory", "NAME"),
     ("perfetto.protos.EventName", "NAME"),
@@ -55,7 +55,7 @@ const IIDS: [(&str, &str); 7] = [
     ("perfetto.protos.InternedString", "STR"),
 ];
 
-/// Messages with the fields of the event that they are the end or the other direction of.
+/// Messages that share their fields with the counterpart that is decoded.
 const PAIRS: [&str; 5] = [
     "perfetto.protos.ClockEnableFtraceEvent",
     "perfetto.protos.ClockDisableFtraceEvent",
@@ -64,7 +64,7 @@ const PAIRS: [&str; 5] = [
     "perfetto.protos.DmaFenceWaitEndFtraceEvent",
 ];
 
-/// The messages of wakings: all are read as the last one.
+/// Wakeup messages: all are decoded like the last one.
 const WAKINGS: [&str; 3] = [
     "perfetto.protos.SchedWakeupFtraceEvent",
     "perfetto.protos.SchedWakeupNewFtraceEvent",

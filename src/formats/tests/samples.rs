@@ -1,5 +1,5 @@
-//! Any samples, written in each format that has them, read as the same samples. The writers are here, naive, and
-//! share nothing with the readers.
+//! Tests that any samples read the same from each format with samples. The writers here are naive, and independent of
+//! the readers.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::formats::testing::{Reading, read_bytes, read_cut};
 use crate::model::EventKind;
 
-/// A sample before it is written in a format.
+/// A sample, independent of a format.
 #[derive(Debug, Clone)]
 struct MeantSample {
     us: u32,
@@ -33,7 +33,7 @@ fn millis(us: u32) -> String {
     format!("{}.{:03}", us / 1000, us % 1000)
 }
 
-/// A line for each sample, then one for each frame, innermost first.
+/// Writes a line for each sample, then one for each frame, innermost first.
 fn perf_script(samples: &[MeantSample]) -> Vec<u8> {
     let mut text = String::new();
     for MeantSample { us, thread, stack } in samples {
@@ -48,11 +48,11 @@ fn perf_script(samples: &[MeantSample]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A frame: its caller's row, and its name.
+/// A frame: row of its caller, and name.
 type SampleRow = (Option<usize>, String);
 
-/// The rows of tables in which no two stacks share anything: each frame of each sample is a row of its own, whose
-/// caller is the row before it; and for each sample its innermost row.
+/// Returns tables in which stacks share nothing: each frame of each sample is a separate row, whose caller is the
+/// previous row. Also returns the innermost row of each sample.
 fn rows(samples: &[&MeantSample]) -> (Vec<SampleRow>, Vec<Option<usize>>) {
     let (mut rows, mut innermost) = (Vec::new(), Vec::new());
     for sample in samples {
@@ -70,7 +70,7 @@ fn or_null(row: Option<usize>) -> String {
     row.map_or("null".to_owned(), |row| row.to_string())
 }
 
-/// The threads of a profile, each written by `tables` from its samples.
+/// Writes the threads of a profile, each by `tables` from its samples.
 fn threads(samples: &[MeantSample], tables: fn(&[&MeantSample]) -> String) -> String {
     joined(0..4u8, |thread| {
         let own: Vec<&MeantSample> = samples.iter().filter(|sample| sample.thread == thread).collect();
@@ -112,7 +112,7 @@ fn gecko(samples: &[MeantSample]) -> Vec<u8> {
     format!(r#"{{"meta":{{"interval":1,"startTime":0,"stackwalk":1}},"libs":[],"threads":[{threads}]}}"#).into_bytes()
 }
 
-/// One thread: samples of all are on it. Node 1 is the root, of which stacks show nothing.
+/// Writes one thread with all samples. Node 1 is the root, which stacks omit.
 fn cpuprofile(samples: &[MeantSample]) -> Vec<u8> {
     let (rows, innermost) = rows(&samples.iter().collect::<Vec<_>>());
     let nodes = joined(rows.iter().enumerate(), |(row, (caller, name))| {

@@ -1,5 +1,5 @@
-//! The table of what each format shows, which the documentation repeats, is compared with the events of the sample
-//! captures: those of other tools in `tests/data`, and the small ones that damage starts from in `tests/fuzz/corpus`.
+//! Compares the documented kinds of data of each format with the events of sample traces: those of other tools in
+//! `tests/data`, and the small ones in `tests/fuzz/corpus`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::formats::sniff::FORMATS;
 use crate::formats::testing::{Seen, read_path};
 use crate::model::{EventKind, TrackKind};
 
-/// Kinds of data that the tests of a format cover with generated captures, for want of recorded ones.
+/// Kinds of data that are only covered by generated traces, since there are no recorded ones.
 const MADE: [(&str, Shown); 2] = [("Perfetto", Shown::Samples), ("Spall", Shown::Arguments)];
 
 fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
@@ -29,12 +29,12 @@ fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
         EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => Shown::Flows,
         EventKind::Sample => Shown::Samples,
     };
-    // Rows of their own do not count as arguments: the row of a scheduler's switch describes it.
+    // Scheduling has generated arguments, which do not count.
     let has_arguments = !event.args.is_empty() && what != Shown::Scheduling;
     [Some(what), has_arguments.then_some(Shown::Arguments)].into_iter().flatten()
 }
 
-/// The files of a folder and of the folders in it.
+/// Returns the files of a folder and its subfolders.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
     let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
@@ -49,11 +49,11 @@ fn each_format_shows_what_the_table_says_and_no_more() {
     for path in [files_in(&root.join("tests/data")), files_in(&root.join("tests/fuzz/corpus"))].concat() {
         let Ok(source) = Source::open(&path, &crate::formats::ReadContext::default()) else { continue };
         let Some(format) = crate::formats::sniff::format_of(source.head()) else { continue };
-        // Native captures hold whatever the model does; archives hold captures.
+        // Native traces may contain everything; archives contain traces.
         if format.name == "Longspan trace" || format.shows.is_empty() {
             continue;
         }
-        // Damaged ones are among them.
+        // Some of them are damaged.
         let Ok(reading) = read_path(&path) else { continue };
         let labels = reading.events.iter().flat_map(shown_of).map(Shown::label);
         shown.entry(format.name).or_default().extend(labels);

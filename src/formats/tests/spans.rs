@@ -1,4 +1,4 @@
-//! Any spans, written in each format that has them whole, read as the same spans; and cut anywhere, as some of them.
+//! Tests that any spans read the same from each format with complete spans, and that a cut leaves some of them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::model::{EventFlags, EventKind, TrackKey};
 
 mod writers;
 
-/// A span before it is written, in the unit of time of its format.
+/// A span in the time unit of its format.
 #[derive(Debug, Clone)]
 struct MeantSpan {
     start: u32,
@@ -19,21 +19,21 @@ struct MeantSpan {
     name: String,
 }
 
-/// A format with a writer of it.
+/// A format and its writer.
 #[derive(Debug)]
 struct FormatWriter {
     format: &'static str,
-    /// Nanoseconds in its unit of time.
+    /// Nanoseconds in its time unit.
     unit_ns: u64,
-    /// The epoch of its times, in seconds.
+    /// Epoch of its times, in seconds.
     epoch_s: u64,
     write: fn(&[MeantSpan]) -> Vec<u8>,
 }
 
-/// Its times are since 1970, which distinguishes it from other text.
+/// Times are since 1970, which distinguishes it from other text.
 const STRACE_EPOCH_S: u64 = 1_700_000_000;
 
-/// The time at which its clock began, by its spans.
+/// Start of its clock, implied by its spans.
 const NEXT_JS_EPOCH_S: u64 = 1_700_000_000;
 
 const ALL: &[FormatWriter] = &[
@@ -55,8 +55,8 @@ const ALL: &[FormatWriter] = &[
     FormatWriter { format: "HAR", unit_ns: 1000, epoch_s: 0, write: writers::har },
 ];
 
-/// The spans that all formats record, sorted: begins and ends are paired plainly, by their track, number and name.
-/// Those without an end are left out.
+/// Returns the spans that all formats record, sorted. Begins and ends are paired naively, by track, number and name;
+/// spans without an end are omitted.
 fn spans_of(reading: &Reading) -> Vec<(i64, u64, &str)> {
     let mut open: BTreeMap<(String, u64, &str), i64> = BTreeMap::new();
     let mut spans = Vec::new();
@@ -70,12 +70,12 @@ fn spans_of(reading: &Reading) -> Vec<(i64, u64, &str)> {
                 assert_eq!(open.insert(key(), event.ts_ns), None, "{event:?}");
             }
             EventKind::End | EventKind::AsyncEnd => {
-                // The begin may be what is cut off.
+                // The begin may be cut off.
                 if let Some(start_ns) = open.remove(&key()) {
                     spans.push((start_ns, event.ts_ns.abs_diff(start_ns), &*event.name));
                 }
             }
-            // Events of the scheduler.
+            // Scheduling events.
             _ => {}
         }
     }
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// Formats that lay their spans out part by part, so that rows depend on what was at hand; the spans do not.
+/// Formats that are laid out in parts, so that rows depend on the pieces; the spans do not.
 const LAID_OUT: [&str; 3] = ["Ninja log", "OpenTelemetry JSON", "OpenTelemetry protobuf"];
 
 proptest! {
@@ -149,7 +149,7 @@ fn streams_of_real_tools_read_as_the_whole_files_however_they_arrive() {
     let texts = ["strace_ttt.txt.gz", "ftrace.txt.gz", "perf_script.txt.gz", "perf_sched_script.txt.gz"];
     let mut streams: Vec<(&str, Vec<u8>)> =
         texts.into_iter().map(|name| (name, crate::formats::testing::unpacked(name).into_bytes())).collect();
-    // Not that of Go: its stack frames follow the events, so that a stream has none.
+    // Not that of Go: its stack frames follow the events, so a stream has none.
     streams.push(("ugly.json", std::fs::read(crate::formats::testing::data("ugly.json")).expect("a file")));
     let mut spall = Vec::new();
     let file = std::fs::File::open(crate::formats::testing::data("spall_v3.spall.gz")).expect("a file");
@@ -167,7 +167,7 @@ fn streams_of_real_tools_read_as_the_whole_files_however_they_arrive() {
 
 #[test]
 fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the_cut_are_all_there() {
-    // Each ends before the next begins, so that what is written by time is written span by span.
+    // Each ends before the next starts, so that formats sorted by time are written span by span.
     let spans: Vec<MeantSpan> = (0..6)
         .map(|k| MeantSpan { start: 1000 + 100 * k, dur: 60 - k, thread: (k % 3) as u8, name: format!("name_{k}") })
         .collect();
@@ -180,8 +180,8 @@ fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the
             let Ok(reading) = read_bytes(&bytes[..len]) else { continue };
             let read_spans = spans_of(&reading);
             for (place, span) in read_spans.iter().enumerate() {
-                // A call whose line is cut before its duration has an unknown one; a text that is cut is shorter, and
-                // texts that follow their users may be missing.
+                // A call that is cut before its duration has an unknown one. A truncated text is shorter, and texts
+                // that follow their users may be missing.
                 let is_part = |whole: &&(i64, u64, &str)| {
                     let is_last = place + 1 == read_spans.len();
                     whole.0 == span.0

@@ -1,9 +1,8 @@
-//! The first bytes of binary formats that are recognised and refused. Each asks for more than a magic number where
-//! that is short or none.
+//! Detection of unsupported binary formats. Each checks more than the magic number if that is short or missing.
 
 use crate::formats::input::lines::head_lines;
 
-/// The first bytes of every `SQLite` database.
+/// Magic of `SQLite` databases.
 pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
 
 fn u32_at(head: &[u8], at: usize) -> Option<u32> {
@@ -14,29 +13,29 @@ fn u64_at(head: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?))
 }
 
-/// The header of a program of DOS, which those of Windows have too: it says where theirs is.
+/// Returns whether this is a Windows program: a DOS header that locates a PE header.
 pub(super) fn is_windows_program(head: &[u8]) -> bool {
     let windows = u32_at(head, 0x3c).and_then(|at| head.get(usize::try_from(at).ok()?..));
     head.starts_with(b"MZ") && windows.is_some_and(|windows| windows.starts_with(b"PE\0\0"))
 }
 
-/// PNG, JPEG, GIF and WebP.
+/// Returns whether this is a PNG, JPEG, GIF or WebP picture.
 pub(super) fn is_picture(head: &[u8]) -> bool {
     let beginnings: [&[u8]; 4] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a"];
     let is_webp = head.starts_with(b"RIFF") && head.get(8..).is_some_and(|kind| kind.starts_with(b"WEBP"));
     is_webp || beginnings.iter().any(|beginning| head.starts_with(beginning))
 }
 
-/// The CPU profile of gperftools: words of 64 bits, which are 0, the length of the header, a version, the period and 0.
+/// Returns whether this is a gperftools CPU profile: 64-bit words with 0, header length, version, period and 0.
 pub(super) fn is_gperftools(head: &[u8]) -> bool {
     let word = |index: usize| u64_at(head, 8 * index);
     let period_us = word(3).unwrap_or(0);
     [word(0), word(1), word(2), word(4)] == [Some(0), Some(3), Some(0), Some(0)] && (1..10_000_000).contains(&period_us)
 }
 
-/// The header of the logs of LLVM's `XRay`: version, kind, flags, the frequency of the clock.
+/// Returns whether this is the header of an LLVM `XRay` log: version, kind, flags, clock frequency.
 pub(super) fn is_xray(head: &[u8]) -> bool {
-    /// Plausible frequencies of clocks: 1 MHz to 100 GHz.
+    /// Plausible clock frequencies: 1 MHz to 100 GHz.
     const CLOCKS_HZ: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
     let (Some(kinds), Some(flags), Some(clock_hz)) = (u32_at(head, 0), u32_at(head, 4), u64_at(head, 8)) else {
         return false;
@@ -45,8 +44,8 @@ pub(super) fn is_xray(head: &[u8]) -> bool {
     (1..=5).contains(&version) && kind <= 1 && flags <= 3 && CLOCKS_HZ.contains(&clock_hz)
 }
 
-/// The first buffer of an ETW log: its size, a power of two, and how much of it is used, then the log's own header,
-/// whose buffers have that size.
+/// Returns whether this is the first buffer of an ETW log: its size, a power of two, the used part, and a log header
+/// with the same buffer size.
 pub(super) fn is_etl(head: &[u8]) -> bool {
     let word = |at: usize| u32_at(head, at).unwrap_or(0);
     let size = word(0);
@@ -54,7 +53,7 @@ pub(super) fn is_etl(head: &[u8]) -> bool {
     fits && head.len() >= 0x70 && (word(0x68) == size || head[12..0x48].iter().all(|&byte| byte == 0))
 }
 
-/// An `XSpace` of XLA's profiler: a message whose first field is a plane, whose name begins with a slash.
+/// Returns whether this is an `XSpace` of the XLA profiler: its first field is a plane whose name starts with a slash.
 pub(super) fn is_xplane(head: &[u8]) -> bool {
     let Some((0x0a, rest)) = head.split_first().map(|(first, rest)| (*first, rest)) else { return false };
     let len = rest.iter().take(10).take_while(|&&byte| byte & 0x80 != 0).count() + 1;
@@ -66,19 +65,19 @@ pub(super) fn is_xplane(head: &[u8]) -> bool {
     matches!(id, [0x12, _, name @ ..] if name.starts_with(b"/host:") || name.starts_with(b"/device:"))
 }
 
-/// A dictionary of tuples as Python's marshal writes it: what cProfile saves.
+/// Returns whether this is a dictionary of tuples in Python's marshal format, as saved by cProfile.
 pub(super) fn is_pstats(head: &[u8]) -> bool {
-    // The tuple of three: small or not, referred to later or not.
+    // A tuple of three: small or not, with or without a reference flag.
     [&b"{\xa9\x03"[..], b"{)\x03", b"{(\x03\0\0\0", b"{\xa8\x03\0\0\0"].iter().any(|begin| head.starts_with(begin))
 }
 
-/// A dictionary of symbols as Ruby's marshal writes it, with the keys of stackprof.
+/// Returns whether this is a dictionary of symbols in Ruby's marshal format, with the keys of stackprof.
 pub(super) fn is_stackprof(head: &[u8]) -> bool {
     let has = |key: &[u8]| memchr::memmem::find(&head[..head.len().min(256)], key).is_some();
     head.starts_with(b"\x04\x08{") && has(b"mode") && (has(b"version") || has(b"interval"))
 }
 
-/// A text whose first lines are those of heaptrack's recording: `v` with versions, then `X` or `I` and so on.
+/// Returns whether the first lines are those of heaptrack: `v` with versions, then `X`, `I` or the like.
 pub(super) fn is_heaptrack(head: &[u8]) -> bool {
     let mut lines = head_lines(head);
     let is_version = lines.next().is_some_and(|line| {
@@ -88,24 +87,24 @@ pub(super) fn is_heaptrack(head: &[u8]) -> bool {
     is_version && lines.next().is_some_and(|line| matches!(line, [b'X' | b'I' | b'x' | b's' | b'R', b' ', ..]))
 }
 
-/// Whether the text begins a page.
+/// Returns whether the text starts like an HTML page.
 pub(super) fn is_page(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
     begins(b"<!doctype html") || begins(b"<html")
 }
 
-/// Whether a page has this text at its beginning.
+/// Returns whether a page has this text near its start.
 pub(super) fn is_page_with(head: &[u8], text: &str) -> bool {
     is_page(head) && memchr::memmem::find(head, text.as_bytes()).is_some()
 }
 
-/// Whether one of the first lines begins with these words.
+/// Returns whether one of the first lines starts with this text.
 pub(super) fn has_line(head: &[u8], begin: &[u8]) -> bool {
     head_lines(head).take(20).any(|line| line.starts_with(begin))
 }
 
-/// Whether the first lines have these words.
+/// Returns whether one of the first lines contains this text.
 pub(super) fn has_word(head: &[u8], word: &[u8]) -> bool {
     head_lines(head).take(20).any(|line| memchr::memmem::find(line, word).is_some())
 }

@@ -1,6 +1,6 @@
-//! Captures in formats that this program does not read, or that lack what a timeline needs: recognised, and refused
-//! with the name of the kind and what converts it. The kinds are in `table`; the bytes decide, and the end of the
-//! file's name only where no format fits them.
+//! Traces in unsupported formats, or without what a timeline needs. They are refused with the name of the format and a
+//! way to convert them. The formats are in `table`. Content decides; the file name extension counts only if no format
+//! matches.
 
 mod bytes;
 mod table;
@@ -15,7 +15,7 @@ use super::json::sniff::looks_like_json;
 use super::{ReadError, Reader};
 use table::{DATABASES, EXTENSIONS, FOLDERS, LATE, Sniff, UNSUPPORTED, UnsupportedFormat};
 
-/// Captures that are recognised for certain and refused.
+/// Formats that are detected with certainty and refused.
 pub(super) const FORMAT: Format = Format {
     name: "trace to convert",
     sniff: |head| find(UNSUPPORTED, head).is_some(),
@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| refuse(source, UNSUPPORTED)),
 };
 
-/// Captures that any other format claims first.
+/// Formats that are refused only if no other format matches.
 pub(super) const LATE_FORMAT: Format = Format {
     name: "trace to record again",
     sniff: |head| find(LATE, head).is_some(),
@@ -31,11 +31,11 @@ pub(super) const LATE_FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| refuse(source, LATE)),
 };
 
-/// Bytes of a database in which the names of tables are looked for. Its first pages may only point to
-/// those that list the tables.
+/// Bytes of a database that are searched for table names. Its first page may only refer to the pages that list the
+/// tables.
 const DATABASE_BYTES: usize = 1 << 20;
 
-/// The first format of a table that fits.
+/// Returns the first matching format of a table.
 fn find(table: &'static [UnsupportedFormat], head: &[u8]) -> Option<&'static UnsupportedFormat> {
     let outline = looks_like_json(head).then(|| Outline::from_head(head));
     table.iter().find(|format| match format.sniff {
@@ -44,7 +44,7 @@ fn find(table: &'static [UnsupportedFormat], head: &[u8]) -> Option<&'static Uns
     })
 }
 
-/// Fails with the format of a capture and the way to convert it.
+/// Fails with the format of a trace and the way to convert it.
 fn refuse(mut source: Source, table: &'static [UnsupportedFormat]) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();
     let mut format = find(table, source.head()).map(|format| (format.found, format.advice));
@@ -60,14 +60,14 @@ fn refuse(mut source: Source, table: &'static [UnsupportedFormat]) -> Result<Rea
     Err(ReadError::Unsupported { path, kind, advice })
 }
 
-/// The error of a file whose bytes no format fits, if the end of its name says what it is.
+/// Returns the error for an unrecognised file, if its extension identifies the format.
 pub(super) fn by_name(path: &Path) -> Option<ReadError> {
     let extension = path.extension()?.to_str()?;
     let format = EXTENSIONS.iter().find(|format| format.extension.eq_ignore_ascii_case(extension))?;
     Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice })
 }
 
-/// The error of a folder, if its files say what it is.
+/// Returns the error for a folder, if its files identify the format.
 pub(crate) fn folder(path: &Path) -> Option<ReadError> {
     let format = FOLDERS.iter().find(|folder| folder.files.iter().all(|file| path.join(file).exists()))?;
     Some(ReadError::Unsupported { path: path.to_owned(), kind: format.found, advice: format.advice })

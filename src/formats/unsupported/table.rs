@@ -1,5 +1,5 @@
-//! The kinds of files that people try to open and that this program does not read: how each is recognised, its name,
-//! and what makes a readable trace of it. A row whose tool can only show the file itself says so.
+//! Unsupported formats that people try to open: how each is detected, its name, and how to obtain a supported trace.
+//! Some can only be shown by their own tool.
 
 use Sniff::{Head, Keys};
 
@@ -9,38 +9,38 @@ use super::bytes::{
 };
 use crate::formats::linux::strace;
 
-/// A format that is recognised and refused.
+/// A format that is detected and refused.
 pub(super) struct UnsupportedFormat {
     pub(super) sniff: Sniff,
-    /// The description in the error.
+    /// Description in the error.
     pub(super) found: &'static str,
-    /// How to get a capture that can be read.
+    /// How to obtain a supported trace.
     pub(super) advice: &'static str,
 }
 
-/// The evidence for a format.
+/// How a format is detected.
 pub(super) enum Sniff {
-    /// The first bytes.
+    /// By its first bytes.
     Head(fn(head: &[u8]) -> bool),
-    /// Keys of a JSON document, as [`Outline`](crate::formats::json::outline::Outline) names them: all of them.
+    /// By these keys of a JSON document, as paths of [`Outline`](crate::formats::json::outline::Outline).
     Keys(&'static [&'static str]),
 }
 
-/// A database by the tables in it.
+/// A database, identified by its tables.
 pub(super) struct Database {
     pub(super) tables: &'static [&'static [u8]],
     pub(super) found: &'static str,
     pub(super) advice: &'static str,
 }
 
-/// A format by the end of the file's name.
+/// A format, identified by the file name extension.
 pub(super) struct NamedFormat {
     pub(super) extension: &'static str,
     pub(super) found: &'static str,
     pub(super) advice: &'static str,
 }
 
-/// A trace that is a folder, by the files in it.
+/// A trace in a folder, identified by the files in it.
 pub(super) struct FolderFormat {
     pub(super) files: &'static [&'static str],
     pub(super) found: &'static str,
@@ -64,7 +64,7 @@ const NSYS: [&str; 2] = [
 ];
 const GO_TOOL_PPROF: &str = "convert it with `go tool pprof -proto -output=profile.pb.gz PROGRAM CAPTURE`";
 
-/// All that their first bytes or keys tell for certain.
+/// Formats that first bytes or keys identify with certainty.
 pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         // Of this and of earlier versions; the layout changes with each.
@@ -255,7 +255,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     },
 ];
 
-/// Those that any other format claims first.
+/// Formats that are refused only if no other format matches.
 pub(super) const LATE: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(strace::looks_like_strace_without_times),
@@ -334,7 +334,7 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         found: "a log of the kernel (dmesg)",
         advice: "it holds messages and no spans; `trace-cmd record -e all PROGRAM` records events",
     },
-    // A slip of the hand in a file dialog or of the completion of a shell.
+    // Files opened by mistake, in a file dialog or by shell completion.
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"\x7fELF") || is_windows_program(head)),
         found: "a program or a library",
@@ -394,7 +394,7 @@ pub(super) const FOLDERS: &[FolderFormat] = &[
     },
 ];
 
-/// Maps of stacks, without the line before them that is on another stream.
+/// Returns whether this is a map of stacks, without the preceding line, which goes to another stream.
 fn begins_with_stacks_of_bpf(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let is_of_stacks = || ["@[kstack", "@[ustack", "@[\n"].iter().any(|begin| head.starts_with(begin.as_bytes()));

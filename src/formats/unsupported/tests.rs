@@ -1,11 +1,11 @@
-//! Beginnings of files of other tools are refused by name, and what only begins alike is not.
+//! Tests that files of other tools are refused by name, and that similar files are not.
 
 use super::*;
 use crate::base::generated_docs::assert_generated;
 use crate::formats::ReadContext;
 use crate::formats::testing::{file_of, format_of, read_bytes};
 
-/// Beginnings of captures, and what their error must say.
+/// First bytes of files, and the text that their error must contain.
 const REFUSED: &[(&[u8], &str)] = &[
     (b"tr\xfdP", "tracy-csvexport -u"),
     (b"tlZ\x04", "tracy-csvexport -u"),
@@ -128,7 +128,7 @@ fn what_only_begins_alike_is_not_taken_for_them() {
     for text in texts {
         assert_ne!(format_of(text), Some(FORMAT.name), "{text:?}");
     }
-    // Such keys in the arguments of events are no keys of the document.
+    // The same keys in event arguments are not keys of the document.
     let trace =
         br#"[{"ph":"X","ts":1,"dur":1,"args":{"method":"x","params":{},"snapshot":{"meta":1},"dhatFileVersion":2}}]"#;
     assert_eq!(format_of(trace), Some("Chrome JSON"));

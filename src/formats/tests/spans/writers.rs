@@ -1,4 +1,4 @@
-//! The writers: short, naive, and sharing nothing with the readers.
+//! Naive writers, independent of the readers.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) fn fxt(spans: &[MeantSpan]) -> Vec<u8> {
         let mut name = span.name.clone().into_bytes();
         let inline = 0x8000 | name.len() as u64;
         name.resize(name.len().next_multiple_of(8), 0);
-        // the header, two times, and the name
+        // The header, two times, and the name.
         let len = 3 + name.len() as u64 / 8;
         words.extend([4 | len << 4 | 4 << 16 | (u64::from(span.thread) + 1) << 24 | inline << 48, span.start.into()]);
         words.extend(name.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
@@ -30,7 +30,7 @@ pub(super) fn tracy(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A line for each command when it ends; the hash identifies the command.
+/// Writes a line for each command at its end; the hash identifies the command.
 pub(super) fn ninja(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# ninja log v5\n".to_owned();
     for (number, MeantSpan { start, dur, name, .. }) in spans.iter().enumerate() {
@@ -49,12 +49,12 @@ pub(super) fn strace(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Seconds with six digits, of microseconds since a second.
+/// Formats microseconds after a second as seconds with six digits.
 pub(super) fn seconds(from_s: u64, us: u64) -> String {
     format!("{}.{:06}", from_s + us / 1_000_000, us % 1_000_000)
 }
 
-/// Each begin and each end of the spans with its time and the number of its span, in order of time.
+/// Returns begins and ends of the spans with their times and span numbers, sorted by time.
 fn begins_and_ends(spans: &[MeantSpan]) -> Vec<(u64, bool, usize)> {
     let mut points = Vec::new();
     for (number, span) in spans.iter().enumerate() {
@@ -65,7 +65,7 @@ fn begins_and_ends(spans: &[MeantSpan]) -> Vec<(u64, bool, usize)> {
     points
 }
 
-/// Markers of asynchronous spans, each with a cookie of its own: those of threads could not overlap.
+/// Writes markers of async spans, each with its own cookie, since thread spans could not overlap.
 pub(super) fn ftrace(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# tracer: nop\n".to_owned();
     for (us, is_begin, number) in begins_and_ends(spans) {
@@ -80,8 +80,7 @@ pub(super) fn ftrace(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Calls of the system, each on a thread of its own: a thread is in one at a time.
-/// As the kernel draws it, with times and tasks: functions that call none.
+/// Writes a function graph with times and tasks: leaf functions only.
 pub(super) fn function_graph(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# tracer: function_graph\n".to_owned();
     for MeantSpan { start, dur, thread, name } in spans {
@@ -102,7 +101,7 @@ pub(super) fn perf_script(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Markers as columns; the texts of a thread after all that points into them.
+/// Writes markers as columns; the strings of a thread follow all that refers to them.
 pub(super) fn firefox(spans: &[MeantSpan]) -> Vec<u8> {
     let millis = |us: u64| format!("{}.{:03}", us / 1000, us % 1000);
     let threads = (0..4u8).map(|thread| {
@@ -126,7 +125,7 @@ pub(super) fn firefox(spans: &[MeantSpan]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Evented profiles, one for each span: those of one profile must nest.
+/// Writes an evented profile for each span, since spans of one profile must nest.
 pub(super) fn speedscope(spans: &[MeantSpan]) -> Vec<u8> {
     let profiles = spans.iter().enumerate().map(|(frame, span)| {
         let (start, end) = (span.start, u64::from(span.start) + u64::from(span.dur));
@@ -144,7 +143,7 @@ pub(super) fn speedscope(spans: &[MeantSpan]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A field of a message that is bytes.
+/// Writes a bytes field.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = vec![number << 3 | 2];
     let mut len = bytes.len();
@@ -157,12 +156,12 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     field
 }
 
-/// A time, which is a fixed field of eight bytes.
+/// Writes a time as a fixed64 field.
 fn time_field(number: u8, ns: u64) -> Vec<u8> {
     [&[number << 3 | 1][..], &ns.to_le_bytes()].concat()
 }
 
-/// A resource for each span, with a service for each thread.
+/// Writes a resource for each span, with a service for each thread.
 pub(super) fn otlp_proto(spans: &[MeantSpan]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (number, span) in spans.iter().enumerate() {
@@ -182,7 +181,7 @@ pub(super) fn otlp_proto(spans: &[MeantSpan]) -> Vec<u8> {
     bytes
 }
 
-/// A line for each span.
+/// Writes a line for each span.
 pub(super) fn otlp_json(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = String::new();
     for (number, MeantSpan { start, dur, thread, name }) in spans.iter().enumerate() {
@@ -209,7 +208,7 @@ pub(super) fn zipkin(spans: &[MeantSpan]) -> Vec<u8> {
     in_array(objects).into_bytes()
 }
 
-/// A trace for each span, whose process follows it.
+/// Writes a trace for each span, whose process follows it.
 pub(super) fn jaeger(spans: &[MeantSpan]) -> Vec<u8> {
     let objects = spans.iter().enumerate().map(|(number, MeantSpan { start, dur, thread, name })| {
         let span = format!(
@@ -220,7 +219,7 @@ pub(super) fn jaeger(spans: &[MeantSpan]) -> Vec<u8> {
     format!(r#"{{"data":{},"total":0}}"#, in_array(objects)).into_bytes()
 }
 
-/// Three spans a line. All have the clock's beginning as the difference of their two starts.
+/// Writes three spans per line. The difference of their two starts is the start of the clock for all of them.
 pub(super) fn next_js(spans: &[MeantSpan]) -> Vec<u8> {
     let objects: Vec<String> = spans
         .iter()
@@ -239,7 +238,7 @@ pub(super) fn next_js(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Requests without phases, so that no child spans come along.
+/// Writes requests without phases, which would become child spans.
 pub(super) fn har(spans: &[MeantSpan]) -> Vec<u8> {
     let objects = spans.iter().map(|MeantSpan { start, dur, name, .. }| {
         let (minutes, seconds) = (start / 60_000_000, f64::from(start % 60_000_000) / 1e6);
@@ -252,7 +251,7 @@ pub(super) fn har(spans: &[MeantSpan]) -> Vec<u8> {
     format!(r#"{{"log":{{"version":"1.2","creator":{{}},"entries":{}}}}}"#, in_array(objects)).into_bytes()
 }
 
-/// A line for each call and for its end, by time; the number of a call is that of its span.
+/// Writes a line for each call and its end, sorted by time; the number of a call is that of its span.
 pub(super) fn xdebug(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "Version: 3.2.0\nFile format: 4\nTRACE START [2026-11-22 10:51:11.903167]\n".to_owned();
     for (us, is_begin, number) in begins_and_ends(spans) {
