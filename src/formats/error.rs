@@ -1,4 +1,4 @@
-//! Why a capture is unreadable: each error names the file, the position, the expected content and the actual one.
+//! Errors of unreadable traces: each names the file, the position, and the expected and actual content.
 
 use std::path::{Path, PathBuf};
 
@@ -6,48 +6,48 @@ use crate::base::cancel::Cancelled;
 use crate::base::escape::escaped;
 use crate::base::files::FileKind;
 
-/// Why a capture, or one chunk of it, is unreadable.
+/// Why a trace, or a chunk of it, is unreadable.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum ReadError {
-    /// The system refuses to read.
+    /// An I/O error.
     #[error("{}: cannot read at byte {offset}: {source}", path.display())]
     Io { path: PathBuf, offset: u64, source: std::io::Error },
-    /// The file holds no byte.
+    /// The file is empty.
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
-    /// The path is no file.
+    /// The path is not a regular file.
     #[error("{}: not a file but {kind}", path.display())]
     NotAFile { path: PathBuf, kind: FileKind },
-    /// No known format begins like this.
+    /// The format is not recognised.
     #[error(
         "{}: byte 0: unrecognised file format, found {found}.{guess} Supported: {supported}", path.display()
     )]
     Unrecognised { path: PathBuf, found: String, guess: String, supported: String },
-    /// The bytes contradict the format.
+    /// The content violates the format.
     #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed { path: PathBuf, offset: u64, expected: String, found: String },
-    /// A format that is known and not read.
+    /// A known format that is not supported.
     #[error("{}: this is {kind}, which Longspan does not read: {advice}", path.display())]
     Unsupported { path: PathBuf, kind: &'static str, advice: &'static str },
-    /// Several files cannot be read: why, for each.
+    /// The reasons why several files are unreadable.
     #[error("{} files cannot be read:\n{}", errors.len(), lines(errors))]
     Several { errors: Vec<ReadError> },
     /// The user cancelled the work.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// The sink cannot keep a batch.
+    /// The sink could not store a batch.
     #[error("{0}")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Each error on a line of its own: line breaks in file names are escaped.
+/// Formats each error on its own line; line breaks in file names are escaped.
 fn lines(errors: &[ReadError]) -> String {
     errors.iter().map(|error| escaped(&error.to_string()).into_owned()).collect::<Vec<_>>().join("\n")
 }
 
 impl ReadError {
-    /// The same error with the path `named`, where it has the path of a file that was read in its place.
+    /// Replaces the path `read` by `named`, for a file that was read in place of another.
     #[must_use]
     pub(crate) fn renamed(mut self, read: &Path, named: &Path) -> Self {
         if let Self::Io { path, .. }
@@ -66,7 +66,7 @@ impl ReadError {
         self
     }
 
-    /// The position of the error in the file.
+    /// Returns the position of the error in the file.
     #[must_use]
     pub(crate) fn offset(&self) -> u64 {
         match self {

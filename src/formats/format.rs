@@ -1,10 +1,10 @@
-//! The description of a format: each has one constant of [`Format`], in the table of [`super::sniff`].
+//! The description of a format; each has a [`Format`] constant in the table of [`super::sniff`].
 
 use super::error::ReadError;
 use super::input::source::Source;
 use super::reader::{ReadContext, Reader};
 
-/// A kind of data that a reader extracts from a capture.
+/// A kind of data that a reader extracts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Spans,
@@ -15,18 +15,18 @@ pub(crate) enum Shown {
     Flows,
     /// Arguments of events, as JSON.
     Arguments,
-    /// Threads on CPUs, and why threads wait.
+    /// Threads on CPUs, and the states of threads.
     Scheduling,
-    /// Call stacks at a time.
+    /// Call stack samples.
     Samples,
 }
 
 impl Shown {
-    /// All, in the order of the documentation.
+    /// All kinds, in the order of the documentation.
     pub(crate) const ALL: [Self; 7] =
         [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Arguments, Self::Scheduling, Self::Samples];
 
-    /// The heading in the table of the documentation.
+    /// Returns the column heading in the documentation.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
@@ -42,36 +42,36 @@ impl Shown {
     }
 }
 
-/// A format that the program recognises, and usually reads.
+/// A format that is recognised, and usually supported.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name, for a person.
+    /// Display name.
     pub name: &'static str,
-    /// Whether a (decompressed) capture that begins so is probably one.
+    /// Returns whether decompressed data with this head is probably in the format.
     pub(crate) sniff: fn(head: &[u8]) -> bool,
-    /// The kinds of data that it reads; none for a format that is refused, or that holds captures.
+    /// The kinds of data that it extracts; empty for unsupported formats and archives.
     pub(crate) shows: &'static [Shown],
     pub(crate) opener: Opener,
 }
 
-/// Makes the reader of a capture.
+/// Creates the reader of a trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Opener {
-    /// A capture. A format that reads by position opens the path again and drops the source.
+    /// A trace. Formats that read by position open the path again and drop the source.
     Capture(fn(source: Source, context: &ReadContext) -> Result<Reader, ReadError>),
-    /// An archive, whose members are in any of `formats`, the most certain first.
+    /// An archive with members in any of `formats`, the most specific first.
     Archive(fn(source: Source, formats: &'static [Format]) -> Reader),
 }
 
 impl Format {
-    /// Whether it holds captures rather than being one.
+    /// Returns whether it is an archive.
     #[must_use]
     pub fn is_archive(&self) -> bool {
         matches!(self.opener, Opener::Archive(_))
     }
 }
 
-/// The first of `formats` that recognises a decompressed capture by its first bytes.
+/// Returns the first of `formats` that matches the head of decompressed data.
 #[must_use]
 pub(crate) fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {
     formats.iter().find(|format| (format.sniff)(head))

@@ -1,5 +1,5 @@
-//! Formats that are read as they come, from a stream that still runs: which they are, and how one is recognised by its
-//! first bytes before many have come. Refuses those that are read by position, or as one document.
+//! Formats that can be read from a live stream, and their detection by the first bytes. Refuses formats that are read
+//! by position or as a whole document.
 
 use super::error::ReadError;
 use super::format::{Format, Opener};
@@ -8,14 +8,14 @@ use super::input::source::{HEAD_BYTES, Source, excerpt};
 use super::reader::{ReadContext, Reader, StreamReader};
 use super::sniff::format_of;
 
-/// The time by which the events of a format come nearly in order.
+/// The time by which events of a format arrive approximately in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArrivalKey {
-    /// A span is written when it starts, or with others in order of their starts.
+    /// Spans are written at their start, or sorted by start.
     Start,
-    /// A span is written when it ends.
+    /// Spans are written at their end.
     End,
-    /// A span is written when it ends, and after it what happened in it.
+    /// Spans are written at their end, followed by the instants in them.
     EndWithPoints,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct LiveFormat {
     pub(crate) key: ArrivalKey,
 }
 
-/// The formats that are read as they come.
+/// The formats that support live streams.
 const LIVE: &[LiveFormat] = &[
     LiveFormat { format: super::native::FORMAT, key: ArrivalKey::Start },
     LiveFormat { format: super::chrome::FORMAT, key: ArrivalKey::End },
@@ -39,15 +39,15 @@ const LIVE: &[LiveFormat] = &[
     LiveFormat { format: super::linux::perf_script::FORMAT, key: ArrivalKey::End },
 ];
 
-/// Bytes after which a binary format is recognised.
+/// Number of bytes that suffice to detect a binary format.
 const BINARY_BYTES: usize = 32;
 
-/// The state of a stream whose first bytes are there.
+/// State of a stream after its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamState {
-    /// The source is open: more bytes are coming.
+    /// The source is open, and more bytes are arriving.
     Flowing,
-    /// No bytes have come for a while, and more may.
+    /// The source is open, but no bytes have arrived for a while.
     Quiet,
     Ended,
 }
@@ -67,7 +67,7 @@ pub(crate) enum NotLive {
     Unrecognised { found: String },
 }
 
-/// The advice for a format that is read as a whole.
+/// Returns the advice for a format that is read as a whole.
 fn instead_of(format: &str) -> &'static str {
     match format {
         "perf.data" => "pipe it through `perf script -i -`, or write it to a file, and open that when it is finished",
@@ -79,13 +79,13 @@ fn live_names() -> String {
     LIVE.iter().map(|live| live.format.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The format of a stream by its first bytes; `None` while more of them are needed.
+/// Detects the format of a stream; returns `None` if more bytes are needed.
 pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&'static LiveFormat, NotLive>> {
     let is_full = head.len() >= HEAD_BYTES || state == StreamState::Ended;
     if !is_full && (state == StreamState::Flowing || !has_first_record(head)) {
         return None;
     }
-    // A line that is cut may look like one of another format.
+    // A truncated line may look like another format.
     let whole_lines = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..=end]);
     let sniffed = if is_full || is_binary(head) { head } else { whole_lines };
     if Compression::detect(head).is_some() {
@@ -101,7 +101,7 @@ pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&
     }
 }
 
-/// Whether enough of a stream has come to recognise its format, should nothing more come for now.
+/// Returns whether the head suffices to detect the format if nothing more arrives for now.
 fn has_first_record(head: &[u8]) -> bool {
     // Tracers open an array, and write the first event much later.
     head.contains(&b'\n') || head.trim_ascii_start().starts_with(b"[") || is_binary(head) && head.len() >= BINARY_BYTES
@@ -111,10 +111,10 @@ fn is_binary(head: &[u8]) -> bool {
     head.iter().take(BINARY_BYTES).any(|&byte| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x1b)
 }
 
-/// Makes the reader of a live source.
+/// Creates the reader of a live source.
 ///
 /// # Errors
-/// As the format refuses what it cannot read.
+/// As the format refuses input.
 pub(crate) fn open_live(
     live: &LiveFormat,
     source: Source,

@@ -1,11 +1,12 @@
-//! Readers of captures: bytes in, batches of events or sortable chunks out. Never sorts across chunks, never nests.
+//! Readers of trace formats: bytes in, batches of events or sortable chunks out. Never sorts across chunks, never
+//! nests.
 //!
-//! A format is one folder with a `wire` (its bytes) and a `read` (its events), and implements one of two traits:
-//! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
-//! fetched in any order because their headers say enough.
+//! A format is a folder with a `wire` (its layout) and a `read` (its events), and implements one of two traits.
+//! [`StreamReader`] is for formats that are parsed sequentially, [`ChunkSource`] for those with chunks that can be
+//! fetched in any order, given their headers.
 //!
 //! Imports run one way: `error`, `reader` and `format` at the bottom, `input`, `output`, `json` and `protobuf` above
-//! them, then the formats, each of which exports one constant of [`format::Format`], then archives, `sniff` with the
+//! them. Then come the formats, each of which exports a [`format::Format`] constant, then archives, `sniff` with the
 //! table of all formats, and `multi::files`.
 
 pub(crate) mod chrome;

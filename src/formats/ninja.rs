@@ -1,5 +1,5 @@
-//! The log of the build tool Ninja: one line per output, `start end mtime output hash`, times in milliseconds since the
-//! build began. A log has no threads, so commands of one build go side by side. Each build in it is a process.
+//! Logs of the Ninja build tool: a line per output, `start end mtime output hash`, with times in milliseconds since the
+//! start of the build. A log has no threads, so parallel commands are arranged in rows. Each build is a process.
 
 use std::sync::Arc;
 
@@ -16,10 +16,9 @@ use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, Tr
 
 const HEADER: &[u8] = b"# ninja log v";
 
-/// Commands of one layout. A larger build is laid out in parts, which may take more rows.
+/// Limit for commands of one layout. Larger builds are laid out in parts, which may take more rows.
 const COMMANDS_MAX: usize = 1 << 17;
 
-/// Ninja's log of a build.
 pub(crate) const FORMAT: Format = Format {
     name: "Ninja log",
     sniff: looks_like_ninja_log,
@@ -27,12 +26,12 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether a capture begins as Ninja begins its logs.
+/// Returns whether a file starts like a Ninja log.
 fn looks_like_ninja_log(head: &[u8]) -> bool {
     head.starts_with(HEADER)
 }
 
-/// Makes a reader of a log.
+/// Creates a reader of a log.
 fn open(source: Source) -> Reader {
     super::input::lines::open(source, NinjaLog::default())
 }
@@ -43,7 +42,7 @@ struct NinjaLog {
     rows: PackedRows,
     rows_named: usize,
     commands: Vec<NinjaCommand>,
-    /// When the last command of the build ended: Ninja writes a line when a command has ended, so that these only grow.
+    /// End of the last command of the build. Ends grow within a build, since Ninja logs commands at their end.
     last_end_ns: i64,
     args: ArgsWriter,
 }
@@ -54,7 +53,7 @@ struct NinjaCommand {
     end_ns: i64,
     hash: Box<[u8]>,
     modified: Box<[u8]>,
-    /// The outputs, at least one.
+    /// Outputs, at least one.
     outputs: Vec<Box<[u8]>>,
     place: SourcePos,
 }
@@ -120,7 +119,7 @@ impl NinjaCommand {
 }
 
 impl NinjaLog {
-    /// Gives each command a row, and makes events of them.
+    /// Assigns commands to rows, and adds them as events.
     fn lay_out(&mut self, batch: &mut BatchBuilder) {
         let mut commands = std::mem::take(&mut self.commands);
         commands.sort_by_key(|command| command.start_ns);

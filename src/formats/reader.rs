@@ -1,4 +1,4 @@
-//! The two traits that formats implement, with everything that passes between a reader and its caller.
+//! The traits that formats implement, and the types that pass between readers and callers.
 
 use std::sync::Arc;
 
@@ -9,161 +9,160 @@ use crate::base::progress::Progress;
 use crate::model::unwind::UnwindFiles;
 use crate::model::{Batch, Chunk, Losses, Names, Sources, Stacks, TextSpill, TrackTables, WeightUnit};
 
-/// The settings of a reading.
+/// Settings of a load.
 #[derive(Debug, Clone, Default)]
 pub struct ReadContext {
-    /// Asks the reader to stop between batches.
+    /// Asks the reader to stop.
     pub cancel: Cancel,
-    /// Receives the counts of bytes and events read.
+    /// Receives the counts of bytes and events.
     pub progress: Progress,
-    /// Bounds what is read ahead.
+    /// Bounds the read-ahead.
     pub budget: Budget,
-    /// How many threads may parse at once, at least 1.
+    /// Number of parser threads, at least 1.
     pub threads: usize,
-    /// How finely the capture is cut.
+    /// Sizes of blocks and batches.
     pub chunk_limits: ChunkLimits,
-    /// The file for the letters of names that are too many for memory; without it, they stay in memory.
+    /// File for the texts of names that exceed memory; `None` keeps them in memory.
     pub text_spill: Option<Arc<TextSpill>>,
-    /// The unit of weights in formats that have none.
+    /// Unit of weights in formats without one.
     pub weight_unit: Option<WeightUnit>,
-    /// The files that recorded stacks are unwound by; without them, such a stack is its innermost frame.
+    /// Files for unwinding recorded stacks; without them, such stacks have only their innermost frame.
     pub unwind_files: Option<TraceFiles>,
 }
 
-/// The files of the modules of a trace.
+/// Access to the files of a trace's modules.
 #[derive(Debug, Clone)]
 pub struct TraceFiles {
-    /// Finds the files that stacks are unwound by.
+    /// Looks up the files for unwinding.
     pub files: Arc<dyn UnwindFiles>,
-    /// The trace, whose folders are searched.
+    /// The trace files, whose folders are searched.
     pub sources: Sources,
 }
 
 impl ReadContext {
-    /// A table of names for a reader that has all names of its capture.
+    /// Creates an empty name table, for a reader that has all names of its trace.
     #[must_use]
     pub(crate) fn no_names(&self) -> Names {
         self.text_spill.as_ref().map_or_else(Names::default, |spill| Names::spilling(spill.another()))
     }
 }
 
-/// How finely a capture is cut while it is read; where it says nothing, as suits the format. No cut may show in what is
-/// read: tests cut so that every record is hit.
+/// Sizes of the pieces in which a trace is read; `None` for the default of the format. Results must not depend on them:
+/// tests use small sizes to cut every record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChunkLimits {
-    /// Bytes to read from the capture at once, at least 1.
+    /// Read size, at least 1.
     pub block_bytes: Option<usize>,
-    /// Events after which a batch is handed on, at least 1.
+    /// Events per batch, at least 1.
     pub batch_events: Option<usize>,
 }
 
-/// Files below this length are read without threads of their own. Parsing that much text takes less than a millisecond,
-/// as do starting threads and waiting for them; an archive may have a million such files.
+/// Files below this length are read without additional threads. Parsing them takes less than a millisecond, and so does
+/// starting threads; an archive may have a million such files.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
 impl ChunkLimits {
-    /// Whether a file of so many bytes is read without threads of its own.
+    /// Returns whether a file of this length is read without additional threads.
     #[must_use]
     pub(crate) fn is_small(self, file_bytes: u64) -> bool {
-        // Tests that cut finely read small files on several threads too.
+        // Tests with small blocks use several threads for small files too.
         file_bytes < self.block_bytes.unwrap_or(SMALL_BYTES) as u64
     }
 }
 
-/// Receives batches in the order of the capture.
+/// Receives batches in file order.
 pub trait BatchSink {
     /// Accepts the next batch.
     ///
     /// # Errors
-    /// [`ReadError::Sink`] when the batch cannot be stored; the reader then stops.
+    /// [`ReadError::Sink`] if the batch cannot be stored; the reader then stops.
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError>;
 
-    /// The position of the next batch, for a later [`Self::move_from`]. Of no use to a sink that stores no batches.
+    /// Returns the position of the next batch, for [`Self::move_from`]. Meaningless for sinks that store no batches.
     fn position(&self) -> usize {
         0
     }
 
-    /// Moves the events of all batches from a position on in time, and returns whether it did: not where one of them
-    /// would leave 64-bit nanoseconds. A sink that keeps no batches has nothing to move.
+    /// Shifts the events of all batches from a position in time. Returns false and changes nothing if an event would
+    /// overflow 64-bit nanoseconds. Does nothing for sinks that store no batches.
     fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
         _ = (position, by_ns);
         true
     }
 
-    /// Shows the user a sentence.
+    /// Shows a sentence to the user.
     fn tell(&mut self, sentence: String) {
         drop(sentence);
     }
 }
 
-/// A format that is parsed from front to back.
+/// A format that is parsed sequentially.
 pub trait StreamReader: Send {
-    /// Reads the whole capture, handing on batches in its order. What is damaged is counted in their losses.
+    /// Reads the whole trace, and passes on batches in file order. Damage is counted in their losses.
     ///
     /// # Errors
-    /// Only for what makes the capture unreadable as a whole, a failing sink, or a request to stop.
+    /// For input that is unreadable as a whole, a failing sink, and cancellation.
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError>;
 }
 
-/// The properties of a chunk that need no read of it.
+/// Properties of a chunk that are known without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHead {
-    /// The smallest time in the chunk, as its header promises.
+    /// Smallest time in the chunk, as promised by its header.
     pub min_ts_ns: i64,
-    /// The largest start of the chunk's events by its header, for statistics and previews only.
+    /// Largest start in the chunk by its header; for statistics and previews only.
     pub max_ts_ns: i64,
-    /// How many events it holds.
+    /// Number of events.
     pub events: u32,
-    /// Its bytes in memory once loaded, for the budget.
+    /// Bytes in memory once loaded, for the budget.
     pub memory_bytes: u64,
 }
 
-/// Chunks that can be fetched in any order, from any thread. Names, tracks and stacks in them are
-/// rows of the source's tables.
+/// Chunks that can be fetched in any order, from any thread. Their names, tracks and stacks are rows of the source's
+/// tables.
 pub trait ChunkSource: Send + Sync {
-    /// The head of each chunk, in capture order.
+    /// Returns the head of each chunk, in file order.
     fn heads(&self) -> &[ChunkHead];
 
-    /// Fetches one chunk; its events need not be sorted.
+    /// Reads a chunk; its events need not be sorted.
     ///
     /// # Errors
-    /// [`ReadError::Malformed`] when the chunk is damaged: the caller counts it and goes on without it.
+    /// [`ReadError::Malformed`] for a damaged chunk: the caller counts it and continues.
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError>;
 }
 
-/// A store of a whole capture inside of the capture, in parts that follow each other. The parts are opaque bytes,
-/// returned as they were written.
+/// A store embedded in a trace, in consecutive parts. Parts are opaque bytes, returned as written.
 pub(crate) trait StoreParts: Send + Sync {
-    /// How many there are, at least 1.
+    /// Returns the number of parts, at least 1.
     fn count(&self) -> usize;
 
-    /// The sum of their lengths.
+    /// Returns the sum of their lengths.
     fn bytes(&self) -> u64;
 
-    /// Fetches one part. A damaged one is [`ReadError::Malformed`]: then the chunks are still there.
+    /// Reads a part. Fails with [`ReadError::Malformed`] for a damaged one; the chunks are then still available.
     fn load(&self, part: usize) -> Result<Vec<u8>, ReadError>;
 }
 
-/// A capture whose chunks can be fetched in any order, with the tables that they point into.
+/// A trace whose chunks can be fetched in any order, with the tables that they refer to.
 pub struct ChunkedCapture {
-    /// Fetches the chunks of events.
+    /// Reads the chunks of events.
     pub source: Box<dyn ChunkSource>,
-    /// The table that [`crate::model::Event::name`] points into.
+    /// The table of [`crate::model::Event::name`].
     pub names: Names,
-    /// The table that [`crate::model::Event::track`] points into.
+    /// The table of [`crate::model::Event::track`].
     pub tracks: TrackTables,
-    /// The table that the values of samples point into.
+    /// The table of sample values.
     pub stacks: Stacks,
-    /// Losses that the capture itself records, and damage that was met while opening it.
+    /// Losses recorded in the trace, and damage found while opening it.
     pub losses: Losses,
-    /// A store that saves sorting the chunks, if the capture has one and nothing is damaged so far.
+    /// An embedded store that saves sorting the chunks, if the trace has one and is intact so far.
     pub(crate) store: Option<Box<dyn StoreParts>>,
 }
 
-/// The reader of an opened capture.
+/// The reader of an opened trace.
 pub enum Reader {
-    /// A capture that is parsed from front to back.
+    /// A trace that is parsed sequentially.
     Stream(Box<dyn StreamReader>),
-    /// A capture that is fetched chunk by chunk.
+    /// A trace that is read chunk by chunk.
     Chunks(Box<ChunkedCapture>),
 }

@@ -1,5 +1,5 @@
-//! Recognises the format of a capture by its content, not by its name: the first row of one table that fits wins. A new
-//! format needs its `mod` line and its row in [`FORMATS`].
+//! Detects the format of a trace by its content, not by its name: the first matching row of a table wins. A new format
+//! needs its `mod` line and its row in [`FORMATS`].
 
 mod guess;
 
@@ -10,7 +10,7 @@ use super::input::source::{Source, excerpt};
 use super::{ReadContext, ReadError, Reader, unsupported};
 use crate::base::files::FileKind;
 
-/// Every format, the most certain first.
+/// All formats, the most specific first.
 pub const FORMATS: &[Format] = &[
     super::native::FORMAT,
     super::multi::archive::ZIP,
@@ -45,10 +45,10 @@ pub const FORMATS: &[Format] = &[
     super::unsupported::LATE_FORMAT,
 ];
 
-/// Opens a capture in any known format.
+/// Opens a trace in any known format.
 ///
 /// # Errors
-/// When it cannot be opened, or begins like no known format.
+/// If it cannot be opened, or if its format is not recognised.
 pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     let source = match Source::open(path, context) {
         Err(error @ ReadError::NotAFile { kind: FileKind::Folder, .. }) => {
@@ -66,10 +66,10 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     }
 }
 
-/// Opens a capture in this format, even if it begins like another.
+/// Opens a trace in this format, even if another one is detected.
 ///
 /// # Errors
-/// As the format refuses what it cannot read.
+/// As the format refuses input.
 pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     match format.opener {
         Opener::Capture(open) => open(source, context),
@@ -77,14 +77,13 @@ pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result
     }
 }
 
-/// Recognises the format of a decompressed capture by its first bytes,
-/// up to [`HEAD_BYTES`](super::input::source::HEAD_BYTES) of them.
+/// Detects the format of decompressed data by its first bytes, up to [`HEAD_BYTES`](super::input::source::HEAD_BYTES).
 #[must_use]
 pub fn format_of(head: &[u8]) -> Option<&'static Format> {
     recognise(FORMATS, head)
 }
 
-/// The names of all formats that can be read, for the message about a capture in none of them.
+/// Returns the names of all supported formats, for the error about an unrecognised one.
 #[must_use]
 pub(crate) fn names() -> String {
     let names: Vec<&str> = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(|format| format.name).collect();
@@ -98,7 +97,7 @@ mod tests {
     use crate::formats::format::Shown;
     use crate::formats::testing::{data, format_of};
 
-    /// Captures that others wrote, and what they are.
+    /// Recorded traces and their formats.
     const CAPTURES: &[(&str, &str)] = &[
         ("chromium.pftrace.gz", "Perfetto"),
         ("ftrace.txt.gz", "ftrace"),

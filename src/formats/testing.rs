@@ -1,4 +1,4 @@
-//! Helpers of the tests of readers: a sink that keeps everything, and ways to read bytes as a user would open a file.
+//! Test helpers for readers: a sink that collects everything, and ways to read bytes like a user's file.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ pub(super) struct Seen {
     pub(super) thread_ts_ns: Option<i64>,
     pub(super) thread_dur_ns: Option<i64>,
     pub(super) args: String,
-    /// The functions of a sample, outermost first; its value is not used then.
+    /// Functions of a sample, outermost first; its value is then unused.
     pub(super) stack: Vec<String>,
 }
 
-/// Everything that a reading handed on, in time order and, at equal times, in capture order.
+/// Everything that a reader emitted, sorted by time and, at equal times, in file order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reading {
     pub(super) events: Vec<Seen>,
@@ -35,17 +35,17 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Each kind of loss with its count.
+    /// Returns the kinds of losses with their counts.
     pub(super) fn lost(&self) -> Vec<(Loss, u64)> {
         self.losses.iter().map(|lost| (lost.loss, lost.count)).collect()
     }
 
-    /// Time, value and name of each event.
+    /// Returns time, value and name of each event.
     pub(super) fn short(&self) -> Vec<(i64, u64, &str)> {
         self.events.iter().map(|event| (event.ts_ns, event.value, event.name.as_str())).collect()
     }
 
-    /// Time, kind and name of each event.
+    /// Returns time, kind and name of each event.
     pub(super) fn kinds(&self) -> Vec<(i64, EventKind, &str)> {
         self.events.iter().map(|event| (event.ts_ns, event.kind, event.name.as_str())).collect()
     }
@@ -55,7 +55,7 @@ impl Reading {
     }
 }
 
-/// A reading in the making, with the names that its batches go on from.
+/// A sink that resolves and collects events, and keeps the names that batches share.
 #[derive(Default)]
 struct CollectingSink {
     reading: Reading,
@@ -68,7 +68,7 @@ impl BatchSink for CollectingSink {
         names.truncate(batch.names_before as usize);
         names.extend(batch.names);
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
-        // An end that came with its begin is one like any other, before all else of its time.
+        // Splits merged ends off again; an end sorts before all other events of its time.
         let is_ended = |event: &&Event| event.kind == EventKind::Begin && event.value > 0;
         let end_of = |begin: &Event| Event {
             ts_ns: begin.ts_ns.strict_add_unsigned(begin.value),
@@ -81,7 +81,7 @@ impl BatchSink for CollectingSink {
             let detail = Detail::decode(batch.chunk.details.blob(event.detail));
             if !detail.args_json.is_empty() {
                 let args: Result<serde_json::Value, _> = serde_json::from_str(detail.args_json);
-                // Nesting beyond the limit of this parser has tests of its own.
+                // Nesting beyond the limit of this parser has its own tests.
                 let is_object =
                     args.map_or_else(|error| error.to_string().contains("recursion limit"), |args| args.is_object());
                 assert!(is_object, "{}", detail.args_json);
@@ -98,7 +98,7 @@ impl BatchSink for CollectingSink {
                 track: batch.tracks[event.track.index()].clone(),
                 value: if is_sample || is_ended(&event) { 0 } else { event.value },
                 depth: event.depth,
-                // How the capture was ordered is not what it says.
+                // Lateness depends on the order in the file, which tests do not compare.
                 flags: event.flags.without(EventFlags::LATE),
                 thread_ts_ns: detail.thread_ts_ns,
                 thread_dur_ns: detail.thread_dur_ns,
@@ -137,10 +137,10 @@ pub(super) fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, R
     Ok(taker.reading)
 }
 
-/// The first bytes of a live stream in tests.
+/// Number of initial bytes of a live stream in tests.
 const LIVE_HEAD_BYTES: usize = 64;
 
-/// Bytes that come in pieces of these lengths, again and again.
+/// A reader that returns bytes in pieces of these lengths, repeatedly.
 struct Pieces {
     bytes: Vec<u8>,
     taken: usize,
@@ -159,13 +159,13 @@ impl std::io::Read for Pieces {
     }
 }
 
-/// Reads bytes as a stream that still runs, of which pieces of some lengths come at a time.
+/// Reads bytes as a live stream that delivers pieces of these lengths.
 pub(super) fn read_live(bytes: &[u8], lens: &[usize]) -> Result<Reading, ReadError> {
     use super::live::{StreamState, open_live, recognise_live};
     let context = context(1);
     let head_len = bytes.len().min(super::input::source::HEAD_BYTES);
     let live = recognise_live(&bytes[..head_len], StreamState::Ended).expect("enough").expect("a format of streams");
-    // No more than what a format's header takes is there at first.
+    // Initially, only the header of a format is available.
     let head_len = bytes.len().min(LIVE_HEAD_BYTES);
     let rest = Box::new(Pieces { bytes: bytes[head_len..].to_vec(), taken: 0, lens: lens.to_vec(), reads: 0 });
     let head = bytes[..head_len].to_vec();
@@ -180,30 +180,30 @@ pub(super) fn read_bytes(bytes: &[u8]) -> Result<Reading, ReadError> {
     read_path(file_of(bytes).path())
 }
 
-/// Reads text that must be a capture.
+/// Reads text that must be a valid trace.
 pub(super) fn read(text: &str) -> Reading {
     read_bytes(text.as_bytes()).expect("a capture")
 }
 
-/// A file of these bytes.
+/// Creates a file with these bytes.
 pub(super) fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("written");
     file
 }
 
-/// A file of the test data.
+/// Returns the path of a test data file.
 pub(super) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// The text of a file of the test data that is inside of gzip.
+/// Returns the text of a gzipped test data file.
 pub(super) fn unpacked(name: &str) -> String {
     let file = std::fs::File::open(data(name)).expect("a file");
     std::io::read_to_string(flate2::read::GzDecoder::new(file)).expect("text")
 }
 
-/// The name of the format that [`sniff`](super::sniff) recognises.
+/// Returns the name of the format that [`sniff`](super::sniff) detects.
 pub(super) fn format_of(bytes: &[u8]) -> Option<&'static str> {
     let file = file_of(bytes);
     let source = super::input::source::Source::open(file.path(), &ReadContext::default()).ok()?;

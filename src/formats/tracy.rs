@@ -1,6 +1,5 @@
-//! Tracy's zones as `tracy-csvexport -u` writes them:
-//! `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`. Tracy's own
-//! captures are refused in `unsupported`.
+//! Tracy zones as exported by `tracy-csvexport -u`: `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`.
+//! Tracy's own traces are refused in `unsupported`.
 
 use std::sync::Arc;
 
@@ -14,10 +13,10 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, TrackKey, TrackKind};
 
-/// The columns without which there is no span.
+/// Mandatory columns of a span.
 const NEEDED: [&[u8]; 3] = [b"name", b"ns_since_start", b"exec_time_ns"];
 
-/// The output of Tracy's `tracy-csvexport`: one zone a line.
+/// Output of `tracy-csvexport`: a zone per line.
 pub(crate) const FORMAT: Format = Format {
     name: "Tracy zones",
     sniff: looks_like_zones,
@@ -25,26 +24,26 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether the first line names the columns of exported zones.
+/// Returns whether the first line has the columns of exported zones.
 fn looks_like_zones(head: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     let columns: Vec<_> = cells(head[..end].trim_ascii_end());
     NEEDED.iter().all(|needed| columns.iter().any(|column| column == needed))
 }
 
-/// Makes a reader of exported zones.
+/// Creates a reader of exported zones.
 fn open(source: Source) -> Reader {
     super::input::lines::open(source, Zones::default())
 }
 
 #[derive(Debug, Default)]
 struct Zones {
-    /// The names of the columns, once they were read.
+    /// Column names; empty until the first line.
     columns: Vec<Vec<u8>>,
     args: ArgsWriter,
 }
 
-/// The cells of a line of comma-separated text. Quotes may enclose a cell.
+/// Splits a line of CSV into cells, which may be quoted.
 fn cells(line: &[u8]) -> Vec<Vec<u8>> {
     let mut cells = vec![Vec::new()];
     let mut is_quoted = false;
@@ -75,7 +74,8 @@ impl Zones {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// The cells of a line, one for each column. Tracy does not quote: commas of a C++ name are a part of it.
+    /// Splits a line into one cell per column. Tracy does not quote, so additional commas belong to the name, as in
+    /// C++.
     fn cells(&self, line: &[u8]) -> Option<Vec<Vec<u8>>> {
         let mut cells = cells(line);
         let extra = cells.len().checked_sub(self.columns.len())?;

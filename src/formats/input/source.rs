@@ -41,7 +41,6 @@ impl Source {
     /// Opens a file and reads its head. Starts the parsing stage, whose progress counts bytes of the file.
     ///
     /// # Errors
-    ///
     /// If the path is not a regular file, is empty, or cannot be read.
     pub fn open(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         let io_error = |source| ReadError::Io { path: path.to_owned(), offset: 0, source };

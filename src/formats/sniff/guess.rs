@@ -1,9 +1,8 @@
-//! The format that the name of an unrecognised file promises: a damaged or wrapped trace is told from a file of another
-//! kind.
+//! The format that the name of an unrecognised file implies, to tell a damaged or wrapped trace from an unrelated file.
 
 use std::path::Path;
 
-/// The end of a file's name, the format that has it, and how a file in that format begins.
+/// A file name ending, its format, and the first bytes of the format.
 struct PromisedFormat {
     ending: &'static str,
     format: &'static str,
@@ -14,7 +13,7 @@ const fn named(ending: &'static str, format: &'static str, beginning: &'static s
     PromisedFormat { ending, format, beginning }
 }
 
-/// File endings with the formats that they promise; the first that fits counts.
+/// File name endings and their formats; the first match counts.
 const NAMED: &[PromisedFormat] = &[
     named(".longspan", "Longspan trace", "byte 89 and \"SPAN\""),
     named(".pftrace", "Perfetto", "byte 0a"),
@@ -30,10 +29,10 @@ const NAMED: &[PromisedFormat] = &[
     named(".pprof", "pprof", "byte 0a, or gzip's 1f 8b"),
 ];
 
-/// Endings of compressed files, which are unpacked before their content is looked at.
+/// Endings of compressed files, which are unpacked before detection.
 const COMPRESSED: [&str; 4] = [".gz", ".zst", ".bz2", ".xz"];
 
-/// A sentence about the format that the name of a file promises; empty where it promises none.
+/// Returns a sentence about the format that a file name implies; empty if it implies none.
 pub(super) fn sentence(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
