@@ -69,7 +69,7 @@ mod tests {
 
     /// Naive conversion by division.
     fn slow(ticks: u64, micros: f64) -> Option<i64> {
-        // The smallest bit of these numbers is at least 2^-60, so the divisor is exact.
+        // These lengths have negative exponents, so the divisor is a power of two.
         let (mantissa, exponent) = parts(micros)?;
         let product = u128::from(ticks) * u128::from(mantissa) * 1000;
         let divisor = 1u128 << u32::try_from(-exponent).ok()?;

@@ -212,8 +212,8 @@ fn has_delta_times(head: &[u8]) -> bool {
     times.first() == Some(&0) && !times.is_sorted()
 }
 
-/// Returns whether this is a line of `--show-task-events`, `--show-mmap-events` and the like, such as `comm tid time:
-/// PERF_RECORD_COMM ..`. Thread names are taken from the events instead.
+/// Returns whether this is a line of `--show-task-events`, `--show-mmap-events` and the like, such as
+/// `comm tid time: PERF_RECORD_COMM ..`. Thread names are taken from the events instead.
 fn is_task_line(line: &[u8]) -> bool {
     if line.starts_with(b"PERF_RECORD_") {
         return true;

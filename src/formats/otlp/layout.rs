@@ -215,7 +215,7 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
     }
 }
 
-/// Adds a flow from the parent to the span, at the start of each.
+/// Adds a flow to the start of the span, from the start of the parent or, if that is later, from the same time.
 fn arrow(
     batch: &mut BatchBuilder,
     span: &ServiceSpan,

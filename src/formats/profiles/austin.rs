@@ -1,6 +1,7 @@
-//! Samples of Python programs as `austin` prints them, one per line: `P<process>;T<interpreter>:<thread>;frame;frame
-//! metric`, where a frame is `file:function:line`. The metric is the time since the previous sample of the thread in
-//! microseconds, or the bytes allocated. There are no timestamps: samples of a thread are consecutive from zero.
+//! Samples of Python programs as `austin` prints them, one per line:
+//! `P<process>;T<interpreter>:<thread>;frames metric`. Frames are separated by semicolons, and each is
+//! `file:function:line`. The metric is the time since the previous sample of the thread in microseconds, or the bytes
+//! allocated. There are no timestamps: samples of a thread are consecutive from zero.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Parses lines of `perf trace`, which prints calls like `strace` and times in milliseconds: `0.055 ( 0.017 ms):
-//! comm/12 read(fd: 3) = 5`. Times are call starts, relative to the first call or, with `-T`, to boot. A call already
-//! running when the recording starts has no start time and is skipped.
+//! Parses lines of `perf trace`, which prints calls like `strace` and times in milliseconds, as in
+//! `0.055 ( 0.017 ms): comm/12 read(fd: 3) = 5`. Times are call starts, relative to the first call or, with `-T`, to
+//! boot. A call already running when the recording starts has no start time and is skipped.
 
 use super::line::{StraceClock, StraceEvent, StraceRecord, number, word};
 use crate::formats::input::decimal::nanos_from_millis;

@@ -1,5 +1,5 @@
 //! Derives call paths from a call graph with costs. The profile does not tell which caller caused which part of a
-//! function's cost, so the cost is distributed among callers in proportion to the cost of their calls. Cost without a
+//! function's cost. So the cost is distributed among callers in proportion to the cost of their calls. Cost without a
 //! call starts a path. Paths below a ten-thousandth of the total and recursive calls are not followed. Their self cost
 //! goes below the frame [`OTHER_PATHS`], so that sums stay exact.
 
