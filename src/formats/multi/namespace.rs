@@ -1,7 +1,6 @@
 //! Separates the contents of several files, given together or in an archive. Processes, async spans and flows of
 //! different files stay distinct, whatever their ids. The first file keeps its ids; those of later files are extended
 //! by the file name. Shifts a file by its offset, and to the clock of earlier files if they share a clock sync.
-//! before it where they share a clock sync.
 
 use std::sync::Arc;
 
