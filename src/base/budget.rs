@@ -1,11 +1,10 @@
-//! The bound on the memory of loads, one or several that share it. It counts the bytes that holders
-//! charge, and allocates nothing itself. Nothing waits for room: a holder whose charge is refused spills,
-//! so no load can block another.
+//! The memory budget of imports. It counts the bytes that holders charge, and allocates nothing itself. Nothing waits
+//! for memory: a holder whose charge is refused spills, so no import can block another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory that loads share. Clones are the same memory.
+/// Memory shared by imports. Clones refer to the same memory.
 #[derive(Debug, Clone)]
 pub struct Memory(Arc<Pool>);
 
@@ -13,13 +12,12 @@ pub struct Memory(Arc<Pool>);
 struct Pool {
     limit_bytes: AtomicU64,
     use_bytes: Use,
-    /// Loads that have a budget of it now.
+    /// Number of imports that share it.
     loads: AtomicU64,
 }
 
-/// The part of some [`Memory`] that one load may hold, as a shared count of bytes in use. Holders charge
-/// what they keep and release what they drop. The load counts among those that share until the last clone
-/// and the last charge are dropped.
+/// The share of a [`Memory`] for one import, as a shared count of bytes in use. Holders charge what they keep and
+/// release what they drop. The import counts as sharing until the last clone and the last charge are dropped.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Account>);
 
@@ -35,7 +33,7 @@ struct Use {
     peak: AtomicU64,
 }
 
-/// Bytes charged to a [`Budget`]; given back when this is dropped.
+/// Bytes charged to a [`Budget`]; released on drop.
 #[derive(Debug)]
 pub struct Charge {
     budget: Budget,
@@ -43,40 +41,39 @@ pub struct Charge {
 }
 
 impl Memory {
-    /// The default limit of all loads together: 1 GiB, so that a laptop with 8 GiB stays usable.
+    /// Default limit of all imports together: 1 GiB, so that a laptop with 8 GiB stays usable.
     pub(crate) const DEFAULT_BYTES: u64 = 1 << 30;
 
-    /// The bytes that a load may always hold, however many others there are and however much they hold: two chunks of
-    /// 64 Ki events with their arguments, so that it goes on without writing and reading again each event that it
-    /// passes. Of less memory than 256 MiB, a sixteenth.
+    /// Bytes that an import may always hold, regardless of others: two chunks of 64 Ki events with their arguments, so
+    /// that it need not spill each event that it processes. With less memory than 256 MiB, a sixteenth of it.
     pub(crate) const LEAST_BYTES: u64 = 16 << 20;
 
-    /// Memory with a limit of `limit_bytes`.
+    /// Creates memory with a limit of `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
         let limit_bytes = AtomicU64::new(limit_bytes);
         Self(Arc::new(Pool { limit_bytes, use_bytes: Use::default(), loads: AtomicU64::new(0) }))
     }
 
-    /// The limit in bytes of all loads together.
+    /// Returns the limit in bytes of all imports together.
     #[must_use]
     pub(crate) fn limit_bytes(&self) -> u64 {
         self.0.limit_bytes.load(Ordering::Relaxed)
     }
 
-    /// Sets another limit, for loads that are under way, too.
+    /// Sets another limit, also for running imports.
     pub(crate) fn set_limit_bytes(&self, limit_bytes: u64) {
         self.0.limit_bytes.store(limit_bytes, Ordering::Relaxed);
     }
 
-    /// The most bytes that were ever charged at once, by all loads together.
+    /// Returns the peak of bytes charged by all imports together.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
-    /// The budget of one more load. The parts of the others shrink from now on: what they hold beyond theirs is not
-    /// taken from them, but they get no more before they have spilled it.
+    /// Returns the budget of a new import. The shares of the others shrink: what they hold beyond them is not taken
+    /// away, but they get no more before they have spilled it.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.0.loads.fetch_add(1, Ordering::Relaxed);
@@ -89,14 +86,14 @@ impl Memory {
 }
 
 impl Budget {
-    /// A budget of `limit_bytes` that is shared with no other load.
+    /// Creates a budget of `limit_bytes` that is not shared.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn new(limit_bytes: u64) -> Self {
         Memory::new(limit_bytes).budget()
     }
 
-    /// The limit in bytes: an equal part of the memory. It changes when loads come and go.
+    /// Returns the limit in bytes: an equal share of the memory, which changes when imports start and end.
     #[must_use]
     pub(crate) fn limit_bytes(&self) -> u64 {
         let memory = &self.0.memory;
@@ -104,13 +101,13 @@ impl Budget {
         part.max(memory.least_bytes())
     }
 
-    /// The most bytes that were ever charged at once.
+    /// Returns the peak of charged bytes.
     #[must_use]
     pub(crate) fn peak_bytes(&self) -> u64 {
         self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
-    /// Charges `bytes` whether or not they fit: for what cannot be refused, such as the one chunk that the merge needs.
+    /// Charges `bytes` unconditionally, for what cannot be refused, such as the one chunk that the merge needs.
     #[must_use]
     pub fn charge(&self, bytes: u64) -> Charge {
         self.0.use_bytes.add(bytes);
@@ -118,8 +115,8 @@ impl Budget {
         Charge { budget: self.clone(), bytes }
     }
 
-    /// Charges `bytes` if they fit under `share` of the limit, a part of one, and in what other loads have left of the
-    /// memory: but the least that a load may hold fits always.
+    /// Charges `bytes` if they fit in `share` (a fraction) of the limit, and in the memory that other imports have
+    /// left. The guaranteed minimum always fits.
     #[must_use]
     pub(crate) fn try_charge(&self, bytes: u64, share: f64) -> Option<Charge> {
         let memory = &self.0.memory;
@@ -142,7 +139,7 @@ impl Use {
         self.peak.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Adds `bytes` if no more than `limit` are in use then; how many these are.
+    /// Adds `bytes` if at most `limit` are in use afterwards, and returns the new total.
     fn try_add(&self, bytes: u64, limit: u64) -> Option<u64> {
         let fits = |now: u64| now.checked_add(bytes).filter(|&sum| sum <= limit);
         let before = self.now.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;

@@ -1,48 +1,48 @@
-//! The parts of a load's budget: one table of which part takes how much, and in which phases.
+//! The table of budget shares of an import: which holder gets how much, and in which phases.
 
 use super::budget::Budget;
 
-/// A phase of a load. Phases follow each other; a load has one of the `Read` phases or [`LoadPhase::Import`].
+/// A phase of an import. Phases follow each other; an import has one of the `Read` phases or [`LoadPhase::Import`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadPhase {
     ReadChrome,
     ReadPerfetto,
     ReadOtlp,
-    /// Profiles that are one JSON document.
+    /// Profiles that are a single JSON document.
     ReadDocument,
-    /// Recordings of `perf`, whose stacks may have to be unwound.
+    /// `perf` recordings, whose stacks may have to be unwound.
     ReadPerf,
     Sort,
-    /// A store that came with the trace is packed again.
+    /// Repacks a store that came with the trace.
     Import,
-    /// The rows of the store are added up into its ledger.
+    /// Builds the ledgers from the rows of the store.
     AddUp,
 }
 
-/// A holder of memory with a part of the budget to itself.
+/// A holder of memory with its own share of the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BudgetShare {
     /// Parsed chunks in memory. Open runs of the merge count against the same half.
     ParsedChunks,
-    /// Open runs of the merge. More are spilled.
+    /// Open runs of the merge; further ones are spilled.
     OpenRuns,
-    /// Rows that wait to be packed and written.
+    /// Rows to be packed and written.
     StoreRows,
-    /// Texts of names. Texts are looked up all the time, so chunks do not fill this part.
+    /// Texts of names. Texts are looked up all the time, so they have a share that chunks cannot fill.
     Names,
     /// Pieces of Chrome JSON in flight.
     ChromePieces,
-    /// The text of Chrome's table of stack frames. The table that is made of it takes about as much again.
+    /// The text of Chrome's table of stack frames; the table built from it takes about as much again.
     ChromeFrameText,
     /// Blocks of Perfetto packets in flight.
     PerfettoBlocks,
-    /// OTLP spans that wait for a layout.
+    /// OTLP spans waiting for a layout.
     OtlpSpans,
     /// Tables of a JSON document.
     DocumentTables,
-    /// Tables by which stacks are unwound.
+    /// Unwind tables.
     UnwindTables,
-    /// Sums by name that grow while the ledger is built.
+    /// Sums by name while the ledger is built.
     Ledger,
 }
 
@@ -62,7 +62,7 @@ impl BudgetShare {
         Self::Ledger,
     ];
 
-    /// The divisor of the budget, and the phases in which the part may be full.
+    /// Returns the divisor of the budget, and the phases in which the share is used.
     const fn row(self) -> (u64, &'static [LoadPhase]) {
         use LoadPhase::{AddUp, Import, ReadChrome, ReadDocument, ReadOtlp, ReadPerf, ReadPerfetto, Sort};
         match self {
@@ -79,19 +79,19 @@ impl BudgetShare {
         }
     }
 
-    /// The bytes of this part of `budget` now: the limit changes when loads come and go.
+    /// Returns the bytes of this share of `budget`; the limit changes when imports start and end.
     #[must_use]
     pub(crate) fn bytes(self, budget: &Budget) -> u64 {
         budget.limit_bytes() / self.row().0
     }
 
-    /// The part of one, for [`Budget::try_charge`].
+    /// Returns the share as a fraction, for [`Budget::try_charge`].
     #[must_use]
     pub(crate) fn fraction(self) -> f64 {
         1.0 / self.row().0 as f64
     }
 
-    /// Whether the part bounds the count of all charged bytes, so that several such parts are one.
+    /// Returns whether the share limits the total of all charged bytes, so that several such shares are one.
     #[cfg(test)]
     fn bounds_charges(self) -> bool {
         matches!(self, Self::ParsedChunks | Self::OpenRuns)

@@ -1,31 +1,29 @@
-//! One cell of comma-separated text: quoted as in RFC 4180, and on request harmless to a spreadsheet or to a terminal.
-//! Knows no columns and no rows.
+//! Writes one CSV cell: quoted as in RFC 4180, and optionally safe for a spreadsheet or a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::escape::escaped;
 
-/// How the text in cells is written. By default a reader gets back the same bytes.
+/// How text in cells is written. By default a reader gets back the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cells {
-    /// An apostrophe comes before text that a spreadsheet would take for a formula.
+    /// Adds an apostrophe before text that a spreadsheet would take for a formula.
     pub(crate) spreadsheet_safe: bool,
-    /// Control characters are escapes, because a terminal would obey them.
+    /// Escapes control characters, which a terminal would interpret.
     pub(crate) escaped: bool,
 }
 
-/// The first letters by which spreadsheets recognise formulas, also after an import that drops white space.
+/// First letters by which spreadsheets recognise formulas, even after trimming white space.
 const FORMULA_STARTS: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
 impl Cells {
-    /// Text as it is: a reader gets back the same bytes.
+    /// Writes text verbatim: a reader gets back the same bytes.
     pub(crate) const PLAIN: Self = Self { spreadsheet_safe: false, escaped: false };
 
-    /// Writes `text` as one cell, in quotes if a reader would else split or join it. Numbers need none of this. Fails
-    /// with the I/O error of `out`.
+    /// Writes `text` as one cell, quoted if a reader would otherwise split or join it. Returns the I/O error of `out`.
     pub(crate) fn write(self, out: &mut dyn Write, text: &str) -> io::Result<()> {
-        // Before the escapes: they would hide a tab at the start.
+        // Tested before escaping, which would hide a tab at the start.
         let is_formula = self.spreadsheet_safe && text.starts_with(FORMULA_STARTS);
         let text = if self.escaped { escaped(text) } else { Cow::Borrowed(text) };
         let mark = if is_formula { "'" } else { "" };

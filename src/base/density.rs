@@ -1,23 +1,23 @@
-//! A coarse histogram of events over time while a capture is being parsed, shown before anything is sorted. One thread
-//! writes it, another reads it. Columns are not exact at the edges of buckets: it is a picture, and no answer.
+//! A coarse histogram of events over time while a trace is being parsed, shown before anything is sorted. One thread
+//! writes it, another reads it. It is approximate at the edges of buckets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Buckets at most: a pixel or two each on a screen, and 4 KiB to copy for a picture.
+/// Limit for the buckets: a pixel or two each on a screen, and 4 KiB to copy.
 const BUCKETS_MAX: usize = 512;
 
-/// A shared histogram of times. Clones see the same.
+/// A shared histogram of times. Clones refer to the same data.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Density(Arc<Mutex<Histogram>>);
 
 /// Counts in neighbouring buckets of equal width.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Histogram {
-    /// The number of the first bucket: bucket `b` covers `[b << width_log2, (b + 1) << width_log2)` nanoseconds.
+    /// Index of the first bucket: bucket `b` covers `[b << width_log2, (b + 1) << width_log2)` nanoseconds.
     pub(crate) first: i64,
-    /// The binary logarithm of the width of a bucket in nanoseconds.
+    /// Binary logarithm of the bucket width in nanoseconds.
     pub(crate) width_log2: u32,
-    /// The number of events in each.
+    /// Number of events per bucket.
     pub(crate) counts: Vec<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Density {
         times_ns.for_each(|ts_ns| histogram.add(ts_ns));
     }
 
-    /// The counts of this moment.
+    /// Returns a copy of the current counts.
     #[must_use]
     pub(crate) fn histogram(&self) -> Histogram {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -36,16 +36,16 @@ impl Density {
 }
 
 impl Histogram {
-    /// The time from the first bucket to the end of the last, in nanoseconds.
+    /// Returns the time from the first bucket to the end of the last, in nanoseconds.
     #[must_use]
     pub(crate) fn span_ns(&self) -> u64 {
         let buckets = self.counts.len() as u128;
         u64::try_from(buckets << self.width_log2).unwrap_or(u64::MAX)
     }
 
-    /// The counts spread over `columns` columns of equal width, each at the largest share that falls on it.
+    /// Resamples the counts to `columns` columns of equal width.
     ///
-    /// A bucket wider than a column counts in each of its columns; of narrower ones a column has the sum.
+    /// A bucket wider than a column counts in each of its columns; narrower ones are summed.
     #[must_use]
     pub(crate) fn columns(&self, columns: usize) -> Vec<u64> {
         let mut out = vec![0; columns];
@@ -85,12 +85,12 @@ impl Histogram {
         self.counts[position] += 1;
     }
 
-    /// Makes the buckets twice as wide.
+    /// Doubles the width of the buckets.
     fn halve(&mut self) {
         let first = self.first >> 1;
         let mut counts = Vec::with_capacity(BUCKETS_MAX);
         for (offset, &count) in self.counts.iter().enumerate() {
-            // The last bucket of all has none after it, so none is asked for.
+            // No bucket follows the very last one.
             let bucket = self.first + offset as i64;
             let position = usize::try_from((bucket >> 1) - first).unwrap_or(0);
             counts.resize(counts.len().max(position + 1), 0);

@@ -1,5 +1,4 @@
-//! The requests of Longspan to a disk when it writes a store or a spill file, as one trait: so that a test can refuse
-//! every single request. Never reads, never maps, and adds nothing to the system's own calls.
+//! The disk operations for stores and spill files, as a trait, so that a test can make every single one fail.
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -8,34 +7,34 @@ use std::path::Path;
 
 use super::files;
 
-/// Requests that can fail for want of space or for a failing medium.
+/// Operations that can fail for lack of space or on a failing medium.
 pub trait Disk: Debug + Send + Sync {
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
-    /// The error of the system, such as a full disk.
+    /// Returns the error of the system, such as a full disk.
     fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Makes durable what is written.
+    /// Syncs a file.
     ///
     /// # Errors
-    /// The error of the system, such as a medium that fails.
+    /// Returns the error of the system, such as a failing medium.
     fn sync(&self, file: &File) -> io::Result<()>;
 
-    /// Makes durable the names in a folder.
+    /// Syncs the names in a folder.
     ///
     /// # Errors
-    /// The error of the system, such as a medium that fails.
+    /// Returns the error of the system, such as a failing medium.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// Gives a file another name, in place of the file that may have it.
+    /// Renames a file, and replaces an existing one.
     ///
     /// # Errors
-    /// The error of the system for the rename.
+    /// Returns the error of the system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 }
 
-/// The disks of the system, without a layer between.
+/// The disks of the system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemDisk;
 

@@ -1,7 +1,6 @@
-//! Ends by depth: the deepest span that reaches to a time, among the last spans of many depths. Knows nothing
-//! of spans but their ends.
+//! Finds the deepest of many depths whose last span ends at or after a time. Independent of spans.
 //!
-//! The slow answer: a scan from the deepest up. [`DepthEnds`] scans a few depths, and asks an [`EndTree`] beyond them.
+//! The naive way scans from the deepest up. [`DepthEnds`] scans a few depths, and uses an [`EndTree`] for more.
 
 /// A segment tree of ends by depth. A search takes O(log n) for n depths.
 #[derive(Debug, Clone, Default)]
@@ -13,7 +12,7 @@ pub(crate) struct EndTree {
 impl EndTree {
     const DEPTHS_MIN: usize = 64;
 
-    /// Notes the end at a depth, or that there is none. Returns the number of nodes that it looked at.
+    /// Sets or clears the end at a depth. Returns the number of nodes visited.
     pub(crate) fn set(&mut self, depth: usize, end_ns: Option<i64>) -> usize {
         let mut steps = 1;
         if self.depths() <= depth {
@@ -33,13 +32,13 @@ impl EndTree {
         steps
     }
 
-    /// The deepest of the depths above `below` that ends at `end_ns` or later.
+    /// Returns the deepest depth above `below` that ends at or after `end_ns`.
     #[must_use]
     pub(crate) fn deepest(&self, below: usize, end_ns: i64) -> Option<usize> {
         let reaches = |node: usize| self.nodes[node].is_some_and(|own_ns| own_ns >= end_ns);
         let mut node = 1;
         if below < self.depths() {
-            // Each left sibling on the way up covers the depths right above those before it.
+            // Each left sibling on the way up covers the depths directly above the previous ones.
             node = self.depths() + below;
             while node % 2 == 0 || !reaches(node - 1) {
                 if node <= 1 {
@@ -77,15 +76,15 @@ impl EndTree {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DepthEnds {
     ends: Vec<Option<i64>>,
-    /// Made when there are more depths than a search scans.
+    /// Built when there are too many depths to scan.
     tree: Option<EndTree>,
 }
 
 impl DepthEnds {
-    /// A scan of these is faster than the tree, and most stacks are no deeper.
+    /// Up to this many depths, a scan is faster than the tree; few stacks are deeper.
     const SCANNED: usize = 32;
 
-    /// Notes the end of the last span at a depth.
+    /// Sets the end of the last span at a depth.
     #[inline]
     pub(crate) fn set(&mut self, depth: usize, end_ns: i64) {
         if self.ends.len() <= depth {
@@ -97,7 +96,7 @@ impl DepthEnds {
         }
     }
 
-    /// The deepest of the depths above `below` that ends at `end_ns` or later.
+    /// Returns the deepest depth above `below` that ends at or after `end_ns`.
     #[inline]
     #[must_use]
     pub(crate) fn deepest(&self, below: usize, end_ns: i64) -> Option<usize> {

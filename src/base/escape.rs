@@ -1,6 +1,5 @@
-//! Text from a trace or a file name in a form that is safe to show: control characters and characters that
-//! change the direction of writing become escapes. Data files do not use this, except for JSON, whose escapes
-//! read back as the same text.
+//! Escapes text from a trace or a file name, so that it is safe to show: control characters, and characters that change
+//! the writing direction. Data files do not use this, except for JSON, whose escapes decode to the same text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,9 +8,9 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// Whether a terminal or a text layout obeys `letter` instead of showing it: C0, DEL, C1, line and paragraph
-/// separators, bidirectional controls and other invisible formatting characters. The joiners U+200C and U+200D are
-/// letters to Persian, to scripts of India and to emoji, and move nothing.
+/// Returns whether a terminal or a text layout interprets `letter` instead of showing it: C0, DEL, C1, line and
+/// paragraph separators, bidirectional controls and other invisible formatting characters. The joiners U+200C and
+/// U+200D are excluded: Persian, Indic scripts and emoji need them, and they move nothing.
 #[must_use]
 pub fn is_control(letter: char) -> bool {
     letter.is_control()
@@ -20,13 +19,13 @@ pub fn is_control(letter: char) -> bool {
             | '\u{feff}')
 }
 
-/// `text` on one line, with an escape for each control character.
+/// Returns `text` on one line, with control characters escaped.
 #[must_use]
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     escaped_if(text, is_control)
 }
 
-/// `text` with an escape for each control character except line breaks: for messages that have several lines.
+/// Returns `text` with control characters except line breaks escaped, for messages of several lines.
 #[must_use]
 pub(crate) fn escaped_lines(text: &str) -> Cow<'_, str> {
     escaped_if(text, |letter| letter != '\n' && is_control(letter))
@@ -49,21 +48,19 @@ fn escaped_if(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Writes `value` as JSON that a terminal shows as it is. A reader of JSON gets the same text back.
-///
-/// # Errors
-/// Errors of `out`, or a value that JSON cannot hold.
+/// Writes `value` as JSON that is safe to show on a terminal, and decodes to the same text. Returns errors of `out`, or
+/// of a value that JSON cannot represent.
 pub(crate) fn write_json<T: Serialize + ?Sized>(out: impl io::Write, value: &T) -> io::Result<()> {
     Ok(value.serialize(&mut Serializer::with_formatter(out, EscapedJson))?)
 }
 
-/// Compact JSON with `\uXXXX` for the control characters that JSON itself allows in text, such as DEL and C1.
+/// Compact JSON that writes `\uXXXX` for control characters that JSON allows in text, such as DEL and C1.
 struct EscapedJson;
 
 impl Formatter for EscapedJson {
     fn write_string_fragment<W: io::Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut written = 0;
-        // Of the letters that JSON does not escape, only DEL is a control character in ASCII.
+        // Among the ASCII letters that JSON does not escape, only DEL is a control character.
         if fragment.bytes().any(|byte| byte == 0x7f || byte >= 0x80) {
             for (at, letter) in fragment.char_indices().filter(|&(_, letter)| is_control(letter)) {
                 out.write_all(&fragment.as_bytes()[written..at])?;
@@ -75,11 +72,11 @@ impl Formatter for EscapedJson {
     }
 
     fn write_raw_fragment<W: io::Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        // Outside of its texts JSON holds only ASCII, and of the control characters only white space.
+        // Outside of strings JSON is ASCII, and white space is its only control character.
         let mut safe = String::with_capacity(fragment.len());
         for letter in fragment.chars() {
             if is_control(letter) && !letter.is_ascii_whitespace() {
-                write!(safe, "\\u{:04x}", u32::from(letter)).ok(); // text takes everything
+                write!(safe, "\\u{:04x}", u32::from(letter)).ok(); // writing to memory cannot fail
             } else {
                 safe.push(letter);
             }
@@ -94,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// Every character that a terminal or a text layout obeys, as the documents of Unicode and ECMA-48 list them.
+    /// Iterates over every control character, as listed by Unicode and ECMA-48.
     fn controls() -> impl Iterator<Item = char> {
         let ranges = ['\0'..='\u{1f}', '\u{7f}'..='\u{9f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
         let alone = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];

@@ -1,6 +1,5 @@
-//! File operations that each system has in its own way: reading and writing by position, telling files apart, who may
-//! enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks which system it
-//! runs on for the sake of a file.
+//! Platform-specific file operations: positional reads and writes, file identity, permissions. One file for Unix and
+//! one for Windows, with the same functions; no other module has platform-specific file code.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -21,22 +20,22 @@ pub(crate) use system::{
     path_of_open, private, read_at, read_exact_at, stamps, standard_output, sync_folder, user, write_all_at,
 };
 
-/// The kind of thing at a path.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A file, to be read by position.
+    /// A regular file, for positional reads.
     File,
     Folder,
-    /// A pipe or a like input, which can be read from front to back, once.
+    /// A pipe or similar input, which can be read once, front to back.
     Pipe,
-    /// The end of a connection.
+    /// A socket.
     Socket,
     /// A terminal, a disk and the like.
     Device,
 }
 
 impl FileKind {
-    /// Looks at what the system says.
+    /// Determines the kind from metadata.
     #[must_use]
     pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         if metadata.is_file() {
@@ -49,9 +48,9 @@ impl FileKind {
     }
 }
 
-/// The path at the end of a chain of links, whether or not it exists. Fails if the links go in a circle.
+/// Returns the path at the end of a chain of links, whether or not it exists. Returns an error for a cycle of links.
 pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
-    /// The most links to follow, as in the kernel.
+    /// Limit for the links to follow, as in the kernel.
     const LINKS_MAX: usize = 40;
     let mut target = path.to_path_buf();
     for _ in 0..LINKS_MAX {
@@ -63,7 +62,7 @@ pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-/// The folder that a path is in.
+/// Returns the folder of a path.
 #[must_use]
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -1,5 +1,5 @@
-//! Parts of the documents in `docs/` that are generated from the code. A test compares each with the file, and writes
-//! it instead when the environment has `UPDATE_DOCS`.
+//! Generated parts of the documents in `docs/`. A test compares each with the file, or writes it if `UPDATE_DOCS` is
+//! set.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 /// A part lies between the comments `<!-- generated from ORIGIN: ... -->` and `<!-- end -->`.
 ///
 /// # Panics
-/// Where the file has no such part, or one that differs.
+/// Panics if the file has no such part, or if it differs.
 #[track_caller]
 pub(crate) fn assert_generated(file: &str, origin: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(file);

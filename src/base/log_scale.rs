@@ -1,21 +1,21 @@
-//! Buckets of a logarithmic scale of durations: each power of two is an octave, and octaves have the same number of
-//! equally wide buckets. A scale is told by the binary logarithm of that number. No bucket of a scale crosses one of a
-//! coarser scale, and no duration but 0 is in the first bucket.
+//! Buckets of a logarithmic scale of durations. Each power of two is an octave with the same number of equally wide
+//! buckets; a scale is given by the binary logarithm of that number. No bucket crosses one of a coarser scale, and only
+//! duration 0 is in the first bucket.
 
-/// The binary logarithm of the buckets in an octave of the finest scale: a bucket is one part in 32 wide at most.
+/// Binary logarithm of the buckets per octave of the finest scale: a bucket is at most 1/32 wide.
 pub(crate) const FINEST_LOG2: u32 = 5;
 
-/// The buckets of the finest scale up to the longest duration.
+/// Number of buckets of the finest scale, up to the longest duration.
 pub(crate) const FINEST_BUCKETS: usize = bucket_of(u64::MAX, FINEST_LOG2) + 1;
 
-/// The bucket of a duration: durations below one octave's buckets have one each.
+/// Returns the bucket of a duration. Durations smaller than the buckets of an octave have one each.
 #[must_use]
 pub(crate) const fn bucket_of(dur_ns: u64, octave_log2: u32) -> usize {
     let octave = (u64::BITS - dur_ns.leading_zeros()).saturating_sub(octave_log2 + 1);
     ((octave as usize) << octave_log2) + (dur_ns >> octave) as usize
 }
 
-/// The smallest and the largest duration of a bucket.
+/// Returns the smallest and largest duration of a bucket.
 #[must_use]
 pub(crate) const fn bucket_bounds(bucket: usize, octave_log2: u32) -> (u64, u64) {
     let octave = (bucket >> octave_log2).saturating_sub(1);
@@ -23,7 +23,7 @@ pub(crate) const fn bucket_bounds(bucket: usize, octave_log2: u32) -> (u64, u64)
     (least, least + ((1 << octave) - 1))
 }
 
-/// The bucket of a coarser scale that holds a bucket of the finest.
+/// Returns the bucket of a coarser scale that contains a bucket of the finest.
 #[must_use]
 pub(crate) const fn coarser(finest: usize, octave_log2: u32) -> usize {
     bucket_of(bucket_bounds(finest, FINEST_LOG2).0, octave_log2)

@@ -1,5 +1,5 @@
-//! Read-only maps of published files, hints to the processor about them, and the answer to a page that is lost: the one
-//! place with `unsafe`. Never maps a capture, never writes through a map.
+//! Read-only maps of published files, prefetch hints, and handling of lost pages: the only file with `unsafe`. Never
+//! maps a trace, never writes through a map.
 
 #![expect(
     unsafe_code,
@@ -20,12 +20,12 @@ pub(crate) struct Mapped {
     number: u64,
 }
 
-/// A map that is in use, for the message about a page of it that is lost.
+/// A map in use, for the message about a lost page.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux tells which page is lost"))]
 struct LiveMap {
     number: u64,
     path: PathBuf,
-    /// The file that is mapped, also after another has taken its name.
+    /// The mapped file, even after another has taken its name.
     file: File,
     bytes: u64,
 }
@@ -33,18 +33,18 @@ struct LiveMap {
 static LIVE: Mutex<Vec<LiveMap>> = Mutex::new(Vec::new());
 
 impl Mapped {
-    /// Maps the whole of `file` as it is now; growth after this call is not seen. `path` is for messages. Fails with
-    /// the error of the system, such as no memory for another map.
+    /// Maps the whole of `file` at its current length. `path` is for messages. Returns the error of the system, such as
+    /// no memory for another map.
     ///
-    /// Only for files that Longspan itself writes and never truncates: a store, or the store that a load is growing.
-    /// The capture is read with `pread` instead, since another program may cut it under the map.
+    /// Only for files that Longspan itself writes and never truncates: stores, published or growing. Traces are read
+    /// with `pread`, because another program may truncate them.
     pub(crate) fn from_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let own = file.try_clone()?;
         // SAFETY: the store's writer only appends, and never changes or truncates what it has appended; a published
-        // store is only ever replaced by rename, which leaves this map on the old file. The cache folder is the
-        // user's own (0700), so no other user can cut the file. Where another program of the user does, the read of a
-        // lost page ends the program with a message; see `hold_faulting_threads`.
+        // store is only replaced by rename, which leaves this map on the old file. The cache folder is private (0700),
+        // so no other user can truncate the file. If another program of the user does, reading a lost page ends the
+        // program with a message; see `hold_faulting_threads`.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         let (number, bytes) = (COUNT.fetch_add(1, Ordering::Relaxed), map.len() as u64);
         let live = LiveMap { number, path: path.into(), file: own, bytes };
@@ -67,17 +67,15 @@ impl Deref for Mapped {
     }
 }
 
-/// Puts the handler of Rust's runtime for SIGBUS aside. It knows only overflows of the stack, which are SIGSEGV
-/// on Linux, and gives every other signal back to the system, so that a second thread would end the program
-/// before it has said why.
+/// Removes the Rust runtime's handler for SIGBUS. It handles only stack overflows, which are SIGSEGV on Linux, and
+/// passes every other signal back to the system, so that a second thread would end the program before the message.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget_runtime_handler() {
     // SAFETY: the default handler is valid for any signal, and no other thread of this program changes handlers.
     unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
 }
 
-/// A sentence about the maps of which a page cannot be read any more: those of files that are shorter
-/// by now, or else all.
+/// Returns a sentence about the maps with a lost page: those of files that are shorter now, or else all.
 #[must_use]
 #[cfg(target_os = "linux")]
 pub(crate) fn describe_lost_page() -> String {
@@ -93,8 +91,8 @@ pub(crate) fn describe_lost_page() -> String {
     format!("a mapped file cannot be read; its disk may be failing. Mapped files: {}", paths.join(", "))
 }
 
-/// Has a thread that reads a lost page of a map (SIGBUS) wait, so that the watcher of signals can say which file it is
-/// of and end the program. Only for a program that has such a watcher: the thread waits for ever.
+/// Blocks a thread that reads a lost page of a map (SIGBUS), so that the signal watcher can report the file and end the
+/// program. Requires such a watcher: the thread blocks for ever.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold_faulting_threads() {
     let wait = || {
@@ -106,13 +104,13 @@ pub(crate) fn hold_faulting_threads() {
     unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, wait) }.ok();
 }
 
-/// Prefetches `bytes` into the cache of the processor. It saves a later read some hundred nanoseconds for each place of
-/// a map that was not read lately, and has no other effect.
+/// Prefetches `bytes` into the CPU cache. It saves some hundred nanoseconds for each part of a map that was not read
+/// lately.
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        /// The length of a cache line on this kind of processor.
+        /// Length of a cache line.
         const LINE_BYTES: usize = 64;
         for line in bytes.chunks(LINE_BYTES) {
             // SAFETY: a prefetch reads nothing that the program sees, and faults on no address.
@@ -120,5 +118,5 @@ pub(crate) fn prefetch(bytes: &[u8]) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = bytes; // other processors have no such hint that Rust offers without nightly features
+    let _ = bytes; // stable Rust has no such hint for other processors
 }

@@ -1,5 +1,5 @@
 //! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks,
-//! mapped and temporary files, signals, escapes and cells of text. Knows nothing of traces.
+//! mapped and temporary files, signals, escaping and CSV cells. Independent of traces.
 
 pub(crate) mod budget;
 pub(crate) mod budget_shares;

@@ -1,15 +1,15 @@
-//! The progress of long work: counters that the work writes and the interface reads. Neither side ever blocks.
+//! The progress of long work: counters that the work writes and the interface reads. Neither side blocks.
 
 use super::density::Density;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The stage that a load or an export is in.
+/// The stage of an import, an export or a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Stage {
-    /// The source is being opened and recognised.
+    /// The source is being opened and its format detected.
     Opening,
     /// Input from a pipe is copied to a file.
     Receiving,
@@ -17,19 +17,19 @@ pub(crate) enum Stage {
     Parsing,
     /// Chunks are merged, nested and written to the store.
     Sorting,
-    /// Sorted rows that came with the capture are packed again.
+    /// Sorted rows that came with the trace are repacked.
     Unpacking,
-    /// The store is made durable and renamed into place.
+    /// The store is synced and renamed.
     Publishing,
-    /// A capture is being written.
+    /// A trace is being exported.
     Exporting,
-    /// Rows are judged by a filter.
+    /// Rows are tested by a filter.
     Searching,
-    /// Hits whose number is known are listed.
+    /// Hits are listed whose number is known.
     Listing,
-    /// Rows are counted and their times added up.
+    /// Rows are counted and summed.
     Counting,
-    /// Names of addresses are looked up.
+    /// Symbols are resolved.
     Naming,
     Done,
 }
@@ -50,7 +50,7 @@ impl Stage {
         Self::Done,
     ];
 
-    /// One word for a progress bar.
+    /// Returns one word for a progress bar.
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
         match self {
@@ -70,11 +70,11 @@ impl Stage {
     }
 }
 
-/// Shared counters of one long piece of work. Clones count together.
+/// Shared counters of one task. Clones refer to the same counters.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     counters: Arc<Counters>,
-    /// Whether it counts a part of a stage that another clone has begun.
+    /// Whether it counts a part of a stage that another clone has started.
     is_part: bool,
 }
 
@@ -90,26 +90,26 @@ struct Counters {
     stage_started_ms: AtomicU64,
 }
 
-/// The counters of a [`Progress`] at about one moment.
+/// A copy of the counters of a [`Progress`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ProgressView {
     pub(crate) stage: Stage,
-    /// Units (bytes or events) finished in this stage.
+    /// Units (bytes or events) done in this stage.
     pub(crate) done: u64,
-    /// Units in this stage; 0 while unknown.
+    /// Units in this stage; 0 if unknown.
     pub(crate) total: u64,
-    /// Bytes of the source read so far, over all stages.
+    /// Bytes of the source read in all stages.
     pub(crate) bytes: u64,
-    /// Events taken so far in this stage.
+    /// Events processed in this stage.
     pub(crate) events: u64,
-    /// Time since the work began.
+    /// Time since the task started.
     pub(crate) elapsed: Duration,
-    /// Time since this stage began.
+    /// Time since this stage started.
     pub(crate) stage_elapsed: Duration,
 }
 
 impl Progress {
-    /// Starts a stage of `total` units (0: unknown) and resets the units done and the events.
+    /// Starts a stage of `total` units (0 if unknown), and resets units and events.
     pub(crate) fn begin(&self, stage: Stage, total: u64) {
         if self.is_part {
             return;
@@ -123,34 +123,34 @@ impl Progress {
         self.counters.stage.store(stage as u8, Ordering::Release);
     }
 
-    /// The same for work that is a part of a stage, such as one file of several: it counts, and begins nothing.
+    /// Returns a clone for a part of a stage, such as one file of several: it counts, but starts no stage.
     #[must_use]
     pub(crate) fn part(&self) -> Self {
         Self { counters: Arc::clone(&self.counters), is_part: true }
     }
 
-    /// Adds finished units to the stage.
+    /// Adds units done to the stage.
     pub(crate) fn advance(&self, units: u64) {
         self.counters.done.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// Adds bytes of the source that were read.
+    /// Adds bytes read from the source.
     pub(crate) fn add_bytes(&self, bytes: u64) {
         self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds events that were taken.
+    /// Adds processed events.
     pub(crate) fn add_events(&self, events: u64) {
         self.counters.events.fetch_add(events, Ordering::Relaxed);
     }
 
-    /// How the events that were taken lie in time.
+    /// Returns the distribution of processed events over time.
     #[must_use]
     pub(crate) fn density(&self) -> &Density {
         &self.counters.density
     }
 
-    /// The counters at this moment.
+    /// Returns a copy of the counters.
     #[must_use]
     pub(crate) fn view(&self) -> ProgressView {
         let elapsed = self.counters.started.get().map(Instant::elapsed).unwrap_or_default();
@@ -169,20 +169,20 @@ impl Progress {
 }
 
 impl ProgressView {
-    /// The part of the stage that is done, if its size is known.
+    /// Returns the fraction of the stage that is done, if its size is known.
     #[must_use]
     pub(crate) fn fraction(&self) -> Option<f32> {
         (self.total > 0).then(|| (self.done as f32 / self.total as f32).min(1.0))
     }
 
-    /// Events a second in this stage.
+    /// Returns events per second in this stage.
     #[must_use]
     pub(crate) fn events_per_second(&self) -> f64 {
         let seconds = self.stage_elapsed.as_secs_f64();
         if seconds > 0.0 { self.events as f64 / seconds } else { 0.0 }
     }
 
-    /// Time left in this stage at its mean rate so far, once there is enough to judge by.
+    /// Estimates the remaining time of this stage from its mean rate, once enough is done.
     #[must_use]
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let fraction = f64::from(self.fraction()?);

@@ -1,5 +1,5 @@
-//! A file that appears under its name only once it is whole. Until then, an earlier file of that name is unchanged.
-//! Its mode, its owner where that is allowed, and symbolic links to it stay. Hard links keep the old content.
+//! Atomic file replacement: a file is published under its name only once it is complete. Until then, an earlier file is
+//! unchanged. Its mode, its owner if allowed, and symbolic links to it are preserved. Hard links keep the old content.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +9,7 @@ use super::disk::Disk;
 use super::files;
 use super::temporary::{Access, Temporary, sweep};
 
-/// A file that is being written beside the one that it will replace.
+/// A file being written beside the one that it will replace.
 #[derive(Debug)]
 pub(crate) struct Replacement {
     temporary: Temporary,
@@ -17,10 +17,8 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a file that is to be at `path`; at the end of a link, where the link leads.
-    ///
-    /// # Errors
-    /// I/O errors, such as a folder that is missing or cannot be written.
+    /// Creates a file for `path`; if that is a link, for its target. Returns an I/O error, such as a folder that is
+    /// missing or not writable.
     pub(crate) fn begin(path: &Path) -> io::Result<Self> {
         let target = files::link_target(path)?;
         let folder = files::folder_of(&target);
@@ -35,28 +33,23 @@ impl Replacement {
         Ok(Self { temporary, target })
     }
 
-    /// The file, to write to. Fails if the system has no handle left.
+    /// Returns the file to write to. Returns an error if the system has no free file handle.
     pub(crate) fn file(&self) -> io::Result<File> {
         self.temporary.open_file()
     }
 
-    /// Gives the file its name. The caller has made its content durable, if that is wanted.
-    ///
-    /// # Errors
-    /// I/O errors; the old file is then still there.
+    /// Renames the file to its final name. The caller has synced its content, if that is wanted. Returns an I/O error;
+    /// the old file is then still there.
     pub(crate) fn publish(self, disk: &dyn Disk) -> io::Result<()> {
         let Self { temporary, target } = self;
         temporary.publish(|from| disk.rename(from, &target))?;
-        // The name is durable once its folder is; a file system that cannot say so has done what it can.
+        // The name is durable once its folder is synced, as far as the file system supports it.
         disk.sync_folder(files::folder_of(&target)).ok();
         Ok(())
     }
 }
 
-/// Writes a small file: whole or not at all.
-///
-/// # Errors
-/// I/O errors; the old file is then still there.
+/// Writes a small file atomically. Returns an I/O error; the old file is then still there.
 pub(crate) fn write(path: &Path, bytes: &[u8], disk: &dyn Disk) -> io::Result<()> {
     let replacement = Replacement::begin(path)?;
     disk.write_all_at(&replacement.file()?, bytes, 0)?;

@@ -1,8 +1,8 @@
-//! Words as a POSIX shell takes them, whatever is in them.
+//! Quotes words for a POSIX shell.
 
 use std::path::Path;
 
-/// A word as a POSIX shell takes it for one, whatever is in it.
+/// Quotes a word of any content for a POSIX shell.
 #[must_use]
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
@@ -12,13 +12,13 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The path from the root, which no option can be taken for.
+/// Quotes the absolute path, which cannot be taken for an option.
 pub(crate) fn quoted_path(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.to_str().map_or_else(|| quoted_bytes(&path), quoted)
 }
 
-/// A path that is no Unicode: each byte as the shell's `$'...'` has it.
+/// Quotes a path that is not Unicode, byte by byte as `$'...'`.
 #[cfg(unix)]
 fn quoted_bytes(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,5 @@
-//! Signals that end the program: its temporary files go first, then it ends as it would have without a handler. A write
-//! beyond the limit on the length of files becomes an error. Signals that the caller ignores stay ignored.
+//! Handles signals that end the program: removes its temporary files, then ends it as without a handler. A write beyond
+//! the file size limit becomes an error. Signals ignored by the parent process stay ignored.
 
 use std::sync::OnceLock;
 #[cfg(unix)]
@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::Cancel;
 
-/// The work that the first signal asks to stop, instead of ending the program.
+/// The work that the first signal cancels, instead of ending the program.
 static TO_STOP: OnceLock<Cancel> = OnceLock::new();
 
-/// Whether that was SIGINT, as Ctrl+C sends it.
+/// Whether that signal was SIGINT, as sent by Ctrl+C.
 #[cfg(unix)]
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether SIGINT asked the work to stop. A terminal sends it to every program that was started from here, too.
+/// Returns whether SIGINT cancelled the work. A terminal also sends it to every program that was started from here.
 #[cfg(unix)]
 pub(crate) fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Makes the first signal that would end the program stop `work`; the second one ends the program.
+/// Makes the first ending signal cancel `work`; the second one ends the program.
 pub(crate) fn stop_first(work: Cancel) {
     TO_STOP.set(work).ok(); // a process runs one command
 }
@@ -41,15 +41,15 @@ pub(crate) fn watch(say: fn(String)) {
     use super::mapped;
     use super::temporary;
 
-    // Only a lost page of a mapped file has anything to say.
+    // Only a lost page of a mapped file has a message.
     #[cfg(not(target_os = "linux"))]
     let _ = say;
-    // With any handler at all, the write fails with an error of its own.
+    // With any handler, the write returns an error.
     flag::register(SIGXFSZ, Arc::<AtomicBool>::default()).ok();
     let is_ignored = ignored();
     let ending = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
-    // Where the removal hangs, the second signal ends the program at once. Registered first: after the watcher, it
-    // might see what that has already made of the same signal.
+    // If the removal hangs, the second signal ends the program at once. Registered first: after the watcher, it might
+    // see the watcher's change for the same signal.
     let is_ending = Arc::<AtomicBool>::default();
     ending.clone().for_each(|signal| drop(flag::register_conditional_default(signal, Arc::clone(&is_ending))));
     let watched = ending;
@@ -59,7 +59,7 @@ pub(crate) fn watch(say: fn(String)) {
         watched.chain([SIGBUS])
     };
     let Ok(mut signals) = Signals::new(watched) else {
-        is_ending.store(true, Ordering::SeqCst); // every signal does what it always did
+        is_ending.store(true, Ordering::SeqCst); // restores the default action of every signal
         return;
     };
     let in_watcher = Arc::clone(&is_ending);
@@ -93,7 +93,7 @@ pub(crate) fn watch(say: fn(String)) {
 #[cfg(not(unix))]
 pub(crate) fn watch(_: fn(String)) {}
 
-/// Which signals were ignored when the program was started, as `nohup` has it; none where the system does not tell.
+/// Returns which signals were ignored at the start, as with `nohup`; none if the system does not report it.
 #[cfg(unix)]
 fn ignored() -> impl Fn(i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,26 +1,26 @@
-//! How durations are spread, in little memory: exact while they are few, else counted in
-//! buckets of a logarithmic scale.
+//! A sketch of a distribution of durations in little memory: exact for few durations, else counted in buckets of a
+//! logarithmic scale.
 //!
-//! An octave has 32 buckets, so a quantile from buckets is off by at most one part in 32 of its value, whatever the
-//! durations; smallest and largest are exact. Sketches of parts add up to that of the whole, in any order.
+//! An octave has 32 buckets, so a quantile from buckets has an error of at most 1/32; smallest and largest are exact.
+//! Sketches of parts add up to that of the whole, in any order.
 
 use serde::{Deserialize, Serialize};
 
 use super::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_bounds, bucket_of};
 
-/// Durations that are kept as they are: all of a name that is rare, which is where single durations matter.
+/// Number of durations that are stored exactly: all of a rare name, where single durations matter.
 const EXACT_MAX: usize = 128;
 
-/// The spread of some durations.
+/// The distribution of some durations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Sketch {
     /// The durations, in any order.
     Exact(Vec<u64>),
-    /// Counts of neighbouring buckets, from that number on.
+    /// Counts of consecutive buckets.
     Counted {
-        /// The number of the first bucket.
+        /// Index of the first bucket.
         first: usize,
-        /// How many durations each has.
+        /// Number of durations per bucket.
         counts: Vec<u32>,
     },
 }
@@ -28,14 +28,14 @@ pub(crate) enum Sketch {
 /// A bar of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SketchBar {
-    /// The smallest duration in it.
+    /// Smallest duration in it.
     pub(crate) least_ns: u64,
     pub(crate) most_ns: u64,
-    /// How many durations it has.
+    /// Number of durations.
     pub(crate) count: u64,
 }
 
-/// Equal are those of the same durations, in whatever order these were added.
+/// Compares durations independent of the order in which they were added.
 impl PartialEq for Sketch {
     fn eq(&self, other: &Self) -> bool {
         let sorted = |values: &[u64]| {
@@ -66,7 +66,7 @@ impl Sketch {
         match self {
             Self::Exact(values) if values.len() < EXACT_MAX => {
                 if values.is_empty() {
-                    // Of a million names most have one span.
+                    // Most of a million names have one span.
                     values.reserve_exact(1);
                 }
                 values.push(dur_ns);
@@ -85,7 +85,7 @@ impl Sketch {
         }
     }
 
-    /// Whether it can be what durations add up to, which bytes of a file may not be.
+    /// Returns whether it is a possible sum of durations, which decoded bytes may not be.
     #[must_use]
     pub(crate) fn is_valid(&self) -> bool {
         match self {
@@ -94,7 +94,7 @@ impl Sketch {
         }
     }
 
-    /// Adds the durations of another.
+    /// Adds the durations of another sketch.
     pub(crate) fn merge(&mut self, other: Self) {
         match other {
             Self::Exact(values) => values.into_iter().for_each(|value| self.add(value)),
@@ -110,7 +110,7 @@ impl Sketch {
         }
     }
 
-    /// How many durations were added.
+    /// Number of durations.
     #[must_use]
     pub(crate) fn count(&self) -> u64 {
         match self {
@@ -119,7 +119,7 @@ impl Sketch {
         }
     }
 
-    /// The largest part of a quantile that it may be off by: 0 where all durations are kept.
+    /// Returns the maximum relative error of a quantile; 0 if all durations are stored.
     #[must_use]
     pub(crate) fn error(&self) -> f64 {
         match self {
@@ -128,7 +128,7 @@ impl Sketch {
         }
     }
 
-    /// The duration that a part of all, 0 to 1, does not exceed; `None` of nothing.
+    /// Returns a quantile, for `part` of 0 to 1; `None` without durations.
     #[must_use]
     pub(crate) fn quantile(&self, part: f64) -> Option<u64> {
         let rank = |count: u64| ((count as f64 * part).ceil() as u64).clamp(1, count.max(1)) - 1;
@@ -153,8 +153,8 @@ impl Sketch {
         }
     }
 
-    /// The durations as bars of a logarithmic scale, with so many bars an octave, a power of two up to 32. From the
-    /// first bar that has any to the last, with the empty ones between.
+    /// Returns the durations as bars of a logarithmic scale, with `2^bars_per_octave_log2` bars per octave, up to 32.
+    /// From the first non-empty bar to the last, including empty ones.
     #[must_use]
     pub(crate) fn bars(&self, bars_per_octave_log2: u32) -> Vec<SketchBar> {
         let mut counted = self.clone();
@@ -182,7 +182,7 @@ impl Sketch {
         bars
     }
 
-    /// Calls `each` with buckets of the finest scale and how many durations are in them, a bucket as often as it comes.
+    /// Calls `each` with buckets of the finest scale and their counts; a bucket may come several times.
     pub(crate) fn each_bucket(&self, mut each: impl FnMut(usize, u64)) {
         match self {
             Self::Exact(values) => values.iter().for_each(|&value| each(bucket_of(value, FINEST_LOG2), 1)),

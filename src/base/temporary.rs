@@ -1,9 +1,8 @@
-//! Files and folders that exist for a while only: outputs until they are whole, and copies of what can be read once.
+//! Temporary files and folders: outputs until they are complete, and copies of inputs that can be read once.
 //!
-//! A temporary is removed when it is dropped, when a signal ends the program ([`remove_all`]), and after a kill
-//! by the next start ([`sweep`]). Its name holds the number of its process, and it is locked as long as that
-//! process lives. A leftover is a file of such a name without a lock: the number may belong to another process by
-//! then. Never follows a link.
+//! A temporary is removed when it is dropped, when a signal ends the program ([`remove_all`]), and after a kill by the
+//! next start ([`sweep`]). Its name contains the process id, and it is locked as long as that process lives. A leftover
+//! is a file of such a name without a lock, because process ids are reused. Never follows a link.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,28 +14,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::files;
 
-/// All names begin with this, so that listings hide them and [`sweep`] knows them.
+/// Prefix of all names: hidden in listings, and recognised by [`sweep`].
 const PREFIX: &str = ".longspan-";
 const EXTENSION: &str = ".tmp";
 
-/// Makes a number of a temporary one that no other has: more digits than a count ever gets.
+/// Distinguishes the number of a temporary from all others: longer than a count ever gets.
 #[cfg(unix)]
 const UNUSED_DIGITS: &str = "0000000000";
 
-/// Who may read a temporary file.
+/// The permissions of a temporary file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Only this user may read and write it.
     Private,
-    /// The users who may read a new file of this user.
+    /// The default permissions of new files.
     Usual,
 }
 
-/// A file or folder with a name of its own; removed when dropped, unless it was given another name.
+/// A file or folder with a unique name; removed when dropped, unless it was published.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
-    /// Holds the lock. `None`: a folder, on a system that cannot open folders.
+    /// Holds the lock. `None` for a folder on a system that cannot open folders.
     file: Option<File>,
     is_published: bool,
 }
@@ -49,16 +48,14 @@ fn live() -> MutexGuard<'static, BTreeMap<PathBuf, bool>> {
 }
 
 impl Temporary {
-    /// An empty file in `folder`, open for reading and writing.
-    ///
-    /// # Errors
-    /// I/O errors, such as a folder that cannot be written.
+    /// Creates an empty file in `folder`, open for reading and writing. Returns an I/O error, such as a folder that is
+    /// not writable.
     pub(crate) fn file(folder: &Path, access: Access) -> io::Result<Self> {
         Self::named(folder, |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id()), access)
     }
 
-    /// The same under a name that `name` makes of a number, which no other temporary of this process
-    /// has. Fails as [`Temporary::file`] does.
+    /// Creates a file under a name that `name` builds from a number unique in this process. Fails as
+    /// [`Temporary::file`] does.
     pub(crate) fn named(folder: &Path, name: impl Fn(u32) -> String, access: Access) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -68,7 +65,7 @@ impl Temporary {
         Self::make(folder, name, false, |path| options.open(path).map(Some))
     }
 
-    /// An empty folder in `folder`. Fails as [`Temporary::file`] does.
+    /// Creates an empty folder in `folder`. Fails as [`Temporary::file`] does.
     pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
         let name = |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id());
         Self::make(folder, name, true, |path| fs::create_dir(path).map(|()| File::open(path).ok()))
@@ -84,7 +81,7 @@ impl Temporary {
         loop {
             let path = folder.join(name(COUNT.fetch_add(1, Ordering::Relaxed)));
             let made = {
-                // Under one lock, so that a signal finds either nothing or a temporary that it knows.
+                // Under one lock, so that a signal finds either nothing or a registered temporary.
                 let mut live = live();
                 let made = make(&path);
                 if made.is_ok() {
@@ -93,36 +90,35 @@ impl Temporary {
                 made
             };
             let file = match made {
-                // A process of another container may have the same number.
+                // A process of another container may have the same id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made?,
             };
             let temporary = Self { path, file, is_published: false };
             let Some(file) = &temporary.file else { return Ok(temporary) };
-            // A file system without locks: no process takes a file there for a leftover.
+            // On a file system without locks, no process takes a file for a leftover.
             file.lock().ok();
-            // Between its making and its locking, another process may have taken it for a leftover.
+            // Between creation and locking, another process may have removed it as a leftover.
             if fs::symlink_metadata(&temporary.path).is_ok() {
                 return Ok(temporary);
             }
         }
     }
 
-    /// Its name until it is published.
+    /// Returns its name until it is published.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A handle of the file; the lock lasts until the last one is closed. Fails if the system has no handle left.
+    /// Returns a handle of the file; the lock lasts until the last one is closed. Returns an error if the system has no
+    /// free file handle.
     pub(crate) fn open_file(&self) -> io::Result<File> {
         self.file.as_ref().ok_or(io::ErrorKind::IsADirectory)?.try_clone()
     }
 
-    /// Gives it its last name by `rename`, from the temporary name to that one. A signal comes before or after.
-    ///
-    /// # Errors
-    /// Those of `rename`; the temporary is then removed.
+    /// Publishes it by `rename`, from the temporary name to the final one, atomically with respect to signals. Returns
+    /// the error of `rename`; the temporary is then removed.
     pub(crate) fn publish(mut self, rename: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         let mut live = live();
         rename(&self.path)?;
@@ -143,13 +139,13 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes the temporaries of this process for good: none is made or published any more. For a program that is about to
-/// end; threads that ask for a temporary wait for ever.
+/// Removes the temporaries of this process, and prevents new ones. For a program that is about to end; threads that
+/// need a temporary block for ever.
 #[cfg(unix)]
 pub(crate) fn remove_all() {
     let mut live = live();
     for (path, is_folder) in std::mem::take(&mut *live) {
-        // A thread that still writes to a folder cannot add to it under another name.
+        // A thread that still writes to the renamed folder cannot add to it.
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let moved = path.with_file_name(format!("{stem}{UNUSED_DIGITS}{EXTENSION}"));
         let path = if is_folder && fs::rename(&path, &moved).is_ok() { moved } else { path };
@@ -162,12 +158,12 @@ pub(crate) fn remove_all() {
     std::mem::forget(live);
 }
 
-/// Removes the leftovers of killed processes from a folder. What cannot be removed stays.
+/// Removes the leftovers of killed processes from a folder. Errors are ignored.
 pub(crate) fn sweep(folder: &Path) {
     sweep_where(folder, |_| false);
 }
 
-/// The same, with other names that `is_temporary` tells.
+/// Removes leftovers whose names satisfy `is_temporary`, too.
 pub(crate) fn sweep_where(folder: &Path, is_temporary: impl Fn(&OsStr) -> bool) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -178,14 +174,14 @@ pub(crate) fn sweep_where(folder: &Path, is_temporary: impl Fn(&OsStr) -> bool) 
         }
         let path = entry.path();
         let Ok(file) = File::open(&path) else { continue };
-        // Held until it is removed: its maker waits for the lock, and then looks whether the file is still there.
+        // Locked until it is removed: its creator waits for the lock, and then checks that the file still exists.
         if file.try_lock().is_ok() {
             remove(&path, kind.is_dir()).ok(); // another process may be faster
         }
     }
 }
 
-/// Whether a file is called as temporaries are: `.longspan-PROCESS-NUMBER.tmp`.
+/// Returns whether a name is that of a temporary: `.longspan-PROCESS-NUMBER.tmp`.
 fn has_own_name(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXTENSION)?.split_once('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -197,21 +193,18 @@ fn remove(path: &Path, is_folder: bool) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// A file to keep bytes in that are read again by a path. Has no name where the system opens such a file by another
-/// path, so that nothing of it is left however the program ends.
+/// A scratch file that can be reopened by a path. It has no name if the system can reopen it otherwise, so that nothing
+/// is left however the program ends.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     file: File,
     path: PathBuf,
-    /// Removes the name, where it has one.
+    /// Removes the name, if it has one.
     _name: Option<Temporary>,
 }
 
 impl Scratch {
-    /// An empty file in `folder`.
-    ///
-    /// # Errors
-    /// I/O errors, such as a folder that cannot be written.
+    /// Creates an empty file in `folder`. Returns an I/O error, such as a folder that is not writable.
     pub(crate) fn new(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
         if let Some(path) = files::path_of_open(&file) {
@@ -221,24 +214,24 @@ impl Scratch {
         Ok(Self { file: name.open_file()?, path: name.path().into(), _name: Some(name) })
     }
 
-    /// The file, to write to.
+    /// Returns the file to write to.
     pub(crate) fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// A path that opens it, as long as this lives.
+    /// Returns a path that opens it, as long as this exists.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The length in bytes of a file.
+    /// Returns the length of a file in bytes.
     #[must_use]
     pub(crate) fn len(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// The open file alone; a name is given up.
+    /// Returns the open file, and removes its name.
     #[must_use]
     pub(crate) fn into_file(self) -> File {
         self.file

@@ -1,10 +1,10 @@
-//! Times and durations as text. Times are `i64` nanoseconds everywhere; nothing here goes through a float.
+//! Formats times and durations. Times are `i64` nanoseconds everywhere; nothing here uses floating point.
 
 use chrono::{DateTime, FixedOffset};
 
-/// A duration as a person reads it: up to four significant parts of the largest unit, such as `1.234 ms`.
+/// Formats a duration with up to four significant digits in a suitable unit, such as `1.234 ms`.
 ///
-/// Digits that do not fit are cut, never rounded up, so that a span is never said to be longer than it is.
+/// Further digits are truncated, never rounded up, so that a span never appears longer than it is.
 #[must_use]
 pub(crate) fn duration_text(dur_ns: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
@@ -19,7 +19,7 @@ pub(crate) fn duration_text(dur_ns: u64) -> String {
     format!("{grouped}.{} {unit}", fraction.trim_end_matches('0'))
 }
 
-/// A signed time as seconds with all nine digits, such as `-0.000000001`.
+/// Formats a signed time as seconds with all nine decimals, such as `-0.000000001`.
 #[must_use]
 pub(crate) fn seconds_text(ts_ns: i64) -> String {
     let sign = if ts_ns < 0 { "-" } else { "" };
@@ -27,14 +27,14 @@ pub(crate) fn seconds_text(ts_ns: i64) -> String {
     format!("{sign}{}.{:09}", magnitude / 1_000_000_000, magnitude % 1_000_000_000)
 }
 
-/// The day of a time of UTC since 1970, such as `2026-11-21`.
+/// Formats the date of a UTC time since 1970, such as `2026-11-21`.
 #[must_use]
 pub(crate) fn utc_day_text(utc_ns: i64) -> String {
     DateTime::from_timestamp_nanos(utc_ns).format("%Y-%m-%d").to_string()
 }
 
-/// The time of day of a time of UTC since 1970, such as `14:02:03.000000250`, with up to nine digits after the point.
-/// Digits beyond `decimals` are cut off, not rounded.
+/// Formats the time of day of a UTC time since 1970, such as `14:02:03.000000250`, with up to nine decimals. Digits
+/// beyond `decimals` are truncated.
 #[must_use]
 pub(crate) fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
     const WHOLE_SECONDS: usize = "14:02:03".len();
@@ -43,15 +43,15 @@ pub(crate) fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
     whole.chars().take(len).collect()
 }
 
-/// Nanoseconds since 1970 of a date and time as ISO 8601 writes it, such as `2026-11-22T10:37:28.036Z`. One without a
-/// zone is taken for UTC, in which the tools that leave it out write.
+/// Parses an ISO 8601 date and time to nanoseconds since 1970, such as `2026-11-22T10:37:28.036Z`. Without a zone, UTC
+/// is assumed, as written by tools that omit it.
 #[must_use]
 pub(crate) fn epoch_nanos(text: &str) -> Option<i64> {
     let parsed = text.parse::<DateTime<FixedOffset>>().or_else(|_| format!("{text}Z").parse());
     parsed.ok()?.timestamp_nanos_opt()
 }
 
-/// A count with thin groups of three digits, such as `1 234 567`.
+/// Formats a count in groups of three digits, such as `1 234 567`.
 #[must_use]
 pub(crate) fn grouped_digits(count: u64) -> String {
     let digits = count.to_string();
@@ -65,7 +65,7 @@ pub(crate) fn grouped_digits(count: u64) -> String {
     grouped
 }
 
-/// How long ago something was, in words.
+/// Formats how long ago something was.
 #[must_use]
 pub(crate) fn ago_text(seconds: u64) -> String {
     let (count, unit) = match seconds {

@@ -1,8 +1,8 @@
-//! Times and sizes in bytes as a person types them, and as numbers. Exact: nothing goes through a float.
+//! Parses and formats times and sizes as typed by users. Exact: no floating point.
 
 use super::time::seconds_text;
 
-/// Nanoseconds in each unit of time.
+/// Nanoseconds per unit of time.
 const TIME_UNITS: &[(&str, u64)] = &[
     ("", 1),
     ("ns", 1),
@@ -14,7 +14,7 @@ const TIME_UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// Bytes in each unit of size. A bare letter is a power of 1024, as in the tools that people know.
+/// Bytes per unit of size. A bare letter is a power of 1024, as in common tools.
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("", 1),
     ("B", 1),
@@ -32,19 +32,14 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// A size in bytes, such as `512MiB`, `1G` or `1500000`.
-///
-/// # Errors
-/// A sentence that says what was expected.
+/// Parses a size in bytes, such as `512MiB`, `1G` or `1500000`. Returns a sentence with the expected form on error.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let count = scaled(text, BYTE_UNITS).map_err(|problem| problem.sentence("bytes", text, BYTE_UNITS))?;
     u64::try_from(count).map_err(|_| format!("`{text}` is more than 64 bits of bytes"))
 }
 
-/// A time in nanoseconds, such as `1.5ms`, `-2s` or `1500000`.
-///
-/// # Errors
-/// A sentence that says what was expected.
+/// Parses a time in nanoseconds, such as `1.5ms`, `-2s` or `1500000`. Returns a sentence with the expected form on
+/// error.
 pub(crate) fn signed_time_ns(text: &str) -> Result<i64, String> {
     let (sign, magnitude) = match text.strip_prefix('-') {
         Some(magnitude) => (-1, magnitude),
@@ -56,8 +51,8 @@ pub(crate) fn signed_time_ns(text: &str) -> Result<i64, String> {
     count.checked_mul(sign).and_then(|ns| i64::try_from(ns).ok()).ok_or_else(out_of_range)
 }
 
-/// A time in nanoseconds as a person would type it, in the largest unit of which it is one or more:
-/// [`signed_time_ns`] takes it back, exactly.
+/// Formats a time in nanoseconds in the largest unit of which it is at least one; [`signed_time_ns`] parses it back
+/// exactly.
 #[must_use]
 pub(crate) fn signed_time_text(ts_ns: i64) -> String {
     let magnitude = ts_ns.unsigned_abs();
@@ -73,7 +68,7 @@ pub(crate) fn signed_time_text(ts_ns: i64) -> String {
     }
 }
 
-/// Why a number with a unit cannot be taken.
+/// The reason why a number with a unit is invalid.
 #[derive(Debug)]
 enum Problem {
     NoNumber,
@@ -95,11 +90,11 @@ impl Problem {
     }
 }
 
-/// A decimal number with a unit from the table, in the smallest unit; not negative.
+/// Parses a non-negative decimal number with a unit from the table, in the smallest unit.
 fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
     let number_length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_length);
-    // The Greek letter, as many keyboards write it, is not the sign for a millionth.
+    // Many keyboards produce the Greek letter instead of the micro sign.
     let unit = &*unit.trim().replace('\u{3bc}', "\u{b5}");
     let known = units.iter().find(|(name, _)| *name == unit);
     let known = known.or_else(|| units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)));
@@ -109,7 +104,7 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
         return Err(Problem::NoNumber);
     }
     let fraction = fraction.trim_end_matches('0');
-    // an i128 holds 38 digits: 20 for 64 bits before the point, and no unit has more than 13 after it
+    // an i128 holds 38 digits: 20 for 64 bits before the point, and at most 13 after it by unit
     if whole.trim_start_matches('0').len() > 20 {
         return Err(Problem::TooLarge);
     }

@@ -1,9 +1,9 @@
-//! The version of this program, with the commit and the kind of its build: the first line of a report of a defect.
+//! The version of this program, with the commit and the kind of its build: the first line of a bug report.
 
 use std::sync::LazyLock;
 
-/// The version and in brackets the commit, where the build was told of one by `LONGSPAN_COMMIT`, how the program
-/// was built, and what for.
+/// The version, and in brackets the commit if `LONGSPAN_COMMIT` was set for the build, the build profile, and the
+/// target.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);

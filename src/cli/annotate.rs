@@ -1,5 +1,5 @@
 //! `longspan annotate`: a function with the samples of one event, as source lines or as instructions. Source files are
-//! opened below named folders alone.
+//! opened only below the given folders.
 
 use super::args::{Annotate, Load};
 use super::error::CliError;
@@ -46,7 +46,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let cancel = Cancel::default();
-    let histogram = SampleHistogram::count(&snapshot, &scope, &cancel, &progress).unwrap_or_default(); // nobody stops it
+    let histogram = SampleHistogram::count(&snapshot, &scope, &cancel, &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;
     let Some(event) = chosen_event(annotate.event.as_deref(), &snapshot, &histogram)? else {
@@ -58,14 +58,14 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let folders = SourceFolders::for_traces(paths, &how.symbols, annotate.source_maps.clone());
     let locator = locator(&annotate.sources, how);
     let listed = list(samples, &function, (&locator, &folders), symbol_bytes_max(how), &cancel);
-    let Ok(code) = listed else { return Ok(()) }; // nobody stops it
+    let Ok(code) = listed else { return Ok(()) }; // never cancelled
     if !how.is_again {
         say_what_is_missing(&code, annotate.side);
     }
     write(Some(code), annotate)
 }
 
-/// Writes the rows of a function, or none.
+/// Writes the rows of a function, if there is one.
 fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError> {
     let (cancel, progress) = (Cancel::default(), Progress::default());
     to_stdout(|out| {
@@ -74,7 +74,7 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
             let table = CodeTable { code: code.into(), side: annotate.side };
             match table.write(&mut writer, &cancel, &progress) {
                 Err(SinkError::Write(WriteError::Io(error))) => return Err(error.into()),
-                // Nobody stops it, and the writer of tables fails with errors of its output alone.
+                // Never cancelled, and the table writer fails only with errors of its output.
                 Ok(()) | Err(SinkError::Write(_) | SinkError::Cancelled(_)) => {}
             }
         }
@@ -83,7 +83,7 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
     })
 }
 
-/// Says why texts or instructions are missing, with the option that brings them.
+/// Reports missing texts or instructions, with the option that adds them.
 fn say_what_is_missing(code: &FunctionCode, side: CodeSide) {
     match side {
         CodeSide::Source if code.files.is_empty() => {

@@ -1,4 +1,4 @@
-//! The checked command line: defaults filled in, expressions compiled, contradictions refused. Touches no file.
+//! Validates the parsed command line: fills in defaults, compiles expressions, rejects contradictions. Touches no file.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -45,7 +45,7 @@ use crate::store::cache::Cache;
 use crate::symbols::locate::folder_problem;
 use crate::symbols::sources::SourceMap;
 
-/// A command with its arguments, checked.
+/// A validated command with its arguments.
 #[derive(Debug)]
 pub(super) enum CliCommand {
     Window { sources: Sources, follow: Option<Follow>, demo: bool, load: Load },
@@ -73,22 +73,22 @@ pub(super) enum CliCommand {
     ManPages { folder: PathBuf },
 }
 
-/// The options that every load takes.
+/// The options of every import.
 #[derive(Debug, Clone)]
 pub(super) struct Load {
-    /// Whether the command line gives no option of a load.
+    /// Whether the command line has no import option.
     #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only windows take over from each other"))]
     pub(crate) is_usual: bool,
-    /// The bound on the memory of a load, if `--memory` gives one.
+    /// Memory limit of an import, if `--memory` is given.
     pub(crate) memory_bytes: Option<u64>,
-    /// How many threads may work at once.
+    /// Number of threads.
     pub(crate) threads: usize,
-    /// The folder of the cache of sorted captures; `None`: no cache.
+    /// The cache folder; `None` for no cache.
     pub(crate) cache: Option<PathBuf>,
     pub(crate) progress: ShowProgress,
-    /// Folders to look for the names of functions in, before those of the system.
+    /// Folders to search for debug files, before those of the system.
     pub(crate) symbols: Vec<PathBuf>,
-    /// Whether names of functions are looked up.
+    /// Whether symbols are resolved.
     pub(crate) has_names: bool,
     /// Whether the sources were loaded before in this process: their losses are printed once.
     pub(crate) is_again: bool,
@@ -97,14 +97,14 @@ pub(super) struct Load {
 /// How progress is shown on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShowProgress {
-    /// One line that is written over.
+    /// A single line that is overwritten.
     Line,
-    /// A line each second, for a file or a pipe.
+    /// A line per second, for a file or a pipe.
     Log,
     Not,
 }
 
-/// The arguments that all commands of rows have.
+/// The arguments of all commands that read rows.
 struct Rows {
     sources: Sources,
     scope: ScopeArgs,
@@ -117,10 +117,10 @@ struct Rows {
 pub(super) struct TailArgs {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) filter: LiveFilter,
-    /// It ends with a row that passes.
+    /// Ends with a matching row.
     pub(crate) until: Option<LiveFilter>,
     pub(crate) format: LiveRowFormat,
-    /// How long events wait for earlier ones, if that is given.
+    /// How long events wait for earlier ones, if given.
     pub(crate) delay: Option<Duration>,
     pub(crate) memory: Memory,
 }
@@ -130,13 +130,13 @@ pub(super) struct TailArgs {
 pub(super) struct Record {
     pub(crate) inputs: Vec<LiveInput>,
     pub(crate) output: PathBuf,
-    /// The recording ends with a row that passes.
+    /// Ends with a matching row.
     pub(crate) until: Option<LiveFilter>,
-    /// The most bytes to keep.
+    /// Limit for the bytes to record.
     pub(crate) disk_cap: u64,
-    /// The part of the trace that is kept, if that is not all.
+    /// The retained part of the trace, if not everything.
     pub(crate) keep: Option<KeptPart>,
-    /// How long events wait for earlier ones, if that is given.
+    /// How long events wait for earlier ones, if given.
     pub(crate) delay: Option<Duration>,
 }
 
@@ -147,9 +147,9 @@ pub(super) struct Export {
     pub(crate) output: PathBuf,
     pub(crate) format: ExportFormat,
     pub(crate) scope: ScopeArgs,
-    /// Whether functions have their names instead of their addresses.
+    /// Whether resolved function names are written instead of addresses.
     pub(crate) is_symbolized: bool,
-    /// Counters to make and write.
+    /// Counters to compute and write.
     pub(crate) derived: Vec<DerivedTrack>,
 }
 
@@ -162,7 +162,7 @@ pub(super) struct Render {
     pub(crate) size: SizeArg,
     /// Pixels per point of the window.
     pub(crate) scale: f32,
-    /// Dark or light; `None`: as the desktop is set.
+    /// Dark or light; `None` follows the desktop.
     pub(crate) shade: Option<Shade>,
     pub(crate) colors: Colors,
     pub(crate) scope: ScopeArgs,
@@ -181,10 +181,8 @@ pub(super) struct SynthArgs {
 }
 
 impl CliCommand {
-    /// Checks the words of a command line and fills in defaults.
-    ///
-    /// # Errors
-    /// [`CliError::Usage`] for a value out of bounds, a bad expression, or words that contradict each other.
+    /// Validates a command line and fills in defaults. Returns [`CliError::Usage`] for a value out of range, an invalid
+    /// expression, or contradicting options.
     pub(super) fn from_low(low: LowArgs) -> Result<Self, CliError> {
         Ok(match low.command {
             None if low.window.install_desktop => Self::InstallDesktop,
@@ -290,7 +288,7 @@ fn window(low: LowWindow) -> Result<CliCommand, CliError> {
     Ok(CliCommand::Window { sources, follow, demo, load: load(common)? })
 }
 
-/// The arguments of a command that reads rows, and those of its load.
+/// Validates the arguments of a command that reads rows, and of its import.
 fn row_args(low: LowRows) -> Result<(Rows, Load), CliError> {
     let LowRows { capture: files, scope, name, format, cells, common } = low;
     let format = row_format(format, cells)?;
@@ -343,7 +341,7 @@ fn csv_safe_is_for_csv() -> CliError {
     CliError::Usage("--csv-safe is for --format csv: no spreadsheet looks for formulas in other formats".to_owned())
 }
 
-/// Cells of a file keep their bytes; those on a terminal must not control it.
+/// Cells of a file keep their bytes; on a terminal, control characters are escaped.
 fn cells_of(low: LowCells, output: &Path) -> Cells {
     Cells { spreadsheet_safe: low.csv_safe, escaped: is_terminal(output) }
 }
@@ -352,7 +350,7 @@ fn is_terminal(output: &Path) -> bool {
     is_stdout(output) && std::io::stdout().is_terminal()
 }
 
-/// Files keep every byte of the names in them, and a terminal would obey some of these.
+/// Rejects a terminal as output: names are written verbatim, and a terminal would interpret control characters.
 fn refuse_terminal(output: &Path) -> Result<(), CliError> {
     if is_terminal(output) {
         let message = "stdout is a terminal, and this format is for files and pipes: give --output FILE, or redirect";
@@ -365,12 +363,12 @@ fn capture(low: LowCapture) -> Result<Sources, CliError> {
     sources(low.files, low.offsets)
 }
 
-/// The path to write to: `-` is stdout, as it is stdin among the files to read.
+/// Returns the output path: `-` is stdout.
 fn to_write(output: PathBuf) -> PathBuf {
     if output == Path::new("-") { STDOUT.into() } else { output }
 }
 
-/// The files with the offset of each.
+/// Returns the files with their offsets.
 fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Result<Sources, CliError> {
     let input = |path: PathBuf| if path == Path::new("-") { Input::stdin() } else { path.into() };
     let mut files: Vec<SourceFile> =
@@ -398,8 +396,8 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Res
     Ok(Sources::new(files).with_weight_unit(unit.map(LowUnit::weight_unit)))
 }
 
-/// The least memory of a load. Readers keep tables of names and stack frames in fixed shares of the budget, and hold a
-/// block of each format beside it: with less, those of small captures do not fit.
+/// Minimum memory limit of an import. Readers use fixed shares of it for tables of names and stack frames, plus a block
+/// per format: less is not enough even for small traces.
 const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
 fn tail(low: LowTail) -> Result<TailArgs, CliError> {
@@ -437,7 +435,7 @@ fn check_memory(memory: Option<u64>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The sources that still run, and how long their events wait for each other, if that is given.
+/// Returns the running sources, and how long their events wait for each other, if given.
 fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Option<Duration>), CliError> {
     let LowLive { sources: paths, command, delay } = low;
     let files = sources(paths, LowOffsets { offsets: Vec::new(), unit: None })?;
@@ -459,7 +457,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Auto => ShowProgress::Not,
     };
     check_memory(common.memory)?;
-    // A folder that is not there yet is no mistake of the words; a file never has files below it.
+    // A missing folder is no usage error, but a file never has files below it.
     if let Some(problem) = common.symbols.iter().filter(|path| path.exists()).find_map(|path| folder_problem(path)) {
         return Err(CliError::Usage(format!("--symbols {problem}")));
     }
@@ -530,8 +528,7 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
     Ok(CliCommand::Export { export, load: load(common)? })
 }
 
-/// The format of an export: the one of the option, else the one that the name of the output asks
-/// for, else the native one.
+/// Returns the format of an export: that of the option, else by the name of the output, else the native one.
 fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
     let &LowExport { ref output, format, by_process, compact, cells, .. } = low;
     let format = written_format(output, format)?;
@@ -550,7 +547,7 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
     }
 }
 
-/// The format of a generated capture, which holds more than some formats can.
+/// Returns the format of a generated trace, which not all formats can hold.
 fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
     match written_format(output, given)? {
         format @ (ExportFormat::Pprof | ExportFormat::Csv { .. } | ExportFormat::Parquet { .. }) => {
@@ -564,7 +561,7 @@ fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFor
     }
 }
 
-/// The format that is given, else the one that the name of the output asks for, else the native one.
+/// Returns the given format, else the one by the name of the output, else the native one.
 fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
     Ok(match given {
         Some(LowFormat::Native) => ExportFormat::NATIVE,

@@ -1,11 +1,11 @@
-//! `longspan bench`: a scripted zoom from everything to one span and back, frame by frame as the window builds them,
-//! and what each frame took. Measures the work of the processor: nothing is drawn.
+//! `longspan bench`: a scripted zoom from the whole trace to one span and back, frame by frame as the window builds
+//! them, with the cost of each frame. Measures CPU work: nothing is drawn.
 //!
-//! The zoom runs three times. *Cold*: the system is asked to drop the pages of the store first, so that they come from
-//! the disk; only for a store that is kept, as one without a name cannot be closed and opened again. *Warm*: with all
-//! pages in memory. Both as in the window: 60 frames a second, each waiting a few milliseconds for its answers and
-//! drawn coarser where these are late. *Whole*: warm, with every frame waiting for all of its answers, which is what
-//! they cost. Each time the tiles of a new window are empty at first, and serve the later frames as they do there.
+//! The zoom runs three times. *Cold*: the page cache of the store is dropped first, so that it is read from disk; only
+//! for a cached store, because a store without a name cannot be reopened. *Warm*: with all pages in memory. Both run as
+//! in the window: 60 frames per second, each waiting a few milliseconds for its answers and drawn coarser if these are
+//! late. *Whole*: warm, with every frame waiting for all of its answers, which shows their cost. Each run starts with
+//! an empty tile cache.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,20 +33,20 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::Tiles;
 use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool, TileLoader, TileRequest, ahead_of_zoom};
 
-/// The object that is printed: names are a contract with scripts.
+/// The printed object; its names are a contract with scripts.
 #[derive(Debug, Serialize)]
 struct Report {
     spans: u64,
-    /// The most lanes in view of any frame.
+    /// Maximum number of lanes in view of any frame.
     lanes_in_view: usize,
     frames: u32,
-    /// Times of the warm frames, as are all that follow.
+    /// Times of the warm frames, like all following fields.
     #[serde(flatten)]
     warm: Distributions,
     cold: Option<Distributions>,
     /// Times of the frames that waited for all of their answers.
     whole: Distributions,
-    /// The graphics adapter that the window would use here.
+    /// The GPU that the window would use here.
     adapter: Option<String>,
     steps: Vec<FrameTiming>,
 }
@@ -55,11 +55,11 @@ struct Report {
 struct Distributions {
     queries_per_frame: Distribution<u64>,
     ns_per_query: Distribution<f64>,
-    /// Processor time of all threads while the frame was made.
+    /// CPU time of all threads while the frame was built.
     cpu_ms: Percentiles,
-    /// The time from the beginning of the frame to its rectangles. Longer where other programs want the processor, too.
+    /// Wall time from the start of the frame to its rectangles; longer if other programs use the CPU.
     wall_ms: Percentiles,
-    /// Processor time of all threads from one frame to the next: for answers that were late, or asked ahead of a zoom.
+    /// CPU time of all threads between frames, for late answers and prefetches.
     between_ms: Percentiles,
     read_bytes: Distribution<u64>,
     instances: Distribution<u64>,
@@ -67,11 +67,11 @@ struct Distributions {
     late: Late,
 }
 
-/// Frames of which some tile was drawn coarser than it should be, because its answer was late.
+/// Frames with a tile drawn coarser than it should be, because its answer was late.
 #[derive(Debug, Serialize)]
 struct Late {
     frames: usize,
-    /// The longest run of such frames: after it, every tile was drawn as fine as it should be.
+    /// Longest run of such frames.
     frames_in_a_row: usize,
     tiles: Distribution<u64>,
 }
@@ -94,13 +94,13 @@ struct Percentiles {
 #[derive(Debug, Clone, Copy, Serialize)]
 struct FrameTiming {
     pass: Pass,
-    /// How many times less than everything is in view.
+    /// Zoom factor relative to the whole trace.
     zoom: f64,
     queries: u64,
     cpu_ms: f64,
     wall_ms: f64,
     between_ms: f64,
-    /// Wall time of the queries, which share the threads; `None`: there was nothing to ask.
+    /// Wall time per query of all threads together; `None` without queries.
     ns_per_query: Option<f64>,
     read_bytes: u64,
     late_tiles: u64,
@@ -118,7 +118,7 @@ enum Pass {
     Whole,
 }
 
-/// Measures, and prints one JSON object.
+/// Runs the benchmark, and prints one JSON object.
 pub(super) fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
     starting_over(sources, how, |how| print_once(sources, frames, size, how))
 }
@@ -146,7 +146,7 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
         loaded.store
     };
     let snapshot = Snapshot::new(store);
-    script.run(&snapshot, Pass::Whole, &pool)?; // brings the pages into memory
+    script.run(&snapshot, Pass::Whole, &pool)?; // reads the pages into memory
     steps.extend(script.run(&snapshot, Pass::Whole, &pool)?);
     steps.extend(script.run(&snapshot, Pass::Warm, &pool)?);
     check(snapshot.store())?;
@@ -168,7 +168,7 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
     })
 }
 
-/// The length of the zoom in frames, the size of the view, and the budget of rectangles.
+/// The length of the zoom in frames, the size of the view, and the limit of rectangles.
 #[derive(Debug, Clone, Copy)]
 struct Script {
     frames: u32,
@@ -176,7 +176,7 @@ struct Script {
     rects: RectBudget,
 }
 
-/// The time of a frame at 60 a second.
+/// Frame time at 60 frames per second.
 const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 impl Script {
@@ -238,7 +238,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Builds the frame as the window does, its queries apart from the rest.
+    /// Builds the frame as the window does, and measures its queries separately.
     fn measured(&self, tiles: &mut Tiles, options: FrameOptions<'_>) -> FrameTiming {
         let (began, cpu_before) = (Instant::now(), processor_time());
         let lanes = frame::lanes_in_view(self.layout, self.view);
@@ -256,7 +256,7 @@ impl Look<'_> {
         let frame = frame::build(self.snapshot, self.snapshot.names(), self.layout, self.view, tiles, options);
         let built = began.elapsed();
         let cpu = processor_time_since(cpu_before).unwrap_or(built);
-        // From here on it is no longer of this frame.
+        // Work from here on does not belong to this frame.
         drop(held);
         FrameTiming {
             pass: Pass::Warm,
@@ -274,7 +274,7 @@ impl Look<'_> {
     }
 }
 
-/// All tracks unfolded and in no group: the most rows that the window can show of a capture.
+/// Lays out all tracks unfolded and ungrouped: the maximum number of rows that the window can show.
 fn layout_of(snapshot: &Snapshot) -> RowLayout {
     let tracks = snapshot.display_order().iter().map(|&track| TrackRows {
         track,
@@ -286,7 +286,7 @@ fn layout_of(snapshot: &Snapshot) -> RowLayout {
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &RowHeights::at_scale(1.0))
 }
 
-/// The middle span of the lane that has most.
+/// Returns the middle span of the lane with most spans.
 fn target(snapshot: &Snapshot) -> Option<RowIdx> {
     let lanes = (0..snapshot.store().lane_count()).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane))));
     let spans = lanes.filter(|(_, info)| info.kind == LaneKind::Spans && info.rows > 0);
@@ -336,13 +336,13 @@ impl Distributions {
     }
 }
 
-/// The smallest value that at least `percent` of all are not above.
+/// Returns the smallest value that is at least as large as `percent` of all.
 fn percentile<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
 }
 
-/// The adapter's name, and whether it is software.
+/// Returns the name of the GPU, and whether it is a software renderer.
 #[cfg(feature = "window")]
 fn adapter() -> Option<(String, bool)> {
     crate::render::Gpu::headless().ok().map(|gpu| (gpu.name(), gpu.is_software()))
@@ -353,12 +353,12 @@ fn adapter() -> Option<(String, bool)> {
     None
 }
 
-/// The processor time that was taken since it was `before`.
+/// Returns the CPU time used since `before`.
 fn processor_time_since(before: Option<Duration>) -> Option<Duration> {
     Some(processor_time()?.saturating_sub(before?))
 }
 
-/// The processor time that this process has taken so far; `None` where the system does not say.
+/// Returns the CPU time used by this process; `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 fn processor_time() -> Option<Duration> {
     Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime)).ok()
@@ -369,7 +369,7 @@ fn processor_time() -> Option<Duration> {
     None
 }
 
-/// Asks the system to forget what it keeps of a file in memory.
+/// Asks the system to drop the page cache of a file.
 #[cfg(target_os = "linux")]
 fn drop_pages(path: &Path) -> std::io::Result<()> {
     let file = std::fs::File::open(path)?;

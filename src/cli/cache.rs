@@ -1,5 +1,5 @@
-//! `longspan cache`: lists and clears the stores in the cache, and lists what came of traces that a killed window followed.
-//! That is nowhere else, so that it is deleted only when it is named. Touches nothing else in the folder.
+//! `longspan cache`: lists and clears the stores in the cache, and lists interrupted traces, whose live window was
+//! killed. Their bytes exist nowhere else, so they are deleted only on request. Touches nothing else in the folder.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::live::spool_folder::{FOLLOWED, LeftFolder};
 use crate::store::cache::Cache;
 use crate::symbols::cache::NameCache;
 
-/// Prints the size and path of each store in the cache, the most recently used first.
+/// Prints size and path of each store in the cache, most recently used first.
 pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     let entries =
         if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
@@ -29,8 +29,7 @@ pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     })
 }
 
-/// Deletes every store in the cache, and the names of functions that are kept beside them; of traces that were followed,
-/// what came, if that is `followed`.
+/// Deletes every store in the cache, with the cached symbol names, and interrupted traces if `followed`.
 pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
     let left = left(folder)?;
     let left_bytes: u64 = left.iter().map(|left| left.bytes).sum();
@@ -52,12 +51,12 @@ pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
     to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", shown(folder))?))
 }
 
-/// The folders of killed windows.
+/// Returns the spool folders of killed windows.
 fn left(folder: &Path) -> Result<Vec<LeftFolder>, CliError> {
     LeftFolder::all(&folder.join(FOLLOWED)).map_err(|source| failed(folder, source))
 }
 
-/// A path on one line of a terminal.
+/// Formats a path for one line of a terminal.
 fn shown(path: &Path) -> String {
     escaped(&path.to_string_lossy()).into_owned()
 }

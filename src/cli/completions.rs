@@ -1,4 +1,4 @@
-//! `longspan completions`: prints the script that completes commands and options in a shell.
+//! `longspan completions`: prints the shell completion script.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -9,7 +9,7 @@ use super::stdout::to_stdout;
 
 /// Prints the script of a shell.
 pub(super) fn print(shell: Shell) -> Result<(), CliError> {
-    // Into memory first: the generator panics where a write fails, as on a full disk.
+    // Into memory first: the generator panics if a write fails, as on a full disk.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut LowArgs::command(), "longspan", &mut script);
     to_stdout(|out| Ok(out.write_all(&script)?))

@@ -1,4 +1,4 @@
-//! `longspan stats --counters`: the counters of a scope, in the order of tracks.
+//! `longspan stats --counters`: the counters of a scope, in track order.
 
 use super::args::Load;
 use super::error::CliError;
@@ -14,11 +14,11 @@ use crate::query::Snapshot;
 use crate::query::counters::{COUNTER_COLUMNS, counters};
 use crate::query::scope::Scope;
 
-/// Prints the counters that have a value in the scope.
+/// Prints the counters with a value in the scope.
 pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: &Load) -> Result<(), CliError> {
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let found = counters(snapshot, scope, &Cancel::default(), &progress).unwrap_or_default(); // nobody stops it
+    let found = counters(snapshot, scope, &Cancel::default(), &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;
     to_stdout(|out| {

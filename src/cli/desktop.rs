@@ -1,5 +1,5 @@
-//! `longspan --install-desktop`: has the desktop of this user open captures with a double click, and undoes it again.
-//! Writes only below the user's own data folder, as freedesktop.org lays it out; needs no rights.
+//! `longspan --install-desktop`: makes this user's desktop open traces on a double click; can be undone. Writes only
+//! below the user's data folder of freedesktop.org; needs no privileges.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::base::replace;
 /// The icon of the program.
 const ICON: &str = include_str!("../../assets/longspan.svg");
 
-/// The icon of the files that it opens.
+/// The icon of trace files.
 const FILE_ICON: &str = include_str!("../../assets/longspan-trace.svg");
 
-/// The entry in the menu of programs, as packages have it: with the program found by its name.
+/// The desktop entry as in packages, where the program is found by its name.
 const ENTRY: &str = include_str!("../../assets/longspan.desktop");
 
-/// The line of [`ENTRY`] that says how the program is started.
+/// The line of [`ENTRY`] with the command.
 const START: &str = "Exec=longspan %F";
 
-/// File types that no other program owns: by the endings of their names, and the native format by its first bytes.
+/// MIME types of file types that no other program owns: by file extensions, and the native format by its magic.
 const KINDS: &str = include_str!("../../assets/longspan.xml");
 
 /// The folders and files that an installation writes.
@@ -52,7 +52,7 @@ impl Places {
     }
 }
 
-/// Has the desktop open captures with this program.
+/// Installs the desktop integration.
 pub(super) fn install() -> Result<(), CliError> {
     let places = Places::of_user()?;
     let program = std::env::current_exe()?;
@@ -66,7 +66,7 @@ pub(super) fn install() -> Result<(), CliError> {
         if let Some(before) =
             before.filter(|before| before != PROGRAM && default_program(kind).as_ref() != Some(before))
         {
-            // Without this tool there is no desktop to keep a default for.
+            // Without this tool there is no desktop whose default could be set.
             Command::new("xdg-mime").args(["default", &before, kind]).output().ok();
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn install() -> Result<(), CliError> {
     })
 }
 
-/// Removes the files that [`install`] writes.
+/// Removes the files written by [`install`].
 pub(super) fn uninstall() -> Result<(), CliError> {
     let places = Places::of_user()?;
     for path in [&places.desktop, &places.mime, &places.icon, &places.file_icon] {
@@ -94,7 +94,7 @@ pub(super) fn uninstall() -> Result<(), CliError> {
     to_stdout(|out| Ok(writeln!(out, "The desktop no longer knows of Longspan")?))
 }
 
-/// Runs the tools of the desktop that read the changed files; returns the tools that are not installed.
+/// Runs the desktop's tools that read the changed files. Returns those that are not installed.
 fn refresh(places: &Places, installed: bool) -> Result<Vec<&'static str>, CliError> {
     let mut without = Vec::new();
     let ran =
@@ -103,7 +103,7 @@ fn refresh(places: &Places, installed: bool) -> Result<Vec<&'static str>, CliErr
         without.push("update-mime-database");
     }
     if !ran("update-desktop-database", &places.data.join("applications")) {
-        // It writes nothing but this list, which desktops read.
+        // It only writes this list, which desktops read.
         let before = fs::read_to_string(&places.cache).unwrap_or_default();
         write(&places.cache, &with_program(&before, installed))?;
     }
@@ -125,13 +125,12 @@ fn desktop_entry(program: &Path) -> String {
 /// The file name of the desktop entry.
 const PROGRAM: &str = "longspan.desktop";
 
-/// The kinds of files that the program opens and that are not its own: it is offered for them, but does not become the
-/// program that opens them by default.
+/// Iterates over MIME types of other programs' files: Longspan is offered for them, but does not become the default.
 fn offered_kinds() -> impl Iterator<Item = &'static str> {
     kinds().filter(|kind| !kind.starts_with("application/vnd."))
 }
 
-/// The desktop entry of the program that opens files of a kind by default, as the desktop's tool says.
+/// Returns the default program for a MIME type, as reported by the desktop's tool.
 fn default_program(kind: &str) -> Option<String> {
     let answer = Command::new("gio").args(["mime", kind]).env("LC_ALL", "C").output().ok()?;
     let text = String::from_utf8_lossy(&answer.stdout).into_owned();
@@ -139,13 +138,13 @@ fn default_program(kind: &str) -> Option<String> {
     entry.ends_with(".desktop").then(|| entry.to_owned())
 }
 
-/// The kinds of files that the program opens.
+/// Iterates over the MIME types that the program opens.
 fn kinds() -> impl Iterator<Item = &'static str> {
     let line = ENTRY.lines().find_map(|line| line.strip_prefix("MimeType="));
     line.unwrap_or_default().split_terminator(';')
 }
 
-/// A word of a command as desktop entries want it: in quotes, with what has a meaning there escaped twice.
+/// Quotes a word of a command for a desktop entry, where special characters are escaped twice.
 fn quoted(word: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in word.chars() {
@@ -159,7 +158,7 @@ fn quoted(word: &str) -> String {
     quoted + "\""
 }
 
-/// The list of programs by type with or without this one; all else in it stays.
+/// Adds this program to the list of programs by type, or removes it; the rest stays.
 fn with_program(before: &str, installed: bool) -> String {
     let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
     if lines.is_empty() {
@@ -174,7 +173,7 @@ fn with_program(before: &str, installed: bool) -> String {
     lines.retain(|line| !line.is_empty());
     for kind in kinds().filter(|_| installed) {
         match lines.iter_mut().find(|line| line.starts_with(&format!("{kind}="))) {
-            // The first opens files by default.
+            // The first entry is the default program.
             Some(line) if kind.starts_with("application/vnd.") => {
                 *line = line.replacen('=', &format!("={PROGRAM};"), 1);
             }

@@ -1,4 +1,4 @@
-//! Why a command failed. Each message names the file that it is about.
+//! Errors of commands. Each message names the file that it is about.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,28 +11,28 @@ use crate::live::feed::FeedError;
 use crate::live::follow::FollowError;
 use crate::query::derived::DerivedError;
 
-/// The failure of a command.
+/// Error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// The words of the command line have a bad value, or contradict each other.
+    /// A command line option is invalid or contradicts another.
     #[error("{0}")]
     Usage(String),
-    /// A capture could not be loaded.
+    /// A trace could not be imported.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A capture could not be written.
+    /// A trace could not be exported.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// A derived track could not be made.
+    /// A derived track could not be computed.
     #[error(transparent)]
     Derived(#[from] DerivedError),
-    /// A generated capture could not be written.
+    /// A generated trace could not be written.
     #[error("{}: cannot write: {source}", path.display())]
     Generated { path: PathBuf, source: WriteError },
-    /// More groups than are told apart.
+    /// There are more groups than the limit.
     #[error("more than {most} groups of two keys: give a scope of fewer tracks or names, or one key")]
     TooManyGroups { most: usize },
-    /// A source that still runs could not be read to its end.
+    /// A running source could not be read to its end.
     #[error(transparent)]
     Live(#[from] FeedError),
     #[error("the recording ended early, as said above; what came before is written")]
@@ -46,14 +46,14 @@ pub(super) enum CliError {
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
-    /// A file could not be made or changed.
+    /// A file could not be created or changed.
     #[error("{}: cannot write: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     /// The window could not be opened, or a picture not be drawn.
     #[cfg(feature = "window")]
     #[error(transparent)]
     App(#[from] crate::app::AppError),
-    /// The demo capture could not be made.
+    /// The demo trace could not be generated.
     #[cfg(feature = "window")]
     #[error("{0}")]
     Demo(String),
@@ -63,7 +63,7 @@ pub(super) enum CliError {
 }
 
 impl CliError {
-    /// The store that is damaged, and whether stdout or a device has taken a part of the result.
+    /// Returns the damaged store, and whether stdout or a device has received a part of the result.
     pub(super) fn damaged_store(&self) -> Option<(&Path, bool)> {
         match self {
             #[cfg(feature = "window")]
@@ -75,7 +75,7 @@ impl CliError {
         }
     }
 
-    /// Whether the reader of stdout has closed it, which is no failure.
+    /// Returns whether the reader of stdout has closed it, which is no failure.
     pub(super) fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
         let error = match self {
             Self::Output(error) => error,

@@ -1,15 +1,13 @@
-//! The event whose samples a command is about: the one that `--event` names, else the default one. Two
-//! events are never added up.
+//! Selects the event whose samples a command is about: that of `--event`, or the default. Two events are never added
+//! up.
 
 use super::error::CliError;
 use super::messages::say;
 use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 
-/// The row of the event that is asked for, else of the default one; `None` without samples.
-///
-/// # Errors
-/// If the samples are of other events, or of several of that name.
+/// Returns the index of the requested or the default event; `None` without samples. Returns an error if no event, or
+/// several, have that name.
 pub(super) fn chosen_event(
     event: Option<&str>,
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! `longspan export`: writes a capture back, sorted, whole or a part of it.
+//! `longspan export`: writes a sorted trace, whole or a part of it.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Makes the derived tracks that are wanted, of the rows of the scope that also pass the filter of each.
+/// Computes the requested derived tracks, from the rows of the scope that also match the filter of each.
 fn derived(
     wanted: &Export,
     how: &Load,
@@ -56,7 +56,7 @@ fn derived(
     let folder = how.cache.clone().filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
     let room = DerivedRoom::new(folder, how.memory_bytes.unwrap_or(Memory::DEFAULT_BYTES));
     let make = |track: &DerivedTrack| {
-        // A filter of the command line is valid.
+        // Filters from the command line are valid.
         let own = Filter::parse(&track.filter).unwrap_or_default();
         let terms = wanted.scope.filter.terms.iter().chain(&own.terms).cloned().collect();
         let scope = scope.clone().matching(Matcher::new(snapshot, &Filter { terms }));

@@ -1,5 +1,5 @@
-//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of
-//! the samples of one event.
+//! `longspan flame`: the call paths of a part of a trace with their weights, of its spans or of the samples of one
+//! event.
 
 use super::args::{Flame, FlameFormat, Load};
 use super::error::CliError;
@@ -43,7 +43,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     check(snapshot.store())?;
     let Paths { tree, event, unit, things, missing } = paths?;
     let Ok(picture) = FlamePicture::new(&snapshot, &tree, &flame.view, &Cancel::default()) else {
-        return Ok(()); // nobody stops it
+        return Ok(()); // never cancelled
     };
     drop(tree);
     if picture.folded > 0 {
@@ -82,11 +82,11 @@ struct Paths {
     event: Box<str>,
     unit: Box<str>,
     things: &'static str,
-    /// The most that a path may lack.
+    /// Maximum that a path may lack.
     missing: SampleSum,
 }
 
-/// How far a picture that lacks small paths is from the exact one.
+/// Describes the error of a picture that lacks small paths.
 fn told_apart(picture: &FlamePicture, measure: Measure, missing: SampleSum) -> String {
     let percent = |part: SampleSum| measure.of(part) as f64 * 100.0 / measure.of(picture.whole).max(1) as f64;
     if picture.is_path_by_path {
@@ -99,15 +99,15 @@ fn told_apart(picture: &FlamePicture, measure: Measure, missing: SampleSum) -> S
 
 fn paths_of_spans(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Paths {
     let count = if flame.is_exact { exact_spans } else { from_spans };
-    let counted = count(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // nobody stops it
+    let counted = count(snapshot, scope, &Cancel::default(), progress).unwrap_or_default(); // never cancelled
     let CallPaths { tree, missing, .. } = counted;
     Paths { tree, event: Box::default(), unit: NANOSECONDS.into(), things: "spans", missing }
 }
 
-/// The paths of the event that is asked for, else of the default one. Two events are never added up.
+/// Returns the paths of the requested or the default event. Two events are never added up.
 fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Result<Paths, CliError> {
     let counted = SampleHistogram::count(snapshot, scope, &Cancel::default(), progress);
-    let histogram = counted.unwrap_or_default(); // nobody stops it
+    let histogram = counted.unwrap_or_default(); // never cancelled
     let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else { return Ok(no_samples()) };
     let event = &histogram.events()[row];
     let tree = from_histogram(snapshot, &histogram, row);

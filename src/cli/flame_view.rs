@@ -1,4 +1,4 @@
-//! The options of a view of a flame graph.
+//! The options of a flame graph view.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `longspan stats --heat-map`: the spans of a scope by when they start and how long they take.
+//! `longspan stats --heat-map`: the spans of a scope by start and duration.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::query::Snapshot;
 use crate::query::heat_map::{HeatMapAxis, HeatMapGrid, heat_map};
 use crate::query::scope::Scope;
 
-/// Prints the cells that have spans.
+/// Prints the non-empty cells.
 pub(super) fn print(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -33,7 +33,7 @@ pub(super) fn print(
     let counted = heat_map(snapshot, scope, axis, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
-    let Ok(map) = counted else { return Ok(()) }; // nobody stops it
+    let Ok(map) = counted else { return Ok(()) }; // never cancelled
     let cells = Arc::new(map.cells(grid.octave_log2));
     let table = HeatMapTable { map: Arc::new(map), cells };
     to_stdout(|out| {

@@ -1,4 +1,5 @@
-//! `longspan info`: what a capture holds and how it was loaded. Reads the tables of the store, never its rows.
+//! `longspan info`: the content of a trace and the cost of its import. Reads only the tables of the store, not its
+//! rows.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::ingest::Loaded;
 use crate::model::{Lost, Sources, TrackKind};
 use crate::query::Snapshot;
 
-/// The object that `info --json` prints: names are a contract with scripts.
+/// The object of `info --json`; its names are a contract with scripts.
 #[derive(Debug, Serialize)]
 struct Info {
     spans: u64,
@@ -26,7 +27,7 @@ struct Info {
     processes: usize,
     threads: usize,
     tracks: usize,
-    /// Those that the window shows, charts of samples among them.
+    /// Tracks shown in the window, including charts of samples.
     #[serde(skip)]
     tracks_shown: usize,
     #[serde(skip)]
@@ -34,14 +35,14 @@ struct Info {
     lanes: u32,
     start_ns: i64,
     end_ns: i64,
-    /// Nanoseconds to add to a time of the capture for UTC; absent where the capture has no time of day.
+    /// Nanoseconds to add to a time of the trace for UTC; absent if the trace has no time of day.
     utc_offset_ns: Option<i64>,
     source_bytes: u64,
     store_bytes: u64,
     late_events: u64,
     max_lateness_ns: u64,
     losses: Vec<LossInfo>,
-    /// Like losses, of what is normal in a trace of a healthy tool.
+    /// Like losses, for what is normal in a trace of a healthy tool.
     notes: Vec<LossInfo>,
     load: LoadInfo,
 }
@@ -49,7 +50,7 @@ struct Info {
 #[derive(Debug, Serialize)]
 struct LossInfo {
     name: &'static str,
-    /// The file of the loss, where there are several.
+    /// The file of the loss, if there are several.
     file: Option<String>,
     count: u64,
     first: String,
@@ -67,7 +68,7 @@ struct LoadInfo {
     cached: bool,
 }
 
-/// Prints what a capture holds.
+/// Prints the content of a trace.
 pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
     let info = Info::of(&load(sources, how)?);
     to_stdout(|out| {

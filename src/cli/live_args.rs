@@ -1,4 +1,4 @@
-//! The words for traces that still run, checked. Touches no file.
+//! Validates the options of running traces. Touches no file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,17 +18,17 @@ use crate::query::filter::Filter;
 #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "this build has no window"))]
 pub(super) struct Follow {
     pub(crate) inputs: Vec<LiveInput>,
-    /// How long events wait for earlier ones, if that is given.
+    /// How long events wait for earlier ones, if given.
     pub(crate) delay: Option<Duration>,
-    /// It ends with a row that passes.
+    /// Ends with a matching row.
     pub(crate) until: Option<LiveFilter>,
-    /// The most bytes to keep, if that is given.
+    /// Limit for the bytes to record, if given.
     pub(crate) disk_cap: Option<u64>,
-    /// The part of the trace that is kept, if that is not all.
+    /// The retained part of the trace, if not everything.
     pub(crate) kept: Option<KeptPart>,
 }
 
-/// The sources that the window is asked to follow.
+/// Returns the sources for the window to follow.
 pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Follow>, CliError> {
     let LowFollow { follow, limits, command } = low;
     let follows = follow || !command.is_empty();
@@ -60,7 +60,7 @@ impl Follow {
     }
 }
 
-/// The sources by their words: `unix:PATH` and `otlp` are listened at, and all else is a file, a pipe or stdin.
+/// Parses the sources: `unix:PATH` and `otlp` are listeners, everything else is a file, a pipe or stdin.
 pub(super) fn live_sources(sources: &Sources) -> Result<Vec<LiveInput>, CliError> {
     let live = |file: &SourceFile| {
         let words = file.path().to_str().unwrap_or_default();
@@ -81,7 +81,7 @@ pub(super) fn live_sources(sources: &Sources) -> Result<Vec<LiveInput>, CliError
     sources.files().iter().map(live).collect()
 }
 
-/// The sources of `longspan listen`, and the options of its load.
+/// Returns the sources of `longspan listen`, and its import options.
 pub(super) fn listen_args(low: LowListen) -> Result<(Follow, LowCommon), CliError> {
     let LowListen { path, otlp, limits, common } = low;
     let path = path.map_or_else(default_socket, Ok)?;
@@ -90,7 +90,7 @@ pub(super) fn listen_args(low: LowListen) -> Result<(Follow, LowCommon), CliErro
     Ok((Follow::new(inputs, limits)?, common))
 }
 
-/// The socket where no other is named: in the folder that the system has for the sockets of this user.
+/// Returns the default socket, in the user's runtime folder.
 fn default_socket() -> Result<PathBuf, CliError> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
     let usage = || CliError::Usage("the system names no XDG_RUNTIME_DIR for a socket: give a PATH".to_owned());

@@ -1,4 +1,4 @@
-//! Rows of traces that still run, as lines: for people, or one JSON object each with the keys of `spans` and `dump`.
+//! Writes rows of running traces as lines: for people, or one JSON object each with the keys of `spans` and `dump`.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ pub(super) enum LiveRowFormat {
     JsonLines,
 }
 
-/// Writes a row as one line. Fails with the I/O error of `out`.
+/// Writes a row as one line. Returns the I/O error of `out`.
 pub(super) fn write(out: &mut dyn Write, format: LiveRowFormat, row: &SourceRow<'_>) -> io::Result<()> {
     match format {
         LiveRowFormat::Text => writeln!(out, "{}", escaped(&text(row))),
@@ -24,12 +24,12 @@ pub(super) fn write(out: &mut dyn Write, format: LiveRowFormat, row: &SourceRow<
     }
 }
 
-/// The name of a track that is not a thread's.
+/// Returns the name of a track outside threads.
 fn track_name(track: &TrackKey) -> &str {
     if track.kind == TrackKind::Thread { "" } else { &track.name }
 }
 
-/// `seconds  duration  process[pid]/thread[tid]  name  arguments`
+/// Formats `seconds  duration  process[pid]/thread[tid]  name  arguments`
 fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
     let LiveRow { ts_ns, name, track, args, .. } = row;
     let sign = if *ts_ns < 0 { "-" } else { "" };
@@ -65,7 +65,7 @@ fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
     line
 }
 
-/// The names of process and thread with their ids, as far as they are known.
+/// Formats process and thread with their ids, as far as they are known.
 fn place(names: &LiveNames, track: &TrackKey) -> String {
     let part = |name: &str, id: &Id| match (name, id) {
         (name, Id::None) => name.to_owned(),
@@ -82,7 +82,7 @@ fn place(names: &LiveNames, track: &TrackKey) -> String {
     }
 }
 
-/// Three digits after the point, in a unit that suits.
+/// Formats a duration with three decimals, in a suitable unit.
 #[expect(clippy::cast_precision_loss, reason = "six digits are shown")]
 pub(super) fn duration(ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
@@ -142,7 +142,7 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
         json_text(out, text)?;
     }
     if !args.is_empty() {
-        // Parsed, since the trace may have laid it out in lines, and so that names in it cannot drive a terminal.
+        // Parsed, because the trace may have formatted it in lines, and so that names in it cannot control a terminal.
         out.write_all(b",\"args\":")?;
         match serde_json::from_str::<Value>(args) {
             Ok(value) => write_json(&mut *out, &value)?,

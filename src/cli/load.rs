@@ -1,4 +1,4 @@
-//! Loads a capture for a command: progress and losses on stderr, a snapshot to ask.
+//! Imports a trace for a command: progress and losses on stderr, and a snapshot to query.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;
 use crate::symbols::unwind::SymbolUnwinding;
 
-/// Loads a capture, or opens its store in the cache, and prints what it warns of to stderr.
+/// Imports a trace, or opens its cached store, and prints warnings to stderr.
 pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     load_by(sources, how, |options, progress| ingest::open(sources.clone(), options, &Cancel::default(), progress))
 }
 
-/// The same for sources that were received, and are read from the files that keep them.
+/// Imports spooled sources, which are read from their spool files.
 pub(super) fn load_spooled(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     load_by(sources, how, |options, progress| ingest::open_spooled(sources, options, &Cancel::default(), progress))
 }
@@ -47,8 +47,9 @@ fn load_by(
     Ok(loaded)
 }
 
-/// Runs `work`, which loads `sources` and writes a result. If the store is damaged and no part of the result is out,
-/// removes the store and runs `work` once more, so that the sources are sorted again. Fails with the error of `work`.
+/// Runs `work`, which imports `sources` and writes a result. If the store is damaged and no part of the result is
+/// written, removes the store and runs `work` once more, so that the sources are sorted again. Returns the error of
+/// `work`.
 pub(super) fn starting_over(
     sources: &Sources,
     how: &Load,
@@ -74,7 +75,7 @@ pub(super) fn starting_over(
 }
 
 impl Load {
-    /// These options for the loader.
+    /// Returns the options for the importer.
     #[must_use]
     pub(super) fn options(&self) -> LoadOptions {
         let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);
@@ -85,7 +86,7 @@ impl Load {
     }
 }
 
-/// Prints what users are warned of. `info` lists the rest.
+/// Prints warnings; `info` lists the rest.
 fn report(sources: &Sources, losses: &Losses) {
     for lost in losses.iter().filter(|lost| !lost.loss.is_note()) {
         let (name, count) = (lost.loss.name(), lost.count);

@@ -1,4 +1,4 @@
-//! The command line as clap parses it: names, types and help texts. [`super::args`] gives the arguments their meaning.
+//! The command line as parsed by clap: names, types and help texts. [`super::args`] validates it.
 
 use std::path::PathBuf;
 
@@ -255,7 +255,7 @@ pub(super) struct LowSpans {
 
 #[derive(Debug, Args)]
 pub(super) struct LowStats {
-    // Before the rows, whose last options have a heading of their own.
+    // Before the rows, whose last options have their own heading.
     #[command(flatten)]
     pub(crate) of: LowStatsOf,
     #[command(flatten)]
@@ -517,7 +517,7 @@ pub(super) struct LowMan {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// The formats of `synth`: the others cannot hold a whole trace in one file.
+/// Returns the formats of `synth`; the others cannot hold a whole trace in one file.
 fn generated_format() -> impl TypedValueParser<Value = LowFormat> {
     let formats = [LowFormat::Native, LowFormat::Chrome, LowFormat::Perfetto];
     let names = PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));
@@ -525,7 +525,7 @@ fn generated_format() -> impl TypedValueParser<Value = LowFormat> {
 }
 
 fn offset(text: &str) -> Result<(String, i64), String> {
-    // A name may hold an equals sign; a time does not.
+    // A file name may contain an equals sign; a time does not.
     let (file, time) = text.rsplit_once('=').ok_or("expected FILE=TIME, such as b.json=+1.5ms")?;
     Ok((file.to_owned(), signed_time_ns(time.strip_prefix('+').unwrap_or(time))?))
 }
@@ -562,7 +562,7 @@ mod tests {
         assert_generated("cli.md", "the command line", &text);
     }
 
-    /// Appends the help of a command, then that of its commands.
+    /// Appends the help of a command, then that of its subcommands.
     fn write_help(command: &clap::Command, text: &mut String) {
         let name = command.get_bin_name().unwrap_or_default();
         let help = command.clone().term_width(110).render_long_help().to_string();

@@ -1,4 +1,4 @@
-//! The words of `longspan cache`, as clap parses them: see [`super::low_args`].
+//! The options of `longspan cache`, as parsed by clap; see [`super::low_args`].
 
 use std::path::PathBuf;
 

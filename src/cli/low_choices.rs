@@ -1,4 +1,4 @@
-//! The choices that options offer: formats of files, and the looks of pictures. See [`super::low_args`].
+//! The values of enumerated options: file formats, and the appearance of pictures. See [`super::low_args`].
 
 use clap::ValueEnum;
 
@@ -72,7 +72,7 @@ pub(super) enum LowHues {
     Colorblind,
 }
 
-/// The unit of weights, as its user calls it.
+/// The unit of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowUnit {
     Ns,

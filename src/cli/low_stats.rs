@@ -1,4 +1,4 @@
-//! The words of `longspan stats`, as clap parses them: see [`super::low_args`].
+//! The options of `longspan stats`, as parsed by clap; see [`super::low_args`].
 
 use clap::{Args, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! `longspan man`: the pages of the manual, made from the help texts: one of the program, and one of each command.
+//! `longspan man`: the manual pages, built from the help texts: one of the program, and one per command.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,8 @@ use super::low_args::LowArgs;
 use super::stdout::to_stdout;
 use crate::base::escape::escaped;
 
-/// Prints the page of a command, such as `stats` or `cache list`; `None`: of the program.
-///
-/// # Errors
-/// [`CliError::Usage`] for a command that there is not.
+/// Prints the page of a command, such as `stats` or `cache list`, or of the program for `None`. Returns
+/// [`CliError::Usage`] for an unknown command.
 pub(super) fn print(command: Option<&str>) -> Result<(), CliError> {
     let words = std::iter::once("longspan").chain(command.unwrap_or_default().split_whitespace());
     let name = words.collect::<Vec<_>>().join("-");
@@ -27,7 +25,7 @@ pub(super) fn print(command: Option<&str>) -> Result<(), CliError> {
     to_stdout(|out| Ok(out.write_all(&text)?))
 }
 
-/// Writes every page into a folder, which is made if there is none.
+/// Writes every page into a folder, which is created if it is missing.
 pub(super) fn write_all(folder: &Path) -> Result<(), CliError> {
     let failed = |path: &Path, source| CliError::File { path: path.into(), source };
     fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
@@ -40,12 +38,12 @@ pub(super) fn write_all(folder: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The name of a page: `longspan-cache-list` of `longspan cache list`.
+/// Returns the name of a page: `longspan-cache-list` for `longspan cache list`.
 fn name_of(page: &Command) -> &str {
     page.get_display_name().unwrap_or_else(|| page.get_name())
 }
 
-/// The program and each of its commands.
+/// Returns the program and each of its commands.
 fn pages() -> Vec<Command> {
     let mut program = LowArgs::command().disable_help_subcommand(true);
     program.build();

@@ -1,6 +1,5 @@
-//! Messages for a person, on stderr: the one place that writes them. Names in them come from traces and file names, so
-//! control characters are escapes. A message that cannot be written is dropped: a full or closed stderr must not end a
-//! command that does its work.
+//! Messages on stderr; the only module that writes them. They contain names from traces and file names, so control
+//! characters are escaped. A message that cannot be written is dropped: a full or closed stderr must not end a command.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -21,23 +20,23 @@ pub(super) fn say_lines(text: impl Display) {
     show(&format!("longspan: {}\n", escaped_lines(&text.to_string())));
 }
 
-/// Writes `text` unchanged and in one piece, so that the lines of two processes do not mix.
+/// Writes `text` unchanged and in one write, so that the lines of two processes do not mix.
 pub(super) fn show(text: &str) {
-    io::stderr().write_all(text.as_bytes()).ok(); // nobody is left to tell
+    io::stderr().write_all(text.as_bytes()).ok(); // there is nowhere to report the error
 }
 
-/// A text of several lines, such as an error in an expression, about words that may hold anything.
+/// Formats a text of several lines, such as an error in an expression, that repeats arguments of any content.
 pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
-    // A line break in a word could begin a line that poses as another message.
+    // A line break in an argument could start a line that looks like another message.
     if words.iter().any(has_control) { escaped(text).into_owned() } else { text.to_owned() }
 }
 
-/// The parser's error, help or version for these words, as text.
+/// Returns the parser's error, help or version for these arguments.
 pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     if !words.iter().any(has_control) {
         return answer.render().to_string();
     }
-    // The answer repeats words of the command line, so they are parsed again with their control characters escaped.
+    // The answer repeats arguments, so they are parsed again with their control characters escaped.
     let shown = words.iter().map(|word| escaped(&word.to_string_lossy()).into_owned());
     match LowArgs::try_parse_from(shown) {
         Err(answer) => escaped_lines(&answer.render().to_string()).into_owned(),
@@ -45,11 +44,11 @@ pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     }
 }
 
-/// Writes the parser's answer to words that it does not take as a command: help, the version or an error. Fails with
-/// the I/O error of the write.
+/// Writes the parser's answer to arguments that are no command: help, the version or an error. Returns the I/O error of
+/// the write.
 pub(super) fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
     if !words.iter().any(has_control) {
-        return answer.print(); // in colours, where there are some
+        return answer.print(); // in colours, if the terminal supports them
     }
     let text = usage_text(words, answer);
     if answer.use_stderr() { io::stderr().write_all(text.as_bytes()) } else { io::stdout().write_all(text.as_bytes()) }

@@ -1,4 +1,4 @@
-//! A slip in the name of a command: its word would be opened as a trace, and a window would say that there is no such file.
+//! Detects a mistyped command: it would be opened as a trace, and a window would report a missing file.
 
 use clap::CommandFactory as _;
 
@@ -6,11 +6,11 @@ use super::error::CliError;
 use super::low_args::LowArgs;
 use crate::model::{Input, Sources};
 
-/// Words at least this alike are taken for each other; clap's own suggestions begin at 0.7, also for words of which only
-/// the first letters agree.
+/// Similarity from which words are confused; clap's own suggestions start at 0.7, which also accepts words with just a
+/// common beginning.
 const LIKENESS_MIN: f64 = 0.8;
 
-/// Fails where the first file does not exist and its name is nearly that of a command.
+/// Returns an error if the first file does not exist and its name is similar to a command.
 pub(super) fn refuse(sources: &Sources) -> Result<(), CliError> {
     let Some(Input::File(path)) = sources.files().first().map(|file| &file.input) else { return Ok(()) };
     let Some(word) = path.to_str().filter(|word| !word.contains(['/', '\\', '.']) && !path.exists()) else {
@@ -25,7 +25,7 @@ pub(super) fn refuse(sources: &Sources) -> Result<(), CliError> {
     }
 }
 
-/// The command whose name is most like a word.
+/// Returns the command most similar to a word.
 fn meant(word: &str) -> Option<String> {
     let commands = LowArgs::command();
     let names = commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);

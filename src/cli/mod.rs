@@ -1,8 +1,7 @@
-//! The command line: words in, an exit status out. Each command is one file; none of them parses, sorts or draws.
+//! The command line: arguments in, an exit status out. Each command is one file; none of them parses, sorts or draws.
 //!
-//! In two steps: `low_args` takes the words as typed, `args` says what they mean. Results go to stdout,
-//! everything about them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and
-//! closes it is no failure.
+//! Two steps: `low_args` parses the arguments, `args` validates them. Results go to stdout, everything about them
+//! (progress, losses, errors) to stderr. It is no failure if the reader of stdout closes it early.
 
 mod annotate;
 mod args;
@@ -62,13 +61,13 @@ use crate::base::signals;
 use crate::formats::ReadError;
 use crate::ingest::LoadError;
 
-/// The exit status of a failed input or output.
+/// Exit status of a failed input or output.
 const FAILED: u8 = 1;
 
-/// The exit status of a usage error.
+/// Exit status of a usage error.
 const WRONG_USAGE: u8 = 2;
 
-/// Runs a command line. The first word is the name of the program.
+/// Runs a command line. The first argument is the name of the program.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.into_iter().collect();
     let low = match LowArgs::try_parse_from(&words) {
@@ -96,7 +95,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Prints the parser's answer: a help text, the version or a usage error.
 fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
     match messages::answer(answer, words) {
-        // A usage error has nowhere else to go than the stderr that has just failed.
+        // A usage error has nowhere to go but the stderr that has just failed.
         _ if answer.use_stderr() => ExitCode::from(WRONG_USAGE),
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             say(CliError::Output(error));
@@ -106,7 +105,7 @@ fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// The usage error of a command line as the user reads it; `None`: the words are a command. Runs nothing.
+/// Returns the usage error of a command line as the user sees it; `None` if it is valid. Runs nothing.
 #[must_use]
 pub fn problem_of(words: &[OsString]) -> Option<String> {
     match LowArgs::try_parse_from(words) {

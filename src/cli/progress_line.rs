@@ -1,4 +1,5 @@
-//! The progress of a load, as a line on stderr. A thread of its own reads the counters, so the load is never slowed.
+//! Shows the progress of an import as a line on stderr. A separate thread reads the counters, so the import is not
+//! slowed.
 
 use std::fmt::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -9,16 +10,16 @@ use super::args::ShowProgress;
 use super::messages::show as show_text;
 use crate::base::progress::{Progress, ProgressView, Stage};
 
-/// Often enough to look alive, seldom enough to cost nothing.
+/// Interval of line updates: often enough to look alive, rarely enough to cost nothing.
 const LINE_EVERY: Duration = Duration::from_millis(100);
 
-/// A log is read later.
+/// Interval of log lines.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// The silence of a pipe after which a message says so: shorter than a person waits before wondering why.
+/// Silence of a pipe after which a message explains the wait.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Return to the first column and erase to the end of the line.
+/// Returns to the first column and erases to the end of the line.
 const ERASE: &str = "\r\x1b[K";
 
 /// Shows progress until it is dropped.
@@ -28,13 +29,13 @@ pub(super) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Starts a thread that shows `progress` as `show` says.
+    /// Starts a thread that shows `progress`.
     pub(super) fn start(progress: &Progress, show: ShowProgress) -> Self {
         Self::with_pipes(progress, show, String::new())
     }
 
-    /// Like [`ProgressLine::start`], for a load that reads `pipes` (empty: none). If nothing comes through them for
-    /// [`PATIENCE`], a message says so, whatever `show` is.
+    /// Like [`ProgressLine::start`], for an import that reads `pipes` (empty for none). If nothing arrives for
+    /// [`PATIENCE`], a message explains the wait, even if `show` is off.
     pub(super) fn with_pipes(progress: &Progress, show: ShowProgress, pipes: String) -> Self {
         let every = match show {
             ShowProgress::Not if pipes.is_empty() => return Self { stop: None, watcher: None },
@@ -82,7 +83,7 @@ impl Drop for ProgressLine {
     }
 }
 
-/// One line, such as `Parsing  43 %, 1.21 GB read, 3.1 M events/s, 8 s left`.
+/// Formats one line, such as `Parsing  43 %, 1.21 GB read, 3.1 M events/s, 8 s left`.
 fn text_of(view: &ProgressView) -> String {
     let mut text = view.stage.label().to_owned();
     if view.stage == Stage::Done {
@@ -107,7 +108,7 @@ fn text_of(view: &ProgressView) -> String {
     text
 }
 
-/// Three digits and a decimal prefix, such as `1.21 G`.
+/// Formats three digits and a decimal prefix, such as `1.21 G`.
 pub(super) fn with_prefix(count: f64) -> String {
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     match prefixes.into_iter().find(|(scale, _)| count >= *scale) {

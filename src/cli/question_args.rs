@@ -1,4 +1,4 @@
-//! The arguments of the commands that ask a trace a question.
+//! The arguments of the commands that query a trace.
 
 use regex::Regex;
 
@@ -22,12 +22,12 @@ pub(super) struct Spans {
     pub(crate) format: RowFormat,
 }
 
-/// Which spans of a scope are printed, in which order.
+/// The spans to print, and their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanChoice {
-    /// The first, in order of time, then depth.
+    /// The first, by time, then depth.
     First { count: u64 },
-    /// The spans of greatest duration, in falling order.
+    /// The longest, longest first.
     Longest { count: u64 },
 }
 
@@ -37,14 +37,14 @@ pub(super) struct Stats {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
     pub(crate) by: GroupBy,
-    /// Keeps names of spans or of functions.
+    /// Filters names of spans or of functions.
     pub(crate) name: Option<Regex>,
-    /// Asks about samples also where there are spans.
+    /// Queries samples even if there are spans.
     pub(crate) of_samples: bool,
     pub(crate) format: RowFormat,
-    /// Asks about counters instead of spans.
+    /// Queries counters instead of spans.
     pub(crate) counters: bool,
-    /// Asks about scheduling instead of spans.
+    /// Queries scheduling instead of spans.
     pub(crate) scheduling: Option<ScheduledKind>,
     /// Counts by time and duration instead of by name.
     pub(crate) heat_map: Option<HeatMapGrid>,
@@ -55,12 +55,12 @@ pub(super) struct Stats {
 pub(super) struct Flame {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
-    /// Asks about samples also where there are spans.
+    /// Queries samples even if there are spans.
     pub(crate) of_samples: bool,
     /// The name of an event, or its title with the unit.
     pub(crate) event: Option<String>,
     pub(crate) view: FlameView,
-    /// Whether small paths are counted too, where the ledger lacks them.
+    /// Whether to count small paths that the ledger lacks.
     pub(crate) is_exact: bool,
     pub(crate) format: FlameFormat,
 }
@@ -94,7 +94,7 @@ pub(super) struct Annotate {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
     pub(crate) function: String,
-    /// A path or the name of a file.
+    /// A path or a file name.
     pub(crate) module: Option<String>,
     pub(crate) side: CodeSide,
     pub(crate) source_maps: Vec<SourceMap>,

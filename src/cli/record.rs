@@ -1,6 +1,6 @@
-//! `longspan record`: keeps what running sources send, and sorts it into a native trace when they end. Every byte is in
-//! a file beside the output before it is counted, so that a recording that is killed can be opened. Replaces the output
-//! only by a whole one.
+//! `longspan record`: records running sources, and sorts them into a native trace when they end. Every byte is first
+//! written to a file beside the output, so that a killed recording can be recovered. The output is replaced only when
+//! it is complete.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -25,16 +25,16 @@ use crate::live::spool_files::SpoolFiles;
 use crate::model::Sources;
 use crate::query::Snapshot;
 
-/// How often the line of a terminal changes.
+/// Interval of updates of the terminal line.
 const LINE_EVERY: Duration = Duration::from_millis(200);
 
-/// How often a log gets a line.
+/// Interval of log lines.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// Return to the first column and erase to the end of the line.
+/// Returns to the first column and erases to the end of the line.
 const ERASE: &str = "\r\x1b[K";
 
-/// Records until all sources have ended, a signal asks to stop or a row says so, and sorts.
+/// Records until all sources have ended, a signal arrives or a row matches, and then sorts.
 pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
@@ -76,12 +76,12 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
         }
     }
     line.end(&session.counts());
-    // Traces that could not be counted are kept all the same, and read again from the files.
+    // Traces that could not be parsed are recorded anyway, and read again from the files.
     let errors = session.take_errors();
     errors.iter().for_each(say);
     let is_cut = errors.iter().any(FeedError::is_failure);
     report(&session);
-    // Those that come by themselves may send anything.
+    // Sources that connect may send anything.
     let left_out = session.left_out();
     let sources = if session.listens() {
         spool.sources(&sources_of(&record.inputs, &session), &left_out)
@@ -95,7 +95,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     if sources.files().is_empty() {
         return Err(CliError::NothingCame);
     }
-    // The sorted trace, and the output after it.
+    // Space for the store, and then for the output.
     let check = |folder: &Path| spool.check_sort(rows, 2, folder).map_err(CliError::NoRoomToSort);
     let sorted = check(folder).and_then(|()| check(&std::env::temp_dir()));
     match sorted.and_then(|()| sort(record, &sources, how)) {
@@ -115,9 +115,9 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
 
 pub(super) const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
 
-/// Sorts what was kept into the output.
+/// Sorts the recording into the output.
 fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, CliError> {
-    // The files go when they are sorted, so that a kept store of them would serve nobody.
+    // The files are removed after sorting, so a cached store of them would be useless.
     let how = Load { cache: None, ..how.clone() };
     let snapshot = Snapshot::new(load_spooled(sources, &how)?.store);
     let options = ExportOptions::whole(NATIVE);
@@ -128,7 +128,7 @@ fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, 
     Ok(written?)
 }
 
-/// The line about a recording on stderr.
+/// The status line of a recording on stderr.
 pub(super) struct RecordLine {
     show: ShowProgress,
     shown: Instant,
@@ -168,7 +168,7 @@ impl RecordLine {
     }
 }
 
-/// Such as `Recording 1.23 M rows, 210.00 k rows/s, 45.60 MB, 3 late by at most 1.200 ms`.
+/// Formats a line such as `Recording 1.23 M rows, 210.00 k rows/s, 45.60 MB, 3 late by at most 1.200 ms`.
 fn text_of(counts: &SessionCounts, rate: Option<f64>) -> String {
     let rate = rate.map_or_else(String::new, |rate| format!(", {}rows/s", with_prefix(rate)));
     let late = match counts.late.count {

@@ -1,5 +1,5 @@
-//! `longspan record --keep`: the last part of what running sources send. The rows are kept as those of the window are,
-//! where the oldest can go, and written as one trace in the end. Nothing is kept of a recording that is killed.
+//! `longspan record --keep`: records the last part of running sources. Rows are stored like those of a live window,
+//! where the oldest can be dropped, and written as one trace in the end. A killed recording leaves nothing.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::live::session::SessionCounts;
 use crate::model::Sources;
 use crate::query::Snapshot;
 
-/// How often the oldest rows go.
+/// Interval at which the oldest rows are dropped.
 const PICTURE_EVERY: Duration = Duration::from_secs(1);
 
 /// Keeps the last picture, and shows the counts.
@@ -57,7 +57,7 @@ impl Viewer for LastPicture {
     }
 }
 
-/// Records until all sources have ended, a signal asks to stop or a row says so, and writes what is kept then.
+/// Records until all sources have ended, a signal arrives or a row matches, and then writes the retained part.
 pub(super) fn write(record: &Record, kept: KeptPart, how: &Load) -> Result<(), CliError> {
     let stop = Cancel::default();
     signals::stop_first(stop.clone());

@@ -1,4 +1,4 @@
-//! `longspan stats` of samples: added up by function, each event in its own unit.
+//! `longspan stats` of samples: by function, each event in its own unit.
 
 use std::io::Write;
 
@@ -13,8 +13,8 @@ use crate::query::samples::SampleHistogram;
 /// The columns after `event`, `unit` and `function`: a contract with scripts.
 const NUMBER_COLUMNS: [&str; 4] = ["self", "total", "self_samples", "total_samples"];
 
-/// Prints a row for each function of each event, of those whose name matches. The events are in order of first
-/// appearance; the functions with the largest weight of their own come first.
+/// Prints a row for each matching function of each event. Events are in order of first appearance; functions with the
+/// largest self weight come first.
 pub(super) fn print(
     snapshot: &Snapshot,
     histogram: &SampleHistogram,

@@ -1,5 +1,5 @@
-//! `longspan stats --scheduling`: the threads, processes or CPUs of a scope, those with the most time on a
-//! CPU first; CPUs by number.
+//! `longspan stats --scheduling`: the threads, processes or CPUs of a scope, those with the most running time first;
+//! CPUs by number.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::query::scheduling::{ScheduledKind, ThreadState, scheduling};
 use crate::query::scheduling_order::{SchedulingColumn, order};
 use crate::query::scope::Scope;
 
-/// Prints the scheduling of the scope. Says on stderr where the trace has none.
+/// Prints the scheduling of the scope, or a note on stderr if the trace has none.
 pub(super) fn print(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -30,7 +30,7 @@ pub(super) fn print(
 ) -> Result<(), CliError> {
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
-    let found = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // nobody stops it
+    let found = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // never cancelled
     drop(line);
     check(snapshot.store())?;
     if !found.is_in_trace {

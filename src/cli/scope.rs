@@ -1,5 +1,4 @@
-//! The part of a trace that a command works on: the options that all commands share, and the
-//! message where they select nothing.
+//! The scope options shared by commands, and the message if they select nothing.
 
 use regex::Regex;
 
@@ -11,7 +10,7 @@ use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::query::matcher::Matcher;
 use crate::query::scope::{Scope, TrackChoice};
 
-/// A range of a trace's time; `None` leaves that side open.
+/// A time range of a trace; `None` leaves that side open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TimeBounds {
     pub(super) from: Option<TimeArg>,
@@ -27,8 +26,8 @@ pub(super) struct ScopeArgs {
 }
 
 impl TimeBounds {
-    /// # Errors
-    /// [`CliError::Usage`] if both bounds are of one kind, and the end is not after the start.
+    /// Checks the range. Returns [`CliError::Usage`] if both bounds are of one kind, and the end is not after the
+    /// start.
     pub(super) fn check(self) -> Result<(), CliError> {
         match (self.from, self.to) {
             (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))
@@ -37,14 +36,14 @@ impl TimeBounds {
         }
     }
 
-    /// The range on the clock of a trace, as its first nanosecond and the first after it.
+    /// Converts the range to the clock of a trace: its first nanosecond, and the first after it.
     pub(super) fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
         (self.from.map(|from| from.on_clock_of(start_ns)), self.to.map(|to| to.on_clock_of(start_ns)))
     }
 }
 
 impl ScopeArgs {
-    /// The same with only rows whose name has a match, if there is an expression.
+    /// Restricts the scope to rows whose name matches, if there is an expression.
     #[must_use]
     pub(super) fn named(&self, name: Option<&Regex>) -> Self {
         let mut scope = self.clone();
@@ -55,9 +54,7 @@ impl ScopeArgs {
         scope
     }
 
-    /// The scope that the options select in a trace. Says on stderr which option selects nothing.
-    ///
-    /// # Errors
+    /// Applies the options to a trace, with a note on stderr about an option that selects nothing. Returns
     /// [`CliError::Usage`] if the end of the range is not after its start.
     pub(super) fn on(&self, snapshot: &Snapshot) -> Result<Scope, CliError> {
         let (from_ns, to_ns) = self.range.on_clock_of(snapshot.start_ns());

@@ -1,4 +1,5 @@
-//! `longspan search`: how many spans, instants and samples of a trace pass a filter. `spans --filter` lists the spans.
+//! `longspan search`: counts the spans, instants and samples of a trace that match a filter. `spans --filter` lists the
+//! spans.
 
 use super::args::{Load, Search};
 use super::error::CliError;
@@ -24,6 +25,6 @@ fn print_once(wanted: &Search, how: &Load) -> Result<(), CliError> {
     let count = count(&snapshot, &scope, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
-    let Ok(count) = count else { return Ok(()) }; // nobody stops it
+    let Ok(count) = count else { return Ok(()) }; // never cancelled
     to_stdout(|out| Ok(writeln!(out, "{}", count.hits)?))
 }

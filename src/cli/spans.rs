@@ -1,5 +1,5 @@
-//! `longspan spans`: the spans of a trace as rows, sorted by time, then depth, or from the longest on. Holds one block
-//! of each lane at a time.
+//! `longspan spans`: the spans of a trace as rows, sorted by time, then depth, or longest first. Holds one block per
+//! lane at a time.
 
 use super::args::{Load, SpanChoice, Spans};
 use super::error::CliError;
@@ -16,14 +16,13 @@ use crate::query::longest::LongestSpans;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, search};
 
-/// The most spans of one time that are put in order of depth: those of a capture in which all times are
-/// equal are more than fit.
+/// Limit for the spans of one time that are sorted by depth: a trace may have equal times only.
 const TIED_MAX: usize = 64 * 1024;
 
-/// The longest that are looked for at once.
+/// Longest spans per query.
 const PAGE: usize = 1024;
 
-/// Prints the spans that `spans` asks for.
+/// Prints the requested spans.
 pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
     starting_over(&spans.sources, how, |how| print_once(spans, how))
 }
@@ -53,7 +52,7 @@ fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFor
         let mut hits = hits.from(i64::MIN).peekable();
         let mut tied: Vec<Hit> = Vec::new();
         while left > 0 {
-            // Hits come by lane where they start at one time.
+            // Hits that start at one time are sorted by lane.
             tied.clear();
             tied.extend(hits.next());
             let Some(&first) = tied.first() else { break };
@@ -79,7 +78,7 @@ fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowForm
         let mut left = count;
         while left > 0 {
             let page = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
-            let Ok(hits) = longest.page(page, &Cancel::default()) else { break }; // nobody stops it
+            let Ok(hits) = longest.page(page, &Cancel::default()) else { break }; // never cancelled
             for hit in &hits {
                 table.row(&row(snapshot, hit))?;
             }

@@ -1,5 +1,5 @@
-//! `longspan stats`: the spans of a trace added up by name or by other keys, those with the most time first; of a trace
-//! without spans, the samples by function.
+//! `longspan stats`: the spans of a trace by name or another key, those with the most time first; for a trace without
+//! spans, the samples by function.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ use crate::query::totals::{
     GrowingTotals, LabelCell, NUMBER_COLUMNS, NameTotals, Totals, add_up, label_cells, label_columns,
 };
 
-/// The column after the numbers: the largest part of a quantile that it may be off by.
+/// The column after the numbers: the maximum relative error of a quantile.
 const QUANTILE_ERROR: &str = "quantile_error";
 
 pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
@@ -51,13 +51,13 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         let counted = SampleHistogram::count(&snapshot, &scope, &Cancel::default(), &progress);
         drop(line);
         check(snapshot.store())?;
-        let Ok(histogram) = counted else { return Ok(()) }; // nobody stops it
+        let Ok(histogram) = counted else { return Ok(()) }; // never cancelled
         return sample_stats::print(&snapshot, &histogram, stats.name.as_ref(), stats.format);
     }
     let scope = stats.scope.named(stats.name.as_ref()).on(&snapshot)?;
     let (growing, progress) = (GrowingTotals::grouped(stats.by.clone()), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
-    add_up(&snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
+    add_up(&snapshot, &scope, &growing, &Cancel::default(), &progress).ok(); // never cancelled
     drop(line);
     check(snapshot.store())?;
     let totals = growing.into_totals();
@@ -65,7 +65,7 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         return Err(CliError::TooManyGroups { most: Totals::PAIRS_MAX });
     }
     let mut rows = totals.by_group();
-    // By name where times are the same, since the order of names is that of the trace.
+    // Sorted by name among equal times, because the order of names is that of the trace.
     rows.sort_by(|&(one, numbers), &(other, others)| {
         let label = |group| label_cells(&totals, group, &snapshot).into_iter().map(|(_, cell)| cell);
         let by_label = || label(one).cmp(label(other)).then(one.cmp(&other));

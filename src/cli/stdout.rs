@@ -6,18 +6,18 @@ use super::error::CliError;
 use crate::export::check;
 use crate::store::Store;
 
-/// The bytes that a pipe takes at once.
+/// Bytes per write to a pipe.
 const STDOUT_BYTES: usize = 1 << 16;
 
-/// Runs `write` with a buffered stdout and flushes it: a full disk is an error even in the last bytes.
+/// Runs `write` with a buffered stdout and flushes it: a full disk is an error even for the last bytes.
 pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>) -> Result<(), CliError> {
     let mut out = BufWriter::with_capacity(STDOUT_BYTES, io::stdout().lock());
     write(&mut out)?;
     Ok(out.flush()?)
 }
 
-/// Runs `write`, which writes rows of `store`, with a buffered stdout. A damaged store is an error; the bytes in
-/// the buffer are then dropped.
+/// Runs `write`, which writes rows of `store`, with a buffered stdout. For a damaged store, returns an error and drops
+/// the buffered bytes.
 pub(super) fn rows_to_stdout(
     store: &Store,
     write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
@@ -32,7 +32,7 @@ pub(super) fn rows_to_stdout(
     Ok(out.flush()?)
 }
 
-/// Counts bytes, and refuses more of them once the store is found damaged. Bytes written before that are right.
+/// Counts bytes, and rejects more once the store is found damaged. Bytes written before that are correct.
 struct Guarded<'a, W> {
     out: W,
     store: &'a Store,

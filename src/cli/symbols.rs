@@ -1,5 +1,5 @@
-//! `longspan symbols`: the modules of a trace, whether their functions have names, and the command that brings those
-//! that are missing. And the names themselves, for the commands that show functions.
+//! `longspan symbols`: the modules of a trace, whether they are resolved, and a command that installs missing symbols.
+//! Also resolves names for other commands.
 
 use super::args::{Load, Symbols};
 use super::error::CliError;
@@ -21,7 +21,7 @@ use crate::symbols::locate::Locator;
 use crate::symbols::lookup::{TraceFrames, TraceNames, look_up, overlay};
 use crate::symbols::report::report;
 
-/// Prints a row for each module, those with the most samples first.
+/// Prints a row per module, those with the most samples first.
 pub(super) fn print(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     starting_over(&symbols.sources, how, |how| print_once(symbols, how))
 }
@@ -39,7 +39,7 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     let rows = report(&snapshot, &frames, &found, &trace, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
-    let Ok(rows) = rows else { return Ok(()) }; // nobody stops it
+    let Ok(rows) = rows else { return Ok(()) }; // never cancelled
     let format = match symbols.format {
         RowFormat::Csv(cells) => ValueFormat::Csv(cells),
         RowFormat::JsonLines => ValueFormat::JsonLines,
@@ -54,7 +54,7 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     })
 }
 
-/// Loads a trace, and looks the names of its functions up unless the command line says not to.
+/// Imports a trace, and resolves its functions unless the command line disables that.
 pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
     let snapshot = Snapshot::new(load(sources, how)?.store);
     if !how.has_names {
@@ -65,7 +65,7 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
         return Ok(snapshot);
     }
     let found = names(&snapshot, &frames, sources, how);
-    let shown = overlay(&snapshot, &frames, &found, &Cancel::default()).unwrap_or_default(); // nobody stops it
+    let shown = overlay(&snapshot, &frames, &found, &Cancel::default()).unwrap_or_default(); // never cancelled
     let (all, named) = frames.counts(&found).into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
     if named < all && !how.is_again {
         say(format_args!(
@@ -75,21 +75,21 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
     Ok(snapshot.with_overlay(shown.map(Into::into)))
 }
 
-/// Looks up the names of all frames.
+/// Resolves the names of all frames.
 pub(super) fn names(snapshot: &Snapshot, frames: &TraceFrames, sources: &Sources, how: &Load) -> TraceNames {
     let progress = Progress::default();
     let _line = ProgressLine::start(&progress, how.progress);
     let (locator, bytes_max) = (locator(sources, how), symbol_bytes_max(how));
-    look_up(snapshot, frames, &locator, bytes_max, &Cancel::default(), &progress).unwrap_or_default() // nobody stops it
+    look_up(snapshot, frames, &locator, bytes_max, &Cancel::default(), &progress).unwrap_or_default() // never cancelled
 }
 
-/// Where the files of modules are looked for.
+/// Returns where the files of modules are searched.
 pub(super) fn locator(sources: &Sources, how: &Load) -> Locator {
     let locator = Locator::for_traces(sources.files().iter().map(SourceFile::path), &how.symbols);
     locator.with_cache(how.cache.as_deref().map(NameCache::in_folder))
 }
 
-/// The most bytes of debug information that are read of a file.
+/// Returns the limit for the bytes of debug information read per file.
 pub(super) fn symbol_bytes_max(how: &Load) -> u64 {
     how.memory_bytes.map_or_else(Memory::default, Memory::new).limit_bytes() / 2
 }

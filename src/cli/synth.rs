@@ -1,4 +1,4 @@
-//! `longspan synth`: writes a generated capture. The same arguments give the same bytes.
+//! `longspan synth`: writes a generated trace. The same arguments give the same bytes.
 
 use std::io::{BufWriter, IntoInnerError};
 
@@ -13,7 +13,7 @@ use crate::formats::native::write::WriteError;
 use crate::model::Sources;
 use crate::synth::{Flavour, Synth, SynthOptions, write};
 
-/// Generates a capture and writes it.
+/// Generates a trace and writes it.
 pub(super) fn write(args: &SynthArgs) -> Result<(), CliError> {
     let synth = Synth::new(SynthOptions {
         spans: args.spans,

@@ -1,4 +1,4 @@
-//! `longspan tail`: the rows of traces that still run, as soon as they are in order. Keeps nothing.
+//! `longspan tail`: prints the rows of running traces as soon as they are in order. Records nothing.
 
 use std::io::{self, BufWriter, Write as _};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::live::feed::FeedError;
 use crate::live::session::{LiveSession, LiveStep, SessionOptions};
 use crate::model::Losses;
 
-/// Bytes of rows that wait for a write.
+/// Bytes buffered for a write.
 const OUT_BYTES: usize = 64 << 10;
 
-/// Prints rows until all sources have ended, or a signal asks to stop.
+/// Prints rows until all sources have ended, or a signal arrives.
 pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
@@ -36,7 +36,7 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     loop {
         let mut is_met = false;
         let step = session.step(&mut |row| {
-            // Nobody wants the rows after it.
+            // The rows after it are not wanted.
             if is_met || has_met {
                 return Ok(());
             }
@@ -70,7 +70,7 @@ pub(super) fn say_live() -> Say {
     Arc::new(say)
 }
 
-/// Prints what users are warned of.
+/// Prints warnings.
 pub(super) fn report(session: &LiveSession) {
     for (path, losses) in session.losses() {
         say_losses(&path.display().to_string(), &losses);
@@ -88,7 +88,7 @@ fn say_losses(name: &str, losses: &Losses) {
     }
 }
 
-/// Says all errors but the last, which is the command's own.
+/// Prints all errors but the last, which is returned as the command's own.
 fn fail_with(mut errors: Vec<FeedError>) -> Result<(), CliError> {
     let last = errors.pop();
     errors.into_iter().for_each(say);

@@ -5,24 +5,24 @@ use crate::base::units::signed_time_ns;
 /// A time on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeArg {
-    /// A time on the capture's own clock, as the `ts` column prints it.
+    /// A time on the trace's own clock, as printed in the `ts` column.
     Absolute(i64),
-    /// A time after the capture's first event.
+    /// A time after the first event of the trace.
     FromStart(i64),
 }
 
-/// A picture's size in pixels.
+/// The size of a picture in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SizeArg {
     pub(crate) width_px: u32,
     pub(crate) height_px: u32,
 }
 
-/// The widest and highest picture: what the weakest adapter in use draws in one texture.
+/// Limit for the sides of a picture: the texture limit of the weakest supported GPU.
 const PICTURE_PX_MAX: u32 = 16_384;
 
 impl TimeArg {
-    /// The time on the clock of a capture that starts at `start_ns`; saturates at the ends of time.
+    /// Converts to the clock of a trace that starts at `start_ns`; saturates.
     #[must_use]
     pub(super) fn on_clock_of(self, start_ns: i64) -> i64 {
         match self {

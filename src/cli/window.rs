@@ -24,18 +24,18 @@ use crate::model::{SourceFile, Sources};
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 
-/// Where the demo is drawn when there is no display.
+/// The file of the demo picture without a display.
 const DEMO_PICTURE: &str = "longspan-demo.png";
 
-/// Opens the window and stays until it is closed.
+/// Opens the window and returns when it is closed.
 pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &Load) -> Result<(), CliError> {
     restart::without_device_layer();
     let folders = Folders::for_user();
-    // No other window can read what comes to this process.
+    // No other window can read the input of this process.
     let hand_over = how.is_usual && follow.is_none() && !sources.files().iter().any(|file| is_unseekable(&file.input));
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
     let symbols = SymbolOptions { is_off: !how.has_names, folders: how.symbols.clone() };
-    // A pipe is looked at while it brings something.
+    // A pipe is followed while it is written.
     let is_pipe = |file: &SourceFile| file.offset_ns == 0 && is_pipe(&file.input);
     let follow = follow.or_else(|| {
         let is_followed = !sources.files().is_empty() && sources.files().iter().all(is_pipe);
@@ -54,7 +54,7 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
     Ok(app::run(sources, options)?)
 }
 
-/// Makes, sorts, indexes and shows the demo capture; with no display, draws it.
+/// Generates, imports and shows the demo trace; without a display, draws it.
 pub(super) fn demo(how: &Load) -> Result<(), CliError> {
     restart::without_device_layer();
     if has_display() {
@@ -74,7 +74,7 @@ pub(super) fn demo(how: &Load) -> Result<(), CliError> {
     to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", escaped(&picture))?))
 }
 
-/// Draws a capture into a PNG file.
+/// Draws a trace into a PNG file.
 pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
     restart::without_device_layer();
     starting_over(&render.sources, how, |how| render_once(render, how))
@@ -91,7 +91,7 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     Ok(render_png(&snapshot, &options, sources, output)?)
 }
 
-/// Whether there may be a display. Only the systems where a server draws windows can be without.
+/// Returns whether there may be a display; only systems with a display server can be without.
 fn has_display() -> bool {
     let named = |variable| std::env::var_os(variable).is_some_and(|name| !name.is_empty());
     !cfg!(all(unix, not(target_os = "macos"))) || named("DISPLAY") || named("WAYLAND_DISPLAY")

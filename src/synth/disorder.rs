@@ -1,5 +1,5 @@
-//! Puts events where a capture would have them: most in order of time, some later than they belong, a few much later.
-//! Holds what it has yet to let go and one chunk, whatever the length of the capture.
+//! Reorders events like a real trace: most in time order, some late, a few much later. Holds the delayed events and one
+//! chunk, for any length of the trace.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::{BinaryHeap, PeekMut};
@@ -8,37 +8,37 @@ use super::random::Random;
 use crate::formats::native::write::CHUNK_EVENTS;
 use crate::model::{Chunk, Event};
 
-/// One stray in so many is far: most tracers delay an event until a span ends, few until a buffer is full.
+/// One stray in this many is far: most tracers delay an event until a span ends, few until a buffer is full.
 const FAR_ONE_IN: u64 = 32;
-/// How many events a near stray may be late by, as powers of two.
+/// Lateness of a near stray in events, as powers of two.
 const NEAR_LOG2: std::ops::Range<u64> = 2..12;
-/// The same for a far one: up to two million, thirty chunks.
+/// Lateness of a far stray: up to two million events, thirty chunks.
 const FAR_LOG2: std::ops::Range<u64> = 16..21;
 
-/// Takes events in order of time and hands on chunks in the order of a capture.
+/// Takes events in time order and returns chunks in trace order.
 #[derive(Debug)]
 pub(super) struct Disorder {
     random: Random,
     /// An event strays if 32 random bits are below this.
     threshold: u64,
-    /// How many events came in.
+    /// Number of events added.
     position: u64,
     strays: BinaryHeap<Reverse<Stray>>,
     chunk: Chunk,
 }
 
-/// An event on its way to a later place.
+/// A delayed event.
 #[derive(Debug)]
 struct Stray {
     release: u64,
-    /// Orders strays that are let go at the same place.
+    /// Orders strays that are released at the same position.
     number: u64,
     event: Event,
     blob: Box<[u8]>,
 }
 
 impl Disorder {
-    /// `fraction` of the events, from 0 to 1, stray.
+    /// Creates a reordering in which a `fraction` of the events, from 0 to 1, strays.
     #[must_use]
     pub(super) fn new(seed: u64, fraction: f64) -> Self {
         let threshold = (fraction.clamp(0.0, 1.0) * 2f64.powi(32)) as u64;
@@ -46,7 +46,7 @@ impl Disorder {
         Self { random, threshold, position: 0, strays: BinaryHeap::new(), chunk: Chunk::default() }
     }
 
-    /// Takes the next event with the blob of its details, and hands on the chunk that it may fill.
+    /// Adds the next event with the blob of its details, and returns a chunk if it is full.
     #[must_use]
     pub(super) fn push(&mut self, event: Event, blob: &[u8]) -> Option<Chunk> {
         self.position += 1;
@@ -67,7 +67,7 @@ impl Disorder {
         (self.chunk.events.len() >= CHUNK_EVENTS).then(|| self.take_chunk())
     }
 
-    /// Hands on what is left.
+    /// Returns the rest.
     #[must_use]
     pub(super) fn finish(mut self) -> Vec<Chunk> {
         let mut chunks = Vec::new();

@@ -1,5 +1,5 @@
-//! The events of the demo that are not spans: counters, instants, flows from the main thread to its workers, and
-//! asynchronous requests. Each frame plans its events; they are held until their time comes.
+//! The events of the demo other than spans: counters, instants, flows from the main thread to its workers, and async
+//! requests. Each frame plans its events, which are buffered until their time.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::thread::{burst_start_ns, frame_start_ns};
 use crate::model::args::Detail;
 use crate::model::{Chunk, Event, EventFlags, EventKind, Id, NameIdx, TrackIdx, TrackKey, TrackKind};
 
-/// Frames from one mark of the whole process to the next.
+/// Frames between two instants of the whole process.
 const FRAMES_PER_MARK: u64 = 60;
 
-/// The generator of everything but spans. All of it belongs to the first process.
+/// The generator of everything except spans, all in the first process.
 #[derive(Debug, Clone)]
 pub(super) struct Extras {
     seed: u64,
@@ -25,7 +25,7 @@ pub(super) struct Extras {
     names: ExtraNames,
     heap_bytes: u64,
     next_request: u64,
-    /// Events by time and number, with their arguments.
+    /// Planned events by time and sequence number, with their arguments.
     planned: BTreeMap<(i64, u64), (Event, String)>,
     planned_count: u64,
 }
@@ -51,7 +51,7 @@ struct ExtraNames {
 }
 
 impl Extras {
-    /// Adds the tracks and names that the demo needs to the program; `None` where it has no room for more tracks.
+    /// Adds the tracks and names of the demo to the program; `None` if it has no room for more tracks.
     #[must_use]
     pub(super) fn new(seed: u64, program: &mut Program) -> Option<Self> {
         let pid = program.registry.tables().tracks[0].key.pid.clone();
@@ -111,7 +111,7 @@ impl Extras {
         }
     }
 
-    /// Adds all planned events, so that no asynchronous span or flow is left without its end.
+    /// Adds all planned events, so that every async span and flow has its end.
     pub(super) fn finish(&mut self, round: &mut Chunk) {
         std::mem::take(&mut self.planned).into_values().for_each(|planned| push(round, planned));
     }
@@ -135,7 +135,7 @@ impl Extras {
     }
 
     fn plan_counters(&mut self, start_ns: i64) {
-        // The heap grows until something like a collection frees most of it.
+        // The heap grows until a simulated collection frees most of it.
         self.heap_bytes += self.random.log_normal(3 << 20, Spread(300));
         if self.heap_bytes > 900 << 20 {
             self.heap_bytes = (200 << 20) + self.random.below(64 << 20);
@@ -149,7 +149,7 @@ impl Extras {
         self.plan(counter(frame_time, self.names.frame_time, frame_ns as f64 / 1e6));
     }
 
-    /// A flow from the frame to the first job of a worker, by way of another worker now and then.
+    /// Plans a flow from the frame to the first job of a worker, sometimes through another worker.
     fn plan_flow(&mut self, start_ns: i64) {
         let flow = |kind, ts_ns, track, name| Event::at(ts_ns, track, name).flow(kind, self.frame + 1, false);
         let worker = self.workers[self.frame as usize / 4 % self.workers.len()];
@@ -167,7 +167,7 @@ impl Extras {
         self.plan(end);
     }
 
-    /// A request with its steps; several run at the same time.
+    /// Plans a request with its steps; several run at the same time.
     fn plan_request(&mut self, start_ns: i64) {
         let id = self.next_request;
         self.next_request += 1;

@@ -1,6 +1,6 @@
-//! Captures made from a seed, of any size: frames, workers, nested calls, bursts, idle gaps, log-normal durations and a
-//! few thousand names, as real programs have them, with as many events out of place as one asks for. The same seed
-//! gives the same capture, to the byte, on every machine. Memory does not grow with the capture.
+//! Generates traces of any size from a seed: frames, workers, nested calls, bursts, idle gaps, log-normal durations and
+//! a few thousand names, like those of real programs, with a chosen fraction of events out of order. The same seed
+//! gives the same bytes on every machine. Memory does not grow with the trace.
 
 mod disorder;
 mod event;
@@ -24,31 +24,31 @@ use thread::{MadeSpan, Thread};
 use crate::model::args::Detail;
 use crate::model::{Chunk, Event, EventKind, NameIdx, Names, TrackIdx, TrackTables};
 
-/// The events that are generated beside the spans.
+/// The events generated besides spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// Nothing: complete spans alone, exactly as many as were asked for.
+    /// None: only complete spans, exactly as many as requested.
     Spans,
-    /// One of everything a capture can hold: counters, flows, instants, asynchronous spans, arguments, and threads that
-    /// log begins and ends; a few more spans than were asked for.
+    /// One of everything that a trace can contain: counters, flows, instants, async spans, arguments, and threads that
+    /// log begins and ends; a few more spans than requested.
     Demo,
 }
 
-/// The parameters of a generated capture.
+/// The parameters of a generated trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SynthOptions {
-    /// The number of spans to generate.
+    /// Number of spans to generate.
     pub spans: u64,
-    /// On how many threads, at least 1. Where there are no fewer spans, each thread has one.
+    /// Number of threads, at least 1. Each thread has a span if there are enough spans.
     pub threads: u32,
-    /// How deep spans nest at most, at least 1.
+    /// Maximum nesting depth, at least 1.
     pub depth: u16,
-    /// The part of the events that comes later in the capture than its time says, from 0 to below 1; at 1, all
-    /// events are in random order.
+    /// Fraction of the events that come later in the trace than their time, from 0 to below 1; at 1, all events are in
+    /// random order.
     pub disorder: f64,
-    /// The seed of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// The events beside the spans.
+    /// The events besides spans.
     pub flavour: Flavour,
 }
 
@@ -59,14 +59,15 @@ impl Default for SynthOptions {
 }
 
 impl SynthOptions {
-    /// The capture that `longspan demo` shows: two million spans, which takes a second to make and has all there is.
+    /// Returns the parameters of `longspan demo`: two million spans, generated in a second, with everything that a
+    /// trace can contain.
     #[must_use]
     pub fn demo() -> Self {
         Self { spans: 2_000_000, threads: 24, depth: 12, flavour: Flavour::Demo, ..Self::default() }
     }
 }
 
-/// A capture that can be generated.
+/// A trace to generate.
 #[derive(Debug)]
 pub struct Synth {
     options: SynthOptions,
@@ -74,13 +75,13 @@ pub struct Synth {
     extras: Option<Extras>,
 }
 
-/// Events that are put in order at once: 4 MiB, so that they stay in the cache while they are sorted.
+/// Events sorted at once: 4 MiB, which stay in the cache.
 const ROUND_EVENTS: u64 = 128 * 1024;
-/// The time that the first round covers; each next one follows from how many events the one before had.
+/// Duration of the first round; each next one is derived from the number of events of the previous one.
 const FIRST_ROUND_NS: u64 = 1_000_000;
 
 impl Synth {
-    /// Plans the program that is traced; generates nothing yet.
+    /// Plans the traced program; generates nothing yet.
     #[must_use]
     pub fn new(options: SynthOptions) -> Self {
         let mut program = Program::new(options.seed, options.threads.max(1));
@@ -88,23 +89,23 @@ impl Synth {
         Self { options, program, extras }
     }
 
-    /// The names that [`Event::name`] indexes.
+    /// Returns the names that [`Event::name`] indexes.
     #[must_use]
     pub fn names(&self) -> &Names {
         &self.program.names
     }
 
-    /// The tracks that [`Event::track`] indexes.
+    /// Returns the tracks that [`Event::track`] indexes.
     #[must_use]
     pub fn tracks(&self) -> &TrackTables {
         self.program.tracks()
     }
 
-    /// Generates the capture as [`Synth::generate`] does, or in random order if everything strays,
-    /// until `sink` wants no more.
+    /// Generates the trace as [`Synth::generate`] does, or in random order if everything strays, until `sink` returns
+    /// false.
     ///
     /// # Errors
-    /// Only in random order: I/O errors of the temporary file that holds all events meanwhile.
+    /// Returns an I/O error of the temporary file that holds all events; only in random order.
     pub fn produce(&self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
         /// Ends the generation early; it is no error.
         struct Enough;
@@ -117,10 +118,10 @@ impl Synth {
         shuffle.finish(sink)
     }
 
-    /// Generates the capture, chunk by chunk in its order. Chunks hold 64 Ki events; the last may hold fewer.
+    /// Generates the trace, chunk by chunk in its order. Chunks hold 64 Ki events; the last may hold fewer.
     ///
     /// # Errors
-    /// The first error of `sink`, which ends the generation.
+    /// Returns the first error of `sink`, which ends the generation.
     pub fn generate<E>(&self, sink: &mut dyn FnMut(Chunk) -> Result<(), E>) -> Result<(), E> {
         let SynthOptions { seed, depth, disorder, spans, .. } = self.options;
         let mut extras = self.extras.clone();
@@ -141,8 +142,8 @@ impl Synth {
         let mut round = Chunk::default();
         let (mut until_ns, mut round_ns) = (0i64, FIRST_ROUND_NS);
         let mut made = 0;
-        // Threads without a span yet, for each of which one is left; where there is more than spans, it need not be
-        // exact.
+        // Threads without a span, for each of which one is reserved; with more threads than spans, the number need not
+        // be exact.
         let mut idle: FxHashSet<TrackIdx> = FxHashSet::default();
         if extras.is_none() {
             idle.extend(threads.iter().map(|tracer| tracer.thread.plan().track));
@@ -164,10 +165,10 @@ impl Synth {
                 threads.iter_mut().for_each(|tracer| tracer.close(i64::MAX, &mut round));
                 extras.iter_mut().for_each(|extras| extras.finish(&mut round));
             }
-            // Not `Chunk::sort`: the capture begins here, and no event is late yet.
+            // Not `Chunk::sort`: no event is late yet.
             round.events.sort_by_key(|event| event.ts_ns);
             if extras.is_none() {
-                // Every event is a span: the last ones in time go, so that no more are left than were asked for.
+                // If every event is a span, the last ones are removed so that the number is exact.
                 made -= cut(&mut round.events, &mut idle, |idle| (made + idle).saturating_sub(spans));
             }
             for event in &round.events {
@@ -176,7 +177,7 @@ impl Synth {
                 }
             }
         }
-        // The first spans of those that have none: later than all that was made, as they would have come before.
+        // The first spans of threads without any: later than everything generated, or they would exist already.
         let late = threads.iter_mut().filter(|tracer| idle.contains(&tracer.thread.plan().track));
         let mut firsts: Vec<Event> = late.filter_map(|tracer| tracer.first(&self.program)).collect();
         firsts.sort_by_key(|event| event.ts_ns);
@@ -190,11 +191,11 @@ impl Synth {
     }
 }
 
-/// Removes the last events beyond the limit, but never the first of a thread; returns how many.
+/// Removes the last events beyond the limit, but never the first of a thread. Returns the number removed.
 fn cut(events: &mut Vec<Event>, idle: &mut FxHashSet<TrackIdx>, too_many: impl Fn(u64) -> u64) -> u64 {
     let is_first: Vec<bool> = events.iter().map(|event| idle.remove(&event.track)).collect();
     let over = too_many(idle.len() as u64);
-    // From the end, what is no first; then in order again.
+    // Scans from the end, and restores the order.
     let mut left = over;
     let mut is_cut: Vec<bool> = is_first.iter().rev().map(|&is_first| !is_first && take_one(&mut left)).collect();
     let before = events.len();
@@ -209,7 +210,7 @@ fn take_one(left: &mut u64) -> bool {
     is_left
 }
 
-/// The time that the next round covers, so that it has about [`ROUND_EVENTS`]; never more than double or half.
+/// Returns the duration of the next round, for about [`ROUND_EVENTS`]; at most doubled or halved.
 fn next_round_ns(round_ns: u64, events: u64) -> u64 {
     let fitting = u128::from(round_ns) * u128::from(ROUND_EVENTS) / u128::from(events.max(1));
     u64::try_from(fitting).unwrap_or(u64::MAX).clamp(round_ns.div_ceil(2), round_ns.saturating_mul(2)).min(1 << 40)
@@ -223,17 +224,17 @@ enum Style {
     BeginEnd,
 }
 
-/// A thread with what it logs.
+/// A thread with its log.
 #[derive(Debug)]
 struct Tracer {
     thread: Thread,
     style: Style,
-    /// Ends and names of spans whose end is not logged yet, for [`Style::BeginEnd`].
+    /// End and name of spans whose end is not logged yet, for [`Style::BeginEnd`].
     open: Vec<(i64, NameIdx)>,
 }
 
 impl Tracer {
-    /// Logs what begins (and what ends) before `until_ns`; returns the number of spans that begin.
+    /// Logs begins and ends before `until_ns`. Returns the number of spans that begin.
     fn trace(&mut self, program: &Program, until_ns: i64, round: &mut Chunk) -> u64 {
         let before = round.events.len();
         let mut ends = 0;
@@ -262,20 +263,20 @@ impl Tracer {
         begins
     }
 
-    /// The first span, of a thread that has logged nothing.
+    /// Returns the first span of a thread that has logged nothing.
     fn first(&mut self, program: &Program) -> Option<Event> {
         let span = self.thread.next_before(program, i64::MAX)?;
         Some(self.complete(&span, program.name(span.function), 0))
     }
 
-    /// Logs the ends of the spans that end before `until_ns`.
+    /// Logs the ends of spans before `until_ns`.
     fn close(&mut self, until_ns: i64, round: &mut Chunk) {
         while self.open.last().is_some_and(|&(end_ns, _)| end_ns < until_ns) {
             self.end_innermost(round);
         }
     }
 
-    /// Logs the end of the innermost open span; returns how many ends that were.
+    /// Logs the end of the innermost open span. Returns the number of ends logged.
     fn end_innermost(&mut self, round: &mut Chunk) -> u64 {
         let Some((end_ns, name)) = self.open.pop() else { return 0 };
         round.events.push(event(EventKind::End, end_ns, self.thread.plan().track, name));
@@ -288,7 +289,7 @@ impl Tracer {
     }
 }
 
-/// The arguments of a span, which few have: roots, and one in 32 of the others.
+/// Returns the arguments of a span; only roots, and one in 32 of the others, have any.
 fn args_of(span: &MadeSpan) -> Option<String> {
     let mixed = span.start_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     if span.depth == 0 {

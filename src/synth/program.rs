@@ -1,26 +1,26 @@
-//! The model of a traced program: its processes and threads, its functions and which of them call which. The same for
-//! the same seed; knows nothing of time but how a thread spends it.
+//! The model of a traced program: its processes and threads, its functions and its call graph. The same for the same
+//! seed; the only model of time is how a thread spends it.
 
 use std::sync::Arc;
 
 use super::random::Random;
 use crate::model::{Id, Metadata, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackTables};
 
-/// Functions on each level of the call graph: few roots, many leaves, some three thousand names in all.
+/// Functions per level of the call graph: few roots, many leaves, some three thousand names in all.
 const LEVELS: [usize; 6] = [48, 160, 400, 700, 900, 900];
-/// Different functions that one function calls; real ones call few, and some of them nearly always.
+/// Callees per function; real functions call few, and some of them nearly always.
 const CALLEES: usize = 8;
-/// Threads of one process, so that many threads make several processes.
+/// Threads per process, so that many threads make several processes.
 const THREADS_PER_PROCESS: u32 = 16;
 
 /// How a thread spends its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// One long span for each frame.
+    /// One long span per frame.
     Frames,
-    /// A burst of jobs at the start of a frame, then nothing.
+    /// A burst of jobs at the start of a frame, then idle.
     Jobs,
-    /// Long work now and then, and long idle gaps.
+    /// Occasional long work, and long idle gaps.
     Background,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Role {
 pub(super) struct ThreadPlan {
     pub(crate) track: TrackIdx,
     pub(crate) role: Role,
-    /// Its place within its process.
+    /// Its index in its process.
     pub(crate) place: u32,
     /// The index of its process.
     pub(crate) process: u32,
@@ -45,14 +45,14 @@ struct Function {
 pub(super) struct Program {
     functions: Vec<Function>,
     threads: Vec<ThreadPlan>,
-    /// Names of all functions, and what else was interned.
+    /// Names of all functions, and others that were interned.
     pub(crate) names: Names,
-    /// Processes and threads, and what else was registered.
+    /// Processes and threads, and others that were registered.
     pub(crate) registry: Registry,
 }
 
 impl Program {
-    /// The program of `seed` with so many threads.
+    /// Creates the program of `seed` with `threads` threads.
     #[must_use]
     pub(super) fn new(seed: u64, threads: u32) -> Self {
         let mut random = Random::new(seed, 0);
@@ -68,19 +68,19 @@ impl Program {
         &self.threads
     }
 
-    /// The tables of its processes and tracks.
+    /// Returns the tables of its processes and tracks.
     #[must_use]
     pub(super) fn tracks(&self) -> &TrackTables {
         self.registry.tables()
     }
 
-    /// The name of a function.
+    /// Returns the name of a function.
     #[must_use]
     pub(super) fn name(&self, function: u16) -> NameIdx {
         self.functions[usize::from(function)].name
     }
 
-    /// The function that a thread with this role calls first: a third of the roots belongs to each.
+    /// Returns a root function for a thread with this role: each role has a third of the roots.
     #[must_use]
     pub(super) fn root(role: Role, random: &mut Random) -> u16 {
         let share = LEVELS[0] as u64 / 3;
@@ -92,7 +92,7 @@ impl Program {
         (first + random.skewed_below(share)) as u16
     }
 
-    /// Callee number `choice` of a function.
+    /// Returns callee number `choice` of a function.
     #[must_use]
     pub(super) fn callee(&self, function: u16, choice: u64) -> u16 {
         self.functions[usize::from(function)].callees[choice as usize % CALLEES]
@@ -163,7 +163,7 @@ fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
     let mut functions = Vec::new();
     let mut level_start = 0;
     for (level, &count) in LEVELS.iter().enumerate() {
-        // The last level calls itself, so that nesting has no end but the one that is asked for.
+        // The last level calls itself, so that only the requested depth limits nesting.
         let (callees_start, callees_count) = match LEVELS.get(level + 1) {
             Some(&next) => (level_start + count, next),
             None => (level_start, count),
@@ -185,7 +185,7 @@ fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
     functions
 }
 
-/// A thread of the program; `None` where the tables have no room for another.
+/// Plans a thread; `None` if the tables have no room for another.
 fn plan_thread(registry: &mut Registry, thread: u32) -> Option<ThreadPlan> {
     const PROGRAMS: [&str; 4] = ["game", "editor", "asset server", "browser"];
     let (process, place) = (thread / THREADS_PER_PROCESS, thread % THREADS_PER_PROCESS);

@@ -1,19 +1,19 @@
-//! Random numbers that are the same on every machine and in every version: whole numbers alone, no library whose stream
-//! may change, no logarithm that one system rounds otherwise than another. Not for secrets.
+//! Random numbers that are the same on every machine and in every version: integers only, no library whose stream may
+//! change, no platform-dependent logarithm. Not for secrets.
 
-/// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes
-/// the usual tests of randomness.
+/// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes the
+/// usual tests.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
-/// How far apart the values of [`Random::log_normal`] lie: the standard deviation of their binary logarithm, in
-/// 1/256ths. 256: two of three values lie between half and double the median.
+/// The spread of [`Random::log_normal`]: the standard deviation of the binary logarithm, in 1/256ths. With 256, two of
+/// three values lie between half and double the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spread(pub u32);
 
 /// `2^(i/256)` for each `i`, in 1/2^32.
 const EXP2: [u64; 256] = {
-    // 2^(1/256) in 1/2^48; each step rounds off less than 2^-48, which 256 steps do not add up to anything.
+    // 2^(1/256) in 1/2^48; rounding errors of less than 2^-48 per step are negligible after 256 steps.
     const STEP: u128 = 282_238_132_792_268;
     let mut table = [0; 256];
     let mut value = 1u128 << 48;
@@ -27,7 +27,7 @@ const EXP2: [u64; 256] = {
 };
 
 impl Random {
-    /// The stream that belongs to `seed` and `stream`: those of different streams have nothing in common.
+    /// Creates the stream of `seed` and `stream`; different streams are independent.
     #[must_use]
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed);
@@ -42,28 +42,27 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, all equally likely; 0 if `limit` is 0.
+    /// Returns a uniform number below `limit`; 0 if `limit` is 0.
     #[must_use]
     pub(super) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// A number below `limit`, small ones far likelier: half of all lie in the first eighth.
+    /// Returns a number below `limit`, small ones far likelier: half of all lie in the first eighth.
     #[must_use]
     pub(super) fn skewed_below(&mut self, limit: u64) -> u64 {
         let unit = u128::from(self.next() >> 32);
         ((((unit * unit * unit) >> 64) * u128::from(limit)) >> 32) as u64
     }
 
-    /// A positive number whose logarithm is normally distributed, as durations of real programs are.
+    /// Returns a positive log-normal number, like durations of real programs.
     ///
-    /// The normal number is the sum of eight random bytes, which has no tail beyond five deviations; that bounds
-    /// what a seed can do.
+    /// The normal number is the sum of eight random bytes, which is bounded at five deviations.
     #[must_use]
     pub(super) fn log_normal(&mut self, median: u64, spread: Spread) -> u64 {
         /// Mean of the sum of eight bytes.
         const MEAN: i64 = 8 * 255 / 2;
-        /// The standard deviation of the sum, 209.0.
+        /// Standard deviation of the sum, 209.0.
         const DEVIATION: i64 = 209;
         const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
         let bits = self.next();
@@ -81,7 +80,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The first numbers of seed 0 as the authors of `SplitMix64` give them.
+    /// The first numbers of seed 0, as given by the authors of `SplitMix64`.
     #[test]
     fn the_stream_is_that_of_the_paper() {
         let mut random = Random(0);

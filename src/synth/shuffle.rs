@@ -1,7 +1,7 @@
-//! Puts all events of a capture in random order, whatever their number: the worst case for a sort that expects order.
+//! Shuffles all events of a trace of any size: the worst case for a sort that expects nearly sorted input.
 //!
-//! Each event goes to a partition at random, and each partition is then shuffled in memory: together a uniformly random
-//! permutation. Partitions wait in a temporary file without a name.
+//! Each event goes to a random partition, and each partition is then shuffled in memory: together a uniformly random
+//! permutation. Partitions are stored in an unnamed temporary file.
 
 use std::fs::File;
 use std::io;
@@ -11,13 +11,13 @@ use crate::base::files;
 use crate::formats::native::write::CHUNK_EVENTS;
 use crate::model::{Chunk, Event};
 
-/// How many partitions: those of 10^9 events then take 125 MB each.
+/// Number of partitions: those of 10^9 events then take 125 MB each.
 const PARTITIONS: usize = 256;
 
-/// Bytes of a partition that are gathered before they are written: 64 MiB for all together.
+/// Bytes buffered per partition: 64 MiB for all together.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Takes events and hands them on in random order.
+/// Takes events and returns them in random order.
 #[derive(Debug)]
 pub(super) struct Shuffle {
     random: Random,
@@ -33,13 +33,13 @@ struct Partition {
 }
 
 impl Shuffle {
-    /// Starts with no event; equal seeds give equal orders. Fails if there is no place for a temporary file.
+    /// Creates an empty shuffle; equal seeds give equal orders. Returns an error if no temporary file can be created.
     pub(super) fn new(seed: u64) -> io::Result<Self> {
         let partitions = (0..PARTITIONS).map(|_| Partition::default()).collect();
         Ok(Self { random: Random::new(seed, u64::MAX - 1), file: tempfile::tempfile()?, end: 0, partitions })
     }
 
-    /// Takes the events of a chunk. Fails with the I/O error of a write.
+    /// Adds the events of a chunk. Returns the I/O error of a failed write.
     pub(super) fn push(&mut self, chunk: &Chunk) -> io::Result<()> {
         for event in &chunk.events {
             let partition = &mut self.partitions[self.random.below(PARTITIONS as u64) as usize];
@@ -57,7 +57,7 @@ impl Shuffle {
         Ok(())
     }
 
-    /// Hands on all events, chunk by chunk, until `sink` wants no more. Fails with the I/O error of a read.
+    /// Passes all events to `sink`, chunk by chunk, until it returns false. Returns the I/O error of a failed read.
     pub(super) fn finish(mut self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
         let mut chunk = Chunk::default();
         for Partition { buffer, blocks } in std::mem::take(&mut self.partitions) {
@@ -87,7 +87,7 @@ impl Shuffle {
     }
 }
 
-/// The events of a partition with their details, as they were pushed.
+/// Decodes the events of a partition with their details.
 fn parse(mut bytes: &[u8]) -> Vec<(Event, &[u8])> {
     let mut events = Vec::new();
     while let Some((fixed, rest)) = bytes.split_at_checked(size_of::<Event>())

@@ -1,4 +1,4 @@
-//! Whole generated captures: as many spans as asked for, the same for the same seed, nothing left open.
+//! Whole generated traces: the exact number of spans, reproducible by seed, nothing left open.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -74,7 +74,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     assert_ne!(hash(small.clone()), hash(SynthOptions { seed: 2, ..small }));
 }
 
-/// Captures that others have made with a seed must not change under them.
+/// Traces that others have generated with a seed must not change.
 #[test]
 fn a_seed_means_the_same_in_every_version() {
     let hash = |options: SynthOptions| {

@@ -1,13 +1,13 @@
-//! The spans of one thread, in the order in which they begin, properly nested. Holds its open spans and nothing else.
+//! Generates the spans of one thread, in order of begin, properly nested. Holds only its open spans.
 
 use super::program::{Program, Role, ThreadPlan};
 use super::random::{Random, Spread};
 
-/// The time from one frame to the next: 60 a second.
+/// Time between two frames: 60 per second.
 const FRAME_NS: u64 = 16_666_667;
-/// A span shorter than this calls nothing: so the depth follows from the durations, as in real programs.
+/// A shorter span calls nothing, so the depth follows from the durations, as in real programs.
 const PARENT_NS_MIN: u64 = 400;
-/// Most children of a span.
+/// Maximum number of children of a span.
 const CHILDREN_MAX: u64 = 12;
 
 /// A generated span of one thread.
@@ -16,7 +16,7 @@ pub(super) struct MadeSpan {
     pub(crate) start_ns: i64,
     pub(crate) dur_ns: u64,
     pub(crate) function: u16,
-    /// How deep: 0 for a root.
+    /// Nesting depth: 0 for a root.
     pub(crate) depth: u16,
 }
 
@@ -31,7 +31,7 @@ struct OpenParent {
     function: u16,
 }
 
-/// One thread of the program at work.
+/// A running thread of the program.
 #[derive(Debug)]
 pub(super) struct Thread {
     plan: ThreadPlan,
@@ -42,17 +42,17 @@ pub(super) struct Thread {
     frame: u64,
     /// The end of the last root.
     cursor_ns: i64,
-    /// Jobs left in this frame's burst.
+    /// Remaining jobs in this frame's burst.
     jobs_left: u64,
     open: Vec<OpenParent>,
     next: Option<MadeSpan>,
 }
 
-/// Processes begin a third of a frame after each other, and the next after so many with the first again: of thousands,
-/// the last does not begin when the capture is over.
+/// Processes start a third of a frame after each other, in a cycle of this length: even the last of thousands starts
+/// soon.
 const PROCESS_PHASES: u32 = 48;
 
-/// When a frame of a process begins: every part of the program computes this for itself.
+/// Returns the start of a frame of a process, which every part of the program computes independently.
 #[must_use]
 pub(super) fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
     let jitter_ns = Random::new(seed ^ 0xf7a3e, frame).below(FRAME_NS / 20);
@@ -60,14 +60,14 @@ pub(super) fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
     i64::try_from(phase_ns + FRAME_NS.saturating_mul(frame) + jitter_ns).unwrap_or(i64::MAX)
 }
 
-/// When the burst of jobs of a worker begins in a frame.
+/// Returns the start of a worker's burst of jobs in a frame.
 #[must_use]
 pub(super) fn burst_start_ns(seed: u64, plan: &ThreadPlan, frame: u64) -> i64 {
     frame_start_ns(seed, plan.process, frame).saturating_add(400_000 + i64::from(plan.place) * 17_000)
 }
 
 impl Thread {
-    /// A thread that begins at time 0. `depth_max` is at least 1.
+    /// Creates a thread that starts at time 0. `depth_max` is at least 1.
     #[must_use]
     pub(super) fn new(seed: u64, plan: ThreadPlan, depth_max: u16) -> Self {
         let random = Random::new(seed, 1 + u64::from(plan.track.0));
@@ -80,7 +80,7 @@ impl Thread {
         &self.plan
     }
 
-    /// The next span, if it begins before `until_ns`.
+    /// Returns the next span, if it begins before `until_ns`.
     pub(super) fn next_before(&mut self, program: &Program, until_ns: i64) -> Option<MadeSpan> {
         let span = match self.next.take() {
             Some(span) => span,
@@ -99,13 +99,13 @@ impl Thread {
                 parent.children_left -= 1;
                 let dur_ns = self.random.log_normal(parent.child_median_ns, Spread(220));
                 let choices = self.random.next();
-                // Calls follow on each other closely: the gap is at most a sixteenth of a usual child.
+                // Calls follow each other closely: the gap is at most a sixteenth of a typical child.
                 let gap_ns = ((choices & 0xff) * parent.child_median_ns) >> 12;
                 let start_ns = parent.cursor_ns.saturating_add_unsigned(gap_ns);
                 let end_ns = start_ns.saturating_add_unsigned(dur_ns);
                 if end_ns <= parent.end_ns {
                     parent.cursor_ns = end_ns;
-                    // The smaller of two choices of eight: the first callees are the usual ones.
+                    // The smaller of two random numbers below eight, so that the first callees are the most frequent.
                     let choice = (choices >> 8 & 7).min(choices >> 11 & 7);
                     let function = program.callee(parent.function, choice);
                     return self.begin(start_ns, dur_ns, function);
@@ -134,7 +134,7 @@ impl Thread {
         MadeSpan { start_ns, dur_ns, function, depth }
     }
 
-    /// When the next root begins and how long it takes: never before the last one has ended.
+    /// Returns start and duration of the next root, which begins after the last one has ended.
     fn next_root(&mut self) -> (i64, u64) {
         match self.plan.role {
             Role::Frames => {
@@ -164,7 +164,7 @@ impl Thread {
         }
     }
 
-    /// Takes the next frame that begins when the last root has ended; returns its start.
+    /// Enters the next frame that begins after the end of the last root. Returns its start.
     fn enter_frame(&mut self) -> i64 {
         loop {
             let start_ns = frame_start_ns(self.seed, self.plan.process, self.frame);

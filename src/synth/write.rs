@@ -1,5 +1,5 @@
-//! Writes generated captures, chunk by chunk, so that memory does not grow with them. Generation and compression run at
-//! the same time; the bytes do not depend on how.
+//! Writes generated traces chunk by chunk, so that memory does not grow with them. Generation and compression run
+//! concurrently; the bytes are deterministic.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,19 +15,19 @@ use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
 use crate::formats::perfetto::write::PerfettoWriter;
 use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};
 
-/// Chunks that are encoded at once, and at most as many more that wait: some 64 MiB at 2 MiB each.
+/// Chunks encoded at once, with as many more queued: some 64 MiB at 2 MiB each.
 const CHUNKS_AT_ONCE: usize = 16;
 
-/// Writes the capture in the native format and returns `out`.
+/// Writes the trace in the native format and returns `out`.
 ///
 /// # Errors
-/// Any I/O error of `out`.
+/// Returns the I/O error of `out`.
 pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
     let mut writer = NativeWriter::new(out, false)?;
     writer.write_tables(synth.names(), synth.tracks())?;
     let (chunks, made) = mpsc::sync_channel::<Chunk>(CHUNKS_AT_ONCE);
     std::thread::scope(|scope| {
-        // Owned here, so that it is gone before the scope waits: a failed write then ends the generator as well.
+        // Owned here, so that it is dropped before the scope waits: a failed write then ends the generator as well.
         let made = made;
         let producer = scope.spawn(move || synth.produce(&mut |chunk| chunks.send(chunk).is_ok()));
         while let Ok(first) = made.recv() {
@@ -46,28 +46,28 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
     })
 }
 
-/// Writes the capture as Chrome JSON and returns `out`.
+/// Writes the trace as Chrome JSON and returns `out`.
 ///
 /// # Errors
-/// Any I/O error of `out`.
+/// Returns the I/O error of `out`.
 pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let mut writer = ChromeJsonWriter::new(out, synth.names(), &Stacks::default(), synth.tracks())?;
     each_event(synth, |event, blob| writer.event(event, blob))?;
     writer.finish()
 }
 
-/// Writes the capture as Perfetto's protobuf and returns `out`. A span is a begin and an end there, which pair up by
-/// time, and at one time by their order. So begins stray, and every end is in its place, before the begins of its time.
+/// Writes the trace as Perfetto protobuf and returns `out`. A span is a begin and an end there, which pair up by time,
+/// and at one time by their order. So begins stray, and every end is in its place, before the begins at its time.
 ///
 /// # Errors
-/// I/O errors, and [`io::ErrorKind::Unsupported`] for anything but spans, which would have to be sorted for it.
+/// Returns I/O errors, and [`io::ErrorKind::Unsupported`] for anything but spans, which would have to be sorted.
 pub fn write_perfetto<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let stacks = Stacks::default();
     let mut writer = PerfettoWriter::new(out, synth.names(), &stacks, synth.tracks(), 0)?;
     let in_order = Synth::new(SynthOptions { disorder: 0.0, ..synth.options.clone() });
     let (chunks, made) = mpsc::sync_channel::<Chunk>(CHUNKS_AT_ONCE);
     std::thread::scope(|scope| {
-        // Ends when the receiver is gone.
+        // Ends when the receiver is dropped.
         scope.spawn(move || in_order.produce(&mut |chunk| chunks.send(chunk).is_ok()));
         let mut ends = Ends { made, chunk: Vec::new().into_iter(), next: None, open: BinaryHeap::new() };
         each_event(synth, |event, blob| {
@@ -82,18 +82,18 @@ pub fn write_perfetto<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     writer.finish()
 }
 
-/// The ends of all spans, in order of time. Holds those of the spans that are open.
+/// The ends of all spans, in time order. Holds those of the open spans.
 struct Ends {
-    /// The spans in order of time.
+    /// The spans in time order.
     made: mpsc::Receiver<Chunk>,
     chunk: std::vec::IntoIter<Event>,
     next: Option<Event>,
-    /// Ends and tracks; which of two ends of one time and track comes first is all the same.
+    /// Ends and tracks; the order of two ends at one time of one track does not matter.
     open: BinaryHeap<Reverse<(i64, TrackIdx)>>,
 }
 
 impl Ends {
-    /// Writes the ends up to a time that are not written yet.
+    /// Writes the pending ends up to a time.
     fn write_until<W: Write>(&mut self, ts_ns: i64, writer: &mut PerfettoWriter<'_, W>) -> io::Result<()> {
         while let Some(span) = self.next.take().or_else(|| self.next_span()) {
             if span.ts_ns > ts_ns {
@@ -121,7 +121,7 @@ impl Ends {
     }
 }
 
-/// Hands on all events with the blobs of their details, in the order of the capture.
+/// Passes all events with the blobs of their details, in trace order.
 fn each_event(synth: &Synth, mut write: impl FnMut(&Event, &[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut written = Ok(());
     synth.produce(&mut |chunk| {

@@ -1,4 +1,4 @@
-//! Files as Unix has them.
+//! File operations on Unix.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -8,38 +8,39 @@ use std::path::{Path, PathBuf};
 
 use super::FileKind;
 
-/// Reads at `offset`, at most the length of `buffer`; 0 at the end of the file. Fails with the error of the system.
+/// Reads up to the length of `buffer` at `offset`; returns 0 at the end of the file, or the error of the system.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buffer, offset)
 }
 
-/// Fills `buffer` with the bytes at `offset`. Fails with [`io::ErrorKind::UnexpectedEof`] if the file ends before, or
-/// with the error of the system.
+/// Fills `buffer` with the bytes at `offset`. Returns [`io::ErrorKind::UnexpectedEof`] if the file ends before, or the
+/// error of the system.
 pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(buffer, offset)
 }
 
-/// Opens a file for reading, and waits for nobody: not for the writer of a pipe, nor for a device. Follows no link at
-/// the end of the path. Fails with the error of the system.
+/// Opens a file for reading without blocking on the writer of a pipe or on a device. Does not follow a link at the end
+/// of the path. Returns the error of the system.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-/// Gives bytes of a file back to the disk; they read as zeros then. Fails where the system or the disk cannot do that.
+/// Punches a hole into a file; its bytes then read as zeros. Returns an error if the system or the disk does not
+/// support it.
 #[cfg(target_os = "linux")]
 pub(crate) fn make_hole(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, flags, offset, bytes)?)
 }
 
-/// Fails: only Linux is asked for holes.
+/// Always returns an error: holes are supported on Linux only.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn make_hole(_file: &File, _offset: u64, _bytes: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether a file is on a disk of this machine, as far as the system says: others may not answer.
+/// Returns whether a file is on a local disk, as far as the system reports it: network file systems may not respond.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_local(file: &File) -> bool {
     /// NFS, SMB in three versions, AFS, Ceph, Coda, 9P.
@@ -49,24 +50,23 @@ pub(crate) fn is_local(file: &File) -> bool {
     system.is_ok_and(|system| !OF_NETWORKS.contains(&system))
 }
 
-/// Whether a file is on a disk of this machine: the system is not asked here.
+/// Returns true: this system is not queried.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_local(_file: &File) -> bool {
     true
 }
 
-/// Writes all of `bytes` at `offset`. Fails with the error of the system, such as a full disk.
+/// Writes all of `bytes` at `offset`. Returns the error of the system, such as a full disk.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
 }
 
-/// The standard output of this process as a file, which shares its position. Fails with the error of the system, such
-/// as that there is none.
+/// Returns the standard output of this process as a file that shares its position, or the error of the system.
 pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
-/// Numbers of a file of which one at least changes whenever the file does, and all stay while it stays.
+/// Returns numbers of a file, at least one of which changes whenever the file does.
 #[must_use]
 pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
     let numbers = [metadata.dev(), metadata.ino(), metadata.len()];
@@ -74,7 +74,7 @@ pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
     numbers.into_iter().chain(times.map(i64::cast_unsigned)).collect()
 }
 
-/// The kind of something that is neither a file nor a folder.
+/// Returns the kind of something that is neither a file nor a folder.
 pub(super) fn special_kind(metadata: &Metadata) -> FileKind {
     let kind = metadata.file_type();
     if kind.is_fifo() {
@@ -86,40 +86,40 @@ pub(super) fn special_kind(metadata: &Metadata) -> FileKind {
     }
 }
 
-/// A path by which an open file can be opened again even where it has no name; `None` on systems without.
+/// Returns a path that reopens an open file even if it has no name; `None` on systems without.
 #[must_use]
 pub(crate) fn path_of_open(file: &File) -> Option<PathBuf> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     path.exists().then_some(path)
 }
 
-/// Bytes that this user may still write to the disk that a folder is on, where the system tells.
+/// Returns the bytes that this user may still write to a folder's disk, if the system reports them.
 #[must_use]
 pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
-/// The device and the number of a file, which another file at the same path does not have.
+/// Returns device and inode of a file, which distinguish it from another file at the same path.
 pub(crate) fn identity(metadata: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
-/// Whether both paths name the same existing file. Opens neither, since opening a pipe waits for its other end.
+/// Returns whether both paths are the same existing file. Opens neither, because opening a pipe blocks.
 #[must_use]
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     let numbers = |path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
     numbers(a).is_some_and(|numbers_of_a| numbers(b) == Some(numbers_of_a))
 }
 
-/// Has a new file be for this user alone.
+/// Makes a new file private to this user.
 pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
-/// Gives a new file the owner, group and rights of the one that it replaces, as far as this user may. Where the group
-/// cannot be kept, what it was allowed is left to nobody who was not.
+/// Copies owner, group and permissions of the replaced file to a new one, as far as this user may. If the group cannot
+/// be copied, its permissions are not given to anybody else.
 pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     let (uid, gid) = (replaced.uid(), replaced.gid());
     let has_owner = |file: &File| file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (uid, gid));
@@ -127,15 +127,15 @@ pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     if !has_owner(file) && fchown(file, Some(uid), Some(gid)).is_err() {
         fchown(file, None, Some(gid)).ok(); // only the superuser may give files away
     }
-    // Without the bits that let a program run as its owner: this is another program.
+    // Without the set-user-id bits, because this is another program.
     let mut mode = replaced.mode() & 0o777;
     if !has_group(file) {
         mode &= !0o070 | ((mode & 0o007) << 3);
     }
-    file.set_permissions(Permissions::from_mode(mode)).ok(); // file systems without rights have none to keep
+    file.set_permissions(Permissions::from_mode(mode)).ok(); // some file systems have no permissions
 }
 
-/// The same for a folder into which no other user can even look. Fails for an existing one that others can enter, too.
+/// Creates a folder that no other user can read. Returns an error for an existing one that others can enter.
 pub(crate) fn make_secret_folder(path: &Path) -> io::Result<()> {
     /// The permission bits of others.
     const OF_OTHERS: u32 = 0o077;
@@ -147,8 +147,8 @@ pub(crate) fn make_secret_folder(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// Makes a folder for this user alone, in a folder that exists. An existing one is accepted unless it is a link or no
-/// folder, belongs to another user, or others can write to it; these are errors.
+/// Creates a private folder in an existing folder. Returns an error for an existing one that is a link or no folder,
+/// belongs to another user, or is writable by others.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -177,7 +177,7 @@ pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes durable the names in a folder. Fails with the error of the system.
+/// Syncs the names in a folder. Returns the error of the system.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

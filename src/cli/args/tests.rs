@@ -1,4 +1,4 @@
-//! Command lines, and the commands or errors that they become.
+//! Command lines, and the resulting commands or errors.
 
 use clap::Parser;
 
@@ -66,7 +66,7 @@ fn a_name_of_no_format_is_written_as_native_and_one_of_a_compressed_file_is_refu
         let Err(CliError::Usage(message)) = export(name) else { panic!("{name} was taken") };
         assert!(message.starts_with(&format!("{name}: ")) && message.contains(ENDINGS_TEXT), "{message}");
     }
-    // Each that is named is taken.
+    // Each listed extension is accepted.
     for ending in ENDINGS_TEXT.split([',', ' ']).filter(|ending| ending.starts_with('.')) {
         assert!(export(&format!("b{ending}")).is_ok(), "{ending}");
     }

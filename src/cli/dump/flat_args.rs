@@ -1,4 +1,4 @@
-//! Arguments as flat pairs of a path and a plain value, such as `args.a.b[0]`. Numbers keep the text that they have.
+//! Flattens arguments to pairs of a path and a plain value, such as `args.a.b[0]`. Numbers keep their text.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// The prefix of every path.
 const ROOT: &str = "args";
 
-/// The pairs of one JSON object, in its order; text that is no object gives one pair with the text itself.
+/// Returns the pairs of one JSON object, in its order; invalid text is one pair with the text itself.
 pub(super) fn flat_args(args_json: &str) -> Vec<(String, Value)> {
     let mut pairs = Vec::new();
     if args_json.is_empty() {
@@ -23,19 +23,19 @@ pub(super) fn flat_args(args_json: &str) -> Vec<(String, Value)> {
     pairs
 }
 
-// As deep as the parser goes: 128.
+// Recursion is bounded by the parser's limit of 128.
 fn flatten(path: &mut String, value: Value, pairs: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(object) if !object.is_empty() => members(path, object, pairs),
         Value::Array(items) if !items.is_empty() => {
             let length = path.len();
             for (index, item) in items.into_iter().enumerate() {
-                let _ = write!(path, "[{index}]"); // text takes everything
+                let _ = write!(path, "[{index}]"); // writing to memory cannot fail
                 flatten(path, item, pairs);
                 path.truncate(length);
             }
         }
-        // a container with nothing in it is still something that the capture says
+        // an empty container is still information
         plain => pairs.push((path.clone(), plain)),
     }
 }

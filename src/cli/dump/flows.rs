@@ -1,6 +1,6 @@
-//! The spans that a flow connects. A flow leaves the span around its start, or else the last span before it. It passes
-//! through the spans around its steps. It arrives at the span around its end, or at the next span of that track. Rows
-//! come in order of time; memory goes with the flows that have not ended.
+//! Finds the spans that a flow connects. A flow leaves the span around its start, or else the last span before it. It
+//! passes through the spans around its steps. It arrives at the span around its end, or at the next span of that track.
+//! Rows come in time order; memory grows with the open flows.
 
 use rustc_hash::FxHashMap;
 
@@ -8,10 +8,10 @@ use super::latest::Latest;
 use crate::model::TrackIdx;
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 
-/// Flows that have started and not ended.
+/// Open flows.
 #[derive(Debug, Default)]
 pub(super) struct FlowTracker {
-    /// By flow: the span that it was in last.
+    /// By flow: the last span that it was in.
     within: FxHashMap<u64, u64>,
     /// By track: flows that arrive at its next span.
     arriving: FxHashMap<TrackIdx, Vec<FlowArrival>>,
@@ -23,14 +23,14 @@ struct FlowArrival {
     ts_ns: i64,
 }
 
-/// Both ends of a connection, as numbers of spans.
+/// Both ends of a connection, as span ids.
 pub(super) type Connection = (u64, u64);
 
 impl FlowTracker {
-    /// Takes a span that starts, and appends what arrives at it.
+    /// Adds a span, and appends the connections that arrive at it.
     pub(super) fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, found: &mut Vec<Connection>) {
         let Some(arrivals) = self.arriving.get_mut(&track) else { return };
-        // Spans of the arrival's own time were there when it was noted.
+        // Spans at the time of the arrival were there when it was recorded.
         arrivals.retain(|arrival| {
             let is_next = start_ns > arrival.ts_ns;
             if is_next {
@@ -40,7 +40,7 @@ impl FlowTracker {
         });
     }
 
-    /// Takes a point of `flow`, once all spans that start at its time are in `latest`, and appends what it connects.
+    /// Adds a point of `flow`, once all spans that start at its time are in `latest`, and appends its connection.
     pub(super) fn point(
         &mut self,
         at: (TrackIdx, i64),
@@ -53,9 +53,9 @@ impl FlowTracker {
         let begun_at_depth = || point.depth.and_then(|depth| latest.at(track, depth));
         let at_depth = || begun_at_depth().map(|span| span.id);
         let around = match point.bound {
-            // By time and not by the place in the capture: tracers write a span when it ends, after the points within
-            // it. The place decides only between spans that begin at the point's very time, and for a point at the very
-            // end of a span. One that nothing is around was written right after what it belongs to.
+            // By time instead of trace order: tracers write a span when it ends, after the points within it. The order
+            // decides only between spans that start at the time of the point, and for a point exactly at the end of a
+            // span. A point without an enclosing span was written right after its span.
             FlowBound::Time => {
                 let between = begun_at_depth().filter(|span| span.start_ns == ts_ns);
                 let around = between.or_else(|| latest.around(track, ts_ns)).map(|span| span.id);
@@ -76,12 +76,12 @@ impl FlowTracker {
             (FlowRole::End, Some(from), Some(around)) if point.binds_enclosing => {
                 found.push((from, around));
                 if point.bound != FlowBound::Time {
-                    // It terminates here: a later point of this id begins another flow.
+                    // The flow terminates here: a later point with this id starts another flow.
                     self.within.remove(&flow);
                 }
             }
             (FlowRole::End, Some(from), _) if !point.binds_enclosing => {
-                // Of the spans that start with the point, those below the one around it come after it in the capture.
+                // Among spans that start with the point, those below the enclosing one come after it in the trace.
                 let first_inside = point.depth.map_or(0, |depth| usize::from(depth) + 1);
                 match latest.starting_at(track, first_inside, ts_ns) {
                     Some(next) => found.push((from, next)),

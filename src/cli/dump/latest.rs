@@ -1,11 +1,11 @@
-//! The latest span of each lane while rows pass by in order of time: enough to find the span around a row.
+//! Tracks the latest span of each lane while rows come in time order: enough to find the span around a row.
 
 use rustc_hash::FxHashMap;
 
 use crate::model::TrackIdx;
 use crate::query::last_spans::{LastSpan, LastSpans};
 
-/// The latest span of each depth of each track, and the latest instant. Spans are numbered as in the dump.
+/// The latest span at each depth of each track, and the latest instant. Spans are numbered as in the dump.
 #[derive(Debug, Default)]
 pub(super) struct Latest {
     spans: LastSpans,
@@ -13,44 +13,44 @@ pub(super) struct Latest {
 }
 
 impl Latest {
-    /// Notes a span; it takes the place of the one before it in its lane.
+    /// Records a span, which replaces the previous one of its lane.
     pub(super) fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
         self.spans.put(track, depth, span);
     }
 
-    /// Notes an instant by the number that it has in the dump.
+    /// Records an instant by its id in the dump.
     pub(super) fn put_instant(&mut self, track: TrackIdx, id: u64, ts_ns: i64) {
         self.instants.insert(track, (id, ts_ns));
     }
 
-    /// The last instant at `ts_ns`.
+    /// Returns the last instant at `ts_ns`.
     pub(super) fn instant(&self, track: TrackIdx, ts_ns: i64) -> Option<u64> {
         self.instants.get(&track).filter(|(_, at_ns)| *at_ns == ts_ns).map(|(id, _)| *id)
     }
 
-    /// The span that began last, the innermost of several.
+    /// Returns the span that started last, the innermost of several.
     pub(super) fn last(&self, track: TrackIdx) -> Option<LastSpan> {
         self.spans.last(track)
     }
 
-    /// The latest span at a depth.
+    /// Returns the latest span at a depth.
     pub(super) fn at(&self, track: TrackIdx, depth: u16) -> Option<LastSpan> {
         self.spans.at(track, depth)
     }
 
-    /// The innermost span that runs at `ts_ns`, or starts there.
+    /// Returns the innermost span that is open at `ts_ns`, or starts there.
     pub(super) fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<LastSpan> {
         self.spans.around(track, ts_ns)
     }
 
-    /// The innermost span above `depth` that contains all of `start_ns..end_ns`.
+    /// Returns the innermost span above `depth` that contains all of `start_ns..end_ns`.
     pub(super) fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
         // A span that has ended contains nothing.
         let reach_ns = end_ns.max(start_ns.checked_add(1)?);
         self.spans.reaching(track, depth, reach_ns).map(|span| span.id)
     }
 
-    /// The outermost span from `depth` on that starts at `start_ns`.
+    /// Returns the outermost span from `depth` on that starts at `start_ns`.
     pub(super) fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
         self.spans.starting_at(track, u16::try_from(depth).ok()?, start_ns).map(|span| span.id)
     }

@@ -1,4 +1,4 @@
-//! The lines of a dump, and ids in them.
+//! Writes the lines of a dump, and ids in them.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ pub(super) fn line(out: &mut dyn Write, object: &Value) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Process and thread, where both are numbers.
+/// Returns process and thread id, if both are numbers.
 pub(super) fn ids_of(key: &TrackKey) -> Option<(i64, i64)> {
     match (&key.pid, &key.tid) {
         (&Id::Number(pid), &Id::Number(tid)) => Some((pid, tid)),

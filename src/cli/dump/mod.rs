@@ -1,7 +1,7 @@
-//! `longspan dump`: everything that is known of a capture, as JSON lines. One object a line, its kind under `t`:
-//! process, thread, track, then slices (instants are slices without duration), what ran on CPUs, states of threads,
-//! samples, counter values and flows in order of time, then losses. Times are in nanoseconds; numbers of things are
-//! made up here and mean nothing elsewhere. Tables, kinds and columns are those of Perfetto.
+//! `longspan dump`: everything known about a trace, as JSON lines. Each object has its kind under `t`: process, thread,
+//! track; then in time order slices (instants are slices without duration), CPU runs, thread states, samples, counter
+//! values and flows; then losses. Times are in nanoseconds; ids are assigned here and mean nothing elsewhere. Tables,
+//! kinds and columns are those of Perfetto.
 
 mod flat_args;
 mod flows;
@@ -33,7 +33,7 @@ use crate::store::details::DetailReader;
 use crate::store::flow::FlowPoint;
 use crate::store::{DetailRef, LaneKind};
 
-/// Prints everything that is known of a capture.
+/// Prints everything known about a trace.
 pub(super) fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
     starting_over(sources, how, |how| print_once(sources, how))
 }
@@ -60,7 +60,7 @@ fn losses(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes rows that come in order of time.
+/// Writes rows that come in time order.
 struct Dump<'a> {
     snapshot: &'a Snapshot,
     out: &'a mut dyn Write,
@@ -68,13 +68,13 @@ struct Dump<'a> {
     latest: Latest,
     flows: FlowTracker,
     utids: &'a Utids,
-    /// The numbers of threads, once a row asks for one: for each of a million threads the look-up takes 40 bytes.
+    /// Ids of threads, built on the first use: the look-up takes 40 bytes for each of a million threads.
     utids_by_ids: OnceCell<FxHashMap<(i64, i64), u32>>,
-    /// States of one time, which wait for the CPUs that their threads run on.
+    /// States of one time, which wait for the CPUs of their threads.
     held_states: Vec<HeldState>,
-    /// The CPUs of threads that began to run at that time.
+    /// CPUs of threads that started to run at that time.
     cpus: FxHashMap<u32, Value>,
-    /// The number of the slice before.
+    /// Id of the previous slice.
     slice: u64,
     connections: Vec<flows::Connection>,
 }
@@ -143,7 +143,7 @@ impl<'a> Dump<'a> {
         Ok(())
     }
 
-    /// The number of the thread with these ids.
+    /// Returns the id of the thread with these ids.
     fn utid(&self, ids: (i64, i64)) -> Option<u32> {
         let utids = self.utids_by_ids.get_or_init(|| {
             let tracks = (0u32..).zip(&self.snapshot.tracks().tracks);
@@ -153,7 +153,7 @@ impl<'a> Dump<'a> {
         utids.get(&ids).copied()
     }
 
-    /// Writes what ran on a CPU.
+    /// Writes a CPU run.
     fn sched(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let args = self.args(row);
         let utid = args["pid"].as_i64().zip(args["tid"].as_i64()).and_then(|ids| self.utid(ids));
@@ -173,7 +173,7 @@ impl<'a> Dump<'a> {
         line(self.out, &object)
     }
 
-    /// Notes the state of a thread, by the letters of the kernel.
+    /// Records the state of a thread, by the letters of the kernel.
     fn state(&mut self, row: &SortedRow, track: TrackIdx) {
         let key = &self.snapshot.track(track).key;
         let utid = ids_of(key).and_then(|ids| self.utid(ids));
@@ -194,7 +194,7 @@ impl<'a> Dump<'a> {
         self.held_states.push(HeldState { ts_ns: ts, utid, line });
     }
 
-    /// Writes the states of one time. A thread that began to run then is on the CPU which says so.
+    /// Writes the states of one time. A thread that started to run then gets its CPU from the run.
     fn states(&mut self) -> io::Result<()> {
         for HeldState { utid, line: mut state, .. } in self.held_states.drain(..) {
             if state["state"] == "Running"
@@ -208,13 +208,13 @@ impl<'a> Dump<'a> {
         Ok(())
     }
 
-    /// The arguments of a row; null without any.
+    /// Returns the arguments of a row; null without any.
     fn args(&mut self, row: &SortedRow) -> Value {
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
         serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default()
     }
 
-    /// Writes a sample, its stack innermost frame first.
+    /// Writes a sample, with the innermost frame of its stack first.
     fn sample(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let names = self.snapshot.names();
         let stack = self.snapshot.frames(StackIdx::from_value(row.row.value)).map(|name| names.get(name).text);
@@ -228,7 +228,7 @@ impl<'a> Dump<'a> {
         line(self.out, &object)
     }
 
-    /// Writes a span or an instant, and returns its number.
+    /// Writes a span or an instant, and returns its id.
     fn slice(&mut self, row: &SortedRow, track: TrackIdx, depth: u16, dur_ns: u64) -> io::Result<u64> {
         let (start_ns, name) = (row.row.start_ns, self.snapshot.names().get(NameIdx(row.row.name)));
         let end_ns = start_ns.saturating_add_unsigned(dur_ns);
@@ -257,7 +257,7 @@ impl<'a> Dump<'a> {
     }
 }
 
-/// -1: it has no end in the capture.
+/// Returns the duration, or -1 without an end in the trace.
 fn dur_value(row: &SortedRow) -> Value {
     if row.unfinished { json!(-1) } else { json!(row.row.value) }
 }

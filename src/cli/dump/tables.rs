@@ -1,6 +1,6 @@
-//! The processes, threads and tracks of a dump, numbered and named as Perfetto's tables have them. Process 0 with its
-//! thread `swapper` is the idle task of each CPU. Each process has the thread that it began with, whose number is its
-//! own, whether or not that has events. A process without a number and a name is none.
+//! Writes the processes, threads and tracks of a dump, with the ids and names of Perfetto's tables. Process 0 with its
+//! thread `swapper` is the idle task of each CPU. Each process has its main thread, whose id is that of the process,
+//! with or without events. A process without an id and a name is skipped.
 
 use std::io::{self, Write};
 
@@ -10,18 +10,18 @@ use super::lines::{id_value, ids_of, line};
 use crate::model::{Id, Process, Track, TrackIdx, TrackKind, TrackTables};
 use crate::query::Snapshot;
 
-/// The numbers of threads, by their tracks.
+/// The ids of threads, by their tracks.
 #[derive(Debug)]
 pub(super) struct Utids(Vec<u32>);
 
 impl Utids {
-    /// The number of the thread of a track.
+    /// Returns the id of a track's thread.
     pub(super) fn of(&self, track: TrackIdx) -> Option<u32> {
         self.0.get(track.index()).copied().filter(|&utid| utid != NO_THREAD)
     }
 }
 
-/// The number of a track that is no thread's.
+/// The id of a track outside any thread.
 const NO_THREAD: u32 = u32::MAX;
 
 pub(super) fn print(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<Utids> {
@@ -35,7 +35,7 @@ pub(super) fn print(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<Utid
         last: 0,
     };
     writer.processes()?;
-    // Asynchronous events are on the tracks of their trees; that which the trace gives them holds nothing then.
+    // Async events are on the tracks of their trees; the track that the trace gives them is then empty.
     let is_empty_group =
         |row: TrackIdx, track: &Track| track.key.kind == TrackKind::Async && snapshot.lanes_of(row).is_empty();
     let tracks = (0u32..).map(TrackIdx).zip(&tables.tracks).filter(|(_, track)| !track.key.kind.is_derived());
@@ -51,7 +51,7 @@ pub(super) fn print(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<Utid
     Ok(Utids(writer.utids))
 }
 
-/// By process: the track of the thread that it began with.
+/// Returns, by process, the track of its main thread.
 fn main_threads(tables: &TrackTables) -> Vec<Option<TrackIdx>> {
     let mut mains = vec![None; tables.processes.len()];
     for (row, track) in (0u32..).map(TrackIdx).zip(&tables.tracks) {
@@ -68,10 +68,10 @@ struct DumpWriter<'a> {
     out: &'a mut dyn Write,
     /// The `utid` of each track, by index.
     utids: Vec<u32>,
-    /// By process: whether the thread that it began with is written.
+    /// By process: whether its main thread is written.
     has_main: Vec<bool>,
     mains: Vec<Option<TrackIdx>>,
-    /// The number of the thread before.
+    /// Id of the previous thread.
     last: u32,
 }
 
@@ -81,7 +81,7 @@ impl DumpWriter<'_> {
         let idle = tables.processes.iter().find(|process| process.pid == Id::Number(0));
         let name = idle.map_or("", |process| &*process.name);
         self.process(0, &Id::Number(0), name, idle.map_or(0, |process| process.sort_index))?;
-        // Its thread, if the trace has it, takes the name that the trace gives.
+        // The idle thread, if the trace has it, takes its name from the trace.
         let is_idle = |track: &&Track| track.key.kind == TrackKind::Thread && (0, 0) == ids(track).unwrap_or((-1, -1));
         if tables.tracks.iter().find(is_idle).is_none() {
             let thread =
@@ -102,7 +102,7 @@ impl DumpWriter<'_> {
         line(self.out, &json!({"t": "process", "upid": upid, "pid": pid, "name": name, "args": args}))
     }
 
-    /// The number of a track's process; null if that is none.
+    /// Returns the id of a track's process; null without one.
     fn upid(&self, track: &Track) -> Value {
         match self.tables.processes.get(track.process.index()) {
             Some(process) if process.pid == Id::Number(0) => 0.into(),
@@ -111,7 +111,7 @@ impl DumpWriter<'_> {
         }
     }
 
-    /// Writes the thread that a process began with, once.
+    /// Writes the main thread of a process, once.
     fn main_thread(&mut self, process: usize) -> io::Result<()> {
         if std::mem::replace(&mut self.has_main[process], true) {
             return Ok(());
@@ -132,7 +132,7 @@ impl DumpWriter<'_> {
         }
     }
 
-    /// Writes the row of a thread unless it was written before.
+    /// Writes the row of a thread, unless it is written already.
     fn thread(&mut self, row: TrackIdx, track: &Track) -> io::Result<()> {
         if self.utids[row.index()] != NO_THREAD {
             return Ok(());
@@ -185,7 +185,7 @@ impl DumpWriter<'_> {
     }
 }
 
-/// The number of a process, also of a later one of several that had it: `5 (2)`.
+/// Returns the id of a process; one of several with the same id is marked: `5 (2)`.
 fn pid_value(pid: &Id) -> Value {
     let Id::Text(text) = pid else { return id_value(pid) };
     let number = text.strip_suffix(')').and_then(|text| text.split_once(" ("));
@@ -193,7 +193,7 @@ fn pid_value(pid: &Id) -> Value {
     number.map_or_else(|| id_value(pid), Value::from)
 }
 
-/// The counters of a CPU: its number, and Perfetto's name and kind.
+/// Returns number, name and kind of a CPU counter, as in Perfetto.
 fn cpu_counter(track: &Track) -> Option<(u64, &'static str, &'static str)> {
     let is_counter = track.key.kind == TrackKind::Counter && track.key.pid == Id::None;
     let (number, what) = track.name.strip_prefix("CPU ").filter(|_| is_counter)?.split_once(' ')?;
@@ -205,14 +205,14 @@ fn cpu_counter(track: &Track) -> Option<(u64, &'static str, &'static str)> {
     Some((number.parse().ok()?, name, kind))
 }
 
-/// The name of a counter and its unit, which is in the name.
+/// Splits a counter's name into name and unit.
 fn with_unit(track: &Track) -> Option<(&str, &str)> {
     let name = track.name.strip_suffix(')').filter(|_| track.key.kind == TrackKind::Counter)?;
     let (name, unit) = name.rsplit_once(" (")?;
     (!name.is_empty() && !unit.is_empty() && !unit.contains([' ', ')'])).then_some((name, unit))
 }
 
-/// Whether a process is the place of what belongs to none.
+/// Returns whether a process stands for tracks without one.
 fn is_none(process: &Process) -> bool {
     process.pid == Id::None && process.name.is_empty()
 }
@@ -221,12 +221,12 @@ fn ids(track: &Track) -> Option<(i64, i64)> {
     ids_of(&track.key)
 }
 
-/// The order of a process or a thread as the trace gives it, with the name that Perfetto has for it; null without one.
+/// Returns the sort index of a process or a thread from the trace, as Perfetto names it; null without one.
 fn sort_hint(name: &str, sort_index: i64) -> Value {
     if sort_index == 0 { Value::Null } else { json!([[name, sort_index]]) }
 }
 
-/// The name that Perfetto has for a track of this kind: scripts made for Perfetto rely on it.
+/// Returns Perfetto's name of the track's kind, which scripts made for Perfetto rely on.
 fn track_type(track: &Track) -> &'static str {
     match (track.key.kind, &track.key.pid) {
         (TrackKind::Thread, _) => "thread_execution",
