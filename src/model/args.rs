@@ -1,33 +1,34 @@
-//! The arguments of events: JSON text as the capture had it, kept whole and parsed only when shown.
+//! Event arguments: JSON text as the trace has it, stored whole and parsed only for display.
 //!
-//! Text and not a tree, because a capture has a billion of them and a person looks at one: keeping the text costs a
-//! copy, building a tree costs an allocation for each value. It is also exact for numbers that no `f64` can hold.
+//! They are text and not a tree, because a trace may have a billion of them and a user looks at one. Storing the text
+//! costs a copy; building a tree costs an allocation per value. Text also preserves numbers that no `f64` can
+//! represent.
 
 use serde::{Deserialize, Serialize};
 
-/// The part of an event beside its fixed fields.
+/// The optional fields of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Detail<'a> {
-    /// The thread's own clock at the start, in nanoseconds, where the capture has one.
+    /// Thread CPU time at the start, in nanoseconds.
     pub thread_ts_ns: Option<i64>,
-    /// The duration by the thread's own clock, in nanoseconds.
+    /// Duration in thread CPU time, in nanoseconds.
     pub thread_dur_ns: Option<i64>,
     /// One JSON object as valid JSON text, or empty.
     pub args_json: &'a str,
 }
 
-/// The details of a chunk's events: blobs end to end, addressed by row.
+/// The details of a chunk's events: blobs in one buffer, addressed by row.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Details {
-    /// `ends[k]` is where blob `k` ends in `bytes`.
+    /// `ends[k]` is the end offset of blob `k` in `bytes`.
     pub(crate) ends: Vec<u32>,
-    /// The blobs, in the encoding of [`Detail::encode_into`].
+    /// The blobs, encoded by [`Detail::encode_into`].
     pub(crate) bytes: Vec<u8>,
-    /// Rows, as [`super::Event::detail`] holds them, whose arguments are longer
-    /// than [`Detail::ARGS_BYTES_MAX`] and left out.
+    /// Rows, as in [`super::Event::detail`], whose arguments were dropped because they exceed
+    /// [`Detail::ARGS_BYTES_MAX`].
     #[serde(skip)]
     pub(crate) too_long: Vec<u32>,
-    /// How many blobs have no row, because their bytes or rows would pass [`Self::INDEX_MAX`].
+    /// Number of blobs that were dropped because their end or row would exceed [`Self::INDEX_MAX`].
     #[serde(skip)]
     pub(crate) over_limit: u64,
 }
@@ -36,12 +37,11 @@ const HAS_THREAD_TS: u8 = 1;
 const HAS_THREAD_DUR: u8 = 2;
 
 impl<'a> Detail<'a> {
-    /// The longest arguments of one event, in bytes: with those of its end still within the 64 MiB of a chunk, which a
-    /// reader of captures and of spilled chunks refuses to exceed.
+    /// Maximum size of one event's arguments, in bytes. The arguments of a begin and its end together stay below the 64
+    /// MiB limit of a chunk, which readers enforce for traces and for spilled chunks.
     pub(crate) const ARGS_BYTES_MAX: usize = 16 << 20;
 
-    /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the
-    /// JSON text to the end.
+    /// Appends the blob of this detail: a byte of flags, the fixed fields that are present, and the JSON text.
     pub fn encode_into(&self, bytes: &mut Vec<u8>) {
         let mut flags = 0;
         if self.thread_ts_ns.is_some() {
@@ -57,7 +57,7 @@ impl<'a> Detail<'a> {
         bytes.extend_from_slice(self.args_json.as_bytes());
     }
 
-    /// Reads a blob. What does not fit the encoding reads as nothing: a damaged blob must not hide its span.
+    /// Decodes a blob. Malformed parts decode as absent: a damaged blob must not hide its span.
     #[must_use]
     pub fn decode(blob: &'a [u8]) -> Self {
         let Some((&flags, mut rest)) = blob.split_first() else { return Self::default() };
@@ -74,7 +74,8 @@ impl<'a> Detail<'a> {
         Self { thread_ts_ns, thread_dur_ns, args_json: std::str::from_utf8(rest).unwrap_or("") }
     }
 
-    /// The blob for a span that begins with `self` and ends with `end`: the arguments of both, where the end's win.
+    /// Returns the blob of a span that begins with `self` and ends with `end`. The arguments are merged; those of the
+    /// end take precedence.
     #[must_use]
     pub(crate) fn ended_by(&self, end: &Detail<'_>) -> Vec<u8> {
         let merged_args;
@@ -94,14 +95,14 @@ impl<'a> Detail<'a> {
         blob
     }
 
-    /// Whether there is nothing to keep.
+    /// Returns whether no field is set.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// One JSON object with the members of both; text that is no object is kept as it is.
+/// Merges two JSON objects into one. A text that is not an object is returned unchanged.
 fn merge_objects(begun: &str, ended: &str) -> String {
     type Object = serde_json::Map<String, serde_json::Value>;
     match (serde_json::from_str::<Object>(begun), serde_json::from_str::<Object>(ended)) {
@@ -115,10 +116,10 @@ fn merge_objects(begun: &str, ended: &str) -> String {
 }
 
 impl Details {
-    /// The last byte and row of a chunk's details. A chunk's decoded size is bounded at 64 MiB, far below.
+    /// The last byte offset and row of a chunk's details. The decoded size of a chunk is limited to 64 MiB, far below.
     const INDEX_MAX: u32 = u32::MAX;
 
-    /// Adds a detail and returns what [`super::Event::detail`] holds for it: 0 if there is nothing to keep.
+    /// Adds a detail and returns its [`super::Event::detail`]: 0 for an empty detail.
     pub fn push(&mut self, detail: &Detail<'_>) -> u32 {
         if detail.is_empty() {
             return 0;
@@ -134,7 +135,7 @@ impl Details {
         row
     }
 
-    /// Adds a blob that is already encoded. Returns its row as [`super::Event::detail`] holds it.
+    /// Adds an encoded blob and returns its [`super::Event::detail`].
     pub fn push_blob(&mut self, blob: &[u8]) -> u32 {
         self.push_blob_within(blob, Self::INDEX_MAX)
     }
@@ -145,7 +146,7 @@ impl Details {
         self.close(start, index_max)
     }
 
-    /// The blob of [`super::Event::detail`]; empty for 0 and for a row that does not exist.
+    /// Returns the blob of an [`super::Event::detail`]; empty for 0 and for a row that does not exist.
     #[must_use]
     pub fn blob(&self, detail: u32) -> &[u8] {
         let Some(row) = (detail as usize).checked_sub(1) else { return &[] };
@@ -157,7 +158,8 @@ impl Details {
         self.bytes.get(start..end).unwrap_or(&[])
     }
 
-    /// Makes a row of the bytes from `start` on. Beyond `index_max` they are dropped and counted, and the row is 0.
+    /// Ends a row at the end of `bytes`; it starts at `start`. If the end or the row exceeds `index_max`, the bytes are
+    /// dropped and counted, and 0 is returned.
     fn close(&mut self, start: usize, index_max: u32) -> u32 {
         let within = |index: usize| u32::try_from(index).ok().filter(|&index| index <= index_max);
         let (Some(end), Some(row)) = (within(self.bytes.len()), within(self.ends.len() + 1)) else {

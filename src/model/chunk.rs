@@ -1,49 +1,49 @@
-//! A batch of events as a reader made it, and as the sort wants it. Sorts within itself; knows nothing of other chunks.
+//! A chunk of events, as produced by a reader and as sorted by the ingest. A chunk is sorted independently of others.
 
 use super::{Details, Event, EventFlags, Losses, Metadata, NameRow, Stacks, TrackKey};
 
-/// Events in capture order or sorted by time, with the details that they point to.
+/// Events in trace order or sorted by time, with their details.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chunk {
-    /// The events, in capture order until the chunk is sorted.
+    /// The events, in trace order until the chunk is sorted.
     pub events: Vec<Event>,
-    /// The rows that [`Event::detail`] points to.
+    /// The rows referenced by [`Event::detail`].
     pub details: Details,
-    /// The most that an event came after a later one, in nanoseconds; set by [`Chunk::sort`].
+    /// Maximum lateness of an event, in nanoseconds: its distance to the latest earlier event. Set by [`Chunk::sort`].
     pub max_lateness_ns: u64,
 }
 
-/// The output of a reader: a chunk whose names, tracks and stacks are rows of the batch's own tables.
+/// The output of a reader: a chunk with its own tables of names, tracks and stacks.
 ///
-/// The tables are the batch's own so that batches can be parsed in parallel and still come out the same, whatever
-/// the number of workers: the ingest maps them to the capture's tables in the order of the capture. Only names may
-/// go on from batch to batch.
+/// Each batch has its own tables, so that batches can be parsed in parallel and the result does not depend on the
+/// number of workers. The ingest maps them to the tables of the trace, in trace order. Only names may continue from
+/// batch to batch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The events, with their details.
+    /// The events with their details.
     pub chunk: Chunk,
-    /// The rows that [`Event::name`] points to, from row [`Self::names_before`] on; row 0 is the
-    /// empty name without a category.
+    /// The rows referenced by [`Event::name`], starting at row [`Self::names_before`]. Row 0 is the empty name without
+    /// a category.
     pub names: Vec<NameRow<Box<str>>>,
-    /// The number of rows of names from the batches before that still hold: a reader that goes through a capture on one
-    /// thread sends each name once. 0 for a batch that is complete by itself.
+    /// Number of name rows of earlier batches that stay valid; 0 for a self-contained batch. A reader on a single
+    /// thread sends each name once.
     pub names_before: u32,
-    /// The stacks that the values of samples point to; their names are rows of `names`.
+    /// The stacks referenced by samples; their frames are rows of `names`.
     pub stacks: Stacks,
-    /// The rows that [`Event::track`] points to.
+    /// The rows referenced by [`Event::track`].
     pub tracks: Vec<TrackKey>,
-    /// Names and orders of processes and threads, in capture order.
+    /// Names and sort indices of processes and threads, in trace order.
     pub metadata: Vec<Metadata>,
-    /// Events that are lost or changed.
+    /// Losses of this batch.
     pub losses: Losses,
 }
 
 impl Chunk {
-    /// Sorts by time, keeping the capture's order at equal times.
+    /// Sorts by time; the sort is stable.
     ///
-    /// Events of real captures are nearly sorted, so the late ones, those after a later event, are taken out, sorted,
-    /// and merged back: of equal times the others go first, since all of them came before. Late events are flagged
-    /// [`EventFlags::LATE`], so that disorder can still be counted, also after a chunk is sorted again.
+    /// Events of real traces are nearly sorted. So late events (those after an event with a later time) are taken out,
+    /// sorted, and merged back. At equal times the other events go first, since each precedes the late one. Late events
+    /// get the flag [`EventFlags::LATE`], so that disorder can still be counted after the chunk is sorted again.
     pub fn sort(&mut self) {
         let Some(first) = self.events.first() else { return };
         let (mut newest_ns, mut kept) = (first.ts_ns, 0);
@@ -63,18 +63,18 @@ impl Chunk {
             late.sort_by_key(|event| event.ts_ns);
             self.events.truncate(kept);
             self.events.extend(late);
-            // Two runs, which the standard sort finds and merges.
+            // Two sorted runs: the standard sort detects and merges them.
             self.events.sort_by_key(|event| event.ts_ns);
         }
     }
 
-    /// The smallest time, or `None` for a chunk without events.
+    /// Returns the earliest time, or `None` for an empty chunk.
     #[must_use]
     pub fn min_ts_ns(&self) -> Option<i64> {
         self.events.iter().map(|event| event.ts_ns).min()
     }
 
-    /// Bytes that this chunk holds in memory.
+    /// Returns the memory size of this chunk, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         (self.events.capacity() * size_of::<Event>() + self.details.bytes.capacity() + self.details.ends.capacity() * 4)

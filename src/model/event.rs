@@ -1,84 +1,83 @@
-//! One record of a capture, in the fixed size that the sort moves. Text and arguments live beside it, in its chunk.
+//! One event of a trace, as a fixed-size record that is cheap to sort. Its texts and arguments are stored in its chunk.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 
 use super::{NameIdx, StackIdx, TrackIdx};
 
-/// The kind of an event: what happened at its time.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, NoUninit, CheckedBitPattern)]
 #[repr(u8)]
 pub enum EventKind {
     /// A span with its duration in `value`, in nanoseconds.
     Complete,
-    /// A span opens on its thread; an [`EventKind::End`] closes it. With a `value` that is not 0, so many nanoseconds
-    /// later the innermost open span of the thread closes, before anything else that happens then: as by an end of that
-    /// time which carries nothing more, in one event with the begin.
+    /// Opens a span on its thread, which an [`EventKind::End`] closes. If `value` is not 0, it is a duration in
+    /// nanoseconds: after it, the innermost open span of the thread closes, before other events of that time. This
+    /// stores a begin and an end without arguments as one event.
     Begin,
-    /// The innermost open span of the thread closes; with a name, the innermost of that name.
+    /// Closes the innermost open span of the thread; with a name, the innermost span of that name.
     End,
     /// A point in time, without a duration.
     Instant,
-    /// The counter of the track takes the value whose `f64` bits are in `value`.
+    /// Sets the counter of the track; `value` contains the bits of an `f64`.
     Counter,
-    /// An asynchronous span opens under the async id in `value`.
+    /// Opens an async span with the async id in `value`.
     AsyncBegin,
-    /// The innermost asynchronous span of the async id in `value` closes.
+    /// Closes the innermost async span with the async id in `value`.
     AsyncEnd,
-    /// A point in time within the async id in `value`.
+    /// A point in time of the async id in `value`.
     AsyncInstant,
-    /// The async id in `value` enters a step: the step before it closes, and this one opens.
+    /// Starts a step of the async id in `value`, and closes the previous step.
     AsyncStepInto,
-    /// The async id in `value` has passed a step, which began at the step before it.
+    /// Ends a step of the async id in `value`, which started at the previous step.
     AsyncStepPast,
-    /// A flow with the id in `value` leaves this place.
+    /// Starts a flow with the id in `value`.
     FlowStart,
-    /// A flow with the id in `value` passes through this place.
+    /// An intermediate point of the flow with the id in `value`.
     FlowStep,
-    /// A flow with the id in `value` arrives at this place.
+    /// Ends the flow with the id in `value`.
     FlowEnd,
-    /// The call stack in `value` (a [`super::StackIdx`]) was seen on the thread. In a [`super::Batch`]: a row of its
-    /// own table of stacks. The name is left empty: the ingest gives it that of the innermost frame. What was counted
-    /// until the sample was taken (a period, bytes) is an argument.
+    /// A sample of the thread's call stack; `value` is a [`super::StackIdx`], in a [`super::Batch`] a row of the
+    /// batch's stacks. The name is empty: the ingest sets it to the innermost frame. The sample's period or size is an
+    /// argument.
     Sample,
-    /// From here on the thread of the track is in the state of that name, up to the next
-    /// such event: the names of states are shown as spans. The empty name: it is in
-    /// none. See [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
+    /// Sets the scheduler state of the track's thread to the event's name, until the next such event. States are shown
+    /// as spans. The empty name ends the state. See [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
     State,
 }
 
-/// Rarely needed facts about an event, as bits.
+/// Rare properties of an event, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct EventFlags(pub u8);
 
 impl EventFlags {
-    /// The empty set of flags.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// A complete span whose end is not in the capture; `value` says how long it is drawn.
+    /// A complete span whose end is not in the trace; `value` is the duration to draw.
     pub const UNFINISHED: Self = Self(1);
-    /// A flow that binds to the span around it rather than to the next one on its thread.
+    /// A flow that binds to its enclosing span and not to the next span of its thread.
     pub(crate) const BIND_ENCLOSING: Self = Self(2);
-    /// `depth` is already known: the event comes from a sorted capture and is not nested again.
+    /// `depth` is set: the event comes from a sorted trace, and is not nested again.
     pub(crate) const PLACED: Self = Self(4);
-    /// An end that carries no name and closes whatever is innermost.
+    /// An end without a name, which closes the innermost span.
     pub const UNNAMED: Self = Self(8);
-    /// The event came after a later one in its chunk; set by [`super::Chunk::sort`].
+    /// The event follows a later one in its chunk. Set by [`super::Chunk::sort`].
     pub const LATE: Self = Self(16);
-    /// The event lies outside of the exported part of a capture, and is there for its relation to that part: a parent
-    /// that began before it, the value of a counter, the other end of a flow.
+    /// The event is outside of the exported range, and included for context: a parent span that began earlier, the
+    /// value of a counter, the other end of a flow.
     pub(crate) const OUTSIDE: Self = Self(32);
-    /// A state in which the thread runs, or would if a CPU were free.
+    /// A state in which the thread is running or runnable.
     pub(crate) const AWAKE: Self = Self(64);
-    /// A state that counts only if the thread is in none that is [`EventFlags::AWAKE`]: it is woken.
+    /// A wakeup: a state that applies only if the thread is in no [`EventFlags::AWAKE`] state.
     pub(crate) const FROM_REST: Self = Self(128);
 
-    /// Whether every bit of `other` is set.
+    /// Returns whether all bits of `other` are set.
     #[must_use]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The bits that are not in `other`.
+    /// Returns the bits that are not in `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -90,26 +89,26 @@ impl EventFlags {
     }
 }
 
-/// The meaning of an event's `value` and of the flags of its kind.
+/// An event's `value` and the flags of its kind, decoded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Payload {
-    /// A span with its duration in nanoseconds. An unfinished one has no end in the capture and is drawn that long.
+    /// A span with its duration in nanoseconds. The end of an unfinished span is not in the trace.
     Span { dur_ns: u64, is_unfinished: bool },
-    /// A begin. With a duration, its end comes with it.
+    /// A begin; with a duration, it includes its end.
     Begin { dur_ns: Option<u64> },
-    /// An end, which closes whatever is innermost if it is unnamed.
+    /// An end, which closes the innermost span if it is unnamed.
     End { is_unnamed: bool },
     /// A point in time, without a value.
     Instant,
     /// The value of a counter.
     Counter(f64),
-    /// The async id of one of the five asynchronous kinds.
+    /// The async id of one of the five async kinds.
     Async(u64),
-    /// The flow id of a start, step or end, and whether it binds to the span around it.
+    /// The id of a flow's start, step or end, and whether it binds to the enclosing span.
     Flow { id: u64, binds_enclosing: bool },
     /// The call stack of a sample.
     Sample(StackIdx),
-    /// A state of a thread: see [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
+    /// A thread state: see [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
     State { is_awake: bool, is_from_rest: bool },
 }
 
@@ -117,58 +116,59 @@ pub(crate) enum Payload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct Event {
-    /// When, in nanoseconds of the capture's clock.
+    /// Time in nanoseconds, by the trace's clock.
     pub ts_ns: i64,
-    /// A duration, the bits of a counter's value, an async id, a flow id or a stack, by `kind`: see [`Payload`].
+    /// A duration, the bits of a counter's value, an async id, a flow id or a stack, depending on `kind`: see
+    /// [`Payload`].
     pub value: u64,
-    /// The track of the event. In a [`super::Batch`]: a row of its own table of tracks.
+    /// Track of the event; in a [`super::Batch`], a row of the batch's tracks.
     pub track: TrackIdx,
-    /// Name and category. In a [`super::Batch`]: a row of its own table of names.
+    /// Name and category; in a [`super::Batch`], a row of the batch's names.
     pub name: NameIdx,
-    /// Its arguments: 0 for none, else 1 + the row in the [`super::Details`] of its chunk.
+    /// Arguments: 0 for none, else 1 + the row in the [`super::Details`] of its chunk.
     pub detail: u32,
-    /// Which lane of its track, when [`EventFlags::PLACED`] is set. Of a point of a flow: [`Event::FLOW_OF_SPAN`],
-    /// [`Event::FLOW_OF_INSTANT`], or 0 where only its time tells what it belongs to.
+    /// Lane of a span, if [`EventFlags::PLACED`] is set. For a flow point: [`Event::FLOW_OF_SPAN`],
+    /// [`Event::FLOW_OF_INSTANT`], or 0 if it is bound by its time only.
     pub depth: u16,
-    /// The kind of the event.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Rarely needed facts, as bits.
+    /// Rare properties, as bits.
     pub flags: EventFlags,
 }
 
 impl Event {
-    /// A point of a flow that belongs to the innermost span which is open on its track at its place in the capture.
+    /// A flow point of the innermost open span of its track, at its position in the trace.
     pub(crate) const FLOW_OF_SPAN: u16 = 1;
-    /// A point of a flow that belongs to the last instant of its time on its track.
+    /// A flow point of the last instant with the same time and track.
     pub(crate) const FLOW_OF_INSTANT: u16 = 2;
 
-    /// An instant without arguments, which the methods below make an event of another kind.
+    /// Returns an instant without arguments; the methods below convert it to other kinds.
     #[must_use]
     pub(crate) fn at(ts_ns: i64, track: TrackIdx, name: NameIdx) -> Self {
         let (kind, flags) = (EventKind::Instant, EventFlags::NONE);
         Self { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags }
     }
 
-    /// The event as a span with its duration.
+    /// Returns the event as a span.
     #[must_use]
     pub(crate) fn span(self, dur_ns: u64, is_unfinished: bool) -> Self {
         let flags = if is_unfinished { EventFlags::UNFINISHED } else { EventFlags::NONE };
         Self { kind: EventKind::Complete, value: dur_ns, flags: self.flags.with(flags), ..self }
     }
 
-    /// The event as a value of its track's counter.
+    /// Returns the event as a counter value.
     #[must_use]
     pub(crate) fn counter(self, value: f64) -> Self {
         Self { kind: EventKind::Counter, value: value.to_bits(), ..self }
     }
 
-    /// The event as a sample of its thread.
+    /// Returns the event as a sample.
     #[must_use]
     pub(crate) fn sample(self, stack: StackIdx) -> Self {
         Self { kind: EventKind::Sample, value: stack.0.into(), ..self }
     }
 
-    /// The event as a point of a flow: `kind` is a start, a step or an end.
+    /// Returns the event as a flow point; `kind` is a start, a step or an end.
     #[must_use]
     pub(crate) fn flow(self, kind: EventKind, id: u64, binds_enclosing: bool) -> Self {
         debug_assert!(matches!(kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd));
@@ -176,13 +176,13 @@ impl Event {
         Self { kind, value: id, flags: self.flags.with(flags), ..self }
     }
 
-    /// The event as one of a sorted capture, which knows its depth.
+    /// Returns the event with a known depth, as in a sorted trace.
     #[must_use]
     pub(crate) fn placed(self, depth: u16) -> Self {
         Self { depth, flags: self.flags.with(EventFlags::PLACED), ..self }
     }
 
-    /// The meaning of `value` and of the flags of its kind.
+    /// Decodes `value` and the flags of the kind.
     #[inline]
     #[must_use]
     pub(crate) fn payload(&self) -> Payload {
@@ -209,7 +209,8 @@ impl Event {
         }
     }
 
-    /// The end of a span, or of a begin that comes with its end, cut to the end of time. Of another kind: its time.
+    /// Returns the end of a span, or of a begin that includes its end, clamped to the maximum time. For other kinds,
+    /// returns the time.
     #[inline]
     #[must_use]
     pub(crate) fn end_ns(&self) -> i64 {
@@ -265,7 +266,7 @@ mod tests {
         let flags = EventFlags::NONE;
         let payload = |kind, flags| Event { kind, flags, value: 3, ..Event::at(0, TrackIdx(0), NameIdx(0)) }.payload();
         for kind in KINDS {
-            // A flag of another kind changes nothing.
+            // Flags of other kinds have no effect.
             let own = match kind {
                 EventKind::Complete => EventFlags::UNFINISHED,
                 EventKind::End => EventFlags::UNNAMED,

@@ -1,5 +1,5 @@
-//! The one table of everything in a capture that could not be taken literally. A loss is counted, located and advised
-//! on; it never ends a load by itself.
+//! The table of all kinds of loss: everything in a trace that could not be imported as recorded. A loss has a count, a
+//! position and advice; it never aborts a load.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ mod values;
 pub(crate) use values::LossValue;
 use values::LossValues;
 
-/// The position of the first loss of a kind in the capture.
+/// The position of the first loss of a kind in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SourcePos {
-    /// A byte offset in the (decompressed) capture.
+    /// A byte offset in the (decompressed) trace.
     Offset(u64),
-    /// A time, in nanoseconds of the capture's clock.
+    /// A time in nanoseconds, by the trace's clock.
     Time(i64),
 }
 
@@ -32,18 +32,18 @@ impl std::fmt::Display for SourcePos {
 
 macro_rules! losses {
     ($($(#[$doc:meta])* $kind:ident = $severity:ident, $name:literal, $advice:literal;)*) => {
-        /// A kind of loss, one for each row of the table.
+        /// A kind of loss: a row of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Loss {
             $($(#[$doc])* $kind,)*
         }
 
         impl Loss {
-            /// Every kind, in the order of the table.
+            /// All kinds, in table order.
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// The name that scripts see.
+            /// Returns the name for scripts.
             #[must_use]
             pub(crate) fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
@@ -62,25 +62,24 @@ macro_rules! losses {
     };
 }
 
-/// How much users are to mind a loss.
+/// How much a loss matters to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
-    /// Something of the capture is not shown.
+    /// Data of the trace is not shown.
     Lost,
-    /// Everything is shown, but not quite as the capture has it.
+    /// All data is shown, but differs from the recording.
     Changed,
-    /// Normal in the trace of a healthy tool: nothing is damaged, missing or wrong, and there is nothing to do about
-    /// it.
+    /// Normal in traces of healthy tools: nothing is damaged, missing or wrong, and no action is needed.
     Information,
 }
 
 impl Severity {
-    /// The severities in the order in which they are listed.
+    /// All severities, in display order.
     pub(crate) const ALL: [Self; 3] = [Self::Lost, Self::Changed, Self::Information];
 }
 
 impl Loss {
-    /// Whether users are not warned of it.
+    /// Returns whether users are not warned about it.
     #[must_use]
     pub(crate) fn is_note(self) -> bool {
         self.severity() == Severity::Information
@@ -88,81 +87,81 @@ impl Loss {
 }
 
 losses! {
-    /// A begin that no end closes.
+    /// A begin without an end.
     UnmatchedBegin = Information, "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the end of its track.";
-    /// An end that closes nothing.
+    /// An end without a begin.
     UnmatchedEnd = Lost, "unmatched_end", "An end has no begin in the trace, usually because recording began inside the span; it is not shown.";
-    /// An end whose name is not that of the innermost open span.
+    /// An end whose name differs from the innermost open span.
     MismatchedEnd = Changed, "mismatched_end", "An end names another span than the innermost open one; the named one was closed, or else the innermost.";
-    /// A span that an end of an outer span cut short.
+    /// A span that was cut at the end of its parent.
     TruncatedSpan = Changed, "truncated_span", "An outer span ended first; the span is shown up to that end.";
-    /// Spans on one thread that overlap without nesting.
+    /// Spans of one thread that overlap without nesting.
     Overlap = Changed, "overlap", "Spans of one thread overlap without nesting; the later one is shown whole on the next free lane.";
-    /// A number that is not one, or is out of range.
+    /// A number that is malformed or out of range.
     BadNumber = Lost, "bad_number", "A number could not be read or is out of range; the event is shown without it where that is possible.";
     /// A time that does not fit 64-bit nanoseconds.
     BadTime = Lost, "bad_time", "An event has no time, or one outside of 64-bit nanoseconds; it cannot be placed and is not shown.";
-    /// A duration that is below 0.
+    /// A negative duration.
     NegativeDuration = Changed, "negative_duration", "A duration is negative; the span is shown with no duration.";
     /// Bytes that are not UTF-8.
     BadUtf8 = Changed, "bad_utf8", "Text is not valid UTF-8; each bad part is shown as a replacement character.";
-    /// A raw control character inside JSON text.
+    /// A raw control character in JSON text.
     ControlCharacter = Changed, "control_character", "Text holds raw control characters; they are shown as escapes.";
-    /// A text that is cut at its limit.
+    /// A text that was cut at its maximum length.
     LongText = Lost, "long_text", "A name is longer than 64 KiB and was cut.";
     /// A record that could not be parsed.
     BadRecord = Lost, "bad_record", "A record is malformed and is not shown; everything before and after it is.";
     /// A missing separator between records.
     MissingComma = Changed, "missing_comma", "A separator between records is missing; both records are shown.";
-    /// The capture ends inside a record or a container.
+    /// A trace that ends inside a record or a container.
     Truncated = Lost, "truncated", "The trace ends early, usually because recording was interrupted; what came before is shown.";
-    /// An event of a kind that is not known.
+    /// An event of an unknown kind.
     UnknownPhase = Lost, "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
-    /// An event of a kind that is known and not shown.
+    /// An event of a known kind that is not shown.
     IgnoredPhase = Information, "ignored_phase", "Memory dumps and contexts are counted and not shown.";
-    /// A metadata record that is not understood.
+    /// A metadata record of an unknown kind.
     IgnoredMetadata = Information, "ignored_metadata", "A metadata record of an unknown kind; it changes nothing on the timeline.";
-    /// A counter series whose value is not a number.
+    /// A counter value that is not a number.
     BadCounter = Lost, "bad_counter", "A counter value is not a number; that point is not shown.";
-    /// A flow event without a usable id.
+    /// A flow event without a valid id.
     BadFlow = Lost, "bad_flow", "A flow event has no id; it cannot be connected and is not shown.";
-    /// An asynchronous event without a usable id.
+    /// An async event without a valid id.
     BadAsync = Changed, "bad_async", "An asynchronous event has no id; it is shown on its own.";
-    /// Nesting that is deeper than the limit.
+    /// Nesting deeper than the limit.
     DeepNesting = Lost, "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, and all around it is.";
-    /// A chunk of a native capture that is damaged.
+    /// A damaged chunk of a native trace.
     BadChunk = Lost, "bad_chunk", "A chunk of the trace is damaged; its events are lost, all others are shown.";
-    /// An event before the minimum that its chunk promised.
+    /// An event earlier than the minimum time in its chunk's header.
     LyingHeader = Changed, "lying_header", "A chunk holds events earlier than its header says; they are shown at their own times.";
-    /// Events that the recorder itself lost.
+    /// Events that the recorder lost.
     RecorderLost = Lost, "recorder_lost", "The recorder reports that it lost events here; enlarge its buffer to keep them.";
-    /// There is nothing to show.
+    /// A trace without events.
     NoEvents = Lost, "no_events", "The trace is in a known format and holds no event.";
-    /// The capture was larger than a limit allows.
+    /// Data beyond a limit.
     OverLimit = Lost, "over_limit", "A record, a table or decompressed data exceed a limit that guards memory; what is beyond it is not shown.";
     /// A packet or an event of a kind that is not shown.
     IgnoredPacket = Information, "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
-    /// Arguments of a kind that is not shown.
+    /// Typed arguments without a descriptor.
     IgnoredArguments = Lost, "ignored_arguments", "No descriptor in the trace tells what these typed arguments are; the event is shown without them.";
-    /// A packet that builds on packets which are not there.
+    /// A packet that depends on missing packets.
     MissingState = Lost, "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
-    /// A reference to a text that is not there.
+    /// A reference to a missing text.
     MissingText = Lost, "missing_text", "A name or an argument refers to a text that the trace does not hold; it is shown without.";
-    /// A clock without a way to the capture's clock.
+    /// A clock that cannot be converted to the trace's clock.
     UnknownClock = Changed, "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
-    /// Events that say how long they took and not when.
+    /// Events that have a duration but no time.
     NoTimes = Changed, "no_times", "The trace has no times, so its events are shown one after the other. Record a function graph with the trace option funcgraph-abstime, and print the fields of `perf script` with `time`, to see when they were.";
-    /// Samples that do not say when they were taken or how much they weigh.
+    /// Samples without a time or a weight.
     MissingWeight = Changed, "missing_weight", "The weight or time of a sample is not in the trace; it is shown as long as the one before, or for 1 ms.";
-    /// A file of an archive that is no capture.
+    /// A file of an archive in an unknown format.
     UnknownMember = Lost, "unknown_member", "A file in the archive is in no known format; it is not shown.";
     /// A file of an archive that cannot be read.
     UnreadableMember = Lost, "unreadable_member", "A file in the archive cannot be read; unpack it and open it alone to see why.";
-    /// A file of several that cannot be read.
+    /// One of several files, which cannot be read.
     UnreadableFile = Lost, "unreadable_file", "A file cannot be read and is not shown; the others are. Open it alone to see why.";
-    /// The stack of a program that was recorded as bytes.
+    /// A user stack that was recorded as bytes.
     RawStack = Lost, "raw_stack", "The stack of a program was recorded as bytes (--call-graph dwarf), and callers are missing where the file of a module is: longspan symbols names those modules, and --symbols adds a folder with their files. Stacks of other machines than x86-64 have their innermost frame; the text that perf script prints has them whole.";
-    /// Arguments that are longer than an event may have.
+    /// Arguments longer than the limit of an event.
     LongArgs = Lost, "long_args", "The arguments of an event are longer than 16 MiB; the event is shown without them.";
 }
 
@@ -170,11 +169,11 @@ losses! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LossEntry {
     pub(crate) count: u64,
-    /// The position of the first one.
+    /// Position of the first loss.
     pub(crate) first: SourcePos,
-    /// The problem of the first, where it is known.
+    /// Message of the first loss, if any.
     pub(crate) reason: Option<Box<str>>,
-    /// The values that were not understood. They become a part of the reason when the losses are written.
+    /// Values that were not understood. They are appended to the reason when the losses are written.
     #[serde(skip)]
     values: LossValues,
 }
@@ -184,7 +183,7 @@ impl LossEntry {
         Self { count, first, reason: None, values: LossValues::default() }
     }
 
-    /// The problem of the first, or else the meaning of the loss and a remedy, with the values.
+    /// Returns the message of the first loss, or else the generic text of its kind; with the values.
     fn advice(&self, loss: Loss) -> Cow<'_, str> {
         let advice = self.reason.as_deref().unwrap_or_else(|| loss.advice());
         if self.values.is_empty() {
@@ -194,18 +193,18 @@ impl LossEntry {
     }
 }
 
-/// One kind of loss in one file.
+/// The losses of one kind in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost<'a> {
-    /// The kind of the loss.
+    /// Kind of the loss.
     pub loss: Loss,
-    /// The file of the loss, where a capture is several.
+    /// File of the loss, for a trace of several files.
     pub file: Option<&'a str>,
-    /// How many such losses there are.
+    /// Number of losses.
     pub count: u64,
-    /// The position of the first one.
+    /// Position of the first loss.
     pub first: SourcePos,
-    /// The problem of the first, or else the meaning of the loss and a remedy; and the values that were not understood.
+    /// Message of the first loss, or else the generic text of its kind; with the values that were not understood.
     pub advice: Cow<'a, str>,
 }
 
@@ -214,25 +213,25 @@ pub struct Lost<'a> {
 pub struct Losses(BTreeMap<(Option<Arc<str>>, Loss), LossEntry>);
 
 impl Losses {
-    /// The most kinds and files that are counted apart; losses of more files are counted as those of the whole.
+    /// Maximum number of (file, kind) entries; losses of further files are counted without a file.
     const ENTRIES_MAX: usize = 1 << 16;
 
-    /// The longest name of a file and the longest reason that are kept: the longest path that systems take.
+    /// Maximum length of a stored file name or reason: the longest path of common systems.
     const TEXT_BYTES_MAX: usize = 4096;
 
-    /// The entries up to which values are counted, so that an archive of very many files takes little memory.
+    /// Number of entries that have counts by value: an archive with very many files must take little memory.
     const VALUED_ENTRIES_MAX: usize = 256;
 
     pub(crate) fn add(&mut self, loss: Loss, place: SourcePos) {
         self.add_many(loss, place, 1);
     }
 
-    /// Counts `count` losses, the first of them at `place`.
+    /// Adds `count` losses; `place` is the position of the first one.
     pub(crate) fn add_many(&mut self, loss: Loss, place: SourcePos, count: u64) {
         self.count_in(None, loss, &LossEntry::at(place, count));
     }
 
-    /// Counts one loss of a value that was not understood.
+    /// Adds a loss of a value that was not understood.
     pub(crate) fn add_value(&mut self, loss: Loss, value: LossValue, place: SourcePos) {
         self.add(loss, place);
         if self.0.len() <= Self::VALUED_ENTRIES_MAX
@@ -242,12 +241,12 @@ impl Losses {
         }
     }
 
-    /// Counts one loss in a file of several.
+    /// Adds a loss in one of several files.
     pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: SourcePos) {
         self.count_in(file.cloned(), loss, &LossEntry::at(place, 1));
     }
 
-    /// Counts one loss with a sentence on what is wrong.
+    /// Adds a loss with a message.
     pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, place: SourcePos) {
         self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::at(place, 1) });
     }
@@ -258,7 +257,7 @@ impl Losses {
         }
         let mut key = (file, loss);
         let is_known = self.0.contains_key(&key);
-        // An archive of a million files that are no traces is not a million entries.
+        // An archive of a million files that are not traces must not create a million entries.
         if !is_known && self.0.len() >= Self::ENTRIES_MAX {
             key.0 = None;
         }
@@ -271,14 +270,14 @@ impl Losses {
         }
     }
 
-    /// Adds the losses of a later part of the same capture.
+    /// Adds the losses of a later part of the same trace.
     pub fn merge(&mut self, later: &Self) {
         for ((file, loss), entry) in &later.0 {
             self.count_in(file.clone(), *loss, entry);
         }
     }
 
-    /// The same as losses of a file, or of files in it, whose times are moved by `offset_ns`.
+    /// Returns the losses with `file` prepended to their file, and their times moved by `offset_ns`.
     #[must_use]
     pub(crate) fn in_file(self, file: Option<&Arc<str>>, offset_ns: i64) -> Self {
         let mut named = Self::default();
@@ -295,7 +294,7 @@ impl Losses {
         named
     }
 
-    /// The losses, by file and in the order of the table.
+    /// Returns the losses, by file and in table order.
     pub fn iter(&self) -> impl Iterator<Item = Lost<'_>> + '_ {
         self.0.iter().map(|((file, loss), entry)| Lost {
             loss: *loss,
@@ -306,32 +305,32 @@ impl Losses {
         })
     }
 
-    /// The number of losses of one kind, over all files.
+    /// Returns the number of losses of a kind, over all files.
     #[must_use]
     pub fn count(&self, loss: Loss) -> u64 {
         self.0.iter().filter(|((_, kind), _)| *kind == loss).map(|(_, entry)| entry.count).sum()
     }
 
-    /// The number of losses of a severity.
+    /// Returns the number of losses of a severity.
     #[must_use]
     pub(crate) fn count_of(&self, severity: Severity) -> u64 {
         self.0.iter().filter(|((_, loss), _)| loss.severity() == severity).map(|(_, entry)| entry.count).sum()
     }
 
-    /// The number of all losses, over all kinds and files.
+    /// Returns the number of all losses, over all kinds and files.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().map(|entry| entry.count).sum()
     }
 
-    /// Whether nothing in the capture was lost.
+    /// Returns whether nothing was lost.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Values are written as a part of the reason: native captures of earlier versions have no place of their own for them.
+/// Values are written as part of the reason, because the format of native traces has no field for them.
 impl Serialize for Losses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, entry)| {
@@ -344,7 +343,7 @@ impl Serialize for Losses {
     }
 }
 
-/// The beginning of a text that an archive or an error may have made very long.
+/// Truncates a text to [`Losses::TEXT_BYTES_MAX`]: archives and errors may contain very long ones.
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(Losses::TEXT_BYTES_MAX)]
 }

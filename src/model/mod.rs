@@ -1,5 +1,5 @@
-//! The parts of a capture, whatever its format: events in chunks, names, stacks, tracks, arguments,
-//! losses. No input, no output.
+//! The data model of a trace, independent of its format: events in chunks, names, stacks, tracks, arguments, losses. It
+//! does no I/O.
 
 pub(crate) mod args;
 pub(crate) mod chunk;

@@ -1,37 +1,37 @@
-//! The files that sampled code was in. A frame of a sample is a name whose category is that of a module, and whose text
-//! ends with the address in it; names of functions are looked up later, from files outside the capture.
+//! The modules (mapped files) of sampled code. A frame is a name whose category is that of its module, and whose text
+//! ends with its address. Symbols are resolved later, from files outside the trace.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Modules of a capture; real ones have some hundred. Frames of more keep their addresses.
+/// Maximum number of modules of a trace; real traces have a few hundred. Frames of further modules remain unsymbolized.
 pub(crate) const MODULES_MAX: usize = 1 << 14;
 
-/// The identity that a linker gave a file, in bytes: 20 of most.
+/// The build-id of a file, usually 20 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BuildId(Box<[u8]>);
 
 impl BuildId {
     const BYTES_MAX: usize = 32;
 
-    /// The bytes that Breakpad takes of one.
+    /// Number of bytes of the build-id that Breakpad uses.
     const BREAKPAD_BYTES: usize = 16;
 
-    /// `None` for bytes that identify nothing: none, only zeros, or more than linkers write.
+    /// Returns `None` for bytes that identify nothing: none, all zeros, or more than linkers write.
     #[must_use]
     pub(crate) fn new(bytes: &[u8]) -> Option<Self> {
         let is_id = (1..=Self::BYTES_MAX).contains(&bytes.len()) && bytes.iter().any(|&byte| byte != 0);
         is_id.then(|| Self(bytes.into()))
     }
 
-    /// The identity in a field of 20 bytes, as perf writes it: shorter ones have zeros after them.
+    /// Decodes a build-id from a 20-byte field as perf writes it: shorter ones are padded with zeros.
     #[must_use]
     pub(crate) fn from_field(bytes: &[u8], len: Option<usize>) -> Option<Self> {
         Self::new(len.and_then(|len| bytes.get(..len)).unwrap_or(bytes))
     }
 
-    /// The identity in text of hexadecimal digits, such as a code-id; `None` for one that is no linker's.
+    /// Decodes a build-id from hexadecimal digits, such as a code-id; `None` for a text that is no build-id.
     #[must_use]
     pub(crate) fn from_hex(digits: &[u8]) -> Option<Self> {
         const BYTES_MIN: usize = 8;
@@ -45,8 +45,8 @@ impl BuildId {
         Self::new(&bytes)
     }
 
-    /// The first 16 bytes of the identity, from one that Breakpad made of them: three numbers and bytes, written as
-    /// hexadecimal digits, and a count after them.
+    /// Decodes the first 16 bytes of a build-id from a Breakpad debug-id: a GUID in hexadecimal digits, followed by an
+    /// age.
     #[must_use]
     pub(crate) fn from_breakpad(digits: &[u8]) -> Option<Self> {
         let guid = Self::from_hex(digits.get(..2 * Self::BREAKPAD_BYTES)?)?;
@@ -57,8 +57,8 @@ impl BuildId {
         Some(Self(bytes))
     }
 
-    /// Whether both are of one file. A recorder may have written an identity with zeros up to 20 bytes, or
-    /// its first 16 bytes alone.
+    /// Returns whether both identify the same file. Recorders may pad a build-id with zeros to 20 bytes, or store only
+    /// its first 16 bytes.
     #[must_use]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let trimmed = |id: &'_ Self| id.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -74,57 +74,57 @@ impl fmt::Display for BuildId {
     }
 }
 
-/// The kind of a module, which says from where the addresses of its frames count.
+/// The kind of a module, which determines the base of its frame addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum ModuleKind {
-    /// A program or a library; addresses are offsets in the file.
+    /// A program or a library; addresses are file offsets.
     #[default]
     File,
-    /// The kernel; addresses are those at which it ran.
+    /// The kernel; addresses are run-time addresses.
     Kernel,
-    /// A module of the kernel; addresses count from where it was loaded.
+    /// A kernel module; addresses are relative to its load address.
     KernelModule,
-    /// The page of functions that the kernel gives each process; addresses are offsets in it.
+    /// The vDSO, the page of functions that the kernel maps into each process; addresses are offsets in it.
     Vdso,
-    /// Code that the process of this id made while it ran; addresses are those at which it ran.
+    /// JIT code of the process with this id; addresses are run-time addresses.
     Jit(u32),
-    /// A file that no name can be looked up in, such as the kernel of a guest.
+    /// A module that cannot be symbolized, such as a guest kernel.
     Unknown,
-    /// A program or a library; addresses are those that it was linked for. Recorders have moved those of calls back
-    /// from where they return to.
+    /// A program or a library; addresses are link-time addresses. The recorder has already moved return addresses back
+    /// to their calls.
     Linked,
-    /// A program or a library; addresses count from the start of its image in memory.
+    /// A program or a library; addresses are relative to the start of its image in memory.
     Image,
 }
 
 impl ModuleKind {
-    /// Whether the address of a frame that calls is that to which the call returns, which is after it.
+    /// Returns whether the address of a calling frame is the return address, which is after the call.
     #[must_use]
     pub(crate) fn has_return_addresses(self) -> bool {
         self != Self::Linked
     }
 }
 
-/// A file whose code was sampled, as the capture describes it.
+/// A file whose code was sampled, as described by the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Module {
-    /// The category of the names of its frames: its path, and more where two modules share one.
+    /// Category of its frames' names: its path, with a suffix if two modules have the same path.
     pub(crate) category: Box<str>,
-    /// The path on the machine of the recording, which may be anything.
+    /// Path on the recording machine; untrusted.
     pub(crate) path: Box<str>,
     pub(crate) build_id: Option<BuildId>,
     pub(crate) kind: ModuleKind,
-    /// The inode of the file when it was mapped, where the capture has no build-id.
+    /// Inode of the file when it was mapped, if the trace has no build-id.
     pub(crate) inode: Option<u64>,
-    /// Of the kernel: a symbol and the address at which it ran, from which the offset of all others follows. Of a
-    /// module of the kernel: no symbol, and the address that its own count from.
+    /// For the kernel: a symbol and its run-time address, from which the KASLR offset follows. For a kernel module: no
+    /// symbol, and its load address.
     pub(crate) anchor: Option<(Box<str>, u64)>,
-    /// Whether files of one trace were recorded with different builds of it, so that its addresses are ambiguous.
+    /// Whether the files of one trace have different builds of this module, so that its addresses are ambiguous.
     pub(crate) is_ambiguous: bool,
 }
 
 impl Module {
-    /// Takes what another file of the same trace says of the module.
+    /// Merges the description of the module in another file of the same trace.
     pub(crate) fn merge(&mut self, other: &Self) {
         match (&self.build_id, &other.build_id) {
             (Some(known), Some(new)) if !known.is_same(new) => self.is_ambiguous = true,
@@ -135,7 +135,7 @@ impl Module {
     }
 }
 
-/// The address in its module of a frame, which is the end of the frame's text.
+/// Parses the address of a frame in its module, which is at the end of the frame's text.
 #[must_use]
 pub(crate) fn address_of(text: &str) -> Option<u64> {
     let (_, digits) = text.rsplit_once("+0x")?;

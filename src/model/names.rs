@@ -1,7 +1,7 @@
-//! The capture's table of names: text interned once, and (text, category) pairs that events point to.
+//! The table of names of a trace: interned texts, and (text, category) pairs that events reference.
 //!
-//! Name and category are one index because they go together in nearly every capture: a billion spans have a few
-//! thousand pairs, and the category then costs no byte a span.
+//! Name and category have one index, because they occur together in nearly every trace. A billion spans have a few
+//! thousand pairs, so the category costs no extra byte per span.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::texts::{StrIdx, TextSpill, Texts};
 use crate::base::mapped::Mapped;
 
-/// The index of a row of [`Names`].
+/// A row of [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct NameIdx(pub u32);
@@ -25,47 +25,47 @@ impl NameIdx {
     /// The empty name without a category.
     pub const EMPTY: Self = Self(0);
 
-    /// The position in an array.
+    /// Returns the index as a position in an array.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A category, or none. None is not the same as an empty one: an end without a category closes any span.
+/// An optional category. No category differs from an empty one: an end without a category closes any span.
 pub(crate) type Category<T> = Option<T>;
 
 /// A name with its category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct NameRow<T> {
-    /// The text that is shown and hashed for the colour.
+    /// The text that is displayed, and hashed for the colour.
     pub text: T,
-    /// The category; `None` if there is none.
+    /// The category, if any.
     pub category: Category<T>,
 }
 
-/// All names of a capture. Row 0 is the empty name without a category.
+/// All names of a trace. Row 0 is the empty name without a category.
 ///
-/// A capture may have millions of names, so the look-ups hold indices only: a name takes its text and some 35 bytes.
+/// A trace may have millions of names, so the hash tables store indices only. A name takes its text and about 35 bytes.
 #[derive(Debug, Clone)]
 pub struct Names {
     texts: Texts,
     rows: Vec<NameRow<StrIdx>>,
     text_index: HashTable<StrIdx>,
     row_index: HashTable<NameIdx>,
-    /// The last index that a row or a text may have.
+    /// The last index of a row or a text.
     index_max: u32,
     over_limit: u64,
 }
 
-/// The fields of [`Names`] that are written: the look-ups follow from them.
+/// The serialized fields of [`Names`]; the hash tables are rebuilt.
 #[derive(Serialize)]
 struct NameTables<'a> {
     texts: &'a Texts,
     rows: &'a [NameRow<StrIdx>],
 }
 
-/// [`NameTables`] as they are read.
+/// [`NameTables`], deserialized.
 #[derive(Deserialize)]
 struct OwnedNameTables {
     texts: Texts,
@@ -92,10 +92,10 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The most bytes of one text; longer ones are cut by the reader and counted as [`super::Loss::LongText`].
+    /// Maximum length of a text, in bytes. Readers truncate longer ones and count them as [`super::Loss::LongText`].
     pub(crate) const TEXT_BYTES_MAX: usize = 64 * 1024;
 
-    /// Names whose letters go to a file where they are many.
+    /// Creates an empty table whose texts spill to a file when they exceed a bound.
     #[must_use]
     pub fn spilling(spill: TextSpill) -> Self {
         Self::with_texts(Texts::spilling(spill))
@@ -107,20 +107,21 @@ impl Names {
         names
     }
 
-    /// The look-ups are made when a name is added, which never happens to most tables that were read.
+    /// Creates a table with empty hash tables. They are filled at the first insertion, which most deserialized tables
+    /// never see.
     fn from_tables(texts: Texts, rows: Vec<NameRow<StrIdx>>) -> Self {
         let (text_index, row_index) = (HashTable::new(), HashTable::new());
         Self { texts, rows, text_index, row_index, index_max: u32::MAX, over_limit: 0 }
     }
 
-    /// Names whose indices end at `index_max`.
+    /// Creates an empty table with this maximum index.
     #[cfg(test)]
     pub(crate) fn with_limit(index_max: u32) -> Self {
         Self { index_max, ..Self::default() }
     }
 
-    /// Reads what [`Serialize`] wrote at the start of `range` of a map, whose letters stay there. Returns the bytes
-    /// after it. Fails if it was cut or is something else.
+    /// Deserializes a table from the start of `range` of a map; its texts stay there. Returns the remaining bytes too.
+    /// Fails if the data is truncated or malformed.
     pub(crate) fn read_mapped(map: &Arc<Mapped>, range: Range<usize>) -> Result<(Self, &[u8]), postcard::Error> {
         let (texts, end) = Texts::read_mapped(map, range.start)?;
         let rest = map.get(end..range.end).ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
@@ -128,8 +129,8 @@ impl Names {
         Ok((Self::from_tables(texts, rows), rest))
     }
 
-    /// The index of a name with its category, new or known. A new name beyond the last index is counted in
-    /// [`Self::over_limit`], and is the empty name.
+    /// Returns the index of a name with its category; adds it if it is new. A new name beyond the maximum index is
+    /// counted in [`Self::over_limit`], and becomes the empty name.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
         let known = self.intern_row(text, category);
         self.over_limit += u64::from(known.is_none());
@@ -161,26 +162,26 @@ impl Names {
         Some(NameRow { text, category })
     }
 
-    /// Gives a row another text, and leaves all others as they are. The row is not found by its text, neither the old
-    /// nor the new one. Nothing changes where every index is taken.
+    /// Replaces the text of one row. The row can no longer be found by its text, neither the old one nor the new one.
+    /// Does nothing if all indices are in use.
     pub(crate) fn rename(&mut self, name: NameIdx, text: &str) {
         if let Some(text) = self.intern_text(text)
             && let Some(row) = self.rows.get_mut(name.index())
         {
-            // Rows are looked up by what they were.
+            // The hash table has rows by their old texts.
             self.row_index = HashTable::new();
             row.text = text;
         }
     }
 
-    /// Names that are missing because every index was taken.
+    /// Returns the number of names that were dropped because all indices are in use.
     #[must_use]
     pub(crate) fn over_limit(&self) -> u64 {
         self.over_limit
     }
 
-    /// Adds a row even if the name is known, for tables whose rows must keep their places. Finds the name from then on.
-    /// A row beyond the last index is counted in [`Self::over_limit`], and is the empty name.
+    /// Appends a row even if the name exists, for tables whose rows must keep their positions; look-ups then find the
+    /// new row. A row beyond the maximum index is counted in [`Self::over_limit`], and becomes the empty name.
     pub(crate) fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
         let pushed = self.push_row(text, category);
         self.over_limit += u64::from(pushed.is_none());
@@ -198,7 +199,7 @@ impl Names {
         Some(index)
     }
 
-    /// The index of a text, new or known; `None` for a new one beyond the last index.
+    /// Returns the index of a text; adds it if it is new. Returns `None` for a new text beyond the maximum index.
     fn intern_text(&mut self, text: &str) -> Option<StrIdx> {
         self.index_texts();
         let texts = &mut self.texts;
@@ -214,7 +215,7 @@ impl Names {
         }
     }
 
-    /// Makes the look-up of rows where the tables were read.
+    /// Fills the hash table of rows, if the table was deserialized.
     fn index_rows(&mut self) {
         if self.row_index.is_empty() {
             let rows = &self.rows;
@@ -225,7 +226,7 @@ impl Names {
         }
     }
 
-    /// Fills the look-up of texts, if it is empty.
+    /// Fills the hash table of texts, if it is empty.
     fn index_texts(&mut self) {
         if self.text_index.is_empty() {
             let texts = &self.texts;
@@ -237,32 +238,32 @@ impl Names {
         }
     }
 
-    /// The text of a row of texts; empty for a row that does not exist.
+    /// Returns a text; empty for an index that does not exist.
     #[must_use]
     pub(crate) fn text(&self, index: StrIdx) -> &str {
         self.texts.get(index)
     }
 
-    /// The name and category of an index; empty for a row that does not exist.
+    /// Returns the name and category of an index; empty for a row that does not exist.
     #[must_use]
     pub fn get(&self, name: NameIdx) -> NameRow<&str> {
         let row = self.rows.get(name.index()).copied().unwrap_or_default();
         NameRow { text: self.text(row.text), category: row.category.map(|category| self.text(category)) }
     }
 
-    /// The row of texts of a name: equal for names that differ in their category only.
+    /// Returns the text index of a name. Names that differ only in their category have the same one.
     #[must_use]
     pub(crate) fn text_index(&self, name: NameIdx) -> StrIdx {
         self.rows.get(name.index()).map_or(StrIdx(0), |row| row.text)
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Never: row 0 always exists.
+    /// Returns false: row 0 always exists.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -273,7 +274,7 @@ fn hash(key: &(impl Hash + ?Sized)) -> u64 {
     FxBuildHasher.hash_one(key)
 }
 
-/// The index after `len` others; `None` beyond `max`.
+/// Returns the index after `len` others; `None` beyond `max`.
 fn next_index(len: usize, max: u32) -> Option<u32> {
     u32::try_from(len).ok().filter(|&index| index <= max)
 }

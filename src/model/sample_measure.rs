@@ -1,31 +1,32 @@
-//! The measure of a sample: an event, a unit, and how many of it. Readers write these as the arguments `event`,
-//! `period` and `unit`. A sample without a period counts as one sample.
+//! The measure of a sample: its event, unit and weight. Readers write these as the arguments `event`, `unit` and
+//! `period`. A sample without a period counts as one sample.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The unit of samples that have no period.
+/// The unit of samples without a period.
 pub(crate) const SAMPLES: &str = "samples";
 
 pub(crate) const NANOSECONDS: &str = "ns";
 
-/// The unit of a period where nothing names another.
+/// The unit of a period without a unit.
 pub(crate) const COUNT: &str = "count";
 
 pub(crate) const BYTES: &str = "bytes";
 
-/// The name of all events beyond [`SampleEvents::MAX`].
+/// The name for all events beyond [`SampleEvents::MAX`].
 pub(crate) const OTHER_EVENTS: &str = "(other events)";
 
-/// The width of a count in a picture of a profile without times: a microsecond. Cycles of many cores for an hour fit.
+/// Width of a unit in the timeline of a profile without times: one microsecond. An hour of cycles of many cores still
+/// fits.
 const COUNT_NS: u64 = 1_000;
 
-/// The unit of weights in a trace that names none, as its user knows it.
+/// The unit of weights, given by the user for a trace that has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WeightUnit {
-    /// Times, which are shown in nanoseconds.
+    /// Durations, displayed in nanoseconds.
     Nanoseconds,
     Microseconds,
     Milliseconds,
@@ -35,7 +36,7 @@ pub enum WeightUnit {
 }
 
 impl WeightUnit {
-    /// The unit that samples are shown in, and how many of it one of these is.
+    /// Returns the displayed unit, and the factor to convert to it.
     #[must_use]
     pub(crate) fn shown(self) -> (&'static str, u64) {
         match self {
@@ -49,42 +50,42 @@ impl WeightUnit {
     }
 }
 
-/// The event that a sample is of, and its weight.
+/// The event and weight of a sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampleMeasure<'a> {
-    /// Empty if the trace does not name it.
+    /// Event name; empty if the trace has none.
     pub(crate) event: Cow<'a, str>,
     pub(crate) unit: Cow<'a, str>,
     pub(crate) weight: u64,
 }
 
-/// Samples that have something in common.
+/// The number and weight of several samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SampleSum {
     pub(crate) samples: u64,
-    /// The weight in the unit of its event.
+    /// Weight in the unit of the event.
     pub(crate) weight: u64,
 }
 
-/// An event that samples count, in a unit.
+/// The event of samples, with its unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SampleEvent {
-    /// Empty if the trace does not name it.
+    /// Event name; empty if the trace has none.
     pub(crate) name: Box<str>,
     pub(crate) unit: Box<str>,
 }
 
-/// Events of samples by row, in order of first appearance.
+/// A table of sample events, in order of first appearance.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SampleEvents {
     rows: Vec<SampleEvent>,
-    /// The row of the last sample: the next one is usually of the same event.
+    /// Row of the last sample, which usually has the same event as the next.
     last: usize,
-    /// The row of samples without arguments.
+    /// Row of samples without arguments.
     plain: Option<usize>,
 }
 
-/// The arguments that say what a sample counts.
+/// The arguments that define the measure of a sample.
 #[derive(Default, Deserialize)]
 struct MeasureArgs<'a> {
     #[serde(borrow)]
@@ -96,7 +97,7 @@ struct MeasureArgs<'a> {
 }
 
 impl<'a> SampleMeasure<'a> {
-    /// Reads the arguments of a sample. A period that is no whole number counts as none.
+    /// Parses the arguments of a sample. A period that is not an integer is ignored.
     #[must_use]
     pub(crate) fn from_args(args_json: &'a str) -> Self {
         if let Some(measure) = Self::from_flat_args(args_json) {
@@ -111,8 +112,8 @@ impl<'a> SampleMeasure<'a> {
         Self { event, unit, weight }
     }
 
-    /// The same of arguments that are texts without escapes and whole numbers, as recorders have them: a fifth of the
-    /// time of a JSON parser. `None` for all others.
+    /// Parses arguments that are only strings without escapes and integers, as recorders write them; `None` for others.
+    /// Takes a fifth of the time of a JSON parser.
     fn from_flat_args(args_json: &'a str) -> Option<Self> {
         let (mut event, mut unit, mut period) = (None, None, None);
         let mut rest = args_json.strip_prefix('{')?;
@@ -149,8 +150,8 @@ impl<'a> SampleMeasure<'a> {
         }
     }
 
-    /// How long the sample is drawn where a profile has no times: time as it is, a byte as a nanosecond, any
-    /// other unit as a microsecond.
+    /// Returns the width of the sample in a profile without times: a nanosecond per nanosecond or byte, a microsecond
+    /// per other unit.
     #[must_use]
     pub(crate) fn drawn_ns(&self) -> u64 {
         self.weight.saturating_mul(match &*self.unit {
@@ -174,7 +175,7 @@ impl SampleSum {
         self.weight = self.weight.saturating_add(other.weight);
     }
 
-    /// Takes away a part of the sum.
+    /// Subtracts a part of the sum.
     pub(crate) fn subtract(&mut self, part: Self) {
         self.samples = self.samples.saturating_sub(part.samples);
         self.weight = self.weight.saturating_sub(part.weight);
@@ -182,7 +183,7 @@ impl SampleSum {
 }
 
 impl SampleEvent {
-    /// Its name and unit, for a person.
+    /// Returns the event with its unit, for display.
     #[must_use]
     pub(crate) fn title(&self) -> String {
         let Self { name, unit } = self;
@@ -199,16 +200,16 @@ impl SampleEvent {
 }
 
 impl SampleEvents {
-    /// Events that are counted apart. Recorders have some ten; the samples of more are counted as those of one event.
+    /// Maximum number of events. Recorders have about ten; samples of further events share one row.
     pub(crate) const MAX: usize = 1024;
 
-    /// Events that are known by their rows.
+    /// Creates a table from its rows.
     pub(crate) fn from_rows(rows: Vec<SampleEvent>) -> Self {
         Self { rows, last: 0, plain: None }
     }
 
-    /// The row of the event of a sample, and the weight of the sample there; without a measure, of a sample without
-    /// arguments, whose texts are compared once.
+    /// Returns the row of a sample's event, and the sample's weight in its unit. `None` is a sample without arguments,
+    /// whose row is cached.
     pub(crate) fn row_of_sample(&mut self, measure: Option<&SampleMeasure<'_>>) -> (usize, u64) {
         match (measure, self.plain) {
             (Some(measure), _) => self.row(measure),
@@ -221,7 +222,7 @@ impl SampleEvents {
         }
     }
 
-    /// The row of the event of a sample, new or known, and the weight of the sample there.
+    /// Returns the row of a sample's event, which is added if it is new, and the sample's weight in its unit.
     fn row(&mut self, measure: &SampleMeasure<'_>) -> (usize, u64) {
         let SampleMeasure { event, unit, weight } = measure;
         if let Some(row) = self.known(event, unit) {
@@ -245,12 +246,12 @@ impl SampleEvents {
         self.rows.len() - 1
     }
 
-    /// The row of an event, new or known. Expects fewer than [`Self::MAX`] others.
+    /// Returns the row of an event, which is added if it is new. Expects fewer than [`Self::MAX`] others.
     pub(crate) fn row_of(&mut self, event: &SampleEvent) -> usize {
         self.known(&event.name, &event.unit).unwrap_or_else(|| self.push(&event.name, &event.unit))
     }
 
-    /// Whether some samples are counted as those of another event, which depends on the order of samples.
+    /// Returns whether some samples share the row of other events, so that the rows depend on the order of samples.
     #[must_use]
     pub(crate) fn are_too_many(&self) -> bool {
         self.rows.len() > Self::MAX
@@ -267,7 +268,7 @@ impl SampleEvents {
     }
 }
 
-/// The event of a sample alone: most samples are written with it first.
+/// Returns the event of a sample only; most readers write it as the first argument.
 #[must_use]
 pub(crate) fn sample_event(args_json: &str) -> Cow<'_, str> {
     if let Some(rest) = args_json.strip_prefix("{\"event\":\"")
@@ -282,20 +283,20 @@ pub(crate) fn sample_event(args_json: &str) -> Cow<'_, str> {
     SampleMeasure::from_args(args_json).event
 }
 
-/// The text of a JSON string.
+/// Decodes a JSON string.
 fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    // Without escapes it is what stands between the quotes.
+    // Without escapes, the text is the part between the quotes.
     let inside = raw.get().strip_prefix('"')?.strip_suffix('"')?;
     if inside.contains('\\') { serde_json::from_str(raw.get()).ok().map(Cow::Owned) } else { Some(inside.into()) }
 }
 
-/// An argument that is a text without escapes, or a whole number.
+/// An argument that is a string without escapes, or an integer.
 enum FlatValue<'a> {
     Text(&'a str),
     Number(u64),
 }
 
-/// The part between the quotes that a text begins with, and what follows; `None` with escapes.
+/// Splits a text after its leading JSON string: returns the string's content and the rest. `None` if it has escapes.
 fn flat_text(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('"')?;
     let end = inside.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ')?;
@@ -309,12 +310,13 @@ fn flat_value(text: &str) -> Option<(FlatValue<'_>, &str)> {
     }
     let end = text.bytes().position(|byte| !byte.is_ascii_digit())?;
     let (digits, after) = text.split_at(end);
-    // A number of JSON has no zeros in front.
+    // JSON numbers have no leading zeros.
     let is_number = digits == "0" || !digits.starts_with('0');
     Some((FlatValue::Number(digits.parse().ok().filter(|_| is_number)?), after))
 }
 
-/// The unit of an event's period: the kernel's clocks count nanoseconds. A modifier may follow the name, `cpu-clock:u`.
+/// Returns the unit of an event's period: the kernel's clock events count nanoseconds. A modifier may follow the name,
+/// as in `cpu-clock:u`.
 fn unit_of_event(event: &str) -> &'static str {
     match event.split(':').next() {
         Some("cpu-clock" | "task-clock") => NANOSECONDS,
@@ -346,7 +348,7 @@ mod tests {
             (r#"{"period":18446744073709551615}"#, "", "count", u64::MAX),
         ] {
             assert_eq!(measure(args), (event.to_owned(), unit.to_owned(), weight), "{args}");
-            // Cut short, its beginning has a name.
+            // The truncated text starts with another event.
             let known = if args.ends_with(',') { "x" } else { event };
             assert_eq!(sample_event(args), known, "{args}");
         }
@@ -366,7 +368,7 @@ mod tests {
             let whole = format!("{{{inside}}}");
             for args in [&whole[..], whole.get(..cut.min(whole.len())).unwrap_or("")] {
                 let Some(flat) = SampleMeasure::from_flat_args(args) else { continue };
-                // A space makes it one for the parser.
+                // The space makes the fast parser give up.
                 let spaced = format!(" {args}");
                 proptest::prop_assert_eq!(flat, SampleMeasure::from_args(&spaced));
             }

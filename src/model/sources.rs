@@ -1,4 +1,4 @@
-//! Which files are one capture, and by how much each is moved in time. Opens none of them.
+//! The files of one trace, with the time offset of each. This module opens no file.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -9,10 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::WeightUnit;
 
-/// The input that a file of a capture is read from, with the path that names it.
+/// The input of a file of a trace, with its displayed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// A path of the file system, at which there may be a pipe.
+    /// A path of the file system; may be a pipe.
     File(PathBuf),
     /// The standard input of this process.
     Stdin(PathBuf),
@@ -21,23 +21,23 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// The path that messages show for the standard input.
+    /// The path of the standard input in messages.
     const STDIN: &str = if cfg!(unix) { "/dev/stdin" } else { "-" };
 
-    /// The standard input, as `-` names it.
+    /// Returns the standard input, given as `-`.
     #[must_use]
     pub(crate) fn stdin() -> Self {
         Self::Stdin(Self::STDIN.into())
     }
 
-    /// The path by which messages and lists name it.
+    /// Returns the path for messages and lists.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         let (Self::File(path) | Self::Stdin(path) | Self::Fd(path)) = self;
         path
     }
 
-    /// Whether only this process can read it, since it is one of its own open files.
+    /// Returns whether the input is an open file of this process, which other processes cannot open.
     #[must_use]
     pub(crate) fn is_open_file(&self) -> bool {
         !matches!(self, Self::File(_))
@@ -45,7 +45,7 @@ impl Input {
 }
 
 impl From<PathBuf> for Input {
-    /// The one place that knows the paths of open files.
+    /// The paths of open files are recognized only here.
     fn from(path: PathBuf) -> Self {
         if [Self::STDIN, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name)) {
             Self::Stdin(path)
@@ -57,21 +57,21 @@ impl From<PathBuf> for Input {
     }
 }
 
-/// A file of a capture, moved in time.
+/// A file of a trace, with its time offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
     pub(crate) input: Input,
-    /// The offset that is added to its times, in nanoseconds: for clocks that began at different moments.
+    /// Offset that is added to its times, in nanoseconds: for clocks with different origins.
     pub offset_ns: i64,
 }
 
-/// The files that are shown on one timeline: one, or several.
+/// The files that are shown on one timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
-    /// The path to read instead of a file, by its position; `None` for the file itself.
+    /// By file, the path of a copy to read instead; `None` to read the file itself.
     instead: Vec<Option<PathBuf>>,
-    /// The unit of weights without one.
+    /// Unit of weights without one.
     weight_unit: Option<WeightUnit>,
 }
 
@@ -81,7 +81,7 @@ impl SourceFile {
         Self { input: path.into(), offset_ns }
     }
 
-    /// The path by which messages and lists name it.
+    /// Returns the path for messages and lists.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         self.input.path()
@@ -89,7 +89,7 @@ impl SourceFile {
 }
 
 impl Sources {
-    /// Has a file be read from another place; it is still called what it is called.
+    /// Sets the path of a copy to read instead of a file; its displayed path stays.
     pub(crate) fn read_instead(&mut self, position: usize, path: PathBuf) {
         self.instead.resize(self.files.len(), None);
         if let Some(instead) = self.instead.get_mut(position) {
@@ -97,20 +97,20 @@ impl Sources {
         }
     }
 
-    /// The path to read a file from. Panics for a position beyond the last file.
+    /// Returns the path to read a file from. Panics for a position beyond the last file.
     #[must_use]
     pub(crate) fn path_to_read(&self, position: usize) -> &Path {
         let instead = self.instead.get(position).and_then(Option::as_deref);
         instead.unwrap_or(self.files[position].path())
     }
 
-    /// These files, in this order: the processes of the first keep their ids.
+    /// Creates a list of files in this order; processes of the first file keep their ids.
     #[must_use]
     pub(crate) fn new(files: Vec<SourceFile>) -> Self {
         Self { files, instead: Vec::new(), weight_unit: None }
     }
 
-    /// The same with a unit for weights that have none.
+    /// Returns the same sources with a unit for weights that have none.
     #[must_use]
     pub(crate) fn with_weight_unit(self, weight_unit: Option<WeightUnit>) -> Self {
         Self { weight_unit, ..self }
@@ -121,20 +121,19 @@ impl Sources {
         self.weight_unit
     }
 
-    /// These files, none of them moved.
+    /// Creates a list of files without offsets.
     #[must_use]
     pub fn unmoved(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self::new(paths.into_iter().map(|path| SourceFile::new(path, 0)).collect())
     }
 
-    /// The files in their order.
+    /// Returns the files in order.
     #[must_use]
     pub fn files(&self) -> &[SourceFile] {
         &self.files
     }
 
-    /// The path of the only file, if there is but one and it is not moved: then its times, its ids and its losses
-    /// are those of the capture.
+    /// Returns the path of the only file, if it has no offset: then its times, ids and losses are those of the trace.
     #[must_use]
     pub(crate) fn alone(&self) -> Option<&Path> {
         match &self.files[..] {
@@ -143,8 +142,8 @@ impl Sources {
         }
     }
 
-    /// A distinct name for each file: its name, its path where two names are the same, and a number where
-    /// one file was given twice.
+    /// Returns a unique name for each file: its file name, its path if file names collide, with a number if a file is
+    /// given twice.
     #[must_use]
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut counts = FxHashMap::<_, usize>::default();
@@ -154,7 +153,7 @@ impl Sources {
         names_of(&self.files, |file| counts.get(&base(file)) == Some(&1))
     }
 
-    /// The same with the file of this name, as [`Sources::names`] calls it, moved further.
+    /// Returns the same sources with an additional offset for the file with this name, as in [`Sources::names`].
     #[must_use]
     pub(crate) fn moved_by(&self, name: &str, by_ns: i64) -> Self {
         let files = self.files.iter().zip(self.names()).map(|(file, known)| {
@@ -164,10 +163,10 @@ impl Sources {
         Self::new(files.collect()).with_weight_unit(self.weight_unit)
     }
 
-    /// One name for all of them, in a few words.
+    /// Returns a short title for all files.
     #[must_use]
     pub(crate) fn title(&self) -> String {
-        // Of two files only: a frame asks for the title several times.
+        // Names of two files only: the title is computed several times per frame.
         let is_alone =
             |file: &SourceFile| self.files.iter().filter(|other| base(other) == base(file)).take(2).count() == 1;
         match &names_of(&self.files[..self.files.len().min(2)], is_alone)[..] {
@@ -179,12 +178,12 @@ impl Sources {
     }
 }
 
-/// The last part of the path of a file.
+/// Returns the file name of a path.
 fn base(file: &SourceFile) -> Option<Cow<'_, str>> {
     file.path().file_name().map(OsStr::to_string_lossy)
 }
 
-/// The names of files: the last part of a path where it is unique. Linear in their number.
+/// Returns names of files: the file name if it is unique. Takes linear time.
 fn names_of(files: &[SourceFile], is_alone: impl Fn(&SourceFile) -> bool) -> Vec<Arc<str>> {
     let (mut taken, mut numbers) = (FxHashSet::<Arc<str>>::default(), FxHashMap::<Arc<str>, u64>::default());
     let mut name = |file: &SourceFile| {
@@ -201,14 +200,14 @@ fn names_of(files: &[SourceFile], is_alone: impl Fn(&SourceFile) -> bool) -> Vec
     files.iter().map(&mut name).collect()
 }
 
-/// One file whose times are not moved.
+/// One file without an offset.
 impl<P: AsRef<Path> + ?Sized> From<&P> for Sources {
     fn from(path: &P) -> Self {
         Self::unmoved([path.as_ref().to_owned()])
     }
 }
 
-/// The paths, as messages list them.
+/// The paths, for messages.
 impl std::fmt::Display for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (position, file) in self.files.iter().enumerate() {
@@ -245,7 +244,7 @@ mod tests {
         assert_eq!(names(&["x/a.json", "y/a.json", "b"]), ["x/a.json", "y/a.json", "b"]);
         assert_eq!(names(&["a", "a", "a"]), ["a", "a (2)", "a (3)"]);
         assert_eq!(names(&["/"]), ["/"]);
-        // A number may be taken by a file that is called so.
+        // A file may already have the name of a numbered one.
         assert_eq!(names(&["x/a (2)", "a", "a"]), ["a (2)", "a", "a (3)"]);
         assert_eq!(sources(&["x/a", "y/b", "c"]).title(), "a and 2 more");
         assert_eq!(sources(&["x/a", "y/b"]).title(), "a and b");

@@ -1,5 +1,5 @@
-//! The capture's table of call stacks: each row is a frame below another, so that stacks which begin alike share all
-//! rows up to where they part. Knows names as rows only.
+//! The table of call stacks of a trace. Each row is a frame with its caller's row, so that stacks share the rows of
+//! their common prefix. Names are referenced by index.
 
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
@@ -7,57 +7,58 @@ use serde::{Deserialize, Serialize};
 
 use super::NameIdx;
 
-/// A row of [`Stacks`]: the frame that it ends with, and through its parents the whole stack.
+/// A row of [`Stacks`]: its innermost frame, and through the parents the whole stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct StackIdx(pub u32);
 
 impl StackIdx {
-    /// The stack without a frame.
+    /// The stack without frames.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// The position in an array.
+    /// Returns the index as a position in an array.
     #[must_use]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Reads the value of a sample; one that no table can hold is the empty stack.
+    /// Decodes the value of a sample; an invalid one becomes the empty stack.
     #[must_use]
     pub fn from_value(value: u64) -> Self {
         Self::checked_from_value(value).unwrap_or(Self::EMPTY)
     }
 
-    /// Reads the value of a sample that may be damaged; `None` for one that no table can hold.
+    /// Decodes the value of a sample that may be damaged; `None` if it exceeds 32 bits.
     #[must_use]
     pub(crate) fn checked_from_value(value: u64) -> Option<Self> {
         u32::try_from(value).ok().map(Self)
     }
 }
 
-/// A frame and what called it.
+/// A frame and its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct StackRow {
-    /// The stack of the caller; [`StackIdx::EMPTY`] for an outermost frame. Always an earlier row.
+    /// Stack of the caller; [`StackIdx::EMPTY`] for an outermost frame. Always an earlier row.
     pub parent: StackIdx,
     pub(crate) name: NameIdx,
 }
 
-/// All stacks of a capture, or of a [`Batch`](super::Batch). Row 0 is the stack without a frame.
+/// All stacks of a trace, or of a [`Batch`](super::Batch). Row 0 is the stack without frames.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "StackColumns", into = "StackColumns")]
 pub struct Stacks {
     rows: Vec<StackRow>,
     index: FxHashMap<StackRow, StackIdx>,
-    /// The last index that a row may have.
+    /// Maximum index of a row.
     index_max: u32,
     over_limit: u64,
 }
 
-/// [`Stacks`] as written: small numbers in columns, two to four bytes a row, without the look-up and without row 0.
+/// [`Stacks`] as serialized: columns of small integers, two to four bytes per row. The hash table and row 0 are
+/// omitted.
 #[derive(Serialize, Deserialize)]
 struct StackColumns {
-    /// How many rows up the parent is, at least 1.
+    /// Distance to the parent's row, at least 1.
     up: Vec<u32>,
     names: Vec<u32>,
 }
@@ -89,10 +90,11 @@ impl Default for Stacks {
 }
 
 impl Stacks {
-    /// The stack of `name` called from `parent`, new or known. A parent that does not exist is the empty stack. A new
-    /// stack beyond the last index is counted in [`Self::over_limit`], and is that of its caller.
+    /// Returns the stack of `name` called from `parent`; adds it if it is new. A parent that does not exist becomes the
+    /// empty stack. A new stack beyond the maximum index is counted in [`Self::over_limit`], and becomes its caller's
+    /// stack.
     pub(crate) fn intern(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
-        // Made when a row is added, which never happens to most tables that were read.
+        // Filled at the first insertion, which most deserialized tables never see.
         if self.index.len() + 1 < self.rows.len() {
             self.index = self.rows.iter().copied().zip((0..).map(StackIdx)).skip(1).collect();
         }
@@ -106,19 +108,20 @@ impl Stacks {
         new
     }
 
-    /// Stacks that lack frames because every index was taken.
+    /// Returns the number of stacks that lack frames because all indices are in use.
     #[must_use]
     pub(crate) fn over_limit(&self) -> u64 {
         self.over_limit
     }
 
-    /// The stack of frames that come outermost first, new or known.
+    /// Returns the stack of these frames, outermost first; adds it if it is new.
     pub fn intern_path(&mut self, outermost_first: impl IntoIterator<Item = NameIdx>) -> StackIdx {
         outermost_first.into_iter().fold(StackIdx::EMPTY, |parent, name| self.intern(parent, name))
     }
 
-    /// Adds a row even if the stack is known, for tables whose rows must keep their places. A parent that is no earlier
-    /// row is the empty stack. Returns `None`, and counts it in [`Self::over_limit`], beyond the last index.
+    /// Appends a row even if the stack exists, for tables whose rows must keep their positions. A parent that is not an
+    /// earlier row becomes the empty stack. Beyond the maximum index, counts it in [`Self::over_limit`] and returns
+    /// `None`.
     pub(crate) fn push(&mut self, parent: StackIdx, name: NameIdx) -> Option<StackIdx> {
         let parent = if parent.index() < self.rows.len() { parent } else { StackIdx::EMPTY };
         let Some(index) = u32::try_from(self.rows.len()).ok().filter(|&index| index <= self.index_max) else {
@@ -129,25 +132,25 @@ impl Stacks {
         Some(StackIdx(index))
     }
 
-    /// The innermost frame and its caller; the empty stack for a row that does not exist.
+    /// Returns the innermost frame and its caller; the empty stack for a row that does not exist.
     #[must_use]
     pub(crate) fn get(&self, stack: StackIdx) -> StackRow {
         self.rows.get(stack.index()).copied().unwrap_or_default()
     }
 
-    /// The frames of a stack, innermost first; none for a row that does not exist.
+    /// Iterates over the frames of a stack, innermost first; empty for a row that does not exist.
     pub fn frames(&self, stack: StackIdx) -> impl Iterator<Item = NameIdx> + '_ {
         self.path(stack).map(|frame| self.get(frame).name)
     }
 
-    /// The stack, that of its caller, and so on up to the outermost frame.
+    /// Iterates over the stack, its caller's stack, and so on up to the outermost frame.
     pub(crate) fn path(&self, stack: StackIdx) -> impl Iterator<Item = StackIdx> + '_ {
         let in_table = |stack: StackIdx| (StackIdx::EMPTY < stack && stack.index() < self.rows.len()).then_some(stack);
-        // Parents come before their children, so this ends.
+        // A parent precedes its children, so this terminates.
         std::iter::successors(in_table(stack), move |&stack| in_table(self.get(stack).parent))
     }
 
-    /// Maps the stacks of a batch into this table: the answer holds for each of its rows the row here.
+    /// Adds the stacks of a batch to this table. Returns the row in this table for each row of the batch.
     pub(crate) fn absorb(&mut self, batch: &Self, name_of: impl Fn(NameIdx) -> NameIdx) -> Vec<StackIdx> {
         let mut here = Vec::with_capacity(batch.len());
         here.push(StackIdx::EMPTY);
@@ -158,19 +161,19 @@ impl Stacks {
         here
     }
 
-    /// All rows in order, without row 0.
+    /// Returns all rows in order, without row 0.
     #[must_use]
     pub fn rows(&self) -> &[StackRow] {
         &self.rows[1..]
     }
 
-    /// How many rows there are, row 0 included.
+    /// Returns the number of rows, including row 0.
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no stack but the empty one.
+    /// Returns whether the table has only the empty stack.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() == 1

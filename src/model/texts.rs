@@ -1,9 +1,8 @@
-//! Many texts in one string, by index. Texts are added at the end, and never changed or removed.
+//! An append-only table of texts in one string, by index.
 //!
-//! The slow answer is a `Vec<Box<str>>`, which takes some 40 bytes a text beside its letters, most of them
-//! the allocator's. A trace may have gigabytes of letters: those of a load go to a temporary file beyond a
-//! bound, and those of a store stay in the store's file. Both are mapped, so that they take page cache and no
-//! memory of the program's own.
+//! A `Vec<Box<str>>` would take about 40 bytes per text in addition to its characters, mostly in the allocator. A trace
+//! may have gigabytes of text. During a load, text beyond a bound goes to a temporary file; text of a store stays in
+//! the store's file. Both are mapped, so they use page cache and no private memory.
 
 use std::fmt;
 use std::fs::File;
@@ -19,56 +18,56 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::base::disk::Disk;
 use crate::base::mapped::Mapped;
 
-/// A row of the table of texts.
+/// An index of [`Texts`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub(crate) struct StrIdx(pub u32);
 
-/// Texts end to end, in memory or in a file.
+/// Concatenated texts, in memory or in a file.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// The first letters, where they are in a file.
+    /// The first part of the text, if it is in a file.
     mapped: Option<MappedTexts>,
-    /// The letters after the mapped ones, in memory.
+    /// The text after the mapped part, in memory.
     letters: String,
-    /// `ends[k]` is the end of text `k` in the mapped bytes and the letters after them.
+    /// `ends[k]` is the end offset of text `k` in the mapped bytes followed by `letters`.
     ends: Vec<u64>,
     spill: Option<TextSpill>,
 }
 
-/// Texts of a mapped file, end to end.
+/// Concatenated texts in a mapped file.
 #[derive(Debug, Clone)]
 struct MappedTexts {
     map: Arc<Mapped>,
     bytes: Range<usize>,
-    /// Whether each text comes after its length, as postcard writes it.
+    /// Whether each text is preceded by its length, as postcard writes it.
     has_lengths: bool,
 }
 
-/// The file for letters that are too many for memory.
+/// The temporary file for text beyond a memory bound.
 #[derive(Debug)]
 pub struct TextSpill {
     folder: PathBuf,
     disk: Arc<dyn Disk>,
     held_bytes_max: usize,
-    /// Made when it is first needed.
+    /// Created when it is first needed.
     file: Option<File>,
 }
 
 impl TextSpill {
-    /// Letters beyond `held_bytes_max` go to a file without a name in `folder`.
+    /// Spills text beyond `held_bytes_max` to an unnamed file in `folder`.
     #[must_use]
     pub fn new(folder: &Path, disk: Arc<dyn Disk>, held_bytes_max: usize) -> Self {
         Self { folder: folder.into(), disk, held_bytes_max, file: None }
     }
 
-    /// The same place and bound, for the letters of another table.
+    /// Returns a spill with the same folder and bound, for another table.
     #[must_use]
     pub(crate) fn another(&self) -> Self {
         Self::new(&self.folder, Arc::clone(&self.disk), self.held_bytes_max)
     }
 
-    /// Appends letters to the file that has `length` bytes, and maps all of it.
+    /// Appends text to the file, which has `length` bytes, and maps the whole file.
     fn append(&mut self, letters: &str, length: usize) -> io::Result<MappedTexts> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -82,7 +81,7 @@ impl TextSpill {
 }
 
 impl MappedTexts {
-    /// The letters of the text at `range`, without its length.
+    /// Returns the bytes of the text at `range`, without its length.
     fn letters(&self, range: Range<usize>) -> &[u8] {
         let all = self.map.get(self.bytes.clone()).unwrap_or(&[]);
         let text = all.get(range).unwrap_or(&[]);
@@ -99,7 +98,7 @@ impl Texts {
         Self { spill: Some(spill), ..Self::default() }
     }
 
-    /// Reads what [`Serialize`] wrote at `start` of a map, whose letters stay there. Returns where the list ends.
+    /// Deserializes a list at offset `start` of a map; its texts stay there. Also returns the end offset of the list.
     pub(super) fn read_mapped(map: &Arc<Mapped>, start: usize) -> Result<(Self, usize), postcard::Error> {
         let all = map.get(start..).unwrap_or(&[]);
         let (count, list) = postcard::take_from_bytes::<u64>(all)?;
@@ -128,7 +127,7 @@ impl Texts {
         }
     }
 
-    /// A text; the empty one for an index beyond the last.
+    /// Returns a text; empty for an index that does not exist.
     pub(super) fn get(&self, index: StrIdx) -> &str {
         let Some(range) = self.range(index) else { return "" };
         match &self.mapped {
@@ -140,7 +139,7 @@ impl Texts {
         }
     }
 
-    /// The bytes of a text, which take no check.
+    /// Returns the bytes of a text, without checking that they are UTF-8.
     pub(super) fn bytes(&self, index: StrIdx) -> &[u8] {
         let Some(range) = self.range(index) else { return &[] };
         match &self.mapped {
@@ -152,7 +151,7 @@ impl Texts {
         }
     }
 
-    /// The range of a text among the mapped bytes and the letters after them.
+    /// Returns the range of a text in the mapped bytes followed by `letters`.
     fn range(&self, index: StrIdx) -> Option<Range<usize>> {
         let index = index.0 as usize;
         let end = *self.ends.get(index)? as usize;
@@ -164,7 +163,7 @@ impl Texts {
         self.mapped.as_ref().map_or(0, |mapped| mapped.bytes.len())
     }
 
-    /// Moves the letters in memory to the file. On a disk that is full they stay, and so do all later ones.
+    /// Moves the text in memory to the file. If the disk is full, it stays in memory, as does all later text.
     fn spill(&mut self) {
         let length = self.mapped_bytes();
         let Some(mut spill) = self.spill.take() else { return };
@@ -179,7 +178,7 @@ impl Texts {
     }
 }
 
-/// A copy has no spill file: texts that are added to it stay in memory.
+/// A clone has no spill file: texts added to it stay in memory.
 impl Clone for Texts {
     fn clone(&self) -> Self {
         let (mapped, letters) = (self.mapped.clone(), self.letters.clone());
@@ -213,7 +212,7 @@ impl<'de> Deserialize<'de> for Texts {
     }
 }
 
-/// Reads one text to the end of the others.
+/// Deserializes one text and appends it.
 struct Append<'a>(&'a mut Texts);
 
 impl<'de> DeserializeSeed<'de> for Append<'_> {
@@ -282,7 +281,7 @@ mod tests {
             let (mut mapped, end) = Texts::read_mapped(&map, before).unwrap();
             prop_assert_eq!(end, before + written.len());
             prop_assert!(mapped.letters.is_empty());
-            // Both go on in memory or in the file.
+            // Both continue, in memory and in the file.
             for text in &more {
                 spilled.push(text);
                 mapped.push(text);

@@ -1,21 +1,21 @@
-//! A set of tracks as bits: the tracks that a question is about. Membership is one look at a word.
+//! A bit set of tracks: the tracks that a query selects. Membership is a single bit test.
 
 use std::sync::Arc;
 
 use super::TrackIdx;
 
-/// Some of the tracks of a trace, or all of them. Clones are cheap.
+/// A subset of the tracks of a trace, or all of them. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrackSet {
-    /// One bit a track; `None`: all.
+    /// One bit per track; `None` for all tracks.
     words: Option<Arc<[u64]>>,
 }
 
 impl TrackSet {
-    /// All tracks, also those that come later.
+    /// All tracks, including ones that are added later.
     pub(crate) const ALL: Self = Self { words: None };
 
-    /// Those of the first `count` tracks for which `is_member` holds.
+    /// Returns the set of tracks below `count` for which `is_member` returns true.
     #[must_use]
     pub(crate) fn from_fn(count: usize, mut is_member: impl FnMut(TrackIdx) -> bool) -> Self {
         let mut words = vec![0u64; count.div_ceil(64)];
@@ -25,13 +25,13 @@ impl TrackSet {
         Self { words: Some(words.into()) }
     }
 
-    /// Whether no track is left out.
+    /// Returns whether this is the set of all tracks.
     #[must_use]
     pub(crate) fn is_all(&self) -> bool {
         self.words.is_none()
     }
 
-    /// Whether no track is a member.
+    /// Returns whether the set is empty.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.words.as_ref().is_some_and(|words| words.iter().all(|&word| word == 0))
@@ -43,7 +43,7 @@ impl TrackSet {
         self.words.as_ref().is_none_or(|words| word(words) >> (track.index() % 64) & 1 != 0)
     }
 
-    /// The tracks that are members of both.
+    /// Returns the intersection of both sets.
     #[must_use]
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         let words = match (&self.words, &other.words) {
@@ -55,7 +55,7 @@ impl TrackSet {
         Self { words }
     }
 
-    /// The members in order; none for the set of all tracks.
+    /// Iterates over the members in order; empty for the set of all tracks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TrackIdx> + '_ {
         let words = self.words.iter().flat_map(|words| words.iter());
         words.zip(0u32..).flat_map(|(&word, place)| {
@@ -64,7 +64,7 @@ impl TrackSet {
     }
 }
 
-/// Equal are sets of the same tracks, for however many tracks they have bits.
+/// Sets are equal if they have the same members, regardless of the number of bits.
 impl PartialEq for TrackSet {
     fn eq(&self, other: &Self) -> bool {
         let (Some(these), Some(those)) = (&self.words, &other.words) else { return self.is_all() == other.is_all() };

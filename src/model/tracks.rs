@@ -1,4 +1,4 @@
-//! Processes, threads and the tracks that a person recognises, as the capture names and orders them.
+//! Processes, threads and tracks, with names and sort indices of the trace.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 use super::modules::{MODULES_MAX, Module};
 use super::unwind::UnwoundModule;
 
-/// The index of a row of [`TrackTables::tracks`].
+/// A row of [`TrackTables::tracks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct TrackIdx(pub u32);
 
-/// The index of a row of [`TrackTables::processes`].
+/// A row of [`TrackTables::processes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct ProcessIdx(pub u32);
 
 impl TrackIdx {
-    /// The position in an array.
+    /// Returns the index as a position in an array.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -31,17 +31,17 @@ impl TrackIdx {
 }
 
 impl ProcessIdx {
-    /// The position in an array.
+    /// Returns the index as a position in an array.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A process or thread id as the capture writes it. Never folded to 32 bits: two threads stay two.
+/// A process or thread id as in the trace. It is never truncated to 32 bits, which could merge two threads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum Id {
-    /// The capture gives no id.
+    /// The trace has no id.
     #[default]
     None,
     /// A number of up to 64 bits.
@@ -50,7 +50,7 @@ pub enum Id {
     Text(IdText),
 }
 
-/// The text of an [`Id`], in one machine word: a capture of a million threads has four ids in memory for each.
+/// The text of an [`Id`], in one machine word: a trace with a million threads stores four ids for each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IdText(Arc<Box<str>>);
 
@@ -86,156 +86,156 @@ impl std::fmt::Display for Id {
     }
 }
 
-/// The meaning of the rows of a track.
+/// The kind of a track's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TrackKind {
-    /// Events of the whole capture.
+    /// Events of the whole trace.
     Global,
-    /// Events of a process as a whole.
+    /// Events of a process.
     Process,
     /// Spans and instants of a thread.
     Thread,
-    /// Asynchronous spans: in a [`Batch`](super::Batch) any of their category; sorted, one tree at a time of one name.
+    /// Async spans. In a [`Batch`](super::Batch), all of a category; after the sort, at most one tree of one name at a
+    /// time.
     Async,
-    /// The values of a counter.
+    /// Values of a counter.
     Counter,
-    /// The samples of the track of the same ids, laid out as spans: made from them, and no part of a capture.
+    /// Samples of the track with the same ids, converted to spans. Derived, not recorded.
     Samples,
-    /// The threads that run on a CPU, whose number is the `tid` and the `slot`.
+    /// Threads running on a CPU; its number is the `tid` and the `slot`.
     Cpu,
-    /// The scheduler's states of the thread of the same ids.
+    /// Scheduler states of the thread with the same ids.
     State,
 }
 
 impl TrackKind {
-    /// Whether the rows are made from those of another track, for the eye: they are no events of the capture, so they
-    /// are neither counted nor listed nor written.
+    /// Returns whether the rows are derived from another track for display. They are not events of the trace, so they
+    /// are not counted, listed or exported.
     #[must_use]
     pub(crate) fn is_derived(self) -> bool {
         self == Self::Samples
     }
 }
 
-/// The identity of a track while a capture is read.
+/// The identity of a track during a load.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TrackKey {
-    /// The meaning of its rows.
+    /// Kind of its rows.
     pub kind: TrackKind,
-    /// The id of its process.
+    /// Id of its process.
     pub pid: Id,
-    /// The id of its thread, for [`TrackKind::Thread`].
+    /// Id of its thread, for [`TrackKind::Thread`].
     pub tid: Id,
-    /// The counter's or the async group's name; of the samples of one event beside others, its name; empty for
-    /// the others, which [`Metadata`] names.
+    /// Name of the counter or the async group, or the event of samples if there are several. Empty for other tracks,
+    /// which [`Metadata`] names.
     pub name: Arc<str>,
-    /// Tells apart tracks that are otherwise alike: async trees of one name that run at the same time.
+    /// Distinguishes tracks that are otherwise equal, such as concurrent async trees of one name.
     pub slot: u32,
 }
 
 impl TrackKey {
-    /// In a [`Batch`](super::Batch), from here on: asynchronous spans of one track, which is named by its key or by its
-    /// first event, and drawn together with others of that name in its process.
+    /// In a [`Batch`](super::Batch), the first slot of async tracks that are named by their key or their first event.
+    /// They are laid out together with others of that name in their process.
     pub(crate) const SLOT_SIBLING: u32 = 1 << 30;
-    /// From here on: an asynchronous track that shares no row with others.
+    /// The first slot of async tracks that share no row with others.
     pub(crate) const SLOT_ALONE: u32 = 1 << 31;
-    /// A thread of a profile without times: a sample is drawn as wide as it weighs, at a time that the reader made up.
+    /// A thread of a profile without times. A sample is as wide as its weight; the reader assigns its time.
     pub(crate) const SLOT_UNTIMED: u32 = 1;
-    /// Of an asynchronous track with async ids: their trees have the name of the track, and not
-    /// that of their first event.
+    /// An async track with async ids, whose trees have the name of the track and not of their first event.
     pub(crate) const SLOT_NAMED: u32 = Self::SLOT_ALONE + 1;
 }
 
-/// A process of the capture.
+/// A process of the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Process {
-    /// The id of the process.
+    /// Process id.
     pub pid: Id,
-    /// Its name; empty if the capture gives none.
+    /// Process name; empty if the trace has none.
     pub name: Box<str>,
-    /// Labels that the capture puts beside the name.
+    /// Labels of the process, displayed after its name.
     pub labels: Box<str>,
-    /// The rank that the capture gives it among the processes.
+    /// Sort index among the processes.
     pub sort_index: i64,
-    /// The file that it is in, where a capture is several.
+    /// File of the process, for a trace of several files.
     pub(crate) file: Option<Arc<str>>,
 }
 
-/// A track of the capture, which the ingest splits into lanes.
+/// A track of the trace, which the ingest splits into lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
-    /// The identity of the track.
+    /// Identity of the track.
     pub key: TrackKey,
-    /// The process that it belongs to.
+    /// Process of the track.
     pub process: ProcessIdx,
-    /// Its name: the thread's, the counter's, the async group's; empty if the capture gives none.
+    /// Name of the thread, counter or async group; empty if the trace has none.
     pub name: Arc<str>,
-    /// The rank that the capture gives it among the tracks of its process.
+    /// Sort index among the tracks of its process.
     pub sort_index: i64,
 }
 
-/// Facts of a capture about processes and threads, in capture order: the last word wins.
+/// Facts about processes and threads, in trace order: the last one wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what the variants say")]
 pub enum Metadata {
-    /// The name of a process.
+    /// Name of a process.
     ProcessName { pid: Id, name: Box<str> },
-    /// The file that a process is in, of several.
+    /// File of a process, for a trace of several files.
     ProcessFile { pid: Id, file: Arc<str> },
-    /// The labels of a process, beside its name.
+    /// Labels of a process.
     ProcessLabels { pid: Id, labels: Box<str> },
-    /// The order of a process.
+    /// Sort index of a process.
     ProcessSortIndex { pid: Id, sort_index: i64 },
-    /// The name of a thread.
+    /// Name of a thread.
     ThreadName { pid: Id, tid: Id, name: Box<str> },
-    /// The name by which the kernel knows a thread: counts where nothing else names it.
+    /// The kernel's name (comm) of a thread, used if it has no other name.
     KernelName { pid: Id, tid: Id, name: Box<str> },
-    /// The order of a thread.
+    /// Sort index of a thread.
     ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
-    /// The order of a track that is not a thread's.
+    /// Sort index of a track other than a thread's.
     TrackSortIndex { key: TrackKey, sort_index: i64 },
-    /// The offset from times to nanoseconds of UTC since 1970. Here the first word wins: clocks drift.
+    /// Offset from times to UTC nanoseconds since 1970. The first one wins, because clocks drift.
     Utc { offset_ns: i64 },
-    /// A file whose code was sampled.
+    /// A module with sampled code.
     Module { module: Box<Module> },
-    /// A file that stacks were unwound by.
+    /// A module that stacks were unwound with.
     Unwound { module: Box<UnwoundModule> },
 }
 
-/// The processes and tracks of a whole capture.
+/// The processes and tracks of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackTables {
     /// Processes in order of first appearance.
     pub processes: Vec<Process>,
-    /// Tracks in order of first appearance; a track's process is always in `processes`.
+    /// Tracks in order of first appearance; each refers to a row of `processes`.
     pub tracks: Vec<Track>,
-    /// The offset from times to nanoseconds of UTC since 1970, where the capture has one.
+    /// Offset from times to UTC nanoseconds since 1970, if known.
     pub(crate) utc_offset_ns: Option<i64>,
-    /// The files whose code was sampled, in order of first appearance.
+    /// Modules with sampled code, in order of first appearance.
     pub(crate) modules: Vec<Module>,
-    /// The files that stacks were unwound by, or that were missing.
+    /// Modules that stacks were unwound with, or whose files were missing.
     pub(crate) unwound: Vec<UnwoundModule>,
 }
 
-/// The kinds and slots of tracks that take the name and the order of their thread.
+/// Kinds and slots of tracks that inherit the name and sort index of their thread.
 const OF_THREAD: [(TrackKind, u32); 3] =
     [(TrackKind::Thread, 0), (TrackKind::State, 0), (TrackKind::Thread, TrackKey::SLOT_UNTIMED)];
 
-/// Collects processes and tracks while a capture is read, and gives each an index that stays.
+/// Collects processes and tracks during a load, and assigns each a stable index.
 ///
-/// A capture may have millions of either, so the look-ups hold indices only and hash the rows of the tables: some 6
-/// bytes for each, where a map that owns its keys takes 100.
+/// A trace may have millions of either, so the hash tables store indices only and hash the rows of the tables. This
+/// takes about 6 bytes per row; a map with owned keys takes 100.
 #[derive(Debug, Clone)]
 pub struct Registry {
     tables: TrackTables,
     process_index: HashTable<ProcessIdx>,
     track_index: HashTable<TrackIdx>,
-    /// Metadata of threads, whether or not they have had an event.
+    /// Metadata of threads, including threads without events.
     threads: Vec<ThreadMetadata>,
-    /// The position of each in `threads`.
+    /// Hash table of the rows of `threads`.
     thread_index: HashTable<u32>,
-    /// The orders of tracks that have had no event yet.
+    /// Sort indices of tracks that have no event yet.
     orders: FxHashMap<TrackKey, i64>,
-    /// The last index that a track, a process or the metadata of a thread may have.
+    /// Maximum index of a track, a process, or a row of `threads`.
     index_max: u32,
     over_limit: u64,
 }
@@ -255,7 +255,7 @@ impl Default for Registry {
     }
 }
 
-/// Names and order of a thread.
+/// Names and sort index of a thread.
 #[derive(Debug, Clone, Default)]
 struct ThreadMetadata {
     pid: Id,
@@ -266,7 +266,7 @@ struct ThreadMetadata {
 }
 
 impl ThreadMetadata {
-    /// Names and orders a track of the thread.
+    /// Sets the name and sort index of a track of the thread.
     fn apply_to(&self, track: &mut Track) {
         if let Some(name) = self.name.as_ref().or(self.kernel_name.as_ref()) {
             track.name.clone_from(name);
@@ -284,20 +284,20 @@ impl ThreadMetadata {
 }
 
 impl Registry {
-    /// A registry with these tables, to which it adds.
+    /// Creates a registry with these tables, to which it adds.
     #[must_use]
     pub fn from_tables(tables: TrackTables) -> Self {
         Self { tables, ..Self::default() }
     }
 
-    /// Ends the reading: the tables, without the look-ups.
+    /// Returns the tables and drops the hash tables.
     #[must_use]
     pub fn into_tables(self) -> TrackTables {
         self.tables
     }
 
-    /// Drops the metadata of threads, once all of it is applied and no more comes, and the look-ups, which are made
-    /// again if a track is asked for: most captures are sorted without.
+    /// Drops the metadata of threads, after all of it was applied, and the hash tables. They are rebuilt if a track is
+    /// looked up, which most sorts do not need.
     pub(crate) fn drop_metadata(&mut self) {
         self.name_processes();
         let Self { index_max, over_limit, .. } = *self;
@@ -305,7 +305,7 @@ impl Registry {
         *self = Self { tables, index_max, over_limit, ..Self::default() };
     }
 
-    /// Names processes that nothing else names as the kernel names their main threads, which have the same id.
+    /// Names unnamed processes like their main threads, which have the same id, by the kernel's name.
     fn name_processes(&mut self) {
         self.index_processes();
         let processes = &mut self.tables.processes;
@@ -321,20 +321,20 @@ impl Registry {
         }
     }
 
-    /// A registry whose indices end at `index_max`.
+    /// Creates a registry with this maximum index.
     #[cfg(test)]
     pub(crate) fn with_limit(index_max: u32) -> Self {
         Self { index_max, ..Self::default() }
     }
 
-    /// Processes and metadata that are missing because every index was taken. Tracks are not counted here: callers
-    /// count the events of those.
+    /// Returns the number of processes and metadata that were dropped because all indices are in use. For tracks,
+    /// callers count the events.
     #[must_use]
     pub(crate) fn over_limit(&self) -> u64 {
         self.over_limit
     }
 
-    /// Forgets the tracks from `count` on, for a sort that starts over: it adds tracks and no processes.
+    /// Removes the tracks from `count` on, for a sort that restarts: it adds tracks and no processes.
     pub(crate) fn truncate_tracks(&mut self, count: usize) {
         if count < self.tables.tracks.len() {
             self.tables.tracks.truncate(count);
@@ -342,7 +342,8 @@ impl Registry {
         }
     }
 
-    /// The index of the track with this key, new or known; `None` for a new one where every index is taken.
+    /// Returns the index of the track with this key, which is added if it is new. Returns `None` for a new one if all
+    /// indices are in use.
     pub fn track(&mut self, key: &TrackKey) -> Option<TrackIdx> {
         self.index_tracks();
         if let Some(known) = self.find_track(key) {
@@ -365,8 +366,8 @@ impl Registry {
         Some(index)
     }
 
-    /// The index of the track that shows what is derived from `source`, new or known; of a `part` of it, if that is
-    /// not empty. It has that name from now on. `None` as in [`Self::track`].
+    /// Returns the index of the track with rows derived from `source`, or from a non-empty `part` of it; adds it if it
+    /// is new. Sets its name. `None` as in [`Self::track`].
     pub(crate) fn derived(&mut self, source: TrackIdx, kind: TrackKind, part: &str, name: &str) -> Option<TrackIdx> {
         let track = self.tables.tracks.get(source.index())?;
         let (mut key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
@@ -379,7 +380,8 @@ impl Registry {
         Some(derived)
     }
 
-    /// The index of the process with this id, new or known; `None` for a new one where every index is taken.
+    /// Returns the index of the process with this id, which is added if it is new. Returns `None` for a new one if all
+    /// indices are in use.
     pub(crate) fn process(&mut self, pid: &Id) -> Option<ProcessIdx> {
         self.index_processes();
         let processes = &mut self.tables.processes;
@@ -395,14 +397,14 @@ impl Registry {
         }
     }
 
-    /// The file that a track is in, where a capture is several.
+    /// Returns the file of a track, for a trace of several files.
     #[must_use]
     pub(crate) fn file_of(&self, track: TrackIdx) -> Option<&Arc<str>> {
         let track = self.tables.tracks.get(track.index())?;
         self.tables.processes.get(track.process.index())?.file.as_ref()
     }
 
-    /// Takes what the capture says about a process or a thread.
+    /// Applies a fact about a process or a thread.
     pub(crate) fn apply(&mut self, metadata: &Metadata) {
         self.index_tracks();
         match metadata {
@@ -437,8 +439,8 @@ impl Registry {
         }
     }
 
-    /// Adds a module, or what another file of the trace says of it. Those beyond the last one are left out: frames
-    /// without a module keep their addresses.
+    /// Adds a module, or merges its description from another file of the trace. Modules beyond the maximum are dropped:
+    /// frames without a module remain unsymbolized.
     fn add_module(&mut self, module: &Module) {
         let modules = &mut self.tables.modules;
         if let Some(known) = modules.iter_mut().find(|known| known.category == module.category) {
@@ -448,7 +450,7 @@ impl Registry {
         }
     }
 
-    /// Adds a file that stacks were unwound by. Those beyond the last one never make a trace load again.
+    /// Adds a module that stacks were unwound with. A change of modules beyond the maximum does not cause a reload.
     fn add_unwound(&mut self, module: &UnwoundModule) {
         let unwound = &mut self.tables.unwound;
         if unwound.len() < MODULES_MAX && !unwound.contains(module) {
@@ -456,7 +458,7 @@ impl Registry {
         }
     }
 
-    /// The tables of all tracks and processes that were registered so far.
+    /// Returns the tables of all registered tracks and processes.
     #[must_use]
     pub fn tables(&self) -> &TrackTables {
         &self.tables
@@ -504,7 +506,7 @@ impl Registry {
         }
     }
 
-    /// Makes the look-up of processes where there is none.
+    /// Builds the hash table of processes, if it is missing.
     fn index_processes(&mut self) {
         if !self.process_index.is_empty() {
             return;
@@ -514,12 +516,12 @@ impl Registry {
         for (process, index) in processes.iter().zip((0..).map(ProcessIdx)) {
             let rehash = |process: &ProcessIdx| hash(&processes[process.index()].pid);
             let is_same = |known: &ProcessIdx| processes[known.index()].pid == process.pid;
-            // Of two processes with the same id, the last one is found.
+            // If two processes have the same id, look-ups return the last one.
             self.process_index.entry(hash(&process.pid), is_same, rehash).insert(index);
         }
     }
 
-    /// Makes the look-up of tracks where there is none.
+    /// Builds the hash table of tracks, if it is missing.
     fn index_tracks(&mut self) {
         if !self.track_index.is_empty() {
             return;
@@ -534,7 +536,7 @@ impl Registry {
     }
 }
 
-/// The index after `len` others; `None` beyond `max`.
+/// Returns the index after `len` others; `None` beyond `max`.
 fn next_index(len: usize, max: u32) -> Option<u32> {
     u32::try_from(len).ok().filter(|&index| index <= max)
 }

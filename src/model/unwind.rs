@@ -1,5 +1,5 @@
-//! The contract between readers of recordings whose stacks are bytes, and what finds the callers in them. A reader
-//! knows what was mapped where; an unwinder knows the files of modules, which readers never open.
+//! The interface between readers of recordings with raw stacks, and the unwinder. A reader knows the memory mappings;
+//! an unwinder knows the files of modules, which readers never open.
 
 use std::fmt;
 
@@ -8,46 +8,46 @@ use serde::{Deserialize, Serialize};
 use super::modules::Module;
 use super::sources::Sources;
 
-/// Registers of x86-64 by their numbers in debug information; the last is the address of the instruction.
+/// Number of x86-64 registers, by DWARF number; the last is the instruction pointer.
 pub(crate) const REGISTERS: usize = 17;
 
-/// The number of the stack pointer.
+/// DWARF number of the stack pointer.
 pub(crate) const STACK_POINTER: usize = 7;
 
-/// The number of the address of the instruction.
+/// DWARF number of the instruction pointer.
 pub(crate) const INSTRUCTION: usize = 16;
 
-/// The most frames of one stack; `perf script` prints 127 unless told otherwise.
+/// Maximum number of frames of a stack; `perf script` prints 127 by default.
 pub(crate) const FRAMES_MAX: usize = 1024;
 
-/// The registers of a thread, and what its stack holds from the stack pointer on.
+/// The registers of a thread, and the content of its stack.
 #[derive(Debug, Clone, Copy)]
 pub struct StackBytes<'a> {
-    /// `None` for those that were not recorded.
+    /// By DWARF number; `None` if not recorded.
     pub registers: [Option<u64>; REGISTERS],
-    /// The bytes at the stack pointer and after it.
+    /// The bytes from the stack pointer upwards.
     pub bytes: &'a [u8],
 }
 
-/// Whether a stack has all its callers, or why not.
+/// The reason why unwinding ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StackEnd {
-    /// Up to the function that the thread began with.
+    /// The outermost function of the thread was reached.
     Whole,
     /// The recorded bytes end before the next caller.
     BytesEnd,
-    /// The file of a module is not there, is another build, or has more tables than memory.
+    /// The file of a module is missing, is another build, or its tables exceed the memory limit.
     NoFile,
-    /// The module says nothing of a function, such as code that was made at run time.
+    /// The module has no unwind rules for a function, such as code that was generated at run time.
     NoRules,
-    /// A caller is where nothing is mapped, or the tables contradict the stack.
+    /// A return address is not in mapped memory, or the tables contradict the stack.
     Damaged,
-    /// The stack has more frames than are shown.
+    /// The stack exceeds the maximum number of frames.
     TooDeep,
 }
 
 impl StackEnd {
-    /// The outermost frame of a stack without its first callers; `None` of a whole one.
+    /// Returns the outermost frame of an incomplete stack; `None` for a complete one.
     #[must_use]
     pub fn mark(self) -> Option<&'static str> {
         match self {
@@ -61,46 +61,47 @@ impl StackEnd {
     }
 }
 
-/// The mapped files of the process whose stack is unwound.
+/// The memory mappings of the process whose stack is unwound.
 pub trait MappedCode {
-    /// The row of the module at an address, and the address in it as its frames have it; `None` where no file is.
+    /// Returns the module row of an address, and the address relative to the module as in its frames; `None` if no file
+    /// is mapped there.
     fn place(&mut self, address: u64) -> Option<(usize, u64)>;
 
-    /// A module by its row.
+    /// Returns a module by its row.
     fn module(&self, row: usize) -> Module;
 }
 
-/// Finds callers in the stacks of one recording.
+/// Unwinds the stacks of one recording.
 pub trait Unwinder: Send {
-    /// Appends the addresses of a stack, innermost first: the instruction, and the addresses that calls return to.
+    /// Appends the addresses of a stack, innermost first: the instruction pointer, then the return addresses.
     fn unwind(&mut self, stack: &StackBytes<'_>, code: &mut dyn MappedCode, addresses: &mut Vec<u64>) -> StackEnd;
 
-    /// The modules that were asked for so far, in order of their rows.
+    /// Returns the modules that were used, in order of their rows.
     fn modules(&self) -> Vec<UnwoundModule>;
 }
 
 /// The files that unwinders read.
 pub trait UnwindFiles: fmt::Debug + Send + Sync {
-    /// An unwinder for one recording of a trace, which holds so many bytes of tables at most.
+    /// Creates an unwinder for one recording of a trace, whose tables take at most `bytes_max` bytes.
     fn unwinder(&self, sources: &Sources, bytes_max: u64) -> Box<dyn Unwinder>;
 
-    /// Whether the stacks of a trace would be the same with the files that are there now.
+    /// Returns whether the current files would produce the same stacks.
     fn are_same(&self, sources: &Sources, modules: &[UnwoundModule]) -> bool;
 }
 
-/// A module whose tables stacks were unwound by, or that had none: with other files, stacks are others.
+/// A module that stacks were unwound with, or whose tables were missing. With other files, the stacks change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnwoundModule {
     pub(crate) module: Module,
     pub(crate) file: UnwoundFile,
 }
 
-/// The file of a module when its stacks were unwound.
+/// The state of a module's file when its stacks were unwound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum UnwoundFile {
-    /// No file was found, or none with tables.
+    /// No file, or none with unwind tables.
     Missing,
-    /// The build that was recorded: it never changes.
+    /// The recorded build, verified by build-id: it never changes.
     Verified,
     /// A file that may change, with a number that changes with it.
     Unverified(u64),

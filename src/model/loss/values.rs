@@ -1,4 +1,4 @@
-//! The values that a loss is about, such as the phases that are not known, counted apart in bounded memory.
+//! The values that a loss is about, such as unknown phases, counted separately in bounded memory.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -6,14 +6,14 @@ use std::fmt::{self, Display};
 /// A value that was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LossValue {
-    /// A text of the capture.
+    /// A text of the trace.
     Text(Box<str>),
     /// A number with its kind, such as the field of a packet.
     Number(&'static str, u64),
 }
 
 impl LossValue {
-    /// Longer values are cut: what they begin with tells them apart.
+    /// Maximum length of a text; a prefix is enough to distinguish values.
     const TEXT_BYTES_MAX: usize = 48;
 
     pub(crate) fn text(text: &[u8]) -> Self {
@@ -30,15 +30,16 @@ impl Display for LossValue {
     }
 }
 
-/// Counts by value, of the smallest values alone: the counts are then the same however the capture is cut into batches.
+/// Counts by value, for the smallest values only: so the counts do not depend on how the trace is split into batches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct LossValues(BTreeMap<LossValue, u64>);
 
 impl LossValues {
-    /// No format has as many phases; kernel events and metadata are of fewer kinds in one trace as a rule.
+    /// Maximum number of values. No format has as many phases; kernel events and metadata of one trace rarely have as
+    /// many kinds.
     const KEPT_MAX: usize = 64;
 
-    /// The values that a sentence names.
+    /// Maximum number of values in a message.
     const NAMED_MAX: usize = 8;
 
     pub(super) fn is_empty(&self) -> bool {
@@ -56,7 +57,7 @@ impl LossValues {
         later.0.iter().for_each(|(value, count)| self.add(value.clone(), *count));
     }
 
-    /// The most frequent values of `count` losses in all, such as `"Z" × 12, "q" × 3, others × 2`.
+    /// Formats the most frequent values of `count` losses, such as `"Z" × 12, "q" × 3, others × 2`.
     pub(super) fn shares(&self, count: u64) -> impl Display {
         fmt::from_fn(move |f| {
             let mut ranked: Vec<_> = self.0.iter().collect();

@@ -1,4 +1,4 @@
-//! Processes, threads and tracks: names and orders that come before the events or after them.
+//! Processes, threads and tracks: names and sort indices before and after their events.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn a_process_without_a_name_is_called_as_the_kernel_calls_its_main_thread() {
         |pid, tid, name: &str| Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name: name.into() };
     let mut registry = Registry::default();
     registry.apply(&Metadata::ProcessName { pid: Id::Number(2), name: "told".into() });
-    // A name of a process that has no track makes none.
+    // A name of a process without tracks does not create one.
     for (pid, tid, name) in [(1, 1, "main"), (1, 7, "worker"), (2, 2, "comm"), (3, 8, "other"), (4, 4, "absent")] {
         registry.apply(&kernel(pid, tid, name));
     }
